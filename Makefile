@@ -1,0 +1,85 @@
+# Everything happens in .venv, made on first use. A stamp in .venv records what is installed, so
+# nothing is done twice; editing pyproject.toml or constraints.txt makes the stamps stale.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Pinned versions; the build backend is in .venv too, so that pip needs no second environment for it.
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+INSTALL = $(PIP) install -c constraints.txt --no-build-isolation
+
+export PIP_ROOT_USER_ACTION := ignore
+# A notice about the tool's future, not about our pages.
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-all lint format bench docs docs-serve wheel clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo  ## load the Panda, drop it under gravity, plot the fall
+	@$(BIN)/helicoid demo
+
+test: $(VENV)/.dev  ## run the tests, a few minutes at most
+	@echo "Testing"
+	@$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: $(VENV)/.dev  ## run the tests with the long sweeps
+	@echo "Testing, long sweeps included"
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev  ## check style, types and the direction of imports
+	@echo "Checking style"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@echo "Checking types"
+	@$(BIN)/mypy --no-error-summary src
+	@echo "Checking the direction of imports"
+	@$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.dev  ## fix what can be fixed by itself
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.bench  ## count and time the operations, beside peers
+	@$(BIN)/python benchmarks/operations.py
+
+docs: $(VENV)/.docs  ## build the documentation into site/
+	@echo "Building the documentation"
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
+docs-serve: $(VENV)/.docs  ## serve the documentation on this machine, reloading on change
+	@$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
+
+wheel: $(VENV)/.dev  ## build the wheel into dist/
+	@echo "Building the wheel"
+	@$(BIN)/python -m build --wheel --no-isolation --quiet --outdir dist .
+
+clean:  ## remove .venv and everything built
+	@rm -rf $(VENV) build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- what is installed -------------------------------------------------------------------------------
+
+$(VENV)/.base: constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "The pinned versions need Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) -V 2>&1)."; \
+	  echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install -c constraints.txt hatchling editables
+	@touch $@
+
+$(VENV)/.demo: EXTRAS := plot
+$(VENV)/.dev: EXTRAS := dev
+$(VENV)/.docs: EXTRAS := docs
+$(VENV)/.bench: EXTRAS := bench
+
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench: $(VENV)/.base pyproject.toml constraints.txt
+	@echo "Installing helicoid[$(EXTRAS)] into $(VENV)"
+	@$(INSTALL) -e '.[$(EXTRAS)]'
+	@$(if $(filter bench,$(EXTRAS)),$(INSTALL) --no-deps urdf2casadi)
+	@touch $@

@@ -1,0 +1,303 @@
+"""A symbolic function that is called like an ordinary one: with vectors, batches or symbols."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from helicoid.compiler import differentiation
+from helicoid.compiler.arguments import as_arrays, as_matrix, as_targets, bind
+from helicoid.compiler.evaluator import BUILD_LOCK, Array, Evaluator, VirtualMachineEvaluator
+from helicoid.compiler.expressions import (
+    build_function,
+    check_function,
+    count_operations,
+    row_major_kernel,
+)
+from helicoid.compiler.signature import Input, Output, check_distinct, describe, result_type, signature
+from helicoid.compiler.storage import load_function, save_function
+from helicoid.errors import HelicoidError, InputError
+
+__all__ = ["Function", "Input", "Output", "count_operations"]
+
+Expressions = tuple[Sequence[ca.SX], Sequence[ca.SX]]
+_FLOAT64 = np.dtype(np.float64)
+_CASADI_TYPES = (ca.SX, ca.MX, ca.DM)
+
+
+class Function:
+    """A function with named inputs and outputs, defined by SX expressions.
+
+    Args:
+        name: shown in messages, and the name of the CasADi function.
+        inputs: what it takes, in order.
+        outputs: what it gives, in order. One output is returned as itself, several as a named tuple.
+        definition: an SX `casadi.Function` of matrices in the form that `Output` describes, or a
+            callable without arguments that is called when first needed and returns that, or the pair
+            (input symbols, output expressions).
+
+    It is called in three ways, by position or by name:
+
+    - numbers: each output is a float64 array of its shape, a scalar is a float. `out=` names the array
+      (a tuple for several outputs) to fill instead of a new one.
+    - a batch: an input with one axis more, in front, makes every output have that axis. Inputs without
+      it are the same for all samples.
+    - CasADi SX, MX or DM anywhere: the result is a CasADi matrix, a vector being a column. SX is
+      expanded into the caller's expression; MX holds a call of this function.
+
+    Any number of threads may call it at once.
+
+    >>> x, k = ca.SX.sym("x", 2), ca.SX.sym("k")
+    >>> spring = Function.from_expressions(
+    ...     "spring", [(Input("x", (2,)), x), (Input("k", ()), k)], [(Output("force", (2,)), -k * x)]
+    ... )
+    >>> spring
+    Function spring(x[2], k) -> force[2], 4 operations
+    >>> spring([1.0, 2.0], k=10)
+    array([-10., -20.])
+    >>> spring([[1, 2], [3, 4], [5, 6]], 10)
+    array([[-10., -20.],
+           [-30., -40.],
+           [-50., -60.]])
+    >>> spring(ca.SX.sym("p", 2), 10)
+    SX(@1=10, [(-(@1*p_0)), (-(@1*p_1))])
+    """
+
+    _definition: Callable[[], ca.Function | Expressions]
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Input],
+        outputs: Sequence[Output],
+        definition: ca.Function | Callable[[], ca.Function | Expressions],
+    ) -> None:
+        check_distinct("input", [item.name for item in inputs])
+        check_distinct("output", [item.name for item in outputs])
+        if not name.isidentifier() or not outputs:
+            raise HelicoidError(f"a function needs an identifier as its name and an output; got {name!r}")
+        self.name = name
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self._function: ca.Function | None = None
+        self._evaluator: Evaluator | None = None
+        self._n_operations: int | None = None
+        self._derived: dict[Any, Function] = {}
+        self._usage = signature(name, inputs)
+        self._input_names = frozenset(item.name for item in inputs)
+        self._input_shapes = tuple(item.shape for item in inputs)
+        self._output_shapes = tuple(item.shape for item in outputs)
+        self._result_type = result_type(name, outputs)
+        if isinstance(definition, ca.Function):
+            self._function = self._build(definition)
+        else:
+            self._definition = definition
+
+    @classmethod
+    def from_expressions(
+        cls,
+        name: str,
+        inputs: Mapping[str, ca.SX] | Sequence[tuple[Input, ca.SX]],
+        outputs: Mapping[str, ca.SX] | Sequence[tuple[Output, ca.SX]],
+    ) -> Function:
+        """The function of expressions that exist already.
+
+        A mapping from names to SX takes the shapes from the SX: 1 x 1 is a scalar, n x 1 a vector.
+
+        Raises:
+            HelicoidError: an expression contains a symbol that is in no input.
+
+        >>> x = ca.SX.sym("x", 3)
+        >>> Function.from_expressions("norm2", {"x": x}, {"y": ca.dot(x, x)})([1, 2, 2])
+        9.0
+        """
+        if isinstance(inputs, Mapping):
+            inputs = [(Input(key, _shape_of(value)), value) for key, value in inputs.items()]
+        if isinstance(outputs, Mapping):
+            outputs = [(Output(key, _shape_of(value)), value) for key, value in outputs.items()]
+        xs, ys = [item for item, _ in inputs], [item for item, _ in outputs]
+        with BUILD_LOCK:
+            function = build_function(name, xs, ys, [e for _, e in inputs], [e for _, e in outputs])
+        return cls(name, xs, ys, function)
+
+    def __call__(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Compute the outputs; see the class for the three ways of calling."""
+        if kwargs:
+            options = {key: value for key, value in kwargs.items() if key not in self._input_names}
+            if options:
+                rest = {key: value for key, value in kwargs.items() if key in self._input_names}
+                return self._variant(**options)(*args, out=out, **rest)
+        if kwargs or len(args) != len(self.inputs):
+            args = bind(self._usage, self.inputs, args, kwargs)
+        return self._evaluate(args, out)
+
+    def _variant(self, **options: Any) -> Callable[..., Any]:
+        """What to call, with the remaining arguments, when keywords are given that are no inputs.
+
+        A function has no options: this raises. A subclass that has some returns another (cached)
+        function, or `functools.partial` of one whose further inputs the options fill.
+        """
+        unknown = ", ".join(repr(key) for key in options)
+        raise InputError(f"{self._usage}: has no input {unknown}")
+
+    def _evaluate(self, values: Sequence[Any], out: Any) -> Any:
+        """Results for one value per input, in order: of numbers, of a batch, or of symbols."""
+        for value, shape in zip(values, self._input_shapes, strict=True):
+            if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or value.shape != shape:
+                break
+            flags = value.flags
+            if not (flags.c_contiguous and flags.aligned):
+                break
+        else:
+            return self._evaluate_arrays(values, None, out)
+        if any(isinstance(value, _CASADI_TYPES) for value in values):
+            return self._evaluate_symbols(values, out)
+        arrays, n_samples = as_arrays(self._usage, self.inputs, values)
+        return self._evaluate_arrays(arrays, n_samples, out)
+
+    def _evaluate_arrays(self, arrays: Sequence[Array], n_samples: int | None, out: Any) -> Any:
+        targets = [] if out is None else as_targets(self._usage, self.outputs, out, n_samples)
+        aliased = any(np.may_share_memory(target, array) for target in targets for array in arrays)
+        lead = () if n_samples is None else (n_samples,)
+        results = targets
+        if out is None or aliased:
+            results = [np.empty(lead + shape) for shape in self._output_shapes]
+        evaluator = self._evaluator or self._make_evaluator()
+        if n_samples is None:
+            evaluator.evaluate(arrays, results)
+        else:
+            evaluator.evaluate_batch(arrays, results, n_samples)
+        if out is None:
+            return self._pack([result if result.ndim else result.item() for result in results])
+        if aliased:
+            for target, result in zip(targets, results, strict=True):
+                target[...] = result
+        return out
+
+    def _evaluate_symbols(self, values: Sequence[Any], out: Any) -> Any:
+        if out is not None:
+            raise InputError(f"{self._usage}: out takes numbers, this call has CasADi arguments")
+        if any(isinstance(value, ca.SX) for value in values) and any(isinstance(v, ca.MX) for v in values):
+            kinds = ", ".join(
+                f"'{x.name}' {type(v).__name__}" for x, v in zip(self.inputs, values, strict=True)
+            )
+            raise InputError(f"{self._usage}: SX and MX cannot be mixed in one call; got {kinds}")
+        matrices = [as_matrix(self._usage, x, value) for x, value in zip(self.inputs, values, strict=True)]
+        return self._pack(self.casadi.call(matrices))
+
+    def _pack(self, results: Sequence[Any]) -> Any:
+        return results[0] if len(results) == 1 else self._result_type._make(results)
+
+    @property
+    def casadi(self) -> ca.Function:
+        """The CasADi function, with matrices in and out (see `Output`); made when first asked for."""
+        if self._function is None:
+            with BUILD_LOCK:
+                if self._function is None:
+                    self._function = self._build(self._definition())
+        return self._function
+
+    def _build(self, definition: ca.Function | Expressions) -> ca.Function:
+        if isinstance(definition, tuple):
+            definition = build_function(self.name, self.inputs, self.outputs, *definition)
+        check_function(self.name, self.inputs, self.outputs, definition)
+        return definition
+
+    def _make_evaluator(self) -> Evaluator:
+        with BUILD_LOCK:
+            if self._evaluator is None:
+                kernel = row_major_kernel(self.casadi, self.inputs, self.outputs)
+                self._evaluator = VirtualMachineEvaluator(kernel, self._input_shapes, self._output_shapes)
+        return self._evaluator
+
+    @property
+    def n_operations(self) -> int:
+        """Number of arithmetic operations of one evaluation; see `count_operations`."""
+        if self._n_operations is None:
+            self._n_operations = count_operations(self.casadi)
+        return self._n_operations
+
+    def jacobian(self, *names: str) -> Function:
+        """The derivatives of every output with respect to the named inputs, all inputs if none is named.
+
+        Output `dy_dx` has shape y.shape + x.shape, element [..., k] being the derivative along x[k].
+        For an input on a manifold, q_dot = N(q) v, it is along the velocity, dy/dq N(q), and the last
+        axis has nv entries. Applied twice this gives the derivative of dy/dq N(q), which is symmetric
+        in the two directions only where N is constant.
+
+        >>> x = ca.SX.sym("x", 2)
+        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f.jacobian("x")
+        Function f_jacobian(x[2]) -> dy_dx[2]
+        >>> f.jacobian("x")([3.0, 5.0])
+        array([30.,  9.])
+        """
+        by_name = {item.name: item for item in self.inputs}
+        for name in names:
+            if name not in by_name:
+                raise InputError(f"{self._usage}: has no input '{name}' to differentiate by")
+        directions = [by_name[name] for name in dict.fromkeys(names or by_name)]
+        key = tuple(item.name for item in directions)
+        if key not in self._derived:
+            self._derived[key] = Function(
+                f"{self.name}_jacobian",
+                self.inputs,
+                differentiation.jacobian_outputs(self.outputs, directions),
+                lambda: differentiation.jacobian_expressions(
+                    self.casadi, self.inputs, self.outputs, directions
+                ),
+            )
+        return self._derived[key]
+
+    def time_derivative(self) -> Function:
+        """The time derivative `y_dot` of every output y, while each input moves at its `rate`.
+
+        Rates that are no inputs yet become inputs, after the others; their own rate is called
+        `<name>_dot`, so that the result has a time derivative too. Inputs without rate are constant.
+
+        >>> q, v = ca.SX.sym("q"), ca.SX.sym("v")
+        >>> p = Function.from_expressions("p", [(Input("q", (), rate="v"), q)], [(Output("y", ()), q**2)])
+        >>> p.time_derivative().time_derivative()
+        Function p_dot_dot(q, v, v_dot) -> y_dot_dot
+        >>> p.time_derivative()(q=3.0, v=2.0)
+        12.0
+        """
+        if "time" not in self._derived:
+            inputs = differentiation.with_rates(self.name, self.inputs)
+            self._derived["time"] = Function(
+                f"{self.name}_dot",
+                inputs,
+                [Output(f"{item.name}_dot", item.shape) for item in self.outputs],
+                lambda: differentiation.time_derivative_expressions(
+                    self.casadi, self.inputs, self.outputs, inputs
+                ),
+            )
+        return self._derived["time"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this function, with its names, shapes and tangents, to one file."""
+        save_function(path, self.name, self.inputs, self.outputs, self.casadi)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Function:
+        """The function that `save` wrote to this file. Load only files that you trust.
+
+        Raises:
+            HelicoidError: the file is missing, damaged, of another kind or of another version.
+        """
+        return Function(*load_function(path))
+
+    def __repr__(self) -> str:
+        count = "" if self._function is None else f", {self.n_operations} operations"
+        return f"Function {self._usage} -> {describe(self.outputs)}{count}"
+
+
+def _shape_of(expression: ca.SX) -> tuple[int, ...]:
+    rows, columns = ca.SX(expression).shape
+    if columns != 1:
+        return rows, columns
+    return () if rows == 1 else (rows,)

@@ -1,0 +1,26 @@
+"""Moving on the configuration manifold: q ⊕ dv and its inverse, joint by joint."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from helicoid.model.joints import Expression
+from helicoid.model.model import Model
+
+
+def integrate(model: Model, q: Expression, dv: Expression) -> Expression:
+    """q ⊕ dv, nq: follow the constant joint velocity dv for one unit of time."""
+    result = ca.SX.zeros(model.nq)
+    for body in model.bodies:
+        if body.joint.mimic is None:
+            result[body.q] = body.joint.type.integrate(q[body.q], dv[body.v])
+    return result
+
+
+def difference(model: Model, q0: Expression, q1: Expression) -> Expression:
+    """q1 ⊖ q0, nv: the dv with q0 ⊕ dv = q1."""
+    result = ca.SX.zeros(model.nv)
+    for body in model.bodies:
+        if body.joint.mimic is None:
+            result[body.v] = body.joint.type.difference(q0[body.q], q1[body.q])
+    return result

@@ -1,0 +1,32 @@
+"""Kinetic and potential energy."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from helicoid.dynamics.crba import rigid_inertia_times
+from helicoid.dynamics.physics import Physics, second_moment
+from helicoid.dynamics.tree import from_parent, joint_motions, joint_velocity, world_poses
+from helicoid.model.joints import Expression
+from helicoid.model.model import WORLD, Model
+
+
+def kinetic_energy(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """T = ½ Σ Vᵀ I V + ½ Σ armature v² = ½ vᵀ M(q) v (J)."""
+    twists: list[Expression] = []
+    energy = ca.dot(physics.armature * v, v)
+    for body, motion, pi in zip(model.bodies, joint_motions(model, q), physics.inertias, strict=True):
+        twist = motion.S @ joint_velocity(body, v)
+        if body.parent != WORLD:
+            twist = twist + from_parent(motion, twists[body.parent])
+        twists.append(twist)
+        energy += ca.dot(twist, rigid_inertia_times((pi[0], pi[1:4], second_moment(pi)), twist))
+    return energy / 2
+
+
+def potential_energy(model: Model, physics: Physics, q: Expression) -> Expression:
+    """U = -Σ gᵀ (m p + R h), zero with all mass at the world's origin (J)."""
+    energy = ca.SX.zeros(1)
+    for (R, p), pi in zip(world_poses(model, joint_motions(model, q)), physics.inertias, strict=True):
+        energy -= ca.dot(physics.gravity, pi[0] * p + R @ pi[1:4])
+    return energy

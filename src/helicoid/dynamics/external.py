@@ -1,0 +1,35 @@
+"""Wrenches that act on links from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from helicoid.dynamics.kinematics import frame_pose
+from helicoid.dynamics.tree import JointMotion, to_parent
+from helicoid.errors import ModelError
+from helicoid.model.joints import Expression
+from helicoid.model.model import WORLD, Model
+
+
+def body_wrenches(
+    model: Model, q: Expression, wrenches: Mapping[str, Expression], expressed_in: str
+) -> dict[int, Expression]:
+    """Per body, the sum of the wrenches (n, f) on its links, about the body's origin in body coordinates.
+
+    A wrench acts at its link's origin. Its components are along the link's own axes ("body") or along the
+    world's ("world").
+    """
+    acting: dict[int, Expression] = {}
+    for link, wrench in wrenches.items():
+        body, placement = model.frame(link)
+        if body == WORLD:
+            raise ModelError(f"link {link!r} does not move: a wrench on it would change nothing")
+        R, p = ca.SX(placement.rotation), ca.SX(placement.translation)
+        if expressed_in == "world":
+            R_f = frame_pose(model, q, link)[0]
+            wrench = ca.diagcat(R_f.T, R_f.T) @ wrench
+        moved = to_parent(JointMotion(R, p, ca.SX.zeros(6, 0)), wrench)
+        acting[body] = acting.get(body, ca.SX.zeros(6)) + moved
+    return acting

@@ -1,0 +1,155 @@
+"""Parameters that live at run time: their names, their nominal values, and the physics made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from helicoid.dynamics.physics import GRAVITY, Physics, nominal
+from helicoid.errors import ModelError
+from helicoid.model.inertia import PARAMETER_NAMES, Array, Inertia, frozen_array
+from helicoid.model.joints import Expression
+from helicoid.model.model import WORLD, Model
+
+GROUPS = ("inertia", "friction", "armature", "gravity", "payload")
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """A named vector: `names[k]` belongs to `values[k]`, and `parameters["link.m"]` looks one up."""
+
+    names: tuple[str, ...]
+    values: Array
+
+    def __post_init__(self) -> None:
+        values = frozen_array(self.values, (len(self.names),), "parameters")
+        object.__setattr__(self, "values", values)
+
+    def index(self, name: str) -> int:
+        """The position of a name."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise ModelError(f"no parameter is called {name!r}; there are: {', '.join(self.names)}") from None
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[self.index(name)])
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n}={v:.4g}" for n, v in zip(self.names[:4], self.values[:4], strict=True))
+        return f"Parameters({len(self)}: {shown}{', ...' if len(self) > 4 else ''})"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which groups of parameters are inputs (the order of θ), and which link carries the payload."""
+
+    groups: tuple[str, ...] = ()
+    payload_link: str = ""
+
+    def parameters(self, model: Model) -> Parameters:
+        """Names and nominal values of θ; a payload is nominally nothing."""
+        names: list[str] = []
+        values: list[Array] = []
+        for group in self.groups:
+            group_names, group_values = _nominal_group(model, group)
+            names.extend(group_names)
+            values.append(group_values)
+        return Parameters(tuple(names), np.concatenate(values) if values else np.zeros(0))
+
+    def physics(self, model: Model, theta: Expression) -> Physics:
+        """The model's physics with the selected groups taken from θ."""
+        physics, used = nominal(model), 0
+        for group in self.groups:
+            size = len(_nominal_group(model, group)[0])
+            physics = self._replaced(model, physics, group, theta[used : used + size])
+            used += size
+        return physics
+
+    def _replaced(self, model: Model, physics: Physics, group: str, theta: Expression) -> Physics:
+        nv = model.nv
+        if group == "inertia":
+            bodies = tuple(theta[10 * i : 10 * i + 10] for i in range(len(model.bodies)))
+            return replace(physics, inertias=bodies)
+        if group == "friction":
+            return replace(physics, damping=theta[:nv], friction=theta[nv:])
+        if group == "armature":
+            return replace(physics, armature=theta)
+        if group == "gravity":
+            return replace(physics, gravity=theta)
+        frame = model.frame(self.payload_link)
+        R, p = frame.placement.rotation, frame.placement.translation
+        # Moving a body's parameters to another frame is linear in them.
+        to_body = [Inertia.from_parameters(unit).transformed(R, p).parameters for unit in np.eye(10)]
+        inertias = list(physics.inertias)
+        inertias[frame.body] = inertias[frame.body] + ca.SX(np.column_stack(to_body)) @ theta
+        return replace(physics, inertias=tuple(inertias))
+
+
+def select(model: Model, groups: Sequence[str], payload_link: str | None) -> Selection:
+    """Check the wish for groups, and find the link that carries the payload when it is not named."""
+    for group in groups:
+        if group not in GROUPS:
+            raise ModelError(f"no group of parameters is called {group!r}; there are: {', '.join(GROUPS)}")
+        if groups.count(group) > 1:
+            raise ModelError(f"the group {group!r} is named twice")
+    if "payload" not in groups:
+        if payload_link is not None:
+            raise ModelError("payload_link goes with the group 'payload'")
+        return Selection(tuple(groups))
+    link = _only_tip(model) if payload_link is None else payload_link
+    if model.frame(link).body == WORLD:
+        raise ModelError(f"link {link!r} does not move: a payload on it would change nothing")
+    return Selection(tuple(groups), link)
+
+
+def inertial_parameters(model: Model) -> Parameters:
+    """Ten for each moving body: `link.m`, `link.hx`, ... `link.Izz`."""
+    return Parameters(*_nominal_group(model, "inertia"))
+
+
+def velocity_names(model: Model) -> list[str]:
+    """A name for each velocity: the joint's, numbered when it has several."""
+    names = []
+    for joint in model.independent_joints:
+        nv = joint.type.nv
+        names.extend([joint.name] if nv == 1 else [f"{joint.name}[{k}]" for k in range(nv)])
+    return names
+
+
+def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
+    joints = velocity_names(model)
+    if group == "inertia":
+        names = tuple(f"{body.name}.{name}" for body in model.bodies for name in PARAMETER_NAMES)
+        return names, np.concatenate([np.zeros(0), *(body.inertia.parameters for body in model.bodies)])
+    physics = nominal(model)
+    if group == "friction":
+        names = tuple(f"{joint}.{kind}" for kind in ("damping", "friction") for joint in joints)
+        return names, _values(ca.vertcat(physics.damping, physics.friction))
+    if group == "armature":
+        return tuple(f"{joint}.armature" for joint in joints), _values(physics.armature)
+    if group == "gravity":
+        return ("gravity.x", "gravity.y", "gravity.z"), np.array(GRAVITY)
+    return tuple(f"payload.{name}" for name in PARAMETER_NAMES), np.zeros(10)
+
+
+def _values(constant: Expression) -> Array:
+    return np.array(ca.evalf(constant), dtype=np.float64).ravel()
+
+
+def _only_tip(model: Model) -> str:
+    parents = {joint.parent for joint in model.joints}
+    tips = [joint.child for joint in model.joints if joint.child not in parents]
+    moving = [tip for tip in tips if model.frame(tip).body != WORLD]
+    if len(moving) != 1:
+        raise ModelError(
+            f"robot {model.name!r} has {len(moving)} tips ({', '.join(moving)}): say which link carries "
+            "the payload with payload_link=..."
+        )
+    return moving[0]

@@ -1,0 +1,70 @@
+"""The numbers that the equations of motion need beside the tree: what the robot weighs, rubs and falls with.
+
+Each may be a constant or a symbol: an algorithm cannot tell, which is how a parametric robot works.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from helicoid.model.joints import Expression
+from helicoid.model.model import Model
+
+GRAVITY = (0.0, 0.0, -9.81)
+SMOOTHING = 0.01  # rad/s or m/s
+
+
+@dataclass(frozen=True, eq=False)
+class Physics:
+    """Inertial parameters (10 a body), per velocity damping, friction and armature, and gravity (m/s²).
+
+    `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
+    """
+
+    inertias: tuple[Expression, ...]
+    damping: Expression
+    friction: Expression
+    armature: Expression
+    gravity: Expression
+    smoothing: float = SMOOTHING
+
+    def without_friction(self) -> Physics:
+        """The same with neither damping nor Coulomb friction."""
+        zero = ca.SX.zeros(*self.damping.shape)
+        return replace(self, damping=zero, friction=zero)
+
+
+def nominal(model: Model) -> Physics:
+    """The constants that the model states."""
+    damping, friction, armature = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv)
+    for body in model.bodies:
+        # A mimic joint turns k times as fast as its source: power k² d v², k² J v v̇, |k| c |v|.
+        k = abs(body.multiplier)
+        damping[body.v] += k * k * body.joint.damping
+        friction[body.v] += k * body.joint.friction
+        armature[body.v] += k * k * body.joint.armature
+    return Physics(
+        inertias=tuple(ca.SX(body.inertia.parameters) for body in model.bodies),
+        damping=ca.SX(damping),
+        friction=ca.SX(friction),
+        armature=ca.SX(armature),
+        gravity=ca.SX(np.array(GRAVITY)),
+    )
+
+
+def second_moment(pi: Expression) -> Expression:
+    """Σ = ∫ r rᵀ dm = ½ tr(I) 1 - I of the rotational inertia I in π, 3 × 3."""
+    xx, xy, xz, yy, yz, zz = (pi[k] for k in range(4, 10))
+    return symmetric(
+        [[(yy + zz - xx) / 2, -xy, -xz], [None, (xx + zz - yy) / 2, -yz], [None, None, (xx + yy - zz) / 2]]
+    )
+
+
+def symmetric(upper: list[list[Expression]]) -> Expression:
+    """The symmetric matrix with this upper triangle, so that no element is computed twice."""
+    n = len(upper)
+    rows = [[upper[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows))

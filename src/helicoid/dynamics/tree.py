@@ -1,0 +1,104 @@
+"""What every algorithm starts from: each body's pose and motion subspace, and who owns which coordinate.
+
+A mimic joint borrows the coordinate of its source: q_i = k q_s + o, v_i = k v_s, and by virtual power
+τ_s += k τ_i. These three lines live here, so that no algorithm has to know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import casadi as ca
+
+from helicoid.model.joints import Expression
+from helicoid.model.model import WORLD, Body, Model
+
+
+class JointMotion(NamedTuple):
+    """Pose R, p of a body seen from its parent body, and its joint's subspace S in body coordinates."""
+
+    R: Expression
+    p: Expression
+    S: Expression
+
+
+def joint_coordinates(body: Body, q: Expression) -> Expression:
+    """q_i of one body's joint."""
+    return body.multiplier * q[body.q] + body.offset
+
+
+def joint_velocity(body: Body, v: Expression) -> Expression:
+    """v_i of one body's joint; the same for accelerations."""
+    return body.multiplier * v[body.v]
+
+
+def joint_motions(model: Model, q: Expression) -> list[JointMotion]:
+    """Each body's pose relative to its parent, and its motion subspace."""
+    motions = []
+    for body in model.bodies:
+        q_i = joint_coordinates(body, q)
+        R, p = body.joint.type.pose(q_i)
+        R_placed, p_placed = ca.SX(body.placement.rotation), ca.SX(body.placement.translation)
+        motions.append(JointMotion(R_placed @ R, p_placed + R_placed @ p, body.joint.type.subspace(q_i)))
+    return motions
+
+
+def world_poses(model: Model, motions: Sequence[JointMotion]) -> list[tuple[Expression, Expression]]:
+    """R_0i, p_0i of every body."""
+    poses: list[tuple[Expression, Expression]] = []
+    for body, (R, p, _) in zip(model.bodies, motions, strict=True):
+        if body.parent == WORLD:
+            poses.append((R, p))
+        else:
+            R_0, p_0 = poses[body.parent]
+            poses.append((R_0 @ R, p_0 + R_0 @ p))
+    return poses
+
+
+def from_parent(motion: JointMotion, twist: Expression) -> Expression:
+    """The twist (ω, v) of the parent as a body rigidly attached to it would have it, body coordinates."""
+    ω, v = twist[:3], twist[3:]
+    return ca.vertcat(motion.R.T @ ω, motion.R.T @ (v + ca.cross(ω, motion.p)))
+
+
+def to_parent(motion: JointMotion, wrench: Expression) -> Expression:
+    """The wrench (n, f) of a body, or several as columns, about its parent's origin in parent coordinates."""
+    f = motion.R @ wrench[3:, :]
+    n = motion.R @ wrench[:3, :]
+    moments = [ca.cross(motion.p, f[:, k]) for k in range(f.shape[1])]
+    return ca.vertcat(n + ca.horzcat(*moments), f) if moments else ca.SX.zeros(6, 0)
+
+
+def gather(model: Model, forces: Sequence[Expression]) -> Expression:
+    """The generalised force of each coordinate from those of each joint: τ_s = Σ k_i τ_i."""
+    tau = ca.SX.zeros(model.nv)
+    for body, force in zip(model.bodies, forces, strict=True):
+        tau[body.v] += body.multiplier * force
+    return tau
+
+
+def path_to_root(model: Model, body: int) -> list[int]:
+    """The body and its ancestors, from the body down to the root."""
+    path = []
+    while body != WORLD:
+        path.append(body)
+        body = model.bodies[body].parent
+    return path
+
+
+def rate_matrix(model: Model, q: Expression) -> Expression:
+    """Γ(q), nq × nv, of q̇ = Γ v: block diagonal over the joints that own coordinates."""
+    blocks = []
+    for body in model.bodies:
+        if body.joint.mimic is None:
+            blocks.append(body.joint.type.rate_matrix(q[body.q]))
+    return ca.diagcat(*blocks) if blocks else ca.SX.zeros(0, 0)
+
+
+def along_motion(model: Model, expression: Expression, q: Expression, v: Expression) -> Expression:
+    """d/dt of an expression of q alone: its derivative along q̇ = Γ(q) v."""
+    if model.nv == 0:
+        return ca.SX.zeros(*expression.shape)
+    flat = ca.jtimes(ca.vec(expression), q, rate_matrix(model, q) @ v)
+    return ca.reshape(flat, *expression.shape)

@@ -1,0 +1,23 @@
+"""Every exception and warning that Helicoid raises on purpose."""
+
+from __future__ import annotations
+
+
+class HelicoidError(Exception):
+    """Base class: catch this to catch everything Helicoid raises on purpose."""
+
+
+class RobotDescriptionError(HelicoidError):
+    """A robot description (URDF) that cannot be read; says where and what would be right."""
+
+
+class ModelError(HelicoidError):
+    """A model that contradicts itself, or an edit that names something the model lacks."""
+
+
+class InputError(HelicoidError, ValueError):
+    """A call with the wrong number, shape or type of arguments."""
+
+
+class DoubtfulModelWarning(UserWarning):
+    """The description is legal but probably not what its author meant."""

@@ -1,0 +1,147 @@
+"""Edits: each takes a model and gives another. Nothing is changed in place."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import DoubtfulModelWarning, ModelError
+from helicoid.model.inertia import Array, Inertia, frozen_array
+from helicoid.model.joints import Fixed
+from helicoid.model.model import WORLD, Model
+from helicoid.model.parts import Joint, Link, Placement
+
+
+def chain(model: Model, root: str, tip: str) -> Model:
+    """The links between `root` and `tip` with all that is rigidly fixed to them; other branches are cut.
+
+    A branch that moves and has mass is cut with a warning: lock its joints first to keep its weight.
+    """
+    tree = reroot(model, root) if root != model.root else model
+    by_child = {joint.child: joint for joint in tree.joints}
+    kept, link = {tree.root}, tree.link(tip).name
+    while link != tree.root:
+        kept.add(link)
+        link = by_child[link].parent
+    cut: set[str] = set()
+    for joint in tree.joints:  # depth first: a parent is decided before its children
+        if joint.child not in kept:
+            attached = joint.parent in kept and isinstance(joint.type, Fixed)
+            (kept if attached else cut).add(joint.child)
+    lost = sum(link.inertia.mass for link in tree.links if link.name in cut and link.inertia is not None)
+    if lost > 0:
+        warnings.warn(
+            DoubtfulModelWarning(
+                f"chain({root!r}, {tip!r}) of {model.name!r} cuts moving branches of {lost:.3g} kg in all; "
+                "lock their joints first to keep their weight"
+            ),
+            stacklevel=3,
+        )
+    joints = [joint for joint in tree.joints if joint.child in kept]
+    _refuse_lost_sources(joints, f"chain({root!r}, {tip!r})")
+    return tree.replaced((link for link in tree.links if link.name in kept), joints)
+
+
+def _refuse_lost_sources(joints: list[Joint], edit: str) -> None:
+    names = {joint.name for joint in joints}
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.joint not in names:
+            raise ModelError(
+                f"{edit} would keep joint {joint.name!r} but not {joint.mimic.joint!r}, which it mimics"
+            )
+
+
+def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
+    """Joints frozen at the given coordinates; a joint that mimics a locked one is frozen with it."""
+    base = [joint.name for joint in model.moving_joints if joint.parent == ""]
+    fixed: dict[str, Joint] = {}
+    for name, value in positions.items():
+        if name in base:
+            raise ModelError(f"the base joint {name!r} cannot be locked: load the robot with base='fixed'")
+        joint = model.joint(name)
+        if joint.mimic is not None:
+            raise ModelError(f"joint {name!r} mimics {joint.mimic.joint!r}: lock that one instead")
+        fixed[name] = _frozen(joint, np.atleast_1d(np.asarray(value, dtype=np.float64)))
+    for body in model.bodies:
+        if body.joint.mimic is not None:
+            source = body.joint
+            while source.mimic is not None:
+                source = model.joint(source.mimic.joint)
+            if source.name in fixed:
+                q = np.atleast_1d(np.asarray(positions[source.name], dtype=np.float64))
+                fixed[body.joint.name] = _frozen(body.joint, body.multiplier * q + body.offset)
+    return model.replaced(joints=(fixed.get(joint.name, joint) for joint in model.joints))
+
+
+def _frozen(joint: Joint, q: Array) -> Joint:
+    q = frozen_array(q, (joint.type.nq,), f"coordinates of joint {joint.name!r}")
+    if not np.all(np.isfinite(q)):
+        raise ModelError(f"joint {joint.name!r} cannot be locked at {q}")
+    R, p = (np.array(ca.evalf(ca.SX(part))) for part in joint.type.pose(ca.SX(q)))
+    placement = joint.placement @ Placement(R, p.ravel())
+    return Joint(joint.name, Fixed(), joint.parent, joint.child, placement)
+
+
+def with_payload(model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
+    """A body fixed to `link`: its center of mass (m) and inertia about it (kg·m²) in that link's frame."""
+    if model.frame(link).body == WORLD:
+        raise ModelError(f"link {link!r} does not move: a payload on it would change nothing")
+    load = Inertia.from_com(float(mass), com, inertia)
+    doubts = load.doubts() + ([] if mass > 0 else [f"mass {mass} kg"])
+    if doubts or not np.all(np.isfinite(load.parameters)):
+        raise ModelError(f"payload on {link!r} is impossible: {'; '.join(doubts) or 'not finite'}")
+    own = model.link(link)
+    carried = load if own.inertia is None else own.inertia + load
+    return model.replaced(replace(own, inertia=carried) if one is own else one for one in model.links)
+
+
+def with_parameters(model: Model, pi: ArrayLike) -> Model:
+    """Other inertial parameters: 10 for each moving body, about the frame of the link that its joint carries.
+
+    That link takes all of them; links fixed to it keep their frames and become massless.
+    """
+    n = len(model.bodies)
+    rows = np.asarray(pi, dtype=np.float64)
+    rows = frozen_array(rows.ravel(), (10 * n,), f"inertial parameters of {n} bodies").reshape(n, 10)
+    if not np.all(np.isfinite(rows)):
+        raise ModelError("inertial parameters must be finite")
+    carriers = {body.name: Inertia.from_parameters(row) for body, row in zip(model.bodies, rows, strict=True)}
+
+    def weighed(link: Link) -> Link:
+        moves = model.frame(link.name).body != WORLD
+        return replace(link, inertia=carriers.get(link.name)) if moves else link
+
+    return model.replaced(weighed(link) for link in model.links)
+
+
+def reroot(model: Model, link: str) -> Model:
+    """The same robot standing on `link`: the joints between it and the old root turn around.
+
+    A joint's frame is where its child is. Turned around, its new child (the old parent) lies elsewhere, so
+    a massless link `<joint>_reversed` is put where the joint's frame ends and the old parent fixed to it.
+    """
+    by_child = {joint.child: joint for joint in model.joints}
+    turned, at = {}, model.link(link).name
+    while at != model.root:
+        turned[by_child[at].name] = by_child[at]
+        at = by_child[at].parent
+    links, joints = list(model.links), []
+    names = {one.name for one in model.links} | {one.name for one in model.joints}
+    for joint in model.joints:
+        if joint.name not in turned:
+            joints.append(joint)
+            continue
+        end = f"{joint.name}_reversed"
+        while end in names:
+            end += "_"
+        links.append(Link(end))
+        joints.append(
+            replace(joint, type=joint.type.reversed(), parent=joint.child, child=end, placement=Placement())
+        )
+        joints.append(Joint(end, Fixed(), end, joint.parent, joint.placement.inverse))
+    return model.replaced(links, joints)

@@ -1,0 +1,117 @@
+"""The inertia of a rigid body: ten numbers, and what can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from helicoid.errors import ModelError
+
+Array = NDArray[np.float64]
+
+PARAMETER_NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+
+
+def frozen_array(values: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """A read-only float64 copy of `values`, or a ModelError that says what was wrong with it."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what}: expected numbers of shape {shape}, got {values!r}") from error
+    if array.shape != shape:
+        raise ModelError(f"{what}: expected shape {shape}, got {array.shape}")
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """Mass m, first moment h = m·com and rotational inertia about the frame's origin (kg, kg·m, kg·m²).
+
+    >>> rod = Inertia.from_com(2.0, [0, 0, 0.5], np.diag([0.1, 0.1, 0.0]))
+    >>> rod.parameters[:4]
+    array([2., 0., 0., 1.])
+    """
+
+    mass: float
+    first_moment: Array
+    rotational: Array
+
+    @staticmethod
+    def zero() -> Inertia:
+        """The inertia of nothing."""
+        return Inertia.from_parameters(np.zeros(10))
+
+    @staticmethod
+    def from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Inertia:
+        """From the center of mass (m) and the rotational inertia about it (kg·m²), both in one frame."""
+        c = frozen_array(com, (3,), "center of mass")
+        at_com = frozen_array(inertia, (3, 3), "rotational inertia")
+        # Parallel axes: I_origin = I_com + m (c·c 1 - c cᵀ)
+        at_origin = at_com + mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return Inertia(float(mass), frozen_array(mass * c, (3,), "first moment"), at_origin)
+
+    @staticmethod
+    def from_parameters(pi: ArrayLike) -> Inertia:
+        """From π = [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] about the frame's origin."""
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = frozen_array(pi, (10,), "inertial parameters")
+        rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return Inertia(float(m), frozen_array([hx, hy, hz], (3,), "first moment"), rotational)
+
+    @property
+    def parameters(self) -> Array:
+        """π = [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz]."""
+        i = self.rotational
+        upper = [i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]]
+        return np.concatenate([[self.mass], self.first_moment, upper])
+
+    @property
+    def com(self) -> Array:
+        """Center of mass (m); the origin for a massless body."""
+        return self.first_moment / self.mass if self.mass != 0.0 else np.zeros(3)
+
+    @property
+    def at_com(self) -> Array:
+        """Rotational inertia about the center of mass (kg·m²)."""
+        c = self.com
+        return self.rotational - self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def transformed(self, rotation: Array, translation: Array) -> Inertia:
+        """The same body seen from a, given R_ab and p_ab of the frame b that it is expressed in."""
+        m, h, p = self.mass, rotation @ self.first_moment, translation
+        # Linear in (m, h, I), so that it holds for parameters that no body has, massless ones included.
+        outer = np.outer(p, h) + np.outer(h, p) + m * np.outer(p, p)
+        turned = rotation @ self.rotational @ rotation.T
+        rotational = turned + np.trace(outer) * np.eye(3) - outer
+        return Inertia(m, h + m * p, rotational)
+
+    def __add__(self, other: Inertia) -> Inertia:
+        return Inertia.from_parameters(self.parameters + other.parameters)
+
+    def doubts(self) -> list[str]:
+        """In words: why no rigid body can have these numbers (empty when one can)."""
+        found = []
+        if self.mass < 0:
+            found.append(f"negative mass {self.mass:g} kg")
+        if self.mass == 0:
+            if np.any(self.parameters != 0):
+                found.append("mass is zero but its moments are not")
+            return found
+        moments = np.linalg.eigvalsh(self.at_com)
+        scale = max(float(np.max(np.abs(moments))), 1e-300)
+        if moments[0] < -1e-9 * scale:
+            found.append(f"rotational inertia has a negative principal moment {moments[0]:.3g} kg·m²")
+        elif moments[0] + moments[1] < moments[2] * (1 - 1e-6):
+            found.append(
+                "principal moments of inertia "
+                f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg·m² break the triangle inequality"
+            )
+        return found
+
+
+def total(inertias: Sequence[Inertia]) -> Inertia:
+    """The sum of inertias that are expressed in one frame."""
+    return Inertia.from_parameters(sum((i.parameters for i in inertias), np.zeros(10)))

@@ -1,0 +1,247 @@
+"""What a robot is: links and joints as described, and the tree of moving bodies they amount to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from helicoid.errors import ModelError
+from helicoid.model.inertia import Inertia, total
+from helicoid.model.joints import Fixed, Floating
+from helicoid.model.parts import Joint, Link, Placement
+
+_T = TypeVar("_T")
+
+WORLD = -1  # body index of what does not move
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A moving body: everything rigidly attached to one moving joint, in the frame of its first link."""
+
+    joint: Joint
+    parent: int
+    placement: Placement
+    inertia: Inertia
+    q: slice
+    v: slice
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The link that the joint carries."""
+        return self.joint.child
+
+
+class Frame(NamedTuple):
+    """Where a link's frame sits: on which body, and placed how."""
+
+    body: int
+    placement: Placement
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Links and joints that form one tree, and the base it stands on or floats from.
+
+    Joints are put in depth-first order from the root, children in the order given.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    floating: bool = False
+
+    def __post_init__(self) -> None:
+        _unique("link", (link.name for link in self.links))
+        _unique("joint", (joint.name for joint in self.joints))
+        object.__setattr__(self, "joints", tuple(self._depth_first()))
+        self._check_mimics()
+
+    def _depth_first(self) -> Iterator[Joint]:
+        names = {link.name for link in self.links}
+        children: dict[str, list[Joint]] = {name: [] for name in names}
+        parents: dict[str, Joint] = {}
+        for joint in self.joints:
+            for role, link in (("parent", joint.parent), ("child", joint.child)):
+                if link not in names:
+                    raise ModelError(f"joint {joint.name!r}: its {role} link {link!r} does not exist")
+            if joint.child in parents:
+                first = parents[joint.child].name
+                raise ModelError(
+                    f"link {joint.child!r} is the child of two joints, {first!r} and {joint.name!r}"
+                )
+            parents[joint.child] = joint
+            children[joint.parent].append(joint)
+        roots = [link.name for link in self.links if link.name not in parents]
+        if len(roots) != 1:
+            found = "no link" if not roots else "links " + ", ".join(map(repr, roots))
+            raise ModelError(f"robot {self.name!r}: a tree needs exactly one root link, found {found}")
+        stack = list(reversed(children[roots[0]]))
+        order: list[Joint] = []
+        while stack:
+            order.append(stack.pop())
+            stack.extend(reversed(children[order[-1].child]))
+        if len(order) != len(self.joints):
+            loop = sorted(set(parents) - {joint.child for joint in order})
+            raise ModelError(f"robot {self.name!r}: the links {loop} form a loop that hangs on nothing")
+        return iter(order)
+
+    def _check_mimics(self) -> None:
+        for joint in self.joints:
+            seen = [joint.name]
+            while joint.mimic is not None:
+                source = self.joint(joint.mimic.joint)
+                seen.append(source.name)
+                if seen.count(source.name) > 1:
+                    raise ModelError(f"joints mimic each other in a circle: {' -> '.join(seen)}")
+                if source.type.nv != 1:
+                    raise ModelError(
+                        f"joint {joint.name!r} mimics {source.name!r}, which is {source.type.kind} "
+                        "and has not one coordinate"
+                    )
+                joint = source
+
+    @cached_property
+    def root(self) -> str:
+        """The link that no joint carries."""
+        carried = {joint.child for joint in self.joints}
+        return next(link.name for link in self.links if link.name not in carried)
+
+    @cached_property
+    def _links(self) -> Mapping[str, Link]:
+        return {link.name: link for link in self.links}
+
+    @cached_property
+    def _joints(self) -> Mapping[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
+
+    def link(self, name: str) -> Link:
+        """The link of that name, or an error with the nearest names."""
+        return look_up(self._links, name, f"link of {self.name!r}")
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name, or an error with the nearest names."""
+        return look_up(self._joints, name, f"joint of {self.name!r}")
+
+    def frame(self, name: str) -> Frame:
+        """The frame of the link of that name."""
+        return look_up(self._tree[1], name, f"frame of {self.name!r}")
+
+    @cached_property
+    def _base(self) -> tuple[Joint, ...]:
+        """The joint that a floating base adds; its parent is the world, which is no link."""
+        if not self.floating:
+            return ()
+        name = "floating_base"
+        while name in self._joints:
+            name = "_" + name
+        return (Joint(name, Floating(), "", self.root),)
+
+    @cached_property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """The floating base, if any, and the joints that move, in order."""
+        return self._base + tuple(joint for joint in self.joints if not isinstance(joint.type, Fixed))
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The moving bodies, parents before children: one for each moving joint."""
+        return self._tree[0]
+
+    @property
+    def frames(self) -> Mapping[str, Frame]:
+        """The frame of every link."""
+        return self._tree[1]
+
+    @cached_property
+    def _tree(self) -> tuple[tuple[Body, ...], Mapping[str, Frame]]:
+        """Bodies and frames: links behind fixed joints merge into the body that carries them."""
+        frames: dict[str, Frame] = {} if self.floating else {self.root: Frame(WORLD, Placement())}
+        carriers: list[tuple[Joint, int, Placement]] = []
+        for joint in self._base + self.joints:
+            on = frames[joint.parent] if joint.parent else Frame(WORLD, Placement())
+            placed = on.placement @ joint.placement
+            if isinstance(joint.type, Fixed):
+                frames[joint.child] = Frame(on.body, placed)
+            else:
+                frames[joint.child] = Frame(len(carriers), Placement())
+                carriers.append((joint, on.body, placed))
+        parts: list[list[Inertia]] = [[] for _ in carriers]
+        for link in self.links:
+            frame = frames[link.name]
+            if link.inertia is not None and frame.body != WORLD:
+                parts[frame.body].append(
+                    link.inertia.transformed(frame.placement.rotation, frame.placement.translation)
+                )
+        coordinates = self._coordinates()
+        bodies = tuple(
+            Body(joint, parent, placed, total(parts[i]), *coordinates[joint.name])
+            for i, (joint, parent, placed) in enumerate(carriers)
+        )
+        return bodies, frames
+
+    def _coordinates(self) -> dict[str, tuple[slice, slice, float, float]]:
+        """For each moving joint: its slices of q and v, and how a mimic scales and shifts them."""
+        own: dict[str, tuple[slice, slice]] = {}
+        nq = nv = 0
+        for joint in self.moving_joints:
+            if joint.mimic is None:
+                own[joint.name] = slice(nq, nq + joint.type.nq), slice(nv, nv + joint.type.nv)
+                nq, nv = nq + joint.type.nq, nv + joint.type.nv
+        result = {}
+        for joint in self.moving_joints:
+            multiplier, offset, source = 1.0, 0.0, joint
+            while source.mimic is not None:
+                # q = k (k' s + o') + o
+                offset += multiplier * source.mimic.offset
+                multiplier *= source.mimic.multiplier
+                source = self.joint(source.mimic.joint)
+            if isinstance(source.type, Fixed):
+                raise ModelError(f"joint {joint.name!r} mimics {source.name!r}, which does not move")
+            result[joint.name] = (*own[source.name], multiplier, offset)
+        return result
+
+    @property
+    def independent_joints(self) -> tuple[Joint, ...]:
+        """The moving joints that own coordinates: all but the mimics."""
+        return tuple(joint for joint in self.moving_joints if joint.mimic is None)
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(joint.type.nq for joint in self.independent_joints)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return sum(joint.type.nv for joint in self.independent_joints)
+
+    def replaced(self, links: Iterable[Link] | None = None, joints: Iterable[Joint] | None = None) -> Model:
+        """The same robot with other links or joints."""
+        return replace(
+            self,
+            links=self.links if links is None else tuple(links),
+            joints=self.joints if joints is None else tuple(joints),
+        )
+
+
+def look_up(table: Mapping[str, _T], name: str, what: str) -> _T:
+    """table[name], or a ModelError that offers the nearest names."""
+    try:
+        return table[name]
+    except (KeyError, TypeError):
+        near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are: {', '.join(table)}"
+        raise ModelError(f"no {what} is called {name!r}; {hint}") from None
+
+
+def _unique(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError(f"two {what}s are called {name!r}; names must be unique")
+        seen.add(name)

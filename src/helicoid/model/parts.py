@@ -1,0 +1,117 @@
+"""The parts of a robot as a description states them: links, joints and what they carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid.errors import ModelError
+from helicoid.model.inertia import Array, Inertia, frozen_array
+from helicoid.model.joints import JointType
+
+
+class Limits(NamedTuple):
+    """Ranges of coordinates (nq) and bounds of velocity and effort (nv); infinite where unlimited."""
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A constant pose: R_ab and p_ab of a frame b seen from a."""
+
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+    translation: Array = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        rotation = np.array(self.rotation, dtype=np.float64)
+        # Products of sin and cos of multiples of π/2 miss 0 and ±1 by rounding: mend that, so that these
+        # entries vanish from symbolic expressions.
+        nearest = np.round(rotation)
+        rotation = np.where(np.abs(rotation - nearest) < 1e-15, nearest, rotation) + 0.0
+        object.__setattr__(self, "rotation", frozen_array(rotation, (3, 3), "rotation"))
+        object.__setattr__(self, "translation", frozen_array(self.translation, (3,), "translation"))
+
+    def __matmul__(self, other: Placement) -> Placement:
+        translation = self.translation + self.rotation @ other.translation
+        return Placement(self.rotation @ other.rotation, translation)
+
+    @property
+    def inverse(self) -> Placement:
+        """R_ba and p_ba."""
+        return Placement(self.rotation.T, -self.rotation.T @ self.translation)
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """A shape to draw. `kind` is box, cylinder, capsule, sphere or mesh.
+
+    `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); mesh scale.
+    `filename` is the mesh as the description names it; `folder` is where that description lies.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    placement: Placement = field(default_factory=Placement)
+    filename: str = ""
+    folder: str = ""
+    color: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A rigid piece with a frame; `inertia` is about that frame's origin, None when not stated."""
+
+    name: str
+    inertia: Inertia | None = None
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """q = multiplier · q_source + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """How `child` moves relative to `parent`. `placement` is the joint's frame seen from the parent link.
+
+    Per velocity coordinate: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²).
+    """
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    placement: Placement = field(default_factory=Placement)
+    limits: Limits | None = None
+    damping: Array = field(default_factory=lambda: np.zeros(1))
+    friction: Array = field(default_factory=lambda: np.zeros(1))
+    armature: Array = field(default_factory=lambda: np.zeros(1))
+    mimic: Mimic | None = None
+
+    def __post_init__(self) -> None:
+        nv = self.type.nv
+        for name in ("damping", "friction", "armature"):
+            values = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (nv,))
+            object.__setattr__(self, name, frozen_array(values, (nv,), f"{name} of joint {self.name!r}"))
+        if self.mimic is not None and nv != 1:
+            raise ModelError(f"joint {self.name!r}: only joints of one coordinate can mimic another")
+
+    @property
+    def range(self) -> Limits:
+        """The limits, infinite where none are stated."""
+        if self.limits is not None:
+            return self.limits
+        q, v = np.full(self.type.nq, np.inf), np.full(self.type.nv, np.inf)
+        return Limits(-q, q, v, v)

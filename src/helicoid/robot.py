@@ -1,0 +1,263 @@
+"""Robot: a model and the functions made of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.compiler.function import Function
+from helicoid.dynamics import aba, centroidal, configuration, crba, energy, kinematics, parametric, rnea
+from helicoid.dynamics.kinematics import Reference
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.model import edit
+from helicoid.model.inertia import Array
+from helicoid.model.joints import Expression
+from helicoid.model.model import Model
+from helicoid.model.parts import Limits
+from helicoid.robot_function import Options, Recipe, RobotFunction
+
+_LOADED = ("gravity", "friction", "smoothing", "f_ext", "expressed_in")
+_FALLING = ("gravity", "friction", "smoothing")
+
+
+class _Made:
+    """One line of the class below: a function made of an algorithm, found by attribute."""
+
+    def __init__(
+        self,
+        algorithm: Callable[..., Expression],
+        inputs: str,
+        output: str,
+        shape: tuple[int | str, ...],
+        options: tuple[str, ...] = (),
+        physical: bool = True,
+    ) -> None:
+        names = tuple(inputs.split())
+        self._make = lambda name: Recipe(name, algorithm, names, output, shape, physical, options)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._recipe = self._make(name)
+
+    def __get__(self, robot: Robot | None, owner: type) -> Any:
+        return self if robot is None else robot.function(self._recipe, Options())
+
+
+class Robot:
+    """A robot: what it is (`model`) and its kinematics and dynamics as `Function`s.
+
+    Every function is called with NumPy vectors, with batches (N, n), or with CasADi expressions.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("double_pendulum")
+    >>> robot.mass_matrix(robot.neutral()).shape
+    (2, 2)
+    """
+
+    def __init__(self, model: Model, selection: parametric.Selection | None = None) -> None:
+        self.model = model
+        self.selection = selection or parametric.Selection()
+        self._functions: dict[tuple[Recipe, Options], RobotFunction] = {}
+
+    # Dynamics -----------------------------------------------------------------------------------------
+
+    inverse_dynamics = _Made(rnea.inverse_dynamics, "q v a", "tau", ("nv",), _LOADED)
+    """`(q, v, a) -> tau`: the torque that a motion needs, τ = M(q) a + h(q, v), by RNEA."""
+    forward_dynamics = _Made(aba.forward_dynamics, "q v tau", "a", ("nv",), _LOADED)
+    """`(q, v, tau) -> a`: the acceleration that a torque causes, by the articulated body algorithm."""
+    forward_dynamics_crba = _Made(crba.forward_dynamics_crba, "q v tau", "a", ("nv",), _LOADED)
+    """`(q, v, tau) -> a`: the same through the factors of the mass matrix."""
+    mass_matrix = _Made(crba.mass_matrix, "q", "M", ("nv", "nv"))
+    """`(q) -> M`, symmetric, armature included."""
+    mass_matrix_inverse = _Made(crba.mass_matrix_inverse, "q", "M_inverse", ("nv", "nv"))
+    """`(q) -> M⁻¹`."""
+    coriolis = _Made(rnea.coriolis, "q v", "c", ("nv",))
+    """`(q, v) -> c`: Coriolis and centrifugal torque C(q, v) v."""
+    gravity = _Made(rnea.gravity, "q", "g", ("nv",), ("gravity",))
+    """`(q) -> g = ∂U/∂q`: the torque that holds the robot still."""
+    bias = _Made(rnea.bias, "q v", "h", ("nv",), _FALLING)
+    """`(q, v) -> h = c + g`, and friction if asked for."""
+    kinetic_energy = _Made(energy.kinetic_energy, "q v", "T", ())
+    """`(q, v) -> T = ½ vᵀ M v` (J)."""
+    potential_energy = _Made(energy.potential_energy, "q", "U", (), ("gravity",))
+    """`(q) -> U` (J), zero with all mass at the world's origin."""
+    center_of_mass = _Made(centroidal.center_of_mass, "q", "com", (3,))
+    """`(q) -> com` of all moving bodies, world axes (m)."""
+    com_jacobian = _Made(centroidal.com_jacobian, "q", "J", (3, "nv"))
+    """`(q) -> J` with d(com)/dt = J v."""
+
+    # Kinematics ---------------------------------------------------------------------------------------
+
+    integrate = _Made(configuration.integrate, "q dv", "q", ("nq",), physical=False)
+    """`(q, dv) -> q ⊕ dv`: move along a tangent vector; quaternions stay unit."""
+    difference = _Made(configuration.difference, "q0 q1", "dv", ("nv",), physical=False)
+    """`(q0, q1) -> dv` with integrate(q0, dv) = q1."""
+
+    def pose(self, frame: str) -> Function:
+        """`(q) -> T`: the frame of a link seen from the world, 4 × 4."""
+        return self._kinematic("pose", kinematics.pose, "q", "T", (4, 4), frame)
+
+    def jacobian(self, frame: str, reference: Reference = "world") -> Function:
+        """`(q) -> J`, 6 × nv, with twist (ω, v) = J v in the reference `world`, `world_aligned` or `body`."""
+        return self._kinematic("jacobian", kinematics.jacobian, "q", "J", (6, "nv"), frame, reference)
+
+    def jacobian_dot(self, frame: str, reference: Reference = "world") -> Function:
+        """`(q, v) -> J̇`, 6 × nv."""
+        return self._kinematic(
+            "jacobian_dot", kinematics.jacobian_dot, "q v", "J_dot", (6, "nv"), frame, reference
+        )
+
+    def velocity(self, frame: str, reference: Reference = "world") -> Function:
+        """`(q, v) -> twist` (ω, v) of a link's frame, 6."""
+        return self._kinematic("velocity", kinematics.velocity, "q v", "twist", (6,), frame, reference)
+
+    def acceleration(self, frame: str, reference: Reference = "world") -> Function:
+        """`(q, v, a) -> twist_dot`: rate of the twist's components, 6."""
+        return self._kinematic(
+            "acceleration", kinematics.acceleration, "q v a", "twist_dot", (6,), frame, reference
+        )
+
+    def _kinematic(
+        self,
+        name: str,
+        algorithm: Callable[..., Expression],
+        inputs: str,
+        output: str,
+        shape: tuple[int | str, ...],
+        *arguments: str,
+    ) -> Function:
+        self.model.frame(arguments[0])
+        kinematics.check_reference(*arguments[1:])
+        names = tuple(inputs.split())
+        recipe = Recipe(name, algorithm, names, output, shape, physical=False, arguments=arguments)
+        return self.function(recipe, Options())
+
+    def function(self, recipe: Recipe, options: Options) -> RobotFunction:
+        """The Function of a recipe with options; made once."""
+        key = (recipe, options)
+        if key not in self._functions:
+            self._functions.setdefault(key, RobotFunction(self, recipe, options))
+        return self._functions[key]
+
+    @cached_property
+    def tangent(self) -> ca.Function | None:
+        """q -> Γ(q) of q̇ = Γ v, or None where v is q̇."""
+        if self.nq == self.nv:
+            return None
+        q = ca.SX.sym("q", self.nq)
+        return ca.Function("tangent", [q], [ca.densify(rate_matrix(self.model, q))])
+
+    # What the robot is --------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The robot's name in its description."""
+        return self.model.name
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.model.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.model.nv
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of moving bodies; what is fixed together is one body."""
+        return len(self.model.bodies)
+
+    @property
+    def joint_names(self) -> list[str]:
+        """The joints that own coordinates, in the order of q and v."""
+        return [joint.name for joint in self.model.independent_joints]
+
+    @property
+    def link_names(self) -> list[str]:
+        """Every link; each is a frame."""
+        return [link.name for link in self.model.links]
+
+    @cached_property
+    def limits(self) -> Limits:
+        """lower, upper (nq), velocity, effort (nv); infinite where unlimited."""
+        ranges = [joint.range for joint in self.model.independent_joints]
+        return Limits(*(np.concatenate([np.zeros(0), *(r[k] for r in ranges)]) for k in range(4)))
+
+    @property
+    def parameters(self) -> parametric.Parameters:
+        """Names and values: of θ for a parametric robot, else the inertial ones, 10 per moving body."""
+        if self.selection.groups:
+            return self.selection.parameters(self.model)
+        return parametric.inertial_parameters(self.model)
+
+    def neutral(self) -> Array:
+        """The configuration in which every joint is at its zero."""
+        parts = [joint.type.neutral() for joint in self.model.independent_joints]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def random(self, rng: np.random.Generator | int | None = None) -> Array:
+        """A configuration drawn uniformly within the limits; `rng` may be a seed."""
+        generator = np.random.default_rng(rng)
+        parts = [
+            joint.type.random(generator, joint.range.lower, joint.range.upper)
+            for joint in self.model.independent_joints
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def __repr__(self) -> str:
+        base = "floating" if self.model.floating else "fixed"
+        theta = f", theta[{len(self.parameters)}]" if self.selection.groups else ""
+        return f"Robot({self.name!r}, nq={self.nq}, nv={self.nv}, {self.n_bodies} bodies, {base} base{theta})"
+
+    # Other robots -------------------------------------------------------------------------------------
+
+    def parametric(self, *groups: str, payload_link: str | None = None) -> Robot:
+        """The same robot whose dynamics take one more input, `theta`.
+
+        `groups`: any of "inertia", "friction", "armature", "gravity", "payload", in the order wanted. The
+        result's `parameters` holds θ's names and nominal values. A payload is ten inertial parameters in
+        the frame of `payload_link` (by default the only tip).
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("double_pendulum").parametric("gravity")
+        >>> robot.parameters.names
+        ('gravity.x', 'gravity.y', 'gravity.z')
+        """
+        return Robot(self.model, parametric.select(self.model, groups, payload_link))
+
+    def chain(self, root: str, tip: str) -> Robot:
+        """The joints between two links, with what is fixed to them; moving side branches are cut."""
+        return self._edited(edit.chain(self.model, root, tip))
+
+    def lock(self, positions: Mapping[str, ArrayLike]) -> Robot:
+        """Joints frozen at given coordinates; their bodies merge."""
+        return self._edited(edit.lock(self.model, positions))
+
+    def with_payload(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Robot:
+        """A body fixed to a link: center of mass (m) and inertia about it (kg·m²) in the link's frame."""
+        return self._edited(edit.with_payload(self.model, link, mass, com, inertia))
+
+    def with_parameters(self, pi: ArrayLike) -> Robot:
+        """Other inertial parameters, in the order of `parameters`: 10 per moving body."""
+        return self._edited(edit.with_parameters(self.model, pi))
+
+    def reroot(self, link: str) -> Robot:
+        """The same robot standing on another of its links."""
+        return self._edited(edit.reroot(self.model, link))
+
+    def _edited(self, model: Model) -> Robot:
+        payload = self.selection.payload_link or None
+        return Robot(model, parametric.select(model, self.selection.groups, payload))
+
+    def to_urdf(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot as a URDF file; reading it gives the same dynamics."""
+        from helicoid.model.urdf_writer import write_urdf
+
+        write_urdf(self.model, path)

@@ -1,0 +1,89 @@
+"""The documentation is true: its Python runs, its links lead somewhere, its menu is complete.
+
+A Python block that must not run (it needs hardware, or shows an error) has `<!-- no-run -->` just above.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+RUNNABLE = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+
+BLOCK = re.compile(
+    r"^(?P<skip> *<!-- no-run -->\n+)?(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+FENCED = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?P<target>[^)\s]+)[^)]*\)|(?:src|href)=\"(?P<attribute>[^\"]+)\"")
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def python_blocks(path: Path) -> list[tuple[int, str]]:
+    """Line number of the first line of code, and code, of each Python block that is to run."""
+    text = path.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start("code")) + 1, textwrap.dedent(match["code"]))
+        for match in BLOCK.finditer(text)
+        if not match["skip"]
+    ]
+
+
+def menu_pages(entry: Any) -> list[str]:
+    """Every page that an entry of mkdocs' `nav` names, however deep."""
+    if isinstance(entry, str):
+        return [entry]
+    children = entry.values() if isinstance(entry, dict) else entry
+    return [page for child in children for page in menu_pages(child)]
+
+
+@pytest.mark.parametrize("path", RUNNABLE, ids=name)
+def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page share their names, as a reader who types them one after another would have."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for line, code in python_blocks(path):
+        # Blank lines in front make a traceback point at the line of the page.
+        exec(compile("\n" * (line - 1) + code, str(path), "exec"), namespace)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_links_within_the_repository_exist(path: Path) -> None:
+    prose = FENCED.sub("", path.read_text(encoding="utf-8"))
+    targets = [match["target"] or match["attribute"] for match in LINK.finditer(prose)]
+    local = [target for target in targets if not re.match(r"[a-z]+:|#", target)]
+    broken = [target for target in local if not (path.parent / target.split("#")[0]).exists()]
+    assert not broken
+
+
+def test_menu_lists_every_page_once() -> None:
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    listed = menu_pages(config["nav"])
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_version_is_the_same_everywhere() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = re.search(r'^version = "(.+)"$', project, re.MULTILINE)
+    latest = re.search(r"^## (\d\S*)", changes, re.MULTILINE)
+    assert version and latest
+    assert version[1] == citation["version"] == latest[1]
+
+
+def test_a_block_marked_no_run_is_left_out(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- no-run -->\n```python\nb\n```\n\n=== tab\n\n    ```python\n    c = 1\n    ```\n")
+    assert python_blocks(page) == [(10, "c = 1\n")]
