@@ -5,6 +5,7 @@ A Python block that must not run (it needs hardware, or shows an error) has `<!-
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import textwrap
 from pathlib import Path
@@ -71,6 +72,15 @@ def test_menu_lists_every_page_once() -> None:
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     listed = menu_pages(config["nav"])
     assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_reference_names_what_exists() -> None:
+    """An API page that names a module or class which has moved would break the build of the documentation."""
+    texts = [page.read_text(encoding="utf-8") for page in DOCS.glob("api/*.md")]
+    named = [identifier for text in texts for identifier in re.findall(r"^::: (\S+)$", text, re.MULTILINE)]
+    assert named
+    for identifier in named:
+        pkgutil.resolve_name(identifier)
 
 
 def test_version_is_the_same_everywhere() -> None:

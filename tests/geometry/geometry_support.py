@@ -12,7 +12,19 @@ from helicoid.geometry import quaternion, se3, so3
 quick = settings(deadline=None, max_examples=60)
 
 # Angles where formulas break: none, tiny, the limits of the series, just short of a half turn.
-SPECIAL_ANGLES = [0.0, 1e-160, 1e-12, 1e-8, 1e-4, 0.5, 2.0, np.nextafter(2.0, 0), 3.0, np.pi - 1e-6, np.pi - 1e-10]
+SPECIAL_ANGLES = [
+    0.0,
+    1e-160,
+    1e-12,
+    1e-8,
+    1e-4,
+    0.5,
+    2.0,
+    np.nextafter(2.0, 0),
+    3.0,
+    np.pi - 1e-6,
+    np.pi - 1e-10,
+]
 
 
 @st.composite
@@ -35,7 +47,9 @@ def rotation_vectors(draw, largest=np.pi - 1e-10):
 
 
 rotations = st.builds(so3.exp, rotation_vectors())
-quaternions = st.builds(lambda r, sign: sign * quaternion.exp(r), rotation_vectors(), st.sampled_from([1, -1]))
+quaternions = st.builds(
+    lambda r, sign: sign * quaternion.exp(r), rotation_vectors(), st.sampled_from([1, -1])
+)
 poses = st.builds(se3.pose, rotations, vectors(3))
 
 

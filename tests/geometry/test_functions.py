@@ -10,13 +10,14 @@ from geometry_support import derivatives
 
 from helicoid.geometry import _functions
 
-SQUARED_ANGLES = [0.0, 1e-300, 1e-12, 1e-3, 0.3, 1.0, 3.99, np.nextafter(4, 0), 4.0, 4.01, 9.8, 25.0]
+SQUARED_ANGLES = [0.0, 1e-30, 1e-12, 1e-3, 0.3, 1.0, 3.99, np.nextafter(4, 0), 4.0, 4.01, 9.8, 25.0]
 
 
 def exact_stumpff(n, s, order):
     """The derivative of the given order of c_n, from 60 terms of its series in rational numbers."""
     terms = (
-        Fraction((-1) ** k * factorial(k), factorial(k - order) * factorial(2 * k + n)) * Fraction(s) ** (k - order)
+        Fraction((-1) ** k * factorial(k), factorial(k - order) * factorial(2 * k + n))
+        * Fraction(s) ** (k - order)
         for k in range(order, 60)
     )
     return float(sum(terms))

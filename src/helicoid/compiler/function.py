@@ -289,7 +289,11 @@ class Function:
         Raises:
             HelicoidError: the file is missing, damaged, of another kind or of another version.
         """
-        return Function(*load_function(path))
+        name, inputs, outputs, function = load_function(path)
+        try:
+            return Function(name, inputs, outputs, function)
+        except HelicoidError as error:
+            raise HelicoidError(f"{path}: the function in this file contradicts itself: {error}") from error
 
     def __repr__(self) -> str:
         count = "" if self._function is None else f", {self.n_operations} operations"

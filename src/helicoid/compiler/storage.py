@@ -67,7 +67,7 @@ def load_function(path: str | os.PathLike[str]) -> tuple[str, list[Input], list[
     try:
         inputs = [_input_from_json(item) for item in content["inputs"]]
         outputs = [Output(item["name"], tuple(item["shape"])) for item in content["outputs"]]
-        return content["name"], inputs, outputs, ca.Function.deserialize(content["function"])
+        return str(content["name"]), inputs, outputs, ca.Function.deserialize(content["function"])
     except (KeyError, TypeError, AttributeError, RuntimeError, NotImplementedError, HelicoidError) as error:
         raise HelicoidError(f"{path}: the function in this file cannot be restored: {error}") from error
 

@@ -18,7 +18,8 @@ from helicoid.dynamics.crba import (
 )
 from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.linear import factor, solve
-from helicoid.dynamics.physics import Physics, second_moment, symmetric
+from helicoid.dynamics.physics import Physics, moments, symmetric
+from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.rnea import Wrenches, body_forces
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
 from helicoid.geometry import so3
@@ -75,7 +76,7 @@ def _inward(
     torque: Expression,
 ) -> list[_Step]:
     """From the leaves to the root: articulated inertias and bias wrenches."""
-    inertias = [_spatial_inertia(pi) for pi in physics.inertias]
+    inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in regrouped(model, physics)]
     p_A = list(biases)
     steps: list[_Step] = [None] * len(inertias)  # type: ignore[list-item]
     for i in reversed(range(len(inertias))):
@@ -97,11 +98,6 @@ def _inward(
         inertias[body.parent] = inertias[body.parent] + _inertia_to_parent(motions[i], reduced)
         p_A[body.parent] = p_A[body.parent] + to_parent(motions[i], passed)
     return steps
-
-
-def _spatial_inertia(pi: Expression) -> Expression:
-    """The 6 × 6 inertia [[I₀, h̃], [-h̃, m 1]] of a rigid body about its origin."""
-    return rigid_inertia_times((pi[0], pi[1:4], second_moment(pi)), ca.SX.eye(6))
 
 
 def _unit_columns(S: Expression) -> dict[int, int]:

@@ -10,19 +10,20 @@ import casadi as ca
 
 from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.linear import factor, inverse, solve
-from helicoid.dynamics.physics import Physics, second_moment, symmetric
+from helicoid.dynamics.physics import Moments, Physics, moments, symmetric
+from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.rnea import Wrenches, body_forces, joint_forces
 from helicoid.dynamics.tree import joint_motions, to_parent
 from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
 
-Moments = tuple[Expression, Expression, Expression]  # m, h, Σ
+Distribution = tuple[Expression, Expression, Expression]  # m, h, Σ = ∫ r rᵀ dm: adds and moves simply
 
 
 def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
     """M(q), nv × nv, symmetric; armature on its diagonal."""
     motions = joint_motions(model, q)
-    composites: list[Moments] = [(pi[0], pi[1:4], second_moment(pi)) for pi in physics.inertias]
+    composites = [_distribution(pi) for pi in regrouped(model, physics)]
     M = ca.SX(model.nv, model.nv)
     for i in reversed(range(len(composites))):
         body = model.bodies[i]
@@ -30,7 +31,8 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
             composites[body.parent] = _add(
                 composites[body.parent], _to_parent(composites[i], *motions[i][:2])
             )
-        F = rigid_inertia_times(composites[i], motions[i].S)
+        m, h, Σ = composites[i]
+        F = rigid_inertia_times(Moments(m, h, _rotational(Σ)), motions[i].S)
         j = i
         while j != WORLD:
             other = model.bodies[j]
@@ -62,21 +64,13 @@ def forward_dynamics_crba(
     return solve(factor(mass_matrix(model, physics, q)), driving)
 
 
-def rigid_inertia_times(moments: Moments, S: Expression) -> Expression:
-    """I S of a rigid body: n = I₀ ω + h × v, f = m v - h × ω for each column (ω, v) of S."""
-    m, h, Σ = moments
-    rotational = rotational_inertia(Σ)
+def rigid_inertia_times(body: Moments, S: Expression) -> Expression:
+    """The wrenches (n, f) = (I ω + h × v, m v - h × ω) of a rigid body for each column (ω, v) of S."""
     columns = []
     for k in range(S.shape[1]):
         ω, v = S[:3, k], S[3:, k]
-        columns.append(ca.vertcat(rotational @ ω + ca.cross(h, v), m * v - ca.cross(h, ω)))
+        columns.append(ca.vertcat(body.I @ ω + ca.cross(body.h, v), body.m * v - ca.cross(body.h, ω)))
     return ca.horzcat(*columns) if columns else ca.SX.zeros(6, 0)
-
-
-def rotational_inertia(Σ: Expression) -> Expression:
-    """I₀ = tr(Σ) 1 - Σ."""
-    xx, yy, zz = Σ[0, 0], Σ[1, 1], Σ[2, 2]
-    return symmetric([[yy + zz, -Σ[0, 1], -Σ[0, 2]], [None, xx + zz, -Σ[1, 2]], [None, None, xx + yy]])
 
 
 def rotate_symmetric(R: Expression, A: Expression) -> Expression:
@@ -86,9 +80,22 @@ def rotate_symmetric(R: Expression, A: Expression) -> Expression:
     return symmetric(rows)
 
 
-def _to_parent(moments: Moments, R: Expression, p: Expression) -> Moments:
+def _distribution(pi: Expression) -> Distribution:
+    m, h, I = moments(pi)
+    xx, yy, zz = I[0, 0], I[1, 1], I[2, 2]
+    diagonal = (yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2
+    return m, h, symmetric([[diagonal[i] if i == j else -I[i, j] for j in range(3)] for i in range(3)])
+
+
+def _rotational(Σ: Expression) -> Expression:
+    """I = tr(Σ) 1 - Σ, its diagonal as sums of two."""
+    others = Σ[1, 1] + Σ[2, 2], Σ[0, 0] + Σ[2, 2], Σ[0, 0] + Σ[1, 1]
+    return symmetric([[others[i] if i == j else -Σ[i, j] for j in range(3)] for i in range(3)])
+
+
+def _to_parent(body: Distribution, R: Expression, p: Expression) -> Distribution:
     """About the parent's origin: each point r of the body becomes p + R r."""
-    m, h, Σ = moments
+    m, h, Σ = body
     h_turned = R @ h
     h_parent = h_turned + m * p
     turned = rotate_symmetric(R, Σ)
@@ -96,5 +103,5 @@ def _to_parent(moments: Moments, R: Expression, p: Expression) -> Moments:
     return m, h_parent, symmetric(rows)
 
 
-def _add(one: Moments, other: Moments) -> Moments:
+def _add(one: Distribution, other: Distribution) -> Distribution:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid.dynamics.crba import rigid_inertia_times
-from helicoid.dynamics.physics import Physics, second_moment
+from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.tree import from_parent, joint_motions, joint_velocity, world_poses
 from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
@@ -20,7 +20,7 @@ def kinetic_energy(model: Model, physics: Physics, q: Expression, v: Expression)
         if body.parent != WORLD:
             twist = twist + from_parent(motion, twists[body.parent])
         twists.append(twist)
-        energy += ca.dot(twist, rigid_inertia_times((pi[0], pi[1:4], second_moment(pi)), twist))
+        energy += ca.dot(twist, rigid_inertia_times(moments(pi), twist))
     return energy / 2
 
 

@@ -6,6 +6,7 @@ Each may be a constant or a symbol: an algorithm cannot tell, which is how a par
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -55,12 +56,18 @@ def nominal(model: Model) -> Physics:
     )
 
 
-def second_moment(pi: Expression) -> Expression:
-    """Σ = ∫ r rᵀ dm = ½ tr(I) 1 - I of the rotational inertia I in π, 3 × 3."""
+class Moments(NamedTuple):
+    """Mass, first moment and rotational inertia about the body's origin, taken from π."""
+
+    m: Expression
+    h: Expression
+    I: Expression
+
+
+def moments(pi: Expression) -> Moments:
+    """m (1), h (3) and I (3 × 3) of inertial parameters π (10)."""
     xx, xy, xz, yy, yz, zz = (pi[k] for k in range(4, 10))
-    return symmetric(
-        [[(yy + zz - xx) / 2, -xy, -xz], [None, (xx + zz - yy) / 2, -yz], [None, None, (xx + yy - zz) / 2]]
-    )
+    return Moments(pi[0], pi[1:4], symmetric([[xx, xy, xz], [None, yy, yz], [None, None, zz]]))
 
 
 def symmetric(upper: list[list[Expression]]) -> Expression:

@@ -4,8 +4,8 @@ Notation, in body coordinates: ω, ω̇ angular velocity and acceleration, a the
 origin as an accelerometer there would feel it, f, n force and moment about the origin.
 
 The acceleration of a point r of a body is a + B r with B = ω̃̇ + ω̃ ω̃, so with mass m, first moment h and
-second moment Σ the body needs f = m a + B h and n = h × a + Σ_k (r × B r) = h × a + axial(B Σ). One matrix
-B serves both, and the next body's origin too; linear velocities are not needed at all.
+rotational inertia I the body needs f = m a + B h and n = h × a + I ω̇ + ω × I ω. One matrix B serves all, and
+the next body's origin too; linear velocities are not needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from helicoid.dynamics.friction import friction_torque
-from helicoid.dynamics.physics import Physics, second_moment
+from helicoid.dynamics.physics import Physics, moments
+from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.tree import (
     JointMotion,
     gather,
@@ -78,6 +79,7 @@ def body_forces(
     zero = ca.SX.zeros(3)
     # A base that accelerates upwards feels the same as a base at rest under gravity.
     base = (zero, zero, ca.SX.zeros(3, 3), -(physics.gravity if gravity is None else gravity))
+    inertias = regrouped(model, physics)
     states: list[tuple[Expression, ...]] = []
     forces = []
     for i, (body, (R, p, S)) in enumerate(zip(model.bodies, motions, strict=True)):
@@ -92,10 +94,9 @@ def body_forces(
         B = acceleration_tensor(ω, ωd)
         states.append((ω, ωd, B, acceleration))
 
-        pi = physics.inertias[i]
-        m, h = pi[0], pi[1:4]
+        m, h, I = moments(inertias[i])
         f = m * acceleration + B @ h
-        n = ca.cross(h, acceleration) + axial(B @ second_moment(pi))
+        n = ca.cross(h, acceleration) + euler_moment(I, ω, ωd, B)
         own = ca.vertcat(n, f)
         forces.append(own - wrenches[i] if wrenches and i in wrenches else own)
     return forces
@@ -120,6 +121,20 @@ def acceleration_tensor(ω: Expression, ωd: Expression) -> Expression:
     return ca.vertcat(*(ca.horzcat(*row) for row in rows))
 
 
-def axial(A: Expression) -> Expression:
-    """(A_zy - A_yz, A_xz - A_zx, A_yx - A_xy)."""
-    return ca.vertcat(A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1])
+def euler_moment(I: Expression, ω: Expression, ωd: Expression, B: Expression) -> Expression:
+    """I ω̇ + ω × I ω, with the products of velocities that B has already.
+
+    With (i, j, k) cyclic, row i is
+    I_ii ω̇_i + (I_kk - I_jj) ω_j ω_k - I_ij B_ki + I_ik B_ji - I_jk (ω_k² - ω_j²).
+    """
+    rows = []
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        if (I[i, i] + I[j, j] - I[k, k]).is_zero():  # no extent along k: one term does for the first two
+            main = I[i, i] * B[k, j]
+        elif (I[i, i] + I[k, k] - I[j, j]).is_zero():
+            main = -I[i, i] * B[j, k]
+        else:
+            main = I[i, i] * ωd[i] + (I[k, k] - I[j, j]) * (ω[j] * ω[k])
+        coupling = I[i, k] * B[j, i] - I[i, j] * B[k, i] - I[j, k] * (ω[k] * ω[k] - ω[j] * ω[j])
+        rows.append(main + coupling)
+    return ca.vertcat(*rows)

@@ -35,7 +35,7 @@ def as_array(value: Array, shape: tuple[int, ...], name: str) -> Array:
             raise InputError(f"{name} has shape {value.shape}; CasADi shape {expected} is right")
         return ca.densify(value)
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray(value).astype(float, casting="same_kind", copy=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} holds something that is not a real number: {error}") from error
     if array.shape != shape:

@@ -61,6 +61,22 @@ class Inertia:
         rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return Inertia(float(m), frozen_array([hx, hy, hz], (3,), "first moment"), rotational)
 
+    @staticmethod
+    def from_pseudo(P: ArrayLike) -> Inertia:
+        """From the pseudo-inertia [[Σ, h], [hᵀ, m]], 4 × 4."""
+        P = frozen_array(P, (4, 4), "pseudo-inertia")
+        rotational = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
+        # Sums of two, not the trace less one: zeros and equal moments stay exact.
+        np.fill_diagonal(rotational, [P[1, 1] + P[2, 2], P[0, 0] + P[2, 2], P[0, 0] + P[1, 1]])
+        return Inertia(float(P[3, 3]), P[:3, 3], rotational)
+
+    @property
+    def pseudo(self) -> Array:
+        """The pseudo-inertia ∫ (r, 1)(r, 1)ᵀ dm = [[Σ, h], [hᵀ, m]], 4 × 4, with Σ = ½ tr(I) 1 - I."""
+        second = np.trace(self.rotational) / 2 * np.eye(3) - self.rotational
+        upper = np.column_stack([second, self.first_moment])
+        return np.vstack([upper, np.append(self.first_moment, self.mass)])
+
     @property
     def parameters(self) -> Array:
         """π = [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz]."""

@@ -29,7 +29,7 @@ MOST_BYTES = 50_000_000
 _LARGEST = 1e30  # m, kg, rad ...: beyond it, products overflow and nothing physical is meant
 _LONGEST_NUMBER = 100  # characters
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_NEED_LIMITS = ("revolute", "prismatic")
+NEED_LIMITS = ("revolute", "prismatic")
 
 _TEXT, _ANY = 0, -1  # instead of how many numbers an attribute holds: words; one number or more
 _EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0.8 0.8 0.8 1", _ANY: "0.5"}
@@ -49,6 +49,10 @@ class _Tag(NamedTuple):
 
 _SHAPE = _Tag({"name": _TEXT}, (), ("origin", "geometry", "material"), ("geometry",), lenient=True)
 _ROUND = _Tag({"radius": 1, "length": 1}, ("radius", "length"))
+_SIMULATED = (
+    *("collision_checking", "self_collision_checking", "self_filter", "contact", "surface"),
+    *("gravity", "kinematic", "sensor", "gazebo", "material"),
+)
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _TAGS = {
     "robot": _Tag(
@@ -62,8 +66,7 @@ _TAGS = {
         ("name",),
         once=("inertial", "origin"),
         many=("visual", "collision"),
-        harmless=("collision_checking", "self_collision_checking", "self_filter", "contact", "surface")
-        + ("gravity", "kinematic", "sensor", "gazebo", "material"),
+        harmless=_SIMULATED,
     ),
     "inertial": _Tag({}, (), ("origin", "mass", "inertia"), ("mass", "inertia")),
     "mass": _Tag({"value": 1}, ("value",)),
@@ -235,13 +238,13 @@ def _parse(data: bytes, encoding: str | None, source: _Source) -> Element:
         gate.Parse(data, True)
         root = etree.fromstring(data, parser)
     except expat.ExpatError as error:
-        text = f"{source.name}:{error.lineno}: not well-formed XML: {expat.ErrorString(error.code)}"
+        text = f"{source.name}:{error.lineno}: faulty XML: {expat.ErrorString(error.code)}"
         raise RobotDescriptionError(text) from error
     except (etree.LxmlError, LookupError, ValueError) as error:
-        raise RobotDescriptionError(f"{source.name}: not well-formed XML: {error}") from error
+        raise RobotDescriptionError(f"{source.name}: faulty XML: {error}") from error
     for fault in parser.error_log:
         if fault.domain_name != "NAMESPACE":
-            raise RobotDescriptionError(f"{source.name}:{fault.line}: not readable XML: {fault.message}")
+            raise RobotDescriptionError(f"{source.name}:{fault.line}: faulty XML: {fault.message}")
     space = etree.QName(root).namespace if root.tag.startswith("{") else None
     for element in root.iter() if space else ():
         element.tag = element.tag.removeprefix(f"{{{space}}}")
@@ -253,18 +256,19 @@ def _parse(data: bytes, encoding: str | None, source: _Source) -> Element:
 def _check(element: Element, source: _Source) -> None:
     """See that an element holds what it should; take out of the tree what has no effect."""
     tag = _TAGS[element.tag]
-    unknown = [key for key in element.keys() if key not in tag.attributes]
+    unknown = [key for key in element.attrib if key not in tag.attributes]
     if unknown:
-        known = ", ".join(tag.attributes) or "none"
-        names = ", ".join(_quoted(key) for key in unknown)
+        known, names = (", ".join(keys) or "none" for keys in (tag.attributes, map(_quoted, unknown)))
         source.doubt(element, f"<{element.tag}> takes the attributes {known}; {names} has no effect")
-        etree.strip_attributes(element, *unknown)
+    for key in unknown:
+        del element.attrib[key]
     for key, count in tag.attributes.items():
         if count != _TEXT and key in element.attrib:
             _numbers(element, key, count, source)
     for key in tag.required:
         if not element.get(key):
-            raise source.error(element, f"<{element.tag}> lacks its {key}; write <{element.tag} {key}=...>")
+            text = f'<{element.tag}> lacks its {key}; write <{element.tag} {key}="...">'
+            raise source.error(element, text)
     seen: set[str] = set()
     for child in list(element):
         if child.tag in seen and child.tag in tag.once:
@@ -304,7 +308,8 @@ def _numbers(element: Element, key: str, count: int, source: _Source) -> list[fl
     what = f"{element.tag} {key} {_quoted(element.get(key))}"
     if wrong is not None or not words or (count > 0 and len(words) != count):
         need = {1: "one number", _ANY: "numbers"}.get(count, f"{count} numbers")
-        raise source.error(element, f'{what} must be {need}, such as "{_EXAMPLES[count]}"')
+        hint = "; for no limit write 1e308" if element.tag == "limit" else ""
+        raise source.error(element, f'{what} must be {need}, such as "{_EXAMPLES[count]}"{hint}')
     if any(abs(value) > largest for value in values):
         raise source.error(element, f"{what} is too large; at most {largest:g} can be meant")
     return values
@@ -323,14 +328,18 @@ def _index(root: Element, tag: str, source: _Source) -> dict[str, Element]:
 def _check_references(links: dict[str, Element], joints: dict[str, Element], source: _Source) -> None:
     carriers: dict[str, Element] = {}
     for name, joint in joints.items():
-        for tag, key, known in (("parent", "link", links), ("child", "link", links), ("mimic", "joint", joints)):
+        for tag, key, known in (
+            ("parent", "link", links),
+            ("child", "link", links),
+            ("mimic", "joint", joints),
+        ):
             reference = joint.find(tag)
             if reference is not None and reference.get(key) not in known:
                 text = f"its <{tag}> names {_quoted(reference.get(key))}, but there is no such {key}"
                 raise source.error(reference, text)
             if tag == "mimic" and reference is not None and reference.get(key) == name:
                 raise source.error(reference, "it mimics itself; name another joint")
-        other = carriers.setdefault(joint.find("child").get("link"), joint)
+        other: Element = carriers.setdefault(joint.find("child").get("link"), joint)
         if other is not joint:
             child, line = _quoted(joint.find("child").get("link")), other.sourceline
             raise source.error(joint, f"link {child} is already the child of the joint of line {line}")
@@ -361,7 +370,7 @@ def _colors(robot: Any) -> dict[str, Any]:
     """Named colors: a material may be used by name wherever it is defined."""
     shapes = [visual.material for link in robot.links for visual in link.visuals]
     stated = [material for material in (*shapes[::-1], *robot.materials[::-1]) if material is not None]
-    return {material.name: material.color for material in stated if material.color is not None}
+    return {material.name: material.color for material in stated if material.name and material.color}
 
 
 def _link(source: _Source, element: Element, stated: Any, colors: Mapping[str, Any], folder: str) -> Link:
@@ -371,7 +380,7 @@ def _link(source: _Source, element: Element, stated: Any, colors: Mapping[str, A
     inertia = None
     if stated.inertial is not None:
         if stated.inertial.mass < 0:
-            raise source.error(element.find("inertial/mass"), "its mass is negative")
+            raise source.error(element.find("inertial/mass"), "its mass must not be negative")
         frame = _placement(stated.inertial.origin)
         turned = frame.rotation @ stated.inertial.inertia @ frame.rotation.T
         inertia = Inertia.from_com(stated.inertial.mass, frame.translation, turned)
@@ -410,17 +419,16 @@ def _joint(source: _Source, element: Element, stated: Any) -> Joint:
     if stated.mimic is not None and cls.nv == 0:
         source.doubt(element.find("mimic"), "it is fixed, so that its <mimic> has no effect")
     elif stated.mimic is not None:
+        if cls.nv != 1:
+            text = f"it is {kind}, with {cls.nv} velocities; only joints with one can mimic another"
+            raise source.error(element.find("mimic"), text)
         mimic = Mimic(stated.mimic.joint, stated.mimic.multiplier, stated.mimic.offset)
-    friction = {}
-    for key in ("damping", "friction", "armature") if cls.nv else ():
-        friction[key] = _coordinates(source, element.find("dynamics"), key, cls.nv, 0.0)
-        if np.any(friction[key] < 0):
-            raise source.error(element.find("dynamics"), f"its {key} is negative; it must be 0 or more")
-    ends = stated.parent, stated.child
-    try:
-        return Joint(stated.name, joint_type, *ends, _placement(stated.origin), limits, **friction, mimic=mimic)
-    except ModelError as error:
-        raise source.error(element, str(error)) from error
+    keys = ("damping", "friction", "armature")
+    damping, friction, armature = (
+        _bounds(source, element.find("dynamics"), key, cls.nv, 0.0) for key in keys
+    )
+    ends = stated.parent, stated.child, _placement(stated.origin)
+    return Joint(stated.name, joint_type, *ends, limits, damping, friction, armature, mimic)
 
 
 def _joint_type(source: _Source, element: Element, stated: Any, cls: type[JointType]) -> JointType:
@@ -441,7 +449,7 @@ def _joint_type(source: _Source, element: Element, stated: Any, cls: type[JointT
             values = _numbers(place, key, _TAGS["helicoid"].attributes[key], source)
             arguments[key] = values if len(values) > 1 else values[0]
         if key.startswith("axis") and place is not None:
-            _check_axis(source, place, arguments[key])
+            _check_axis(source, place, place.get("xyz" if key == "axis" else key), arguments[key])
     if cls.kind == "planar" and element.find("axis") is None:
         source.doubt(element, 'it has no <axis>; its plane is normal to the default, "1 0 0"')
     try:
@@ -450,15 +458,14 @@ def _joint_type(source: _Source, element: Element, stated: Any, cls: type[JointT
         raise source.error(element, str(error)) from error
 
 
-def _check_axis(source: _Source, place: Element, axis: Any) -> None:
-    text = _quoted(" ".join(f"{x:g}" for x in axis))
+def _check_axis(source: _Source, place: Element, text: str, axis: Any) -> None:
     try:
         unit(axis)
     except ModelError:
-        text = f'axis {text} must not be zero; give three numbers such as "0 0 1"'
-        raise source.error(place, text) from None
+        message = f'axis {_quoted(text)} must not be zero; give three numbers such as "0 0 1"'
+        raise source.error(place, message) from None
     if abs(np.linalg.norm(axis) - 1) > 1e-3:
-        source.doubt(place, f"axis {text} is not of length 1; it was normalised")
+        source.doubt(place, f"axis {_quoted(text)} is not of length 1; it was normalised")
 
 
 def _coordinates(source: _Source, element: Element | None, key: str, n: int, default: float) -> Array:
@@ -466,16 +473,25 @@ def _coordinates(source: _Source, element: Element | None, key: str, n: int, def
     if element is None or key not in element.attrib:
         return frozen_array(np.full(n, default), (n,), key)
     values = np.array(_numbers(element, key, _ANY, source))
-    if len(values) not in (1, n):
-        raise source.error(element, f"{element.tag} {key} must be 1 or {n} numbers, not {len(values)}")
+    if n and len(values) not in (1, n):
+        text = f"{element.tag} {key} takes one number for each coordinate ({n}) or one for all"
+        raise source.error(element, f"{text}; it has {len(values)}")
     values = np.where(np.abs(values) >= UNLIMITED, np.copysign(np.inf, values), values)
-    return frozen_array(np.broadcast_to(values, (n,)), (n,), key)
+    return frozen_array(np.broadcast_to(values if n else 0.0, (n,)), (n,), key)
+
+
+def _bounds(source: _Source, element: Element | None, key: str, n: int, default: float) -> Array:
+    """Like `_coordinates`, for what must not be negative."""
+    values = _coordinates(source, element, key, n, default)
+    if np.any(values < 0):
+        raise source.error(element, f"{key} {_quoted(element.get(key))} must not be negative")
+    return values
 
 
 def _limits(source: _Source, element: Element, cls: type[JointType]) -> Limits | None:
     limit = element.find("limit")
     if limit is None:
-        if cls.kind in _NEED_LIMITS:
+        if cls.kind in NEED_LIMITS:
             source.doubt(element, "it has no <limit>; taken as unlimited")
         return None
     stated = [key for key in ("lower", "upper") if key in limit.attrib]
@@ -485,7 +501,7 @@ def _limits(source: _Source, element: Element, cls: type[JointType]) -> Limits |
         stated = []
         limit.attrib.pop("lower", None)
         limit.attrib.pop("upper", None)
-    elif not stated and cls.kind in _NEED_LIMITS:
+    elif not stated and cls.kind in NEED_LIMITS:
         source.doubt(limit, "its <limit> states neither lower nor upper; taken as unlimited")
     elif len(stated) == 1:
         source.doubt(limit, f"its <limit> states only {stated[0]}; the other is 0, URDF's default")
@@ -494,11 +510,8 @@ def _limits(source: _Source, element: Element, cls: type[JointType]) -> Limits |
     upper = _coordinates(source, limit, "upper", cls.nq, missing)
     if np.any(lower > upper):
         raise source.error(limit, "its lower limit is above its upper limit")
-    bounds = []
     for key in ("velocity", "effort"):
         if key not in limit.attrib:
             source.doubt(limit, f"its <limit> states no {key}; taken as unlimited")
-        bounds.append(_coordinates(source, limit, key, cls.nv, np.inf))
-        if np.any(bounds[-1] < 0):
-            raise source.error(limit, f"its {key} limit is negative; it must be 0 or more")
-    return Limits(lower, upper, *bounds)
+    velocity, effort = (_bounds(source, limit, key, cls.nv, np.inf) for key in ("velocity", "effort"))
+    return Limits(lower, upper, velocity, effort)
