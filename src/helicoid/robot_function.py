@@ -13,9 +13,10 @@ import numpy as np
 
 from helicoid.compiler.function import Expressions, Function
 from helicoid.compiler.signature import Input, Output
-from helicoid.dynamics.external import body_wrenches
+from helicoid.dynamics.external import body_wrenches, check_movable
 from helicoid.dynamics.physics import SMOOTHING, Physics
 from helicoid.errors import InputError
+from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
 
 if TYPE_CHECKING:
@@ -45,23 +46,35 @@ class Options:
 
 def _checked(option: str, value: Any) -> Any:
     if option == "gravity":
-        vector = np.asarray(value, dtype=np.float64)
+        vector = _numbers(value)
         if vector.shape != (3,) or not np.all(np.isfinite(vector)):
             raise InputError(f"gravity needs three finite numbers (m/s²), got {value!r}")
         return tuple(float(x) for x in vector)
     if option == "friction":
-        if not isinstance(value, bool):
+        if not isinstance(value, (bool, np.bool_)):
             raise InputError(f"friction is True or False, got {value!r}")
-        return value
+        return bool(value)
     if option == "smoothing":
-        if not np.isscalar(value) or not 0 <= float(value) < np.inf:  # type: ignore[arg-type]
+        width = _numbers(value)
+        if width.shape != () or not 0 <= width < np.inf:
             raise InputError(f"smoothing is a velocity, 0 for the exact sign; got {value!r}")
-        return float(value)  # type: ignore[arg-type]
+        return float(width)
     if option == "expressed_in":
         if value not in ("body", "world"):
             raise InputError(f"expressed_in is 'body' or 'world', got {value!r}")
         return value
-    return (value,) if isinstance(value, str) else tuple(value)
+    links = (value,) if isinstance(value, str) else value
+    if not isinstance(links, Iterable) or not all(isinstance(link, str) for link in links):
+        raise InputError(f"f_ext names links, got {value!r}")
+    return tuple(links)
+
+
+def _numbers(value: Any) -> Array:
+    """A float64 array, or NaN for what is no number."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, NotImplementedError):
+        return np.array(np.nan)
 
 
 @dataclass(frozen=True)
@@ -105,6 +118,8 @@ class RobotFunction(Function):
         Here `f_ext` names links; the variant takes one more input `f_ext_<link>` (6) for each.
         """
         updated = self._options.updated(self.options, self.name, options)
+        for link in updated.f_ext:
+            check_movable(self._robot.model, link)
         return self._robot.function(self._recipe, updated)
 
     def _variant(self, **options: Any) -> Callable[..., Any]:

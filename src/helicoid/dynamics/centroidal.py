@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.tree import joint_motions, world_poses
@@ -16,7 +17,8 @@ def center_of_mass(model: Model, physics: Physics, q: Expression) -> Expression:
     for (R, p), pi in zip(world_poses(model, joint_motions(model, q)), physics.inertias, strict=True):
         mass += pi[0]
         moment += pi[0] * p + R @ pi[1:4]
-    return moment / mass
+    # CasADi folds a constant 0/0 to infinity.
+    return ca.SX(np.full(3, np.nan)) if mass.is_zero() else moment / mass
 
 
 def com_jacobian(model: Model, physics: Physics, q: Expression) -> Expression:

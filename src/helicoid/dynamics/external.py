@@ -13,6 +13,12 @@ from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
 
 
+def check_movable(model: Model, link: str) -> None:
+    """Refuse a link that no wrench can move."""
+    if model.frame(link).body == WORLD:
+        raise ModelError(f"link {link!r} does not move: a wrench on it would change nothing")
+
+
 def body_wrenches(
     model: Model, q: Expression, wrenches: Mapping[str, Expression], expressed_in: str
 ) -> dict[int, Expression]:
@@ -24,8 +30,7 @@ def body_wrenches(
     acting: dict[int, Expression] = {}
     for link, wrench in wrenches.items():
         body, placement = model.frame(link)
-        if body == WORLD:
-            raise ModelError(f"link {link!r} does not move: a wrench on it would change nothing")
+        check_movable(model, link)
         R, p = ca.SX(placement.rotation), ca.SX(placement.translation)
         if expressed_in == "world":
             R_f = frame_pose(model, q, link)[0]

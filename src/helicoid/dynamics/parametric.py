@@ -65,11 +65,14 @@ class Selection:
 
     def physics(self, model: Model, theta: Expression) -> Physics:
         """The model's physics with the selected groups taken from θ."""
-        physics, used = nominal(model), 0
+        physics, used, own = nominal(model), 0, {}
         for group in self.groups:
             size = len(_nominal_group(model, group)[0])
-            physics = self._replaced(model, physics, group, theta[used : used + size])
+            own[group] = theta[used : used + size]
             used += size
+        for group in GROUPS:  # the payload last: it adds to the inertia, whichever comes first in θ
+            if group in own:
+                physics = self._replaced(model, physics, group, own[group])
         return physics
 
     def _replaced(self, model: Model, physics: Physics, group: str, theta: Expression) -> Physics:

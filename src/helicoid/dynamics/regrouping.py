@@ -9,6 +9,8 @@ stays are minimal parameters as in identification, Gautier and Khalil 1990, here
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import casadi as ca
 import numpy as np
 
@@ -41,6 +43,7 @@ def regrouped(model: Model, physics: Physics) -> list[Expression]:
     return parameters
 
 
+@lru_cache(maxsize=4096)
 def _unmoved(joint: JointType) -> Array:
     """Π: the projector on the homogeneous points that no motion of the joint moves, 4 × 4."""
     rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from helicoid.errors import DoubtfulModelWarning, ModelError
 from helicoid.model.inertia import Array, Inertia, frozen_array
 from helicoid.model.joints import Fixed
 from helicoid.model.model import WORLD, Model
-from helicoid.model.parts import Joint, Link, Placement
+from helicoid.model.parts import Joint, Limits, Link, Placement
 
 
 def chain(model: Model, root: str, tip: str) -> Model:
@@ -66,22 +66,26 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
         joint = model.joint(name)
         if joint.mimic is not None:
             raise ModelError(f"joint {name!r} mimics {joint.mimic.joint!r}: lock that one instead")
-        fixed[name] = _frozen(joint, np.atleast_1d(np.asarray(value, dtype=np.float64)))
+        fixed[name] = _frozen(joint, value)
     for body in model.bodies:
         if body.joint.mimic is not None:
             source = body.joint
             while source.mimic is not None:
                 source = model.joint(source.mimic.joint)
             if source.name in fixed:
-                q = np.atleast_1d(np.asarray(positions[source.name], dtype=np.float64))
+                q = np.asarray(positions[source.name], dtype=np.float64)
                 fixed[body.joint.name] = _frozen(body.joint, body.multiplier * q + body.offset)
     return model.replaced(joints=(fixed.get(joint.name, joint) for joint in model.joints))
 
 
-def _frozen(joint: Joint, q: Array) -> Joint:
-    q = frozen_array(q, (joint.type.nq,), f"coordinates of joint {joint.name!r}")
-    if not np.all(np.isfinite(q)):
-        raise ModelError(f"joint {joint.name!r} cannot be locked at {q}")
+def _frozen(joint: Joint, value: ArrayLike) -> Joint:
+    what, nq = f"coordinates of joint {joint.name!r}", joint.type.nq
+    value = [value] if nq == 1 and np.ndim(value) == 0 else value
+    q = frozen_array(value, (nq,), what)
+    on = np.array(ca.evalf(joint.type.integrate(ca.SX(q), ca.SX.zeros(joint.type.nv)))).reshape(nq)
+    if not np.allclose(on, q, rtol=0, atol=1e-3):
+        raise ModelError(f"{what}: {value} cannot be; they are finite, and a quaternion has length 1")
+    q = on
     R, p = (np.array(ca.evalf(ca.SX(part))) for part in joint.type.pose(ca.SX(q)))
     placement = joint.placement @ Placement(R, p.ravel())
     return Joint(joint.name, Fixed(), joint.parent, joint.child, placement)
@@ -91,10 +95,11 @@ def with_payload(model: Model, link: str, mass: float, com: ArrayLike, inertia: 
     """A body fixed to `link`: its center of mass (m) and inertia about it (kg·m²) in that link's frame."""
     if model.frame(link).body == WORLD:
         raise ModelError(f"link {link!r} does not move: a payload on it would change nothing")
-    load = Inertia.from_com(float(mass), com, inertia)
-    doubts = load.doubts() + ([] if mass > 0 else [f"mass {mass} kg"])
-    if doubts or not np.all(np.isfinite(load.parameters)):
-        raise ModelError(f"payload on {link!r} is impossible: {'; '.join(doubts) or 'not finite'}")
+    given = [frozen_array(mass, (), "mass"), frozen_array(com, (3,), "com"), np.asarray(inertia)]
+    load = Inertia.from_com(float(given[0]), com, inertia)
+    doubts = load.doubts() + ([] if load.mass > 0 else [f"mass {mass} kg"])
+    if doubts:
+        raise ModelError(f"payload on {link!r} is impossible: {'; '.join(doubts)}")
     own = model.link(link)
     carried = load if own.inertia is None else own.inertia + load
     return model.replaced(replace(own, inertia=carried) if one is own else one for one in model.links)
@@ -106,8 +111,8 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
     That link takes all of them; links fixed to it keep their frames and become massless.
     """
     n = len(model.bodies)
-    rows = np.asarray(pi, dtype=np.float64)
-    rows = frozen_array(rows.ravel(), (10 * n,), f"inertial parameters of {n} bodies").reshape(n, 10)
+    flat = np.ravel(np.asarray(pi))
+    rows = frozen_array(flat, (10 * n,), f"inertial parameters of {n} bodies").reshape(n, 10)
     if not np.all(np.isfinite(rows)):
         raise ModelError("inertial parameters must be finite")
     carriers = {body.name: Inertia.from_parameters(row) for body, row in zip(model.bodies, rows, strict=True)}
@@ -140,8 +145,22 @@ def reroot(model: Model, link: str) -> Model:
         while end in names:
             end += "_"
         links.append(Link(end))
-        joints.append(
-            replace(joint, type=joint.type.reversed(), parent=joint.child, child=end, placement=Placement())
-        )
+        joints.append(_reversed(joint, end))
         joints.append(Joint(end, Fixed(), end, joint.parent, joint.placement.inverse))
     return model.replaced(links, joints)
+
+
+def _reversed(joint: Joint, end: str) -> Joint:
+    """The joint from its child to the new link `end`."""
+    order = joint.type.reversed_order
+    return replace(
+        joint,
+        type=joint.type.reversed(),
+        parent=joint.child,
+        child=end,
+        placement=Placement(),
+        limits=None if joint.limits is None else Limits(*map(order, joint.limits)),
+        damping=order(joint.damping),
+        friction=order(joint.friction),
+        armature=order(joint.armature),
+    )

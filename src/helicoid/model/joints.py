@@ -88,10 +88,9 @@ class JointType(ABC):
 
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
         """Uniform within the limits, or within `widths` of zero where there is none."""
-        low = np.where(np.isfinite(lower), lower, -self.widths)
-        high = np.where(np.isfinite(upper), upper, self.widths)
-        # One finite limit may lie beyond the default range of the other side.
-        low, high = np.minimum(low, high), np.maximum(low, high)
+        # The only limit of a coordinate may lie beyond the default range: then the range starts from it.
+        low = np.where(np.isfinite(lower), lower, np.minimum(-self.widths, upper - self.widths))
+        high = np.where(np.isfinite(upper), upper, np.maximum(self.widths, low + self.widths))
         return rng.uniform(low, high)
 
     @abstractmethod
@@ -101,6 +100,10 @@ class JointType(ABC):
     def reversed_coordinates(self, q: Array) -> Array:
         """The coordinates of `reversed()` that give the inverse of pose(q)."""
         return q
+
+    def reversed_order(self, values: Array) -> Array:
+        """Values per coordinate or velocity (limits, friction ...) in the order of `reversed()`."""
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +234,9 @@ class Universal(JointType):
 
     def reversed_coordinates(self, q: Array) -> Array:
         return q[::-1]
+
+    def reversed_order(self, values: Array) -> Array:
+        return values[::-1]
 
 
 @dataclass(frozen=True, eq=False)

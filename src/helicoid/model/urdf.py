@@ -120,8 +120,8 @@ def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Mode
 def read_urdf_text(text: str, *, floating: bool = False, name: str = "<text>", folder: str = "") -> Model:
     """The robot that a URDF text describes; `name` stands in messages, meshes are relative to `folder`.
 
-    >>> read_urdf_text('<robot name="ball"><link name="ball"/></robot>', floating=True).nv
-    6
+    >>> read_urdf_text('<robot name="table"><link name="top"/></robot>').root
+    'top'
     """
     try:
         data = text.encode()

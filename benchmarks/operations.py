@@ -1,0 +1,157 @@
+"""Count operations, which no machine can distort, beside the published counts of urdf2casadi.
+
+Run with `make bench`, or `python benchmarks/operations.py`. Published: L. M. Johannessen, "Robot dynamics with
+URDF and CasADi" (urdf2casadi thesis), tables 5.2 and 5.4 to 5.9. Those count the nodes of the expression graph,
+its symbols and constants included, so our nodes stand beside our operations. Where urdf2casadi is installed it
+is counted too, on the same file; its chains of many joints take minutes and are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import helicoid as hc
+
+FUNCTIONS = {
+    "G": "gravity",
+    "C": "coriolis",
+    "ID": "inverse_dynamics",
+    "M": "mass_matrix",
+    "FD (CRBA)": "forward_dynamics_crba",
+    "FD (ABA)": "forward_dynamics",
+}
+PUBLISHED = {
+    "pan_tilt_pendulum": (18, 79, 110, 34, 132, 142),
+    "ur5": (199, 648, 696, 872, 2354, 1948),
+    "snake": (224, 572, 710, 1217, 14786, 2272),
+}
+TIPS = {"pan_tilt_pendulum": "tip", "ur5": "tool0", "snake": "link_16"}
+JOINTS = (2, 10, 20, 30, 40, 50, 60)
+PUBLISHED_CHAIN = {
+    "G": (26, 429, 883, 1351, 1829, 2246, 2726),
+    "C": (103, 1309, 2766, 4258, 5784, 7157, 8683),
+    "ID": (134, 1378, 2854, 4366, 5912, 7305, 8851),
+    "M": (52, 3055, 9499, 17281, 29320, 40795, 56308),
+    "FD (ABA)": (209, 4546, 10320, 15947, 22123, 27277, 33253),
+}
+console = Console()
+
+
+def main() -> None:
+    """Print all tables."""
+    robots_table()
+    chain_table()
+    import_time()
+    humanoid()
+
+
+def robots_table() -> None:
+    """Three robots, six functions."""
+    table = Table(title="Operations of one evaluation", title_justify="left")
+    columns = ("robot", "function", "ours", "our nodes", "urdf2casadi, published", "share", "urdf2casadi, here")
+    for column in columns:
+        table.add_column(column, justify="left" if column in columns[:2] else "right")
+    for name, published in PUBLISHED.items():
+        robot, peer = hc.load(name), urdf2casadi_nodes(name)
+        for (label, attribute), theirs in zip(FUNCTIONS.items(), published, strict=True):
+            function = getattr(robot, attribute)
+            ours = function.n_operations
+            row = (str(ours), str(function.casadi.n_nodes()), str(theirs), f"{ours / theirs:.0%}", peer(label))
+            table.add_row(name, label, *row)
+        table.add_section()
+    console.print(table)
+
+
+def urdf2casadi_nodes(name: str) -> Callable[[str], str]:
+    """A function from a label to the node count of urdf2casadi as installed, on our file."""
+    try:
+        from urdf2casadi import urdfparser
+    except ImportError:
+        console.print("urdf2casadi is not installed: its own count is missing")
+        return lambda label: "not installed"
+    from helicoid.model import bundled
+
+    parser = urdfparser.URDFparser()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parser.from_string(bundled.text(name))
+    gravity = [0, 0, -9.81]
+    root, tip = "base_link", TIPS[name]
+    builders = {
+        "G": lambda: parser.get_gravity_rnea(root, tip, gravity),
+        "C": lambda: parser.get_coriolis_rnea(root, tip),
+        "ID": lambda: parser.get_inverse_dynamics_rnea(root, tip, gravity=gravity),
+        "M": lambda: parser.get_inertia_matrix_crba(root, tip),
+        "FD (CRBA)": lambda: parser.get_forward_dynamics_crba(root, tip, gravity),
+        "FD (ABA)": lambda: parser.get_forward_dynamics_aba(root, tip, gravity),
+    }
+    return lambda label: str(builders[label]().n_nodes())
+
+
+def chain_table() -> None:
+    """Growth with the number of joints of a UR5-like chain."""
+    table = Table(title="Operations of a chain of n joints: ours / published", title_justify="left")
+    for column in ("function", *map(str, JOINTS)):
+        table.add_column(column, justify="right")
+    chains = {n: hc.serial_chain(n) for n in JOINTS}
+    for label, published in PUBLISHED_CHAIN.items():
+        counts = [getattr(chains[n], FUNCTIONS[label]).n_operations for n in JOINTS]
+        cells = [f"{ours} / {theirs}" for ours, theirs in zip(counts, published, strict=True)]
+        table.add_row(label, *cells)
+    console.print(table)
+
+
+def import_time() -> None:
+    """What `import helicoid` costs beyond its two necessary libraries: the best of five."""
+    statements = {"import casadi, numpy": [], "import casadi, numpy, helicoid": []}
+    for _ in range(5):
+        for statement, times in statements.items():
+            code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+            run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            times.append(float(run.stdout))
+    without, with_us = (min(times) for times in statements.values())
+    console.print(f"import helicoid: {with_us - without:.3f} s beyond casadi and numpy ({without:.3f} s)")
+
+
+def humanoid() -> None:
+    """How long it takes to build every dynamics function of a humanoid with 50 velocities."""
+    try:
+        import pinocchio  # its wheel knows where the robots lie
+    except ImportError:
+        console.print("pinocchio and example-robot-data are not installed: no humanoid")
+        return
+    prefix = Path(pinocchio.__file__).parents[4]
+    found = sorted(prefix.glob("share/example-robot-data/robots/talos_data/robots/talos_full_v2.urdf"))
+    if not found:
+        console.print("example-robot-data is not installed: no humanoid")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hc.DoubtfulModelWarning)
+        robot = hc.load(found[0], base="floating")
+    table = Table(title=f"Talos, {robot.nv} velocities, floating", title_justify="left")
+    for column in ("function", "operations", "built in (s)"):
+        table.add_column(column, justify="right")
+    whole = 0.0
+    names = [*FUNCTIONS.values(), "bias", "mass_matrix_inverse", "kinetic_energy", "potential_energy"]
+    for attribute in [*names, "center_of_mass", "com_jacobian"]:
+        start = time.perf_counter()
+        operations = getattr(robot, attribute).n_operations
+        spent = time.perf_counter() - start
+        whole += spent
+        table.add_row(attribute, str(operations), f"{spent:.2f}")
+    table.add_row("all", "", f"{whole:.2f}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("COLUMNS", "120")
+    main()

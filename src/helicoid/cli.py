@@ -1,0 +1,165 @@
+"""The command line: `helicoid info`, `helicoid robots`, `helicoid check`, `helicoid demo`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+from helicoid.errors import DoubtfulModelWarning, HelicoidError
+from helicoid.loading import load, robots
+from helicoid.model.joints import Fixed
+from helicoid.model.model import Model
+from helicoid.robot import Robot
+
+app = typer.Typer(
+    help="Robot descriptions in, dynamics out.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+console = Console()
+problems = Console(stderr=True)
+
+RobotArgument = Annotated[str, typer.Argument(help="A bundled robot's name, or the path of a URDF file.")]
+FloatingOption = Annotated[bool, typer.Option("--floating", help="Let the base float instead of fixing it.")]
+
+
+@contextmanager
+def _told() -> Iterator[list[str]]:
+    """Errors become one line and exit code 1; doubts are collected instead of printed in between."""
+    doubts: list[str] = []
+    with warnings.catch_warnings():
+
+        def collect(message: Warning | str, category: type[Warning], *_: object) -> None:
+            doubts.append(str(message))
+
+        warnings.simplefilter("always", DoubtfulModelWarning)
+        warnings.showwarning = collect  # type: ignore[assignment]
+        try:
+            yield doubts
+        except HelicoidError as error:
+            problems.print(f"[bold red]error[/] {escape(str(error))}", soft_wrap=True)
+            raise typer.Exit(1) from None
+
+
+@app.command("robots")
+def list_robots() -> None:
+    """List the robots that come with Helicoid."""
+    table = _table("", "name", "joints", "velocities", "mass (kg)")
+    for name in robots():
+        with _told():
+            robot = load(name)
+        mass = sum(link.inertia.mass for link in robot.model.links if link.inertia is not None)
+        table.add_row(name, str(len(robot.joint_names)), str(robot.nv), f"{mass:.3g}")
+    console.print(table)
+
+
+@app.command()
+def info(robot: RobotArgument, floating: FloatingOption = False) -> None:
+    """Show a robot: its tree, joints, limits and masses, and what in it is doubtful."""
+    with _told() as doubts:
+        show(load(robot, base="floating" if floating else "fixed"))
+    _show_doubts(doubts)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A URDF file.")], floating: FloatingOption = False
+) -> None:
+    """Read a URDF file and say what is wrong or doubtful in it. Exit code 1 if it cannot be used."""
+    with _told() as doubts:
+        robot = load(file, base="floating" if floating else "fixed")
+    _show_doubts(doubts)
+    verdict = f"{len(doubts)} doubtful" if doubts else "nothing doubtful"
+    console.print(
+        f"[bold green]readable[/] {escape(str(file))}: {escape(repr(robot))}, {verdict}", soft_wrap=True
+    )
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the plot.")] = Path("demo"),
+) -> None:
+    """Load the Panda, drop it under gravity and plot the fall."""
+    with _told():
+        from helicoid.demo import drop
+
+        robot = load("panda")
+        show(robot)
+        written = drop(robot, output)
+    console.print(f"\nThe fall is drawn in [bold]{escape(str(written))}[/]", soft_wrap=True)
+
+
+def show(robot: Robot) -> None:
+    """Print a robot's summary."""
+    console.print(f"[bold]{escape(robot.name)}[/]  {escape(repr(robot))}\n", soft_wrap=True)
+    console.print(_tree(robot.model))
+    console.print()
+    console.print(_joints(robot.model))
+    console.print()
+    console.print(_bodies(robot.model))
+
+
+def _show_doubts(doubts: list[str]) -> None:
+    for doubt in doubts:
+        problems.print(f"[bold yellow]doubtful[/] {escape(doubt)}", soft_wrap=True)
+
+
+def _tree(model: Model) -> Tree:
+    branches = {model.root: Tree(f"[bold]{escape(model.root)}[/]")}
+    for joint in model.joints:
+        how = f"{joint.type.kind} {joint.name}"
+        if joint.mimic is not None:
+            how += f" = {joint.mimic.multiplier:g} · {joint.mimic.joint} + {joint.mimic.offset:g}"
+        style = "dim" if isinstance(joint.type, Fixed) else "cyan"
+        text = f"{escape(joint.child)}  [{style}]{escape(how)}[/]"
+        branches[joint.child] = branches[joint.parent].add(text)
+    return branches[model.root]
+
+
+def _joints(model: Model) -> Table:
+    joints = model.independent_joints
+    extras = [
+        name for name in ("damping", "friction", "armature") if any(np.any(getattr(j, name)) for j in joints)
+    ]
+    table = _table("Joints that own coordinates", "joint", "type", "range", "velocity", "effort", *extras)
+    for joint in joints:
+        limits = joint.range
+        span = "–" if np.all(np.isinf(limits[:2])) else f"{_short(limits.lower)} … {_short(limits.upper)}"
+        columns = (limits.velocity, limits.effort, *(getattr(joint, name) for name in extras))
+        table.add_row(escape(joint.name), joint.type.kind, span, *map(_short, columns))
+    return table
+
+
+def _bodies(model: Model) -> Table:
+    table = _table("Moving bodies", "body", "mass (kg)", "center of mass (m)", "principal moments (kg·m²)")
+    for body in model.bodies:
+        inertia = body.inertia
+        moments = np.linalg.eigvalsh(inertia.at_com)
+        table.add_row(escape(body.name), f"{inertia.mass:.4g}", _short(inertia.com), _short(moments))
+    total = sum(body.inertia.mass for body in model.bodies)
+    table.add_row("[bold]all[/]", f"[bold]{total:.4g}[/]", "", "")
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(box=None, header_style="bold", title=title, title_justify="left", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _short(values: np.ndarray) -> str:
+    """The numbers of a vector, once if they are all the same."""
+    texts = ["–" if np.isinf(x) else f"{0.0 if abs(x) < 1e-12 else x:.4g}" for x in values]
+    return texts[0] if len(set(texts)) == 1 else " ".join(texts)

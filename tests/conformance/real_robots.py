@@ -1,0 +1,60 @@
+"""The real robots: every URDF of the package example-robot-data, and random states of each."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from functools import lru_cache
+from importlib.metadata import files
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import helicoid as hc
+
+Array = NDArray[np.float64]
+
+FILES: dict[str, Path] = {
+    "/".join(file.parts[file.parts.index("robots") + 1 :]): Path(str(file.locate()))
+    for file in sorted(files("example-robot-data") or ())
+    if file.suffix == ".urdf"
+}
+"""From `<package>/.../<file>.urdf` to where it lies."""
+
+BASES = ("fixed", "floating")
+
+
+class States(NamedTuple):
+    """N states of a robot with an acceleration and a torque each, in Helicoid's order."""
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+@lru_cache(maxsize=2)  # a test of one robot follows another of the same robot, or never comes
+def load(name: str, base: str) -> hc.Robot:
+    """The robot of one file. What is doubtful in the file is not the matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hc.DoubtfulModelWarning)
+        return hc.load(FILES[name], base=base)  # type: ignore[arg-type]
+
+
+def random_states(robot: hc.Robot, n: int) -> States:
+    """Positions within the joint limits; velocities, accelerations and torques of order one."""
+    rng = np.random.default_rng(zlib.crc32(robot.name.encode()))
+    q = np.array([robot.random(rng) for _ in range(n)])
+    v, a, tau = rng.normal(size=(3, n, robot.nv))
+    return States(q, v, a, tau)
+
+
+def relative_error(ours: Array, reference: Array) -> float:
+    """Largest difference relative to the largest entry of the reference, over all samples."""
+    assert ours.shape == reference.shape
+    if reference.size == 0:
+        return 0.0
+    difference, scale = np.abs(ours - reference).max(), np.abs(reference).max()
+    return float(difference / scale) if difference else 0.0
