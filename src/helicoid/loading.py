@@ -64,7 +64,7 @@ def _read(source: str | os.PathLike[str], floating: bool) -> Model:
             return read_urdf_text(source, floating=floating)
         if source in bundled.names():
             return read_urdf_text(bundled.text(source), floating=floating, name=source)
-        if not (os.sep in source or Path(source).suffix or Path(source).exists()):
+        if not (os.sep in source or Path(source).suffix or os.path.exists(source)):
             bundled.text(source)  # raises, with the nearest names
     elif not isinstance(source, os.PathLike):
         raise InputError(f"load takes a name, a path or URDF text, not {type(source).__name__}")

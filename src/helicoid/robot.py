@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -38,11 +39,10 @@ class _Made:
         options: tuple[str, ...] = (),
         physical: bool = True,
     ) -> None:
-        names = tuple(inputs.split())
-        self._make = lambda name: Recipe(name, algorithm, names, output, shape, physical, options)
+        self._recipe = Recipe("", algorithm, tuple(inputs.split()), output, shape, physical, options)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._recipe = self._make(name)
+        self._recipe = replace(self._recipe, name=name)
 
     def __get__(self, robot: Robot | None, owner: type) -> Any:
         return self if robot is None else robot.function(self._recipe, Options())

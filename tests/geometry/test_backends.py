@@ -60,7 +60,8 @@ CALLS = {
     coordinates: {
         "cylindrical_to_cartesian": [V], "cartesian_to_cylindrical": [V], "spherical_to_cartesian": [V],
         "cartesian_to_spherical": [V], "cylindrical_rate_to_velocity": [V],
-        "velocity_to_cylindrical_rate": [V], "spherical_rate_to_velocity": [V], "velocity_to_spherical_rate": [V],
+        "velocity_to_cylindrical_rate": [V], "spherical_rate_to_velocity": [V],
+        "velocity_to_spherical_rate": [V],
     },
 }  # fmt: skip
 

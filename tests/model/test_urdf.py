@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, RobotDescriptionError
 from helicoid.geometry import euler
-from helicoid.model import bundled, urdf
+from helicoid.model import bundled, urdf, urdf_syntax
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Revolute
 from helicoid.model.model import Model
@@ -34,6 +34,7 @@ ERRORS: dict[str, tuple[int, str]] = {
     "axis_zero": (8, 'joint "elbow": axis "0 0 0" must not be zero; give three numbers such as "0 0 1"'),
     "binary": (1, "faulty XML"),
     "closed_chain": (14, 'joint "c": link "two" is already the child of the joint of line 10'),
+    "color": (4, 'color rgba "1 0 0" must be 4 numbers'),
     "damping_negative": (8, 'damping "-0.1" must not be negative'),
     "depth": (3, "depth"),
     "doctype": (1, "<!DOCTYPE> has no place in a URDF"),
@@ -72,6 +73,7 @@ ERRORS: dict[str, tuple[int, str]] = {
     "mass_missing": (5, "<inertial> lacks <mass>"),
     "mass_negative": (5, "mass must not be negative"),
     "mass_text": (5, "<mass> lacks its value"),
+    "mesh_scale": (4, "mesh scale must be one or three numbers"),
     "mimic_ball": (12, "only joints with one can mimic"),
     "mimic_circle": (0, "circle"),
     "mimic_of_fixed": (0, "joint 'b' mimics 'a', which is fixed"),
@@ -575,7 +577,8 @@ def test_file_that_is_not_there(name: str, tmp_path: Path) -> None:
 
 
 def test_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(urdf, "MOST_BYTES", 100)
+    for module in (urdf, urdf_syntax):
+        monkeypatch.setattr(module, "MOST_BYTES", 100)
     with pytest.raises(RobotDescriptionError, match="larger than"):
         read_urdf(BUNDLED[0])
 

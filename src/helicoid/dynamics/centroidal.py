@@ -17,8 +17,7 @@ def center_of_mass(model: Model, physics: Physics, q: Expression) -> Expression:
     for (R, p), pi in zip(world_poses(model, joint_motions(model, q)), physics.inertias, strict=True):
         mass += pi[0]
         moment += pi[0] * p + R @ pi[1:4]
-    # CasADi folds a constant 0/0 to infinity.
-    return ca.SX(np.full(3, np.nan)) if mass.is_zero() else moment / mass
+    return _over(moment, mass)
 
 
 def com_jacobian(model: Model, physics: Physics, q: Expression) -> Expression:
@@ -44,4 +43,9 @@ def com_jacobian(model: Model, physics: Physics, q: Expression) -> Expression:
         for k in range(S.shape[1]):
             ω, v = R @ S[:3, k], R @ S[3:, k]
             J[:, body.v.start + k] += body.multiplier * (masses[i] * v + ca.cross(ω, about))
-    return J / total
+    return _over(J, total)
+
+
+def _over(moment: Expression, mass: Expression) -> Expression:
+    """moment / mass; NaN without mass, where CasADi would fold 0/0 to infinity."""
+    return ca.SX(np.full(moment.shape, np.nan)) if mass.is_zero() else moment / mass

@@ -48,7 +48,7 @@ def _unmoved(joint: JointType) -> Array:
     """Π: the projector on the homogeneous points that no motion of the joint moves, 4 × 4."""
     rng = np.random.default_rng(0)
     free = np.full(joint.nq, np.inf)
-    twists = []
+    twists: list[Array] = []
     for _ in range(3):  # a subspace that depends on q is constrained by all its values
         S = np.array(ca.evalf(ca.SX(joint.subspace(ca.SX(joint.random(rng, -free, free))))))
         twists.extend(se3.hat(column) for column in S.T)

@@ -20,6 +20,9 @@ _STUMPFF_TERMS = 13
 _ARCTANGENT_LIMIT = 0.0625
 _ARCTANGENT_TERMS = 16
 
+# Squares below this lose digits to underflow: a vector shorter than 1e-140 counts as zero.
+_ZERO_SQUARED = 1e-280
+
 
 def _horner(coefficients: list[float], x: Array) -> Array:
     """Σ coefficients[k] x^k."""
@@ -80,7 +83,7 @@ def arctangent_ratio(n_squared: Array, w: Array) -> Array:
 def magnitude_and_direction(x: Array) -> tuple[Array, Array]:
     """|x| and x/|x| of a 3-vector; (0, e_x) with finite derivatives at x = 0."""
     s = dot(x, x)
-    nonzero = s > 0.0
+    nonzero = s > _ZERO_SQUARED
     magnitude = sqrt(where(nonzero, s, 1.0))
     return where(nonzero, magnitude, 0.0), where(nonzero, x / magnitude, vector([1.0, 0.0, 0.0]))
 
@@ -88,14 +91,16 @@ def magnitude_and_direction(x: Array) -> tuple[Array, Array]:
 def unit_axis(axis: Array) -> Array:
     """The axis divided by its length; a NumPy axis of length zero raises an InputError."""
     n = as_array(axis, (3,), "axis")
-    if not is_symbolic(n) and not n.any():
-        raise InputError("axis is the zero vector; any other vector is right")
+    if not is_symbolic(n):
+        if not n.any():
+            raise InputError("axis is the zero vector; any other vector is right")
+        n = n / abs(n).max()  # so that no length, however small or large, is lost in its square
     return magnitude_and_direction(n)[1]
 
 
 def polar(y: Array, x: Array, tolerance: float = 0.0) -> tuple[Array, Array]:
     """√(x² + y²) and atan2(y, x); (0, 0) with finite derivatives where the radius is within tolerance."""
     s = x * x + y * y
-    regular = s > tolerance * tolerance
+    regular = s > max(tolerance * tolerance, _ZERO_SQUARED)
     radius = where(regular, sqrt(where(regular, s, 1.0)), 0.0)
     return radius, where(regular, atan2(where(regular, y, 0.0), where(regular, x, 1.0)), 0.0)

@@ -56,9 +56,9 @@ def normalize(q: Array) -> Array:
     """
     q = as_array(q, (8,), "q")
     r, d = q[:4], q[4:]
-    if not is_symbolic(q) and not r.any():
-        raise InputError("the real part of q is zero, which is no motion; any other one can be normalized")
     s = dot(r, r)
+    if not is_symbolic(q) and s == 0.0:
+        raise InputError("the real part of q is zero, which is no motion; any other one can be normalized")
     return concatenate(r, d - r * (dot(r, d) / s)) / sqrt(s)
 
 

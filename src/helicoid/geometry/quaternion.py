@@ -59,9 +59,10 @@ def normalize(q: Array) -> Array:
     [0.  0.6 0.  0.8]
     """
     q = as_array(q, (4,), "q")
-    if not is_symbolic(q) and not q.any():
+    s = dot(q, q)
+    if not is_symbolic(q) and s == 0.0:
         raise InputError("q is the zero quaternion, which is no rotation; any other one can be normalized")
-    return q / sqrt(dot(q, q))
+    return q / sqrt(s)
 
 
 def rotate(q: Array, v: Array) -> Array:

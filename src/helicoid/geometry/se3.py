@@ -239,11 +239,10 @@ def screw_from_twist(twist: Array) -> Screw:
     """
     xi = as_array(twist, (6,), "twist")
     w, v = xi[:3], xi[3:]
-    s = dot(w, w)
-    turns = s > 0.0
-    safe = where(turns, s, 1.0)
     speed, direction = magnitude_and_direction(v)
     rate, axis = magnitude_and_direction(w)
+    turns = rate > 0.0
+    safe = where(turns, dot(w, w), 1.0)
     return Screw(
         axis=where(turns, axis, direction),
         point=where(turns, cross(w, v) / safe, 0.0 * v),

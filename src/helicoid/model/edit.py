@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import DoubtfulModelWarning, ModelError
-from helicoid.model.inertia import Array, Inertia, frozen_array
+from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Joint, Limits, Link, Placement
@@ -80,13 +80,12 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
 
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:
     what, nq = f"coordinates of joint {joint.name!r}", joint.type.nq
-    value = [value] if nq == 1 and np.ndim(value) == 0 else value
-    q = frozen_array(value, (nq,), what)
+    q = frozen_array(np.atleast_1d(np.asarray(value)), (nq,), what)
+    # A step of no length puts rounded quaternions back on the unit sphere.
     on = np.array(ca.evalf(joint.type.integrate(ca.SX(q), ca.SX.zeros(joint.type.nv)))).reshape(nq)
-    if not np.allclose(on, q, rtol=0, atol=1e-3):
-        raise ModelError(f"{what}: {value} cannot be; they are finite, and a quaternion has length 1")
-    q = on
-    R, p = (np.array(ca.evalf(ca.SX(part))) for part in joint.type.pose(ca.SX(q)))
+    if not np.all(np.isfinite(on)) or not np.allclose(on, q, rtol=0, atol=1e-3):
+        raise ModelError(f"{what} cannot be {q}: they are finite, and a quaternion has length 1")
+    R, p = (np.array(ca.evalf(ca.SX(part))) for part in joint.type.pose(ca.SX(on)))
     placement = joint.placement @ Placement(R, p.ravel())
     return Joint(joint.name, Fixed(), joint.parent, joint.child, placement)
 
@@ -95,8 +94,7 @@ def with_payload(model: Model, link: str, mass: float, com: ArrayLike, inertia: 
     """A body fixed to `link`: its center of mass (m) and inertia about it (kg·m²) in that link's frame."""
     if model.frame(link).body == WORLD:
         raise ModelError(f"link {link!r} does not move: a payload on it would change nothing")
-    given = [frozen_array(mass, (), "mass"), frozen_array(com, (3,), "com"), np.asarray(inertia)]
-    load = Inertia.from_com(float(given[0]), com, inertia)
+    load = Inertia.from_com(mass, com, inertia)
     doubts = load.doubts() + ([] if load.mass > 0 else [f"mass {mass} kg"])
     if doubts:
         raise ModelError(f"payload on {link!r} is impossible: {'; '.join(doubts)}")

@@ -48,11 +48,16 @@ class Inertia:
     @staticmethod
     def from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Inertia:
         """From the center of mass (m) and the rotational inertia about it (kg·m²), both in one frame."""
+        m = float(frozen_array(mass, (), "mass"))
         c = frozen_array(com, (3,), "center of mass")
         at_com = frozen_array(inertia, (3, 3), "rotational inertia")
+        if not all(np.all(np.isfinite(part)) for part in (m, c, at_com)):
+            raise ModelError(f"an inertia needs finite numbers, got {mass!r}, {com!r}, {inertia!r}")
+        if not np.allclose(at_com, at_com.T, rtol=0, atol=1e-9 * float(np.abs(at_com).max())):
+            raise ModelError(f"rotational inertia: expected a symmetric matrix, got {at_com.tolist()}")
         # Parallel axes: I_origin = I_com + m (c·c 1 - c cᵀ)
-        at_origin = at_com + mass * (c @ c * np.eye(3) - np.outer(c, c))
-        return Inertia(float(mass), frozen_array(mass * c, (3,), "first moment"), at_origin)
+        at_origin = at_com + m * (c @ c * np.eye(3) - np.outer(c, c))
+        return Inertia(m, frozen_array(m * c, (3,), "first moment"), at_origin)
 
     @staticmethod
     def from_parameters(pi: ArrayLike) -> Inertia:
@@ -117,10 +122,11 @@ class Inertia:
                 found.append("mass is zero but its moments are not")
             return found
         moments = np.linalg.eigvalsh(self.at_com)
-        scale = max(float(np.max(np.abs(moments))), 1e-300)
+        # Rounding of the parallel-axis shift is relative to the moments about the origin.
+        scale = float(np.max(np.abs(self.rotational)))
         if moments[0] < -1e-9 * scale:
             found.append(f"rotational inertia has a negative principal moment {moments[0]:.3g} kg·m²")
-        elif moments[0] + moments[1] < moments[2] * (1 - 1e-6):
+        elif moments[0] + moments[1] < moments[2] * (1 - 1e-6) - 1e-9 * scale:
             found.append(
                 "principal moments of inertia "
                 f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg·m² break the triangle inequality"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from helicoid.errors import ModelError
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Fixed, Floating
@@ -92,19 +94,21 @@ class Model:
         return iter(order)
 
     def _check_mimics(self) -> None:
+        sound: set[str] = set()
         for joint in self.joints:
-            seen = [joint.name]
-            while joint.mimic is not None:
+            path: dict[str, None] = {}  # an ordered set: a chain of mimics may be long
+            while joint.mimic is not None and joint.name not in sound:
+                path[joint.name] = None
                 source = self.joint(joint.mimic.joint)
-                seen.append(source.name)
-                if seen.count(source.name) > 1:
-                    raise ModelError(f"joints mimic each other in a circle: {' -> '.join(seen)}")
+                if source.name in path:
+                    raise ModelError(f"joints mimic each other in a circle: {' -> '.join(path)}")
                 if source.type.nv != 1:
                     raise ModelError(
                         f"joint {joint.name!r} mimics {source.name!r}, which is {source.type.kind} "
                         "and has not one coordinate"
                     )
                 joint = source
+            sound.update(path)
 
     @cached_property
     def root(self) -> str:
@@ -192,17 +196,21 @@ class Model:
             if joint.mimic is None:
                 own[joint.name] = slice(nq, nq + joint.type.nq), slice(nv, nv + joint.type.nv)
                 nq, nv = nq + joint.type.nq, nv + joint.type.nv
-        result = {}
+        result = {name: (*slices, 1.0, 0.0) for name, slices in own.items()}
         for joint in self.moving_joints:
-            multiplier, offset, source = 1.0, 0.0, joint
-            while source.mimic is not None:
+            waiting = []
+            while joint.name not in result:
+                waiting.append(joint)
+                joint = self.joint(joint.mimic.joint)  # type: ignore[union-attr]
+            for follower in reversed(waiting):
+                mimic = follower.mimic
+                assert mimic is not None
+                q, v, multiplier, offset = result[mimic.joint]
                 # q = k (k' s + o') + o
-                offset += multiplier * source.mimic.offset
-                multiplier *= source.mimic.multiplier
-                source = self.joint(source.mimic.joint)
-            if isinstance(source.type, Fixed):
-                raise ModelError(f"joint {joint.name!r} mimics {source.name!r}, which does not move")
-            result[joint.name] = (*own[source.name], multiplier, offset)
+                scaled = mimic.multiplier * multiplier, mimic.multiplier * offset + mimic.offset
+                if not np.all(np.isfinite(scaled)):
+                    raise ModelError(f"joint {follower.name!r}: its chain of mimics overflows")
+                result[follower.name] = (q, v, *scaled)
         return result
 
     @property

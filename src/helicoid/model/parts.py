@@ -103,8 +103,14 @@ class Joint:
     def __post_init__(self) -> None:
         nv = self.type.nv
         for name in ("damping", "friction", "armature"):
-            values = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (nv,))
+            given = getattr(self, name)
+            values = np.broadcast_to(given, (nv,)) if np.size(given) == 1 else given
             object.__setattr__(self, name, frozen_array(values, (nv,), f"{name} of joint {self.name!r}"))
+        if self.limits is not None:
+            sizes = (self.type.nq, self.type.nq, nv, nv)
+            what = f"limits of joint {self.name!r}"
+            checked = (frozen_array(x, (n,), what) for x, n in zip(self.limits, sizes, strict=True))
+            object.__setattr__(self, "limits", Limits(*checked))
         if self.mimic is not None and nv != 1:
             raise ModelError(f"joint {self.name!r}: only joints of one coordinate can mimic another")
 

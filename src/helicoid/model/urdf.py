@@ -5,99 +5,35 @@ from __future__ import annotations
 import copy
 import io
 import os
-import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any, NamedTuple
-from xml.parsers import expat
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
-from helicoid.errors import DoubtfulModelWarning, ModelError, RobotDescriptionError
+from helicoid.errors import ModelError, RobotDescriptionError
 from helicoid.model.inertia import Array, Inertia, frozen_array
 from helicoid.model.joints import TYPES, JointType, unit
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Joint, Limits, Link, Mimic, Placement
-
-Element = Any  # lxml carries no types
+from helicoid.model.urdf_syntax import (
+    ANY,
+    MOST_BYTES,
+    TAGS,
+    Element,
+    Source,
+    check,
+    check_references,
+    index,
+    numbers,
+    parse,
+    quoted,
+)
 
 ALIASES = {"screw": "helical", "ball": "spherical"}
 UNLIMITED = 1e308  # URDF has no word for infinity and its readers want a number: this or more means no limit
-MOST_BYTES = 50_000_000
-_LARGEST = 1e30  # m, kg, rad ...: beyond it, products overflow and nothing physical is meant
-_LONGEST_NUMBER = 100  # characters
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 NEED_LIMITS = ("revolute", "prismatic")
-
-_TEXT, _ANY = 0, -1  # instead of how many numbers an attribute holds: words; one number or more
-_EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0.8 0.8 0.8 1", _ANY: "0.5"}
-
-
-class _Tag(NamedTuple):
-    """What an element may hold; `once` and `many` are children, `harmless` children have no effect."""
-
-    attributes: dict[str, int]
-    required: tuple[str, ...] = ()
-    once: tuple[str, ...] = ()
-    needed: tuple[str, ...] = ()
-    many: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
-    lenient: bool = False  # only drawn, so that what is strange in it is a doubt and no error
-
-
-_SHAPE = _Tag({"name": _TEXT}, (), ("origin", "geometry", "material"), ("geometry",), lenient=True)
-_ROUND = _Tag({"radius": 1, "length": 1}, ("radius", "length"))
-_SIMULATED = (
-    *("collision_checking", "self_collision_checking", "self_filter", "contact", "surface"),
-    *("gravity", "kinematic", "sensor", "gazebo", "material"),
-)
-_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_TAGS = {
-    "robot": _Tag(
-        {"name": _TEXT, "version": _TEXT},
-        ("name",),
-        many=("link", "joint", "material"),
-        harmless=("gazebo", "transmission", "sensor", "ros2_control", "mujoco", "plugin"),
-    ),
-    "link": _Tag(
-        {"name": _TEXT, "type": _TEXT},
-        ("name",),
-        once=("inertial", "origin"),
-        many=("visual", "collision"),
-        harmless=_SIMULATED,
-    ),
-    "inertial": _Tag({}, (), ("origin", "mass", "inertia"), ("mass", "inertia")),
-    "mass": _Tag({"value": 1}, ("value",)),
-    "inertia": _Tag(dict.fromkeys(_MOMENTS, 1), _MOMENTS),
-    "joint": _Tag(
-        {"name": _TEXT, "type": _TEXT, "dont_collapse": _TEXT},
-        ("name", "type"),
-        once=("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "helicoid"),
-        needed=("parent", "child"),
-        harmless=("calibration", "safety_controller", "sensor", "gazebo"),
-    ),
-    "origin": _Tag({"xyz": 3, "rpy": 3}),
-    "parent": _Tag({"link": _TEXT}, ("link",)),
-    "child": _Tag({"link": _TEXT}, ("link",)),
-    "axis": _Tag({"xyz": 3}, ("xyz",)),
-    "limit": _Tag(dict.fromkeys(("lower", "upper", "velocity", "effort"), _ANY)),
-    "dynamics": _Tag(dict.fromkeys(("damping", "friction", "armature"), _ANY)),
-    "mimic": _Tag({"joint": _TEXT, "multiplier": 1, "offset": 1}, ("joint",)),
-    "helicoid": _Tag({"pitch": 1, "axis2": 3}),
-    "visual": _SHAPE,
-    "collision": _SHAPE,
-    "geometry": _Tag({"name": _TEXT}, once=("box", "cylinder", "capsule", "sphere", "mesh")),
-    "box": _Tag({"size": 3}, ("size",)),
-    "cylinder": _ROUND,
-    "capsule": _ROUND,
-    "sphere": _Tag({"radius": 1}, ("radius",)),
-    "mesh": _Tag({"filename": _TEXT, "scale": _ANY}, ("filename",)),
-    "material": _Tag({"name": _TEXT}, once=("color", "texture"), lenient=True),
-    "color": _Tag({"rgba": 4}, ("rgba",)),
-    "texture": _Tag({"filename": _TEXT}),
-}
 
 
 def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Model:
@@ -114,7 +50,7 @@ def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Mode
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RobotDescriptionError(f"{name}: cannot be read: {error}") from error
-    return _read(data, None, _Source(name), os.path.dirname(os.path.abspath(name)), floating)
+    return _read(data, None, Source(name), os.path.dirname(os.path.abspath(name)), floating)
 
 
 def read_urdf_text(text: str, *, floating: bool = False, name: str = "<text>", folder: str = "") -> Model:
@@ -127,7 +63,7 @@ def read_urdf_text(text: str, *, floating: bool = False, name: str = "<text>", f
         data = text.encode()
     except UnicodeEncodeError as error:
         raise RobotDescriptionError(f"{name}: not a text: {error}") from error
-    return _read(data, "utf-8", _Source(name), folder, floating)
+    return _read(data, "utf-8", Source(name), folder, floating)
 
 
 def doubts(model: Model) -> list[str]:
@@ -162,45 +98,11 @@ def _doubts(model: Model) -> Iterator[tuple[str, str, str]]:
                 yield "joint", joint.name, "its lower and upper limits are equal; kept as stated"
 
 
-class _Source:
-    """Where a description comes from, and what was doubtful in it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._doubts: dict[str, tuple[str, int]] = {}
-
-    def at(self, element: Element) -> str:
-        """`panda.urdf:42: joint "elbow"`: the line, and the link or joint that the element belongs to."""
-        place = f"{self.name}:{element.sourceline}: "
-        for owner in (element, *element.iterancestors("link", "joint")):
-            if owner.tag in ("link", "joint") and owner.get("name"):
-                return f"{place}{owner.tag} {_quoted(owner.get('name'))}: "
-        return place
-
-    def error(self, element: Element, text: str) -> RobotDescriptionError:
-        return RobotDescriptionError(self.at(element) + text)
-
-    def doubt(self, element: Element, text: str) -> None:
-        first, count = self._doubts.get(text, (self.at(element) + text, 0))
-        self._doubts[text] = first, count + 1
-
-    def warn(self) -> None:
-        """One warning for each doubt, however often it occurred."""
-        for text, count in self._doubts.values():
-            more = f" (and at {count - 1} more place{'s' * (count > 2)})" if count > 1 else ""
-            # Up through _read and read_urdf to whoever called that.
-            warnings.warn(DoubtfulModelWarning(text + more), stacklevel=4)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if len(text) <= 80 else f'"{text[:60]}..." ({len(text)} characters)'
-
-
-def _read(data: bytes, encoding: str | None, source: _Source, folder: str, floating: bool) -> Model:
-    root = _parse(data, encoding, source)
-    _check(root, source)
-    links, joints = _index(root, "link", source), _index(root, "joint", source)
-    _check_references(links, joints, source)
+def _read(data: bytes, encoding: str | None, source: Source, folder: str, floating: bool) -> Model:
+    root = parse(data, encoding, source)
+    check(root, source)
+    links, joints = index(root, "link", source), index(root, "joint", source)
+    check_references(links, joints, source)
     robot = _values(root, source)
     colors = _colors(robot)
     try:
@@ -219,133 +121,7 @@ def _read(data: bytes, encoding: str | None, source: _Source, folder: str, float
     return model
 
 
-def _parse(data: bytes, encoding: str | None, source: _Source) -> Element:
-    """The root element. Nothing is expanded, fetched or included on the way."""
-    if len(data) > MOST_BYTES:
-        raise RobotDescriptionError(f"{source.name}: larger than {MOST_BYTES // 10**6} MB, no URDF is")
-
-    def refuse(*_: object) -> None:
-        line = gate.CurrentLineNumber
-        raise RobotDescriptionError(f"{source.name}:{line}: <!DOCTYPE> has no place in a URDF; remove it")
-
-    gate = expat.ParserCreate(encoding)
-    # Entities can be declared nowhere else, and refusing here comes before any of them is looked at.
-    gate.StartDoctypeDeclHandler = refuse
-    # Forgive what expat lets pass: prefixes that nobody declared.
-    options = {"resolve_entities": False, "no_network": True, "remove_comments": True, "remove_pis": True}
-    parser = etree.XMLParser(encoding=encoding, recover=True, **options)
-    try:
-        gate.Parse(data, True)
-        root = etree.fromstring(data, parser)
-    except expat.ExpatError as error:
-        text = f"{source.name}:{error.lineno}: faulty XML: {expat.ErrorString(error.code)}"
-        raise RobotDescriptionError(text) from error
-    except (etree.LxmlError, LookupError, ValueError) as error:
-        raise RobotDescriptionError(f"{source.name}: faulty XML: {error}") from error
-    for fault in parser.error_log:
-        if fault.domain_name != "NAMESPACE":
-            raise RobotDescriptionError(f"{source.name}:{fault.line}: faulty XML: {fault.message}")
-    space = etree.QName(root).namespace if root.tag.startswith("{") else None
-    for element in root.iter() if space else ():
-        element.tag = element.tag.removeprefix(f"{{{space}}}")
-    if root.tag != "robot":
-        raise source.error(root, f'it starts with <{root.tag}>; a URDF starts with <robot name="...">')
-    return root
-
-
-def _check(element: Element, source: _Source) -> None:
-    """See that an element holds what it should; take out of the tree what has no effect."""
-    tag = _TAGS[element.tag]
-    unknown = [key for key in element.attrib if key not in tag.attributes]
-    if unknown:
-        known, names = (", ".join(keys) or "none" for keys in (tag.attributes, map(_quoted, unknown)))
-        source.doubt(element, f"<{element.tag}> takes the attributes {known}; {names} has no effect")
-    for key in unknown:
-        del element.attrib[key]
-    for key, count in tag.attributes.items():
-        if count != _TEXT and key in element.attrib:
-            _numbers(element, key, count, source)
-    for key in tag.required:
-        if not element.get(key):
-            text = f'<{element.tag}> lacks its {key}; write <{element.tag} {key}="...">'
-            raise source.error(element, text)
-    seen: set[str] = set()
-    for child in list(element):
-        if child.tag in seen and child.tag in tag.once:
-            raise source.error(child, f"<{element.tag}> has two <{child.tag}>; it takes one")
-        seen.add(child.tag)
-        if child.tag in tag.once or child.tag in tag.many:
-            _check(child, source)
-        else:
-            _check_stranger(child, tag, source)
-            element.remove(child)
-    for name in tag.needed:
-        if name not in seen:
-            raise source.error(element, f"<{element.tag}> lacks <{name}>")
-    if element.tag == "geometry" and len(element) != 1:
-        raise source.error(element, f"<geometry> needs one of {', '.join(tag.once)}; it has {len(element)}")
-
-
-def _check_stranger(element: Element, parent: _Tag, source: _Source) -> None:
-    """What an element that is none of URDF's means where it stands."""
-    name = etree.QName(element).localname if element.tag.startswith("{") else element.tag
-    full = f"{element.prefix}:{name}" if element.prefix else name
-    if full.startswith("xacro:") and name not in ("property", "arg"):
-        raise source.error(element, f"<{full}> must be expanded first: run xacro IN.xacro > OUT.urdf")
-    if parent.lenient or ":" in full:
-        source.doubt(element, f"<{full}> has no effect")
-    elif element.tag not in parent.harmless:
-        place = element.getparent().tag
-        raise source.error(element, f"<{full}> in <{place}> is not understood; correct or remove it")
-
-
-def _numbers(element: Element, key: str, count: int, source: _Source) -> list[float]:
-    """The numbers of an attribute: `count` of them, finite and plain."""
-    words = element.get(key).split()
-    wrong = next((w for w in words if len(w) > _LONGEST_NUMBER or not _NUMBER.fullmatch(w)), None)
-    values = [float(word) for word in words] if wrong is None else []
-    largest = np.finfo(float).max if element.tag == "limit" else _LARGEST
-    what = f"{element.tag} {key} {_quoted(element.get(key))}"
-    if wrong is not None or not words or (count > 0 and len(words) != count):
-        need = {1: "one number", _ANY: "numbers"}.get(count, f"{count} numbers")
-        hint = "; for no limit write 1e308" if element.tag == "limit" else ""
-        raise source.error(element, f'{what} must be {need}, such as "{_EXAMPLES[count]}"{hint}')
-    if any(abs(value) > largest for value in values):
-        raise source.error(element, f"{what} is too large; at most {largest:g} can be meant")
-    return values
-
-
-def _index(root: Element, tag: str, source: _Source) -> dict[str, Element]:
-    found: dict[str, Element] = {}
-    for element in root.findall(tag):
-        other = found.setdefault(element.get("name"), element)
-        if other is not element:
-            text = f"line {other.sourceline} has a {tag} of the same name; names must be unique"
-            raise source.error(element, text)
-    return found
-
-
-def _check_references(links: dict[str, Element], joints: dict[str, Element], source: _Source) -> None:
-    carriers: dict[str, Element] = {}
-    for name, joint in joints.items():
-        for tag, key, known in (
-            ("parent", "link", links),
-            ("child", "link", links),
-            ("mimic", "joint", joints),
-        ):
-            reference = joint.find(tag)
-            if reference is not None and reference.get(key) not in known:
-                text = f"its <{tag}> names {_quoted(reference.get(key))}, but there is no such {key}"
-                raise source.error(reference, text)
-            if tag == "mimic" and reference is not None and reference.get(key) == name:
-                raise source.error(reference, "it mimics itself; name another joint")
-        other: Element = carriers.setdefault(joint.find("child").get("link"), joint)
-        if other is not joint:
-            child, line = _quoted(joint.find("child").get("link")), other.sourceline
-            raise source.error(joint, f"link {child} is already the child of the joint of line {line}")
-
-
-def _values(root: Element, source: _Source) -> Any:
+def _values(root: Element, source: Source) -> Any:
     """What yourdfpy makes of the checked tree: a yourdfpy.urdf.Robot."""
     import yourdfpy  # costs 0.65 s
 
@@ -373,7 +149,7 @@ def _colors(robot: Any) -> dict[str, Any]:
     return {material.name: material.color for material in stated if material.name and material.color}
 
 
-def _link(source: _Source, element: Element, stated: Any, colors: Mapping[str, Any], folder: str) -> Link:
+def _link(source: Source, element: Element, stated: Any, colors: Mapping[str, Any], folder: str) -> Link:
     moved = element.find("origin")
     if moved is not None and any(float(word) for text in moved.attrib.values() for word in text.split()):
         raise source.error(moved, "a link has no <origin>; move the origin of its joint instead")
@@ -392,12 +168,12 @@ def _link(source: _Source, element: Element, stated: Any, colors: Mapping[str, A
 
 
 def _geometry(
-    source: _Source, shape: Element, stated: Any, colors: Mapping[str, Any], folder: str
+    source: Source, shape: Element, stated: Any, colors: Mapping[str, Any], folder: str
 ) -> Geometry:
     material = getattr(stated, "material", None)
     color = (material.color or colors.get(material.name)) if material is not None else None
     keys = {"box": ("size",), "sphere": ("radius",), "mesh": ("scale",)}.get(shape.tag, ("radius", "length"))
-    size = [x for key in keys if key in shape.attrib for x in _numbers(shape, key, _ANY, source)]
+    size = [x for key in keys if key in shape.attrib for x in numbers(shape, key, ANY, source)]
     if shape.tag == "mesh":
         size = (size or [1.0]) * (3 if len(size) < 2 else 1)
         if len(size) != 3:
@@ -408,10 +184,10 @@ def _geometry(
     return Geometry(shape.tag, tuple(size), _placement(stated.origin), filename, folder, rgba)
 
 
-def _joint(source: _Source, element: Element, stated: Any) -> Joint:
+def _joint(source: Source, element: Element, stated: Any) -> Joint:
     kind = ALIASES.get(stated.type, stated.type)
     if kind not in TYPES:
-        raise source.error(element, f"unknown type {_quoted(stated.type)}; there are {', '.join(TYPES)}")
+        raise source.error(element, f"unknown type {quoted(stated.type)}; there are {', '.join(TYPES)}")
     cls = TYPES[kind]
     joint_type = _joint_type(source, element, stated, cls)
     limits = _limits(source, element, cls) if cls.nv else None
@@ -431,10 +207,10 @@ def _joint(source: _Source, element: Element, stated: Any) -> Joint:
     return Joint(stated.name, joint_type, *ends, limits, damping, friction, armature, mimic)
 
 
-def _joint_type(source: _Source, element: Element, stated: Any, cls: type[JointType]) -> JointType:
+def _joint_type(source: Source, element: Element, stated: Any, cls: type[JointType]) -> JointType:
     """The type with its parameters: `axis` from <axis>, any other from <helicoid>."""
     extension = element.find("helicoid")
-    known = {field.name for field in fields(cls)}
+    known = [field.name for field in fields(cls)]
     for key in extension.attrib if extension is not None else ():
         if key not in known:
             raise source.error(extension, f"a {cls.kind} joint takes no {key}")
@@ -446,7 +222,7 @@ def _joint_type(source: _Source, element: Element, stated: Any, cls: type[JointT
         elif place is None or key not in place.attrib:
             raise source.error(element, f"a {cls.kind} joint needs its {key}: write <helicoid {key}=...>")
         else:
-            values = _numbers(place, key, _TAGS["helicoid"].attributes[key], source)
+            values = numbers(place, key, TAGS["helicoid"].attributes[key], source)
             arguments[key] = values if len(values) > 1 else values[0]
         if key.startswith("axis") and place is not None:
             _check_axis(source, place, place.get("xyz" if key == "axis" else key), arguments[key])
@@ -458,21 +234,21 @@ def _joint_type(source: _Source, element: Element, stated: Any, cls: type[JointT
         raise source.error(element, str(error)) from error
 
 
-def _check_axis(source: _Source, place: Element, text: str, axis: Any) -> None:
+def _check_axis(source: Source, place: Element, text: str, axis: Any) -> None:
     try:
         unit(axis)
     except ModelError:
-        message = f'axis {_quoted(text)} must not be zero; give three numbers such as "0 0 1"'
+        message = f'axis {quoted(text)} must not be zero; give three numbers such as "0 0 1"'
         raise source.error(place, message) from None
     if abs(np.linalg.norm(axis) - 1) > 1e-3:
-        source.doubt(place, f"axis {_quoted(text)} is not of length 1; it was normalised")
+        source.doubt(place, f"axis {quoted(text)} is not of length 1; it was normalised")
 
 
-def _coordinates(source: _Source, element: Element | None, key: str, n: int, default: float) -> Array:
+def _coordinates(source: Source, element: Element, key: str, n: int, default: float) -> Array:
     """One number for each of n coordinates; a single one stands for all."""
     if element is None or key not in element.attrib:
         return frozen_array(np.full(n, default), (n,), key)
-    values = np.array(_numbers(element, key, _ANY, source))
+    values = np.array(numbers(element, key, ANY, source))
     if n and len(values) not in (1, n):
         text = f"{element.tag} {key} takes one number for each coordinate ({n}) or one for all"
         raise source.error(element, f"{text}; it has {len(values)}")
@@ -480,15 +256,15 @@ def _coordinates(source: _Source, element: Element | None, key: str, n: int, def
     return frozen_array(np.broadcast_to(values if n else 0.0, (n,)), (n,), key)
 
 
-def _bounds(source: _Source, element: Element | None, key: str, n: int, default: float) -> Array:
+def _bounds(source: Source, element: Element, key: str, n: int, default: float) -> Array:
     """Like `_coordinates`, for what must not be negative."""
     values = _coordinates(source, element, key, n, default)
     if np.any(values < 0):
-        raise source.error(element, f"{key} {_quoted(element.get(key))} must not be negative")
+        raise source.error(element, f"{key} {quoted(element.get(key))} must not be negative")
     return values
 
 
-def _limits(source: _Source, element: Element, cls: type[JointType]) -> Limits | None:
+def _limits(source: Source, element: Element, cls: type[JointType]) -> Limits | None:
     limit = element.find("limit")
     if limit is None:
         if cls.kind in NEED_LIMITS:
