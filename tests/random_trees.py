@@ -14,7 +14,7 @@ from helicoid import Robot
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import TYPES, JointType
-from helicoid.model.model import Model
+from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
 
 Array = NDArray[np.float64]
@@ -25,6 +25,8 @@ ONE_AXIS = ("revolute", "continuous", "prismatic", "helical")
 # Building the symbolic functions of a tree dominates an example: fewer of them than elsewhere.
 few = settings(max_examples=max(1, settings.default.max_examples * 5 // 8))
 fewer = settings(max_examples=max(1, settings.default.max_examples * 3 // 8))
+
+seeds = st.integers(0, 2**32 - 1)
 
 
 class State(NamedTuple):
@@ -106,7 +108,7 @@ def models(
     Hypothesis draws, and shrinks, what the tree is: its shape, the kinds of its joints, which links hang on
     fixed joints and who mimics whom. The numbers come from one drawn seed.
     """
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1), label="seed"))
+    rng = np.random.default_rng(draw(seeds, label="seed"))
     on_floating_base = draw(st.booleans(), label="floating base") if floating is None else floating
     links, joints = [Link("base", inertia(rng))], []
     names = ["base"]
@@ -142,6 +144,16 @@ def _with_mimic(draw: st.DrawFn, joints: list[Joint], rng: np.random.Generator) 
 def robots(**arguments: Any) -> st.SearchStrategy[Robot]:
     """The robots of `models`."""
     return models(**arguments).map(Robot)
+
+
+def spans(robot: Robot) -> dict[str, tuple[slice, slice]]:
+    """Where in q and in v each joint has its coordinates."""
+    return {b.joint.name: (b.q, b.v) for b in robot.model.bodies if b.joint.mimic is None}
+
+
+def moving_links(robot: Robot) -> list[str]:
+    """The links that are not fixed to the world."""
+    return [name for name, frame in robot.model.frames.items() if frame.body != WORLD]
 
 
 def assert_close(actual: Any, expected: Any, tolerance: float = 1e-10, scale: float = 0.0) -> None:

@@ -1,20 +1,19 @@
 """Pinocchio asked the same questions, its answers in Helicoid's conventions.
 
 Pinocchio puts linear before angular parts, sorts joints its own way, writes the angle of a continuous joint
-as (cos, sin) and quaternions as (x, y, z, w). Its reader of mimic joints wants the source to come first in
-the tree, which not every file grants. So every joint moves freely in Pinocchio's model here, and the
-coupling q_p = G q + o of mimic joints, read from the XML, is put on top: v_p = G v, τ = Gᵀ τ_p, M = Gᵀ M_p G.
+as (cos, sin) and quaternions as (x, y, z, w). It understands mimic joints only where the source comes first
+in the tree, which not every file grants. So by default every joint moves freely in Pinocchio's model here,
+and the coupling q_p = G q + o of mimic joints is put on top: v_p = G v, τ = Gᵀ τ_p, M = Gᵀ M_p G.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
-from real_robots import Array, States
+from real_robots import Array, States, mimics
 
 import helicoid as hc
 
@@ -26,48 +25,33 @@ REFERENCES = {
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
 
 
-def mimics(path: Path) -> dict[str, tuple[str, float, float]]:
-    """From each joint that mimics to the source in the end, the multiplier and the offset."""
-    stated = {}
-    for joint in ET.parse(path).getroot().iter("joint"):
-        mimic = joint.find("mimic")
-        if mimic is not None and joint.get("type") != "fixed":
-            numbers = float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0))
-            stated[joint.attrib["name"]] = (mimic.attrib["joint"], *numbers)
-    for name, (source, k, o) in stated.items():
-        while source in stated:
-            source, k_s, o_s = stated[source]
-            k, o = k * k_s, o + k * o_s
-        stated[name] = source, k, o
-    return stated
-
-
 class Pinocchio:
     """Pinocchio's model of one file, called with batches of states in Helicoid's order."""
 
-    def __init__(self, path: Path, robot: hc.Robot, floating: bool) -> None:
-        root = [pin.JointModelFreeFlyer()] if floating else []
-        self.model = pin.buildModelFromUrdf(str(path), *root)
+    def __init__(self, path: Path, robot: hc.Robot, base: str, own_mimics: bool = False) -> None:
+        root = [pin.JointModelFreeFlyer()] if base == "floating" else []
+        self.model = pin.buildModelFromUrdf(str(path), *root, mimic=own_mimics)
         self.data = self.model.createData()
-        self.coupled = mimics(path)
+        self.coupled = {} if own_mimics else mimics(path)
         self.G = np.zeros((self.model.nv, robot.nv))
+        self._n_base = len(root)
         self._angles: list[tuple[slice, int, float, float]] = []  # Pinocchio's q, our q, multiplier, offset
-        base = 1 if floating else 0
-        self._floating = floating
-        if floating:
+        if root:
             self.G[:6, :6] = np.eye(6)[ANGULAR_FIRST]
-        columns = {name: k for k, name in enumerate(robot.joint_names[base:])}
-        for joint, name in list(zip(self.model.joints, self.model.names, strict=True))[1 + base :]:
+        columns = {name: k for k, name in enumerate(robot.joint_names[len(root) :])}
+        for joint, name in list(zip(self.model.joints, self.model.names, strict=True))[1 + len(root) :]:
+            if joint.nq == 0:
+                continue  # a mimic joint of Pinocchio's own
             source, k, o = self.coupled.get(name, (name, 1.0, 0.0))
-            self.G[joint.idx_v, 6 * base + columns[source]] = k
+            self.G[joint.idx_v, 6 * len(root) + columns[source]] = k
             where = slice(joint.idx_q, joint.idx_q + joint.nq)
-            self._angles.append((where, 7 * base + columns[source], k, o))
-        assert np.linalg.matrix_rank(self.G) == robot.nv, "every joint of ours is one of Pinocchio's"
+            self._angles.append((where, 7 * len(root) + columns[source], k, o))
+        assert np.linalg.matrix_rank(self.G) == robot.nv, "a joint of ours is none of Pinocchio's"
 
     def q(self, q: Array) -> Array:
         """Pinocchio's coordinates, (N, nq)."""
         result = np.zeros((len(q), self.model.nq))
-        if self._floating:
+        if self._n_base:
             result[:, :7] = q[:, [0, 1, 2, 4, 5, 6, 3]]
         for where, ours, k, o in self._angles:
             angle = k * q[:, ours] + o
@@ -80,9 +64,14 @@ class Pinocchio:
 
     def mass_matrix(self, states: States) -> Array:
         """M, (N, nv, nv)."""
-        full = [pin.crba(self.model, self.data, q, pin.Convention.WORLD).copy() for q in self.q(states.q)]
+        full = [pin.crba(self.model, self.data, q, pin.Convention.LOCAL).copy() for q in self.q(states.q)]
         symmetric = np.array([np.triu(M) + np.triu(M, 1).T for M in full])
         return self.G.T @ symmetric.reshape(len(full), self.model.nv, self.model.nv) @ self.G
+
+    def inverse_dynamics(self, states: States) -> Array:
+        """τ, (N, nv)."""
+        each = self._each(states)
+        return np.array([self.G.T @ pin.rnea(self.model, self.data, q, v, a) for q, v, a, _ in each])
 
     def dynamics(self, states: States) -> dict[str, Array]:
         """Everything but forward dynamics, by the names that Robot has for it."""
@@ -92,8 +81,7 @@ class Pinocchio:
         def note(name: str, value: Array | float) -> None:
             found.setdefault(name, []).append(np.array(value))
 
-        for q, v, a, _ in self._each(states):
-            note("inverse_dynamics", G.T @ pin.rnea(model, data, q, v, a))
+        for q, v, _, _ in self._each(states):
             note("bias", G.T @ pin.nonLinearEffects(model, data, q, v))
             note("gravity", G.T @ pin.computeGeneralizedGravity(model, data, q))
             note("coriolis", G.T @ (pin.computeCoriolisMatrix(model, data, q, v) @ v))
@@ -101,7 +89,8 @@ class Pinocchio:
             note("potential_energy", pin.computePotentialEnergy(model, data, q))
             note("com_jacobian", pin.jacobianCenterOfMass(model, data, q) @ G)
             note("center_of_mass", data.com[0])
-        return {"mass_matrix": self.mass_matrix(states)} | {k: np.array(x) for k, x in found.items()}
+        both = {"mass_matrix": self.mass_matrix(states), "inverse_dynamics": self.inverse_dynamics(states)}
+        return both | {name: np.array(values) for name, values in found.items()}
 
     def forward_dynamics(self, states: States, M: Array, h: Array) -> Array:
         """a by Pinocchio's ABA; with mimic joints, which that leaves free, from its M and h."""

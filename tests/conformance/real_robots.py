@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.metadata import files
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +52,20 @@ def random_states(robot: hc.Robot, n: int) -> States:
     return States(q, v, a, tau)
 
 
-def relative_error(ours: Array, reference: Array) -> float:
-    """Largest difference relative to the largest entry of the reference, over all samples."""
-    assert ours.shape == reference.shape
-    if reference.size == 0:
-        return 0.0
-    difference, scale = np.abs(ours - reference).max(), np.abs(reference).max()
-    return float(difference / scale) if difference else 0.0
+def mimics(path: Path) -> dict[str, tuple[str, float, float]]:
+    """From each joint that mimics to its source in the end, the multiplier and the offset.
+
+    Read from the XML and not from the Robot, so that a peer does not learn it from whom it checks.
+    """
+    stated = {}
+    for joint in ElementTree.parse(path).getroot().iter("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None and joint.get("type") != "fixed":
+            numbers = float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0))
+            stated[joint.attrib["name"]] = (mimic.attrib["joint"], *numbers)
+    for name, (source, k, o) in stated.items():
+        while source in stated:
+            source, k_s, o_s = stated[source]
+            k, o = k * k_s, o + k * o_s
+        stated[name] = source, k, o
+    return stated

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Array, assert_close, few, fewer, robots, state
+from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
 import helicoid as hc
 from helicoid.geometry import se3, so3
-
-seeds = st.integers(0, 2**32 - 1)
 
 
 def frame_of(robot: hc.Robot, choice: int) -> str:

@@ -70,3 +70,15 @@ def test_both_branches_of_the_arctangent_meet_in_two_derivatives(x_squared):
     assert value[0] == pytest.approx(np.arctan(x) / x, rel=1e-15)
     assert first[0, 0] == pytest.approx(slope, rel=1e-13)
     assert second[0, 0, 0] == pytest.approx(curvature, rel=1e-11)
+
+
+@pytest.mark.parametrize("s", [0.0, 1e-3, 4.0, 1e60])
+def test_the_branch_that_is_not_taken_does_no_illegal_arithmetic(s):
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        _functions.stumpff(np.float64(s))
+        _functions.arctangent_ratio(np.float64(s), np.float64(1.0))
+        _functions.arctangent_ratio(np.float64(1.0), np.float64(s))
+        _functions.magnitude_and_direction(np.array([0.0, 0.0, s]))
+        _functions.polar(np.float64(s), np.float64(0.0))
+    for part in derivatives(lambda x: ca.vertcat(*_functions.stumpff(x)), s):
+        assert np.isfinite(part).all()

@@ -1,0 +1,312 @@
+"""From a program to C: a kernel for one sample, and one for several at once in vector registers.
+
+Each value becomes one `const` variable, each piece of the schedule one function. The C compiler assigns
+registers and fuses multiplications with additions; nothing is left for it to reorder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from helicoid.compiler.program import CONSTANT, INPUT, Program
+from helicoid.compiler.schedule import Piece, Schedule, Step, cosine, schedule, sine
+
+UNIT = 8000  # operations in one translation unit: more of them compile in parallel
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_SCALAR = {
+    "lt": "(double)({0} < {1})",
+    "le": "(double)({0} <= {1})",
+    "eq": "(double)({0} == {1})",
+    "ne": "(double)({0} != {1})",
+    "not": "(double)({0} == 0)",
+    "and": "(double)({0} != 0 && {1} != 0)",
+    "or": "(double)({0} != 0 || {1} != 0)",
+    "sign": "({0} < 0 ? -1.0 : {0} > 0 ? 1.0 : {0})",
+    "if_else_zero": "({0} != 0 ? {1} : 0.0)",
+    "erfinv": "hc_erfinv_scalar({0})",
+}
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """What differs between the two kernels: the type of a value, and where inputs and outputs lie."""
+
+    name: str
+    type: str
+    parameters: str
+    arguments: str
+    vector: bool
+
+    def literal(self, number: float) -> str:
+        """A constant as an operand."""
+        if math.isnan(number):
+            return "NAN"
+        if math.isinf(number):
+            return "INFINITY" if number > 0 else "(-INFINITY)"
+        return f"({number!r})" if number < 0 else repr(number)
+
+
+SCALAR = Flavour(
+    "scalar", "double", "const double *const *in, double *const *out, double *w", "in, out, w", vector=False
+)
+VECTOR = Flavour(
+    "batch", "hc_v", "const hc_v *restrict x, hc_v *restrict y, hc_v *restrict w", "x, y, w", vector=True
+)
+
+
+def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = True) -> list[str]:
+    """The translation units of a library with the kernels asked for (see runtime/kernel.h)."""
+    kernels = [
+        Kernel(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
+    ]
+    pieces = [piece for kernel in kernels for piece in kernel.functions()]
+    per_unit = max(1, UNIT // 600)
+    groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
+    head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
+    drivers = [kernel.driver() for kernel in kernels]
+    if len(groups) == 1:
+        return [
+            "\n".join(
+                [head, *("static " + text for text in groups[0]), *drivers, _entry(program, kernels, lanes)]
+            )
+        ]
+    hidden = '__attribute__((visibility("hidden")))'
+    declarations = "\n".join(
+        f"{hidden} {kernel.declaration(k)};" for kernel in kernels for k in range(kernel.n_pieces)
+    )
+    units = ["\n".join([head, declarations, *group]) for group in groups]
+    return [*units, "\n".join([head, declarations, *drivers, _entry(program, kernels, lanes)])]
+
+
+class Kernel:
+    """The C text of one flavour of a program."""
+
+    def __init__(self, program: Program, flavour: Flavour, lanes: int) -> None:
+        self.program, self.flavour, self.lanes = program, flavour, lanes
+        self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
+        self._input_starts = _starts(program.input_sizes)
+        self._output_starts = _starts(program.output_sizes)
+
+    @property
+    def n_pieces(self) -> int:
+        """Number of functions that the kernel consists of."""
+        return len(self.schedule.pieces)
+
+    @property
+    def work(self) -> int:
+        """Bytes of scratch."""
+        if not self.flavour.vector:
+            return 8 * self.schedule.n_slots
+        vectors = sum(self.program.input_sizes) + sum(self.program.output_sizes) + self.schedule.n_slots
+        return 8 * self.lanes * vectors
+
+    def declaration(self, number: int) -> str:
+        """The head of a piece's function."""
+        return f"__attribute__((noinline)) void {self.flavour.name}_{number}({self.flavour.parameters})"
+
+    def functions(self) -> Iterator[str]:
+        """A function for each piece."""
+        for number, piece in enumerate(self.schedule.pieces):
+            lines = "\n".join(f"  {line}" for line in self._lines(piece))
+            unused = "".join(f" (void){name};" for name in self.flavour.arguments.split(", "))
+            yield f"{self.declaration(number)} {{\n {unused}\n{lines}\n}}\n"
+
+    def _lines(self, piece: Piece) -> Iterator[str]:
+        kind = self.flavour.type
+        loaded: set[int] = set()
+        for step in piece.steps:
+            yield from self._operands(step, piece, loaded)
+            if step.angles:
+                yield from self._sincos(step.angles)
+            else:
+                yield f"const {kind} {_variable(step.value)} = {self._expression(step.value)};"
+        for name, slot in piece.stores.items():
+            yield f"w[{slot}] = {_variable(name)};"
+        for output, element, name in piece.outputs:
+            if name >= 0 and self.program.values[name].operation == INPUT and name not in loaded:
+                loaded.add(name)
+                yield self._load_input(name)
+            place = (
+                f"y[{self._output_starts[output] + element}]"
+                if self.flavour.vector
+                else f"out[{output}][{element}]"
+            )
+            yield f"{place} = {_variable(name)};"
+        if not self.flavour.vector and piece is self.schedule.pieces[-1]:
+            yield from self.constant_outputs()
+
+    def _operands(self, step: Step, piece: Piece, loaded: set[int]) -> Iterator[str]:
+        """Declare what a step reads and this piece has not yet: inputs, and values from other pieces."""
+        numbers: Sequence[int] = step.angles or self.program.values[step.value].arguments
+        for number in numbers:
+            value = self.program.values[number]
+            if value.operation == INPUT and number not in loaded:
+                loaded.add(number)
+                yield self._load_input(number)
+            elif value.operation != CONSTANT:
+                name = self._name(number)
+                if name in piece.loads and name not in loaded:
+                    loaded.add(name)
+                    yield f"const {self.flavour.type} {_variable(name)} = w[{piece.loads[name]}];"
+
+    def _load_input(self, number: int) -> str:
+        i, j = self.program.values[number].index
+        place = f"x[{self._input_starts[i] + j}]" if self.flavour.vector else f"in[{i}][{j}]"
+        return f"const {self.flavour.type} {_variable(number)} = {place};"
+
+    def _name(self, number: int) -> int:
+        value = self.program.values[number]
+        if value.operation == "sin":
+            return sine(value.arguments[0])
+        return cosine(value.arguments[0]) if value.operation == "cos" else number
+
+    def _operand(self, number: int) -> str:
+        value = self.program.values[number]
+        if value.operation == CONSTANT:
+            return self.flavour.literal(value.constant)
+        return _variable(self._name(number))
+
+    def _expression(self, number: int) -> str:
+        value = self.program.values[number]
+        operands = [self._operand(argument) for argument in value.arguments]
+        if value.operation == "neg":
+            return f"-{operands[0]}"
+        if value.operation in _SIGNS and not self._all_constant(number):
+            return f"{operands[0]} {_SIGNS[value.operation]} {operands[1]}"
+        if self.flavour.vector:
+            wide = (
+                f"hc_splat({text})" if self.program.values[argument].operation == CONSTANT else text
+                for argument, text in zip(value.arguments, operands, strict=True)
+            )
+            if value.operation in _SIGNS:
+                return f" {_SIGNS[value.operation]} ".join(wide)
+            return f"hc_{value.operation}({', '.join(wide)})"
+        if value.operation in _SIGNS:
+            return f"{operands[0]} {_SIGNS[value.operation]} {operands[1]}"
+        return _SCALAR.get(value.operation, value.operation + "(" + ", ".join(operands) + ")").format(
+            *operands
+        )
+
+    def _all_constant(self, number: int) -> bool:
+        arguments = self.program.values[number].arguments
+        return all(self.program.values[argument].operation == CONSTANT for argument in arguments)
+
+    def _sincos(self, angles: Sequence[int]) -> Iterator[str]:
+        names = [(_variable(sine(angle)), _variable(cosine(angle))) for angle in angles]
+        operands = [self._operand(angle) for angle in angles]
+        if self.flavour.vector:
+            (s, c), operand = names[0], operands[0]
+            wide = f"hc_splat({operand})" if self.program.values[angles[0]].operation == CONSTANT else operand
+            yield f"hc_v {s}, {c}; hc_sincos({wide}, &{s}, &{c});"
+            return
+        yield "double " + ", ".join(name for pair in names for name in pair) + ";"
+        # Lanes that have no angle of their own repeat one: a zero could not be slower, but this cannot be either.
+        filled = [operands[k % len(operands)] for k in range(self.lanes)]
+        yield f"{{ const hc_v angle = {{{', '.join(filled)}}}; hc_v s, c; hc_sincos(angle, &s, &c);"
+        for k, (s, c) in enumerate(names):
+            yield f"  {s} = s[{k}]; {c} = c[{k}];"
+        yield "}"
+
+    def constant_outputs(self) -> Iterator[str]:
+        """Assignments of the output elements that depend on nothing."""
+        for output, elements in enumerate(self.program.outputs):
+            for element, number in enumerate(elements):
+                value = self.program.values[number]
+                if value.operation == CONSTANT:
+                    literal = self.flavour.literal(value.constant)
+                    if self.flavour.vector:
+                        yield f"y[{self._output_starts[output] + element}] = hc_splat({literal});"
+                    else:
+                        yield f"out[{output}][{element}] = {literal};"
+
+    def driver(self) -> str:
+        """The function that the kernel's table points to."""
+        calls = " ".join(f"{self.flavour.name}_{k}({self.flavour.arguments});" for k in range(self.n_pieces))
+        if not self.flavour.vector:
+            return (
+                "static void scalar(const double *const *in, double *const *out, void *work) {\n"
+                f"  double *w = work; {calls}\n}}\n"
+            )
+        inputs = list(enumerate(zip(self._input_starts, self.program.input_sizes, strict=True)))
+        outputs = list(enumerate(zip(self._output_starts, self.program.output_sizes, strict=True)))
+        splat = [
+            f"if (!stride[{i}]) for (int j = 0; j < {n}; j++) x[{start} + j] = hc_splat(in[{i}][j]);"
+            for i, (start, n) in inputs
+            if n
+        ]
+        load = [
+            f"if (stride[{i}]) hc_load_rows(in[{i}] + s * stride[{i}], stride[{i}], {n}, x + {start}, "
+            f"(readable - s) * stride[{i}]);"
+            for i, (start, n) in inputs
+            if n
+        ]
+        load_rest = [
+            f"if (stride[{i}]) hc_load_rows_partial(in[{i}] + s * stride[{i}], stride[{i}], {n}, x + {start}, n - s);"
+            for i, (start, n) in inputs
+            if n
+        ]
+        store = [f"hc_store_rows(out[{i}] + s * {n}, {n}, y + {start});" for i, (start, n) in outputs if n]
+        store_rest = [
+            f"hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {start}, n - s);"
+            for i, (start, n) in outputs
+            if n
+        ]
+        n_x, n_y = sum(self.program.input_sizes), sum(self.program.output_sizes)
+        lines = [
+            "static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,",
+            "                  ptrdiff_t readable, void *work) {",
+            f"  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y};",
+            "  ptrdiff_t s = 0;",
+            "  (void)in; (void)stride; (void)out; (void)readable; (void)w;",
+            *("  " + line for line in splat),
+            *("  " + line for line in self.constant_outputs()),
+            "  for (; s + HC_LANES <= n; s += HC_LANES) {",
+            *("    " + line for line in (*load, calls, *store)),
+            "  }",
+            "  if (s < n) {",
+            *("    " + line for line in (*load_rest, calls, *store_rest)),
+            "  }",
+            "}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def _entry(program: Program, kernels: Sequence[Kernel], lanes: int) -> str:
+    """The table that a caller asks for."""
+    by_name = {kernel.flavour.name: kernel for kernel in kernels}
+
+    def sizes(name: str, numbers: Sequence[int]) -> str:
+        return f"static const int64_t {name}[] = {{{', '.join(map(str, numbers)) or '0'}}};"
+
+    work = [by_name[name].work if name in by_name else 0 for name in ("scalar", "batch")]
+    functions = [name if name in by_name else "0" for name in ("scalar", "batch")]
+    fields = [
+        "HELICOID_KERNEL_ABI",
+        *(str(len(program.input_sizes)), str(len(program.outputs)), "in_size", "out_size"),
+        *(str(lanes), str(program.n_operations), *map(str, work), *functions),
+    ]
+    return "\n".join(
+        [
+            sizes("in_size", program.input_sizes),
+            sizes("out_size", program.output_sizes),
+            f"static const helicoid_kernel kernel = {{{', '.join(fields)}}};",
+            '__attribute__((visibility("default"))) const helicoid_kernel *helicoid_kernel_entry(void) {',
+            "  return &kernel;",
+            "}",
+            "",
+        ]
+    )
+
+
+def _variable(name: int) -> str:
+    if name >= 0:
+        return f"v{name}"
+    angle, is_cosine = divmod(-name - 1, 2)
+    return f"{'c' if is_cosine else 's'}{angle}"
+
+
+def _starts(sizes: Sequence[int]) -> list[int]:
+    return [sum(sizes[:k]) for k in range(len(sizes))]

@@ -1,0 +1,158 @@
+"""A program: what a CasADi SX function computes, in single-assignment form.
+
+CasADi runs its instructions on a work vector whose places are reused. Here every value has a number of its
+own, is computed once even if CasADi has it twice, and is dropped when no output needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from helicoid.errors import HelicoidError
+
+INPUT, CONSTANT = "input", "constant"
+_COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
+# Everything that an SX graph can contain and a number can come out of; the values are our names.
+OPERATIONS = {
+    getattr(ca, f"OP_{name.upper()}"): name
+    for name in (
+        *("add", "sub", "mul", "div", "neg", "exp", "log", "pow", "constpow", "sqrt", "sq", "twice"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "lt", "le", "eq", "ne", "not", "and", "or"),
+        *("floor", "ceil", "fmod", "fabs", "sign", "copysign", "if_else_zero", "erf", "fmin", "fmax"),
+        *("inv", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "atan2", "erfinv"),
+        *("log1p", "expm1", "hypot", "remainder"),
+    )
+}
+
+
+class UnsupportedOperation(HelicoidError):
+    """An instruction that only CasADi's virtual machine can run."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value: an input (`index` = input, element), a constant, or an operation on earlier values."""
+
+    operation: str
+    arguments: tuple[int, ...] = ()
+    constant: float = 0.0
+    index: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Values in an order in which each comes after its arguments, and the value of every output element."""
+
+    input_sizes: tuple[int, ...]
+    values: tuple[Value, ...]
+    outputs: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def from_casadi(function: ca.Function) -> Program:
+        """The program of an SX function of dense columns (see `expressions.row_major_kernel`).
+
+        >>> x = ca.SX.sym("x", 2)
+        >>> program = Program.from_casadi(ca.Function("f", [x], [ca.sin(x[0]) * x[1] + ca.sin(x[0])]))
+        >>> program.n_operations
+        3
+        """
+        reader = _Reader()
+        places: dict[int, int] = {}
+        outputs = [[reader.constant(0.0)] * function.nnz_out(k) for k in range(function.n_out())]
+        for k in range(function.n_instructions()):
+            code = function.instruction_id(k)
+            source = function.instruction_input(k)
+            target = function.instruction_output(k)
+            if code == ca.OP_OUTPUT:
+                outputs[target[0]][target[1]] = places[source[0]]
+            elif code == ca.OP_INPUT:
+                places[target[0]] = reader.add(Value(INPUT, index=(source[0], source[1])))
+            elif code == ca.OP_CONST:
+                places[target[0]] = reader.constant(function.instruction_constant(k))
+            elif code in (ca.OP_ASSIGN, ca.OP_LIFT):
+                places[target[0]] = places[source[0]]
+            elif code in OPERATIONS:
+                arguments = tuple(places[place] for place in source)
+                places[target[0]] = reader.operation(OPERATIONS[code], arguments)
+            else:
+                raise UnsupportedOperation(
+                    f"{function.name()}: instruction {code} of CasADi has no counterpart in C"
+                )
+        sizes = tuple(function.nnz_in(k) for k in range(function.n_in()))
+        return _without_dead(Program(sizes, tuple(reader.values), tuple(map(tuple, outputs))))
+
+    @property
+    def output_sizes(self) -> tuple[int, ...]:
+        """Number of elements of each output."""
+        return tuple(map(len, self.outputs))
+
+    @cached_property
+    def n_operations(self) -> int:
+        """Number of arithmetic operations."""
+        return sum(value.operation not in (INPUT, CONSTANT) for value in self.values)
+
+    @cached_property
+    def digest(self) -> str:
+        """A number that differs when anything about the program does."""
+        parts = [repr((self.input_sizes, self.outputs))]
+        for value in self.values:
+            parts.append(f"{value.operation} {value.arguments} {value.constant.hex()} {value.index}")
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+class _Reader:
+    """Numbers values, the same value once."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self._numbers: dict[tuple[str, tuple[int, ...], str, tuple[int, int]], int] = {}
+
+    def add(self, value: Value) -> int:
+        key = (value.operation, value.arguments, value.constant.hex(), value.index)
+        number = self._numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+    def constant(self, number: float) -> int:
+        return self.add(Value(CONSTANT, constant=float(number)))
+
+    def operation(self, name: str, arguments: tuple[int, ...]) -> int:
+        if name == "sq":
+            name, arguments = "mul", arguments * 2
+        elif name == "twice":
+            name, arguments = "add", arguments * 2
+        elif name == "inv":
+            name, arguments = "div", (self.constant(1.0), *arguments)
+        elif name == "constpow":
+            name = "pow"
+        if name in _COMMUTATIVE:
+            arguments = tuple(sorted(arguments))
+        return self.add(Value(name, arguments))
+
+
+def _without_dead(program: Program) -> Program:
+    """Only the values that some output needs, in the same order."""
+    needed = {number for output in program.outputs for number in output}
+    for number in reversed(range(len(program.values))):
+        if number in needed:
+            needed.update(program.values[number].arguments)
+    kept = [number for number in range(len(program.values)) if number in needed]
+    return reordered(program, kept)
+
+
+def reordered(program: Program, order: Sequence[int]) -> Program:
+    """The same program with its values in another order (each after its arguments), others dropped."""
+    renamed = {number: position for position, number in enumerate(order)}
+    values = []
+    for number in order:
+        value = program.values[number]
+        arguments = tuple(renamed[argument] for argument in value.arguments)
+        values.append(Value(value.operation, arguments, value.constant, value.index))
+    outputs = tuple(tuple(renamed[number] for number in output) for output in program.outputs)
+    return Program(program.input_sizes, tuple(values), outputs)
