@@ -19,5 +19,13 @@ class InputError(HelicoidError, ValueError):
     """A call with the wrong number, shape or type of arguments."""
 
 
+class CompileError(HelicoidError):
+    """A function could not be compiled to C, or what was compiled could not be loaded."""
+
+
 class DoubtfulModelWarning(UserWarning):
     """The description is legal but probably not what its author meant."""
+
+
+class PerformanceWarning(UserWarning):
+    """Everything works, but slower than it could; says what would make it fast."""

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from pinocchio_peer import REFERENCES, Pinocchio
+from pinocchio_peer import Pinocchio
 from real_robots import FILES, Array, States, load, random_states
 
 import helicoid as hc

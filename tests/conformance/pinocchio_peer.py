@@ -125,8 +125,11 @@ class Pinocchio:
 
     def _frame(self, i: int, where: pin.ReferenceFrame) -> Iterator[tuple[str, Array]]:
         model, data = self.model, self.data
-        yield "jacobian", pin.getFrameJacobian(model, data, i, where) @ self.G
-        yield "jacobian_dot", pin.getFrameJacobianTimeVariation(model, data, i, where) @ self.G
+        if model.nv:
+            yield "jacobian", pin.getFrameJacobian(model, data, i, where) @ self.G
+            yield "jacobian_dot", pin.getFrameJacobianTimeVariation(model, data, i, where) @ self.G
+        else:  # where nothing moves, asking for these two kills the process
+            yield from ((name, np.zeros((6, 0))) for name in ("jacobian", "jacobian_dot"))
         yield "velocity", pin.getFrameVelocity(model, data, i, where).vector
         # The rate of the components: where axes and origin part ways, that is the classical acceleration.
         aligned = where == pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

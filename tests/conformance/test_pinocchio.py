@@ -68,14 +68,16 @@ def test_forward_dynamics(name: str, base: str) -> None:
 
 
 def some_frames(robot: hc.Robot) -> list[str]:
-    """The root, the tip at the end of the longest chain, and the last link fixed to a moving body."""
+    """The end of the longest chain, and a link fixed to a moving body or else one halfway."""
     model = robot.model
-    depth = {model.root: 0}
+    chains = {model.root: [model.root]}
     for joint in model.joints:
-        depth[joint.child] = depth[joint.parent] + 1
-    fixed = [name for name, frame in model.frames.items() if frame.body != WORLD]
-    fixed = [name for name in fixed if name != model.bodies[model.frames[name].body].name]
-    return list(dict.fromkeys([model.root, max(depth, key=lambda link: depth[link]), *fixed[-1:]]))
+        chains[joint.child] = [*chains[joint.parent], joint.child]
+    *way, end = max(chains.values(), key=len)
+    carriers = {body.name for body in model.bodies}
+    fixed = [name for name, frame in model.frames.items() if frame.body != WORLD and name not in carriers]
+    others = [name for name in fixed if name != end] or way[len(way) // 2 :]
+    return [end, *others[:1]]
 
 
 @every_robot

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
 import helicoid as hc
 from helicoid.model.joints import Revolute
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
+from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
 REFERENCES = {"body": "body", "world": "world_aligned"}
 
@@ -82,9 +82,7 @@ def test_variant_with_wrenches_as_inputs(ur5: hc.Robot) -> None:
     names = [item.name for item in variant.inputs]
     assert names == ["q", "v", "tau", "f_ext_tool0", "f_ext_forearm_link"]
     w1, w2 = np.arange(6.0), -np.arange(6.0)
-    expected = ur5.forward_dynamics(
-        q, v, tau, f_ext={"tool0": w1, "forearm_link": w2}, expressed_in="world"
-    )
+    expected = ur5.forward_dynamics(q, v, tau, f_ext={"tool0": w1, "forearm_link": w2}, expressed_in="world")
     np.testing.assert_array_equal(variant(q, v, tau, w1, w2), expected)
     np.testing.assert_array_equal(variant(q, v, tau, f_ext_forearm_link=w2, f_ext_tool0=w1), expected)
     derivative = variant.jacobian("f_ext_tool0")(q, v, tau, w1, w2)
@@ -121,9 +119,7 @@ def test_links_of_odd_names() -> None:
 
 def test_no_wrench_is_the_function_itself(ur5: hc.Robot) -> None:
     q, v, a = state(ur5, 9)
-    np.testing.assert_array_equal(
-        ur5.inverse_dynamics(q, v, a, f_ext={}), ur5.inverse_dynamics(q, v, a)
-    )
+    np.testing.assert_array_equal(ur5.inverse_dynamics(q, v, a, f_ext={}), ur5.inverse_dynamics(q, v, a))
     assert ur5.inverse_dynamics.with_options(f_ext=()) is ur5.inverse_dynamics
 
 

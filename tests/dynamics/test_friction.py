@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Array, assert_close, fewer, inertia, robots, seeds, state
 
 from helicoid import Robot
 from helicoid.model.joints import Revolute
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic
+from random_trees import Array, assert_close, fewer, inertia, robots, seeds, state
 
 D, C, J = 0.3, 0.7, 0.05
 
@@ -55,13 +55,12 @@ def test_sign_is_the_limit_of_smoothing() -> None:
 @fewer
 @given(robots(max_bodies=3), seeds, st.sampled_from([0.0, 0.01, 1.0]))
 def test_friction_takes_power(robot: Robot, seed: int, smoothing: float) -> None:
-    """vᵀ τ_friction >= 0 joint by joint, and it leaves M alone."""
-    q, v, a = state(robot, seed)
+    """vᵀ τ_friction >= 0 joint by joint, and free motion loses exactly that power."""
+    q, v, _ = state(robot, seed)
     options = {"friction": True, "smoothing": smoothing}
     torque = robot.bias(q, v, **options) - robot.bias(q, v)
     assert np.all(torque * v >= -1e-12)
     assert v @ torque > 0
-    # Free motion loses exactly the power that friction takes.
     free = robot.forward_dynamics(q, v, np.zeros(robot.nv), **options)
     change = robot.kinetic_energy.time_derivative()(q, v, free) + robot.gravity(q) @ v
     assert_close(change, -v @ torque, 1e-9, scale=float(np.abs(v) @ np.abs(robot.gravity(q)) + 1.0))

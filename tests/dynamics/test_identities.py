@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
 from helicoid import Robot
 from helicoid.dynamics import physics
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import WORLD
+from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
 GRAVITY = np.array(physics.GRAVITY)
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from random_trees import Array, assert_close, inertia, placement
 
 from helicoid import Robot
 from helicoid.geometry import quaternion
@@ -26,6 +25,7 @@ from helicoid.model.joints import (
 )
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
+from random_trees import Array, assert_close, inertia, placement
 
 AXES = [np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0]), np.array([0.48, -0.6, 0.64])]
 

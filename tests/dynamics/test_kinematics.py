@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
 import helicoid as hc
 from helicoid.geometry import se3, so3
+from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
 
 def frame_of(robot: hc.Robot, choice: int) -> str:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
 import helicoid as hc
 from helicoid.dynamics.parametric import GROUPS
 from helicoid.model.inertia import Inertia
 from helicoid.model.parts import Joint
+from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
 some_groups = st.permutations(GROUPS).flatmap(
     lambda order: st.integers(1, len(order)).map(lambda n: tuple(order[:n]))
@@ -165,7 +165,9 @@ def test_theta_is_an_input_like_any_other() -> None:
 def test_payload_link_is_the_only_tip_or_must_be_named() -> None:
     with pytest.raises(hc.ModelError, match=r"'quadruped' has 4 tips \(.*\): say which .* payload_link="):
         hc.load("quadruped", base="floating").parametric("payload")
-    with pytest.raises(hc.ModelError, match="'base_link' does not move: a payload on it would change nothing"):
+    with pytest.raises(
+        hc.ModelError, match="'base_link' does not move: a payload on it would change nothing"
+    ):
         hc.load("ur5").parametric("payload", payload_link="base_link")
     with pytest.raises(hc.ModelError, match="did you mean 'tool0'"):
         hc.load("ur5").parametric("payload", payload_link="tool")

@@ -1,11 +1,10 @@
-"""Mass that a joint does not move may be handed to the parent: the motion is the same, more zeros are left."""
+"""Mass that a joint does not move may be handed to the parent: the motion is the same, with more zeros."""
 
 from __future__ import annotations
 
 import casadi as ca
 import numpy as np
 import pytest
-from random_trees import KINDS, Array, assert_close, inertia, joint_type, placement, state
 
 from helicoid import Robot
 from helicoid.dynamics.physics import nominal
@@ -13,6 +12,7 @@ from helicoid.dynamics.regrouping import regrouped
 from helicoid.model.joints import JointType, Planar, Prismatic, Revolute, Spherical, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
+from random_trees import KINDS, Array, assert_close, inertia, joint_type, placement, state
 
 
 def chain(*types: JointType, seed: int = 0) -> Robot:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_trees import Array, assert_close
 
 import helicoid as hc
 from helicoid.geometry import so3
@@ -14,12 +13,13 @@ from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Spherical
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
+from random_trees import Array, assert_close
 
 G = 9.81
 
 
 def rk4(robot: hc.Robot, q: Array, v: Array, duration: float, steps: int) -> tuple[Array, Array]:
-    """Free motion by the classical Runge-Kutta method, q in its coordinates: q̇ = Γ(q) v. All (steps + 1, n)."""
+    """Free motion by the classical Runge-Kutta method, in coordinates: q̇ = Γ(q) v. Both (steps + 1, n)."""
     h, still = duration / steps, np.zeros(robot.nv)
     tangent, acceleration = robot.tangent, robot.forward_dynamics
 
@@ -82,7 +82,9 @@ def test_planar_arm_with_friction() -> None:
     F_v, F_s = np.array([0.3, 0.2]), np.array([0.5, 0.4])
     rub = dict(zip(robot.joint_names, zip(F_v, F_s, strict=True), strict=True))
     joints = [
-        replace(joint, damping=rub[joint.name][0], friction=rub[joint.name][1]) if joint.name in rub else joint
+        replace(joint, damping=rub[joint.name][0], friction=rub[joint.name][1])
+        if joint.name in rub
+        else joint
         for joint in robot.model.joints
     ]
     rubbing = hc.Robot(robot.model.replaced(joints=joints))

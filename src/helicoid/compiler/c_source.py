@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from helicoid.compiler.program import CONSTANT, INPUT, Program
 from helicoid.compiler.schedule import Piece, Schedule, Step, cosine, schedule, sine
 
@@ -17,36 +19,49 @@ UNIT = 8000  # operations in one translation unit: more of them compile in paral
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _SCALAR = {
-    "lt": "(double)({0} < {1})",
-    "le": "(double)({0} <= {1})",
-    "eq": "(double)({0} == {1})",
-    "ne": "(double)({0} != {1})",
-    "not": "(double)({0} == 0)",
-    "and": "(double)({0} != 0 && {1} != 0)",
-    "or": "(double)({0} != 0 || {1} != 0)",
-    "sign": "({0} < 0 ? -1.0 : {0} > 0 ? 1.0 : {0})",
-    "if_else_zero": "({0} != 0 ? {1} : 0.0)",
+    "lt": "({type})({0} < {1})",
+    "le": "({type})({0} <= {1})",
+    "eq": "({type})({0} == {1})",
+    "ne": "({type})({0} != {1})",
+    "not": "({type})({0} == 0)",
+    "and": "({type})({0} != 0 && {1} != 0)",
+    "or": "({type})({0} != 0 || {1} != 0)",
+    "sign": "({0} < 0 ? -1 : {0} > 0 ? 1 : {0})",
+    "if_else_zero": "({0} != 0 ? {1} : 0)",
     "erfinv": "hc_erfinv_scalar({0})",
 }
 
 
 @dataclass(frozen=True)
 class Flavour:
-    """What differs between the two kernels: the type of a value, and where inputs and outputs lie."""
+    """What differs between the kernels: the type of a value, and where inputs and outputs lie.
+
+    A `portable` one is C99 with nothing but math.h: no vector types, and float is possible as its type.
+    """
 
     name: str
     type: str
     parameters: str
     arguments: str
     vector: bool
+    portable: bool = False
 
     def literal(self, number: float) -> str:
         """A constant as an operand."""
+        if self.type == "float":
+            with np.errstate(over="ignore"):
+                number = float(np.float32(number))
         if math.isnan(number):
             return "NAN"
         if math.isinf(number):
             return "INFINITY" if number > 0 else "(-INFINITY)"
-        return f"({number!r})" if number < 0 else repr(number)
+        text = f"{number!r}{self.suffix}"
+        return f"({text})" if text.startswith("-") else text
+
+    @property
+    def suffix(self) -> str:
+        """What C appends to the constants and functions of its type."""
+        return "f" if self.type == "float" else ""
 
 
 SCALAR = Flavour(
@@ -89,6 +104,9 @@ class Kernel:
         self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
         self._input_starts = _starts(program.input_sizes)
         self._output_starts = _starts(program.output_sizes)
+        self._angle_names = {
+            self._name(n) for n, value in enumerate(program.values) if value.operation in ("sin", "cos")
+        }
 
     @property
     def n_pieces(self) -> int:
@@ -105,7 +123,8 @@ class Kernel:
 
     def declaration(self, number: int) -> str:
         """The head of a piece's function."""
-        return f"__attribute__((noinline)) void {self.flavour.name}_{number}({self.flavour.parameters})"
+        noinline = "NOINLINE" if self.flavour.portable else "__attribute__((noinline))"
+        return f"{noinline} void {self.flavour.name}_{number}({self.flavour.parameters})"
 
     def functions(self) -> Iterator[str]:
         """A function for each piece."""
@@ -186,9 +205,9 @@ class Kernel:
             return f"hc_{value.operation}({', '.join(wide)})"
         if value.operation in _SIGNS:
             return f"{operands[0]} {_SIGNS[value.operation]} {operands[1]}"
-        return _SCALAR.get(value.operation, value.operation + "(" + ", ".join(operands) + ")").format(
-            *operands
-        )
+        if value.operation in _SCALAR:
+            return _SCALAR[value.operation].format(*operands, type=self.flavour.type)
+        return f"{value.operation}{self.flavour.suffix}({', '.join(operands)})"
 
     def _all_constant(self, number: int) -> bool:
         arguments = self.program.values[number].arguments
@@ -202,6 +221,9 @@ class Kernel:
             wide = f"hc_splat({operand})" if self.program.values[angles[0]].operation == CONSTANT else operand
             yield f"hc_v {s}, {c}; hc_sincos({wide}, &{s}, &{c});"
             return
+        if self.flavour.portable:
+            yield from self._sin_and_cos(angles[0])
+            return
         yield "double " + ", ".join(name for pair in names for name in pair) + ";"
         # Lanes that have no angle of their own repeat one: a zero could not be slower, but this cannot be either.
         filled = [operands[k % len(operands)] for k in range(self.lanes)]
@@ -209,6 +231,13 @@ class Kernel:
         for k, (s, c) in enumerate(names):
             yield f"  {s} = s[{k}]; {c} = c[{k}];"
         yield "}"
+
+    def _sin_and_cos(self, angle: int) -> Iterator[str]:
+        """Of the two, those that something needs, by the functions of math.h."""
+        kind, suffix = self.flavour.type, self.flavour.suffix
+        for name, function in ((sine(angle), "sin"), (cosine(angle), "cos")):
+            if name in self._angle_names:
+                yield f"const {kind} {_variable(name)} = {function}{suffix}({self._operand(angle)});"
 
     def constant_outputs(self) -> Iterator[str]:
         """Assignments of the output elements that depend on nothing."""

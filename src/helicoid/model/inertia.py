@@ -40,6 +40,10 @@ class Inertia:
     first_moment: Array
     rotational: Array
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first_moment", frozen_array(self.first_moment, (3,), "first moment"))
+        object.__setattr__(self, "rotational", frozen_array(self.rotational, (3, 3), "rotational inertia"))
+
     @staticmethod
     def zero() -> Inertia:
         """The inertia of nothing."""
@@ -57,14 +61,14 @@ class Inertia:
             raise ModelError(f"rotational inertia: expected a symmetric matrix, got {at_com.tolist()}")
         # Parallel axes: I_origin = I_com + m (c·c 1 - c cᵀ)
         at_origin = at_com + m * (c @ c * np.eye(3) - np.outer(c, c))
-        return Inertia(m, frozen_array(m * c, (3,), "first moment"), at_origin)
+        return Inertia(m, m * c, at_origin)
 
     @staticmethod
     def from_parameters(pi: ArrayLike) -> Inertia:
         """From π = [m, hx, hy, hz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] about the frame's origin."""
         m, hx, hy, hz, xx, xy, xz, yy, yz, zz = frozen_array(pi, (10,), "inertial parameters")
         rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Inertia(float(m), frozen_array([hx, hy, hz], (3,), "first moment"), rotational)
+        return Inertia(float(m), np.array([hx, hy, hz]), rotational)
 
     @staticmethod
     def from_pseudo(P: ArrayLike) -> Inertia:

@@ -101,7 +101,8 @@ class Model:
                 path[joint.name] = None
                 source = self.joint(joint.mimic.joint)
                 if source.name in path:
-                    raise ModelError(f"joints mimic each other in a circle: {' -> '.join(path)}")
+                    circle = " -> ".join([*path, source.name])
+                    raise ModelError(f"joints mimic each other in a circle: {circle}")
                 if source.type.nv != 1:
                     raise ModelError(
                         f"joint {joint.name!r} mimics {source.name!r}, which is {source.type.kind} "

@@ -1,0 +1,356 @@
+/* Calls compiled kernels from Python: the type Kernel, and a fast way for functions to call theirs.
+
+   Compiled once per Python, NumPy, compiler and processor; it knows nothing of any one kernel. */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <structmember.h>
+
+#include <dlfcn.h>
+
+#include "binding_arrays.h"
+#include "binding_run.h"
+
+enum { RELEASE_OPERATIONS = 50000 }; /* below (about 10 us) handing over the GIL costs more than it gives */
+
+static PyTypeObject Kernel_Type;
+static PyObject *out_string;          /* "out" */
+static Py_ssize_t kernel_offset = -1; /* of the slot `_kernel` in a function; the same for all */
+static int n_threads = 1;             /* the most that a batch uses */
+
+/* Compute one sample (n < 0) or n samples; every pointer has been checked. -1 and an exception, or 0. */
+static int run(Kernel *kernel, const double *const *in, const ptrdiff_t *stride, double *const *out,
+               npy_intp n) {
+  int status;
+  const helicoid_kernel *code = n < 0 ? kernel->scalar : kernel->batch;
+  if ((n < 0 ? 1.0 : (double)n) * (double)code->operations < RELEASE_OPERATIONS) {
+    status = n < 0 ? run_scalar(code, in, out) : run_batch(code, in, stride, out, n, 1);
+  } else {
+    int most = n_threads;
+    Py_BEGIN_ALLOW_THREADS
+    status = n < 0 ? run_scalar(code, in, out) : run_batch(code, in, stride, out, n, most);
+    Py_END_ALLOW_THREADS
+  }
+  if (status < 0) PyErr_NoMemory();
+  return status;
+}
+
+/* ---- the fast call ---------------------------------------------------------------------------------- */
+
+/* The result, NULL with an exception, or a borrowed NotImplemented when Python has to look at it. */
+static PyObject *call_kernel(Kernel *kernel, PyObject *args, PyObject *kwargs) {
+  PyObject *target = NULL;
+  if (PyTuple_GET_SIZE(args) != kernel->n_in) return Py_NotImplemented;
+  if (kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) {
+    target = PyDict_GetItemWithError(kwargs, out_string);
+    if (target == NULL) return PyErr_Occurred() ? NULL : Py_NotImplemented;
+    if (PyDict_GET_SIZE(kwargs) > 1) return Py_NotImplemented;
+    if (target == Py_None) target = NULL;
+  }
+  const double *data[kernel->n_in + 1];
+  ptrdiff_t stride[kernel->n_in + 1];
+  double given[kernel->n_in + 1];
+  double *out[kernel->n_out];
+  Inputs inputs = {data, stride, given, -1};
+  if (!read_inputs(kernel, ((PyTupleObject *)args)->ob_item, &inputs)) return Py_NotImplemented;
+  if ((inputs.n < 0 ? kernel->scalar : kernel->batch) == NULL) return Py_NotImplemented;
+  if (target == NULL) {
+    PyObject *results[kernel->n_out];
+    double numbers[kernel->n_out];
+    if (make_results(kernel, inputs.n, results, numbers, out) < 0) return NULL;
+    if (run(kernel, data, stride, out, inputs.n) < 0) {
+      for (Py_ssize_t k = 0; k < kernel->n_out; k++) Py_XDECREF(results[k]);
+      return NULL;
+    }
+    return pack_results(kernel, results, numbers);
+  }
+  PyObject *const *targets = &target;
+  if (PyTuple_CheckExact(target)) {
+    if (PyTuple_GET_SIZE(target) != kernel->n_out) return Py_NotImplemented;
+    targets = ((PyTupleObject *)target)->ob_item;
+  } else if (kernel->n_out != 1) {
+    return Py_NotImplemented;
+  }
+  if (!read_targets(kernel, targets, &inputs, inputs.n, out)) return Py_NotImplemented;
+  Py_INCREF(target);
+  if (run(kernel, data, stride, out, inputs.n) < 0) Py_CLEAR(target);
+  return target;
+}
+
+static PyObject *fast_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  PyObject *kernel = *(PyObject **)((char *)self + kernel_offset);
+  if (kernel != NULL && Py_TYPE(kernel) == &Kernel_Type) {
+    Py_INCREF(kernel); /* whatever runs meanwhile may give the function another kernel */
+    PyObject *result = call_kernel((Kernel *)kernel, args, kwargs);
+    Py_DECREF(kernel);
+    if (result != Py_NotImplemented) return result;
+  }
+  PyTypeObject *type = Py_TYPE(self);
+  while (type->tp_call == fast_call) type = type->tp_base;
+  return type->tp_call(self, args, kwargs);
+}
+
+PyDoc_STRVAR(install_fast_call_doc,
+             "install_fast_call(subclass)\n\nMake instances of this class, which adds nothing to a class "
+             "with a slot `_kernel` and a\nmethod `__call__`, try the kernel in that slot before the method.");
+
+static PyObject *install_fast_call(PyObject *module, PyObject *argument) {
+  (void)module;
+  if (!PyType_Check(argument) || !PyType_HasFeature((PyTypeObject *)argument, Py_TPFLAGS_HEAPTYPE)) {
+    PyErr_SetString(PyExc_TypeError, "install_fast_call takes a class that is written in Python");
+    return NULL;
+  }
+  PyTypeObject *type = (PyTypeObject *)argument;
+  PyObject *descriptor = PyObject_GetAttrString(argument, "_kernel");
+  if (descriptor == NULL) return NULL;
+  Py_ssize_t offset = -1;
+  if (Py_TYPE(descriptor) == &PyMemberDescr_Type &&
+      ((PyMemberDescrObject *)descriptor)->d_member->type == T_OBJECT_EX)
+    offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+  Py_DECREF(descriptor);
+  if (offset <= 0 || type->tp_call == NULL || type->tp_base == NULL || type->tp_base->tp_call == NULL ||
+      (kernel_offset >= 0 && offset != kernel_offset)) {
+    PyErr_Format(PyExc_TypeError, "%s needs `_kernel` as the first of its __slots__, and __call__",
+                 type->tp_name);
+    return NULL;
+  }
+  kernel_offset = offset;
+  type->tp_call = fast_call;
+  PyType_Modified(type);
+  Py_RETURN_NONE;
+}
+
+/* ---- the type Kernel -------------------------------------------------------------------------------- */
+
+static int read_shape(PyObject *item, Shape *shape) {
+  PyObject *sizes = PySequence_Fast(item, "a shape is a tuple of sizes");
+  if (sizes == NULL) return -1;
+  Py_ssize_t n_axes = PySequence_Fast_GET_SIZE(sizes);
+  shape->n_axes = (int)n_axes;
+  shape->size = 1;
+  if (n_axes > MAX_AXES) PyErr_Format(PyExc_ValueError, "a shape has at most %d axes", MAX_AXES);
+  for (Py_ssize_t k = 0; k < n_axes && !PyErr_Occurred(); k++) {
+    shape->dims[k] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(sizes, k));
+    if (shape->dims[k] < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a size is negative");
+    if (shape->dims[k] > 0 && shape->size > PY_SSIZE_T_MAX / 8 / shape->dims[k])
+      PyErr_SetString(PyExc_ValueError, "a shape is too large");
+    else
+      shape->size *= shape->dims[k];
+  }
+  Py_DECREF(sizes);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static Shape *read_shapes(PyObject *items, Py_ssize_t *count) {
+  PyObject *sequence = PySequence_Fast(items, "shapes are a sequence of tuples");
+  if (sequence == NULL) return NULL;
+  *count = PySequence_Fast_GET_SIZE(sequence);
+  Shape *shapes = PyMem_Calloc((size_t)*count + 1, sizeof(Shape));
+  if (shapes == NULL) PyErr_NoMemory();
+  if (*count > MAX_ARRAYS) PyErr_Format(PyExc_ValueError, "more than %d inputs or outputs", MAX_ARRAYS);
+  for (Py_ssize_t k = 0; k < *count && !PyErr_Occurred(); k++)
+    read_shape(PySequence_Fast_GET_ITEM(sequence, k), &shapes[k]);
+  Py_DECREF(sequence);
+  if (PyErr_Occurred()) {
+    PyMem_Free(shapes);
+    return NULL;
+  }
+  return shapes;
+}
+
+static int sizes_match(int64_t n, const int64_t *sizes, Py_ssize_t count, const Shape *shapes) {
+  if (n != count) return 0;
+  for (Py_ssize_t k = 0; k < count; k++)
+    if (sizes[k] != shapes[k].size) return 0;
+  return 1;
+}
+
+/* Load one library and take from it what no library before it had. */
+static int open_library(Kernel *self, PyObject *path) {
+  PyObject *bytes = NULL;
+  if (!PyUnicode_FSConverter(path, &bytes)) return -1;
+  void *library = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
+  Py_DECREF(bytes);
+  if (library == NULL) {
+    PyErr_Format(PyExc_OSError, "%S: cannot be loaded: %s", path, dlerror());
+    return -1;
+  }
+  self->libraries[self->n_libraries++] = library;
+  const helicoid_kernel *(*entry)(void);
+  *(void **)&entry = dlsym(library, "helicoid_kernel_entry");
+  const helicoid_kernel *code = entry == NULL ? NULL : entry();
+  if (code == NULL || code->abi != HELICOID_KERNEL_ABI) {
+    PyErr_Format(PyExc_ValueError, "%S: is no kernel of interface %d", path, HELICOID_KERNEL_ABI);
+    return -1;
+  }
+  if (!sizes_match(code->n_in, code->in_size, self->n_in, self->in) ||
+      !sizes_match(code->n_out, code->out_size, self->n_out, self->out) || code->lanes < 1 ||
+      code->operations < 0 || code->scalar_work < 0 || code->batch_work < 0) {
+    PyErr_Format(PyExc_ValueError, "%S: the kernel has other inputs or outputs than were asked for", path);
+    return -1;
+  }
+  if (self->scalar == NULL && code->scalar != NULL) self->scalar = code;
+  if (self->batch == NULL && code->batch != NULL) self->batch = code;
+  return 0;
+}
+
+static int read_result_type(Kernel *self, PyObject *value) {
+  if (value == Py_None && self->n_out == 1) return 0;
+  if (!PyType_Check(value) || self->n_out < 2 ||
+      !PyType_IsSubtype((PyTypeObject *)value, &PyTuple_Type) ||
+      ((PyTypeObject *)value)->tp_basicsize != PyTuple_Type.tp_basicsize) {
+    PyErr_SetString(PyExc_TypeError, "result_type is a named tuple, or None for one output");
+    return -1;
+  }
+  Py_INCREF(value);
+  self->result_type = (PyTypeObject *)value;
+  return 0;
+}
+
+static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"paths", "input_shapes", "output_shapes", "result_type", NULL};
+  PyObject *paths, *in, *out, *result_type = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O:Kernel", names, &paths, &in, &out, &result_type))
+    return NULL;
+  Kernel *self = (Kernel *)type->tp_alloc(type, 0);
+  if (self == NULL) return NULL;
+  PyObject *sequence = NULL;
+  if ((self->in = read_shapes(in, &self->n_in)) == NULL) goto failed;
+  if ((self->out = read_shapes(out, &self->n_out)) == NULL) goto failed;
+  if (read_result_type(self, result_type) < 0) goto failed;
+  if ((sequence = PySequence_Fast(paths, "paths are a sequence of files")) == NULL) goto failed;
+  Py_ssize_t n_paths = PySequence_Fast_GET_SIZE(sequence);
+  self->spares = PyMem_Calloc(N_SPARES * (size_t)self->n_out, sizeof(PyObject *));
+  self->libraries = PyMem_Calloc((size_t)n_paths + 1, sizeof(void *));
+  if (self->spares == NULL || self->libraries == NULL) {
+    PyErr_NoMemory();
+    goto failed;
+  }
+  for (Py_ssize_t k = 0; k < n_paths; k++)
+    if (open_library(self, PySequence_Fast_GET_ITEM(sequence, k)) < 0) goto failed;
+  Py_DECREF(sequence);
+  return (PyObject *)self;
+failed:
+  Py_XDECREF(sequence);
+  Py_DECREF(self);
+  return NULL;
+}
+
+static void kernel_dealloc(Kernel *self) {
+  for (Py_ssize_t k = 0; k < self->n_libraries; k++) dlclose(self->libraries[k]);
+  for (Py_ssize_t k = 0; self->spares != NULL && k < N_SPARES * self->n_out; k++) Py_XDECREF(self->spares[k]);
+  PyMem_Free(self->spares);
+  PyMem_Free(self->libraries);
+  PyMem_Free(self->in);
+  PyMem_Free(self->out);
+  Py_XDECREF(self->result_type);
+  Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* One sample (n < 0) or n samples on arrays that are given for all inputs and outputs. */
+static PyObject *evaluate_arrays(Kernel *self, PyObject *given, PyObject *wanted, npy_intp n) {
+  PyObject *values = PySequence_Tuple(given); /* tuples: nobody changes them while others run */
+  PyObject *targets = values == NULL ? NULL : PySequence_Tuple(wanted);
+  const double *data[self->n_in + 1];
+  ptrdiff_t stride[self->n_in + 1];
+  double numbers[self->n_in + 1];
+  double *out[self->n_out];
+  Inputs inputs = {data, stride, numbers, -1};
+  int done = 0;
+  if (targets == NULL) goto end;
+  if ((n < 0 ? self->scalar : self->batch) == NULL)
+    PyErr_Format(PyExc_ValueError, "this kernel has no code for %s", n < 0 ? "one sample" : "batches");
+  else if (PyTuple_GET_SIZE(values) != self->n_in || PyTuple_GET_SIZE(targets) != self->n_out)
+    PyErr_Format(PyExc_ValueError, "this kernel takes %zd inputs and %zd outputs", self->n_in, self->n_out);
+  else if (!read_inputs(self, ((PyTupleObject *)values)->ob_item, &inputs) || (inputs.n >= 0 && inputs.n != n) ||
+           !read_targets(self, ((PyTupleObject *)targets)->ob_item, &inputs, n, out))
+    PyErr_SetString(PyExc_ValueError, "kernels take float64 arrays, C-contiguous and aligned, of the shapes "
+                                      "they were made for, and outputs that share no memory");
+  else
+    done = run(self, data, stride, out, n) == 0;
+end:
+  Py_XDECREF(values);
+  Py_XDECREF(targets);
+  if (!done) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *kernel_evaluate(Kernel *self, PyObject *args) {
+  PyObject *inputs, *outputs;
+  if (!PyArg_ParseTuple(args, "OO:evaluate", &inputs, &outputs)) return NULL;
+  return evaluate_arrays(self, inputs, outputs, -1);
+}
+
+static PyObject *kernel_evaluate_batch(Kernel *self, PyObject *args) {
+  PyObject *inputs, *outputs;
+  Py_ssize_t n;
+  if (!PyArg_ParseTuple(args, "OOn:evaluate_batch", &inputs, &outputs, &n)) return NULL;
+  if (n < 0) return PyErr_Format(PyExc_ValueError, "n_samples is negative");
+  return evaluate_arrays(self, inputs, outputs, n);
+}
+
+static PyObject *kernel_has_scalar(Kernel *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(self->scalar != NULL);
+}
+
+static PyObject *kernel_has_batch(Kernel *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(self->batch != NULL);
+}
+
+static PyMethodDef kernel_methods[] = {
+    {"evaluate", (PyCFunction)kernel_evaluate, METH_VARARGS, "evaluate(inputs, outputs): one sample."},
+    {"evaluate_batch", (PyCFunction)kernel_evaluate_batch, METH_VARARGS,
+     "evaluate_batch(inputs, outputs, n_samples): samples along the first axis."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef kernel_properties[] = {
+    {"has_scalar", (getter)kernel_has_scalar, NULL, "Whether it can compute one sample.", NULL},
+    {"has_batch", (getter)kernel_has_batch, NULL, "Whether it can compute batches.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyTypeObject Kernel_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "helicoid_binding.Kernel",
+    .tp_doc = "Kernel(paths, input_shapes, output_shapes, result_type=None): compiled code, an Evaluator.",
+    .tp_basicsize = sizeof(Kernel),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = kernel_new,
+    .tp_dealloc = (destructor)kernel_dealloc,
+    .tp_methods = kernel_methods,
+    .tp_getset = kernel_properties,
+};
+
+/* ---- the module ------------------------------------------------------------------------------------- */
+
+static PyObject *set_num_threads(PyObject *module, PyObject *argument) {
+  (void)module;
+  long n = PyLong_AsLong(argument);
+  if (n == -1 && PyErr_Occurred()) return NULL;
+  if (n < 1 || n > 4096) return PyErr_Format(PyExc_ValueError, "1 to 4096 threads; got %ld", n);
+  n_threads = (int)n;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef module_functions[] = {
+    {"install_fast_call", install_fast_call, METH_O, install_fast_call_doc},
+    {"set_num_threads", set_num_threads, METH_O, "set_num_threads(n): the most that one batch uses."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef module_definition = {PyModuleDef_HEAD_INIT, .m_name = "helicoid_binding",
+                                               .m_size = -1, .m_methods = module_functions};
+
+PyMODINIT_FUNC PyInit_helicoid_binding(void) {
+  import_array();
+  if (PyType_Ready(&Kernel_Type) < 0) return NULL;
+  if ((out_string = PyUnicode_InternFromString("out")) == NULL) return NULL;
+  PyObject *module = PyModule_Create(&module_definition);
+  if (module == NULL) return NULL;
+  Py_INCREF(&Kernel_Type);
+  if (PyModule_AddObject(module, "Kernel", (PyObject *)&Kernel_Type) < 0) {
+    Py_DECREF(&Kernel_Type);
+    Py_DECREF(module);
+    return NULL;
+  }
+  return module;
+}

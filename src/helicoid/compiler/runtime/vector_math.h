@@ -1,0 +1,445 @@
+/* Mathematics on W samples at once, for batch kernels: `#define HC_LANES W`, then include this file.
+ *
+ * W is 1, 2, 4, 8 or 16; `hc_v` holds one double of each sample (a plain double when W is 1). Every
+ * function works lane by lane: what one sample gives never depends on its neighbours or its position.
+ * Needs gcc >= 9 or clang >= 10. Floating-point contraction is welcome, reassociation is not: the sums
+ * below rely on their order. Vectors wider than the target's registers work, but gcc wants -Wno-psabi to
+ * be silent about passing them between functions.
+ */
+#ifndef HELICOID_VECTOR_MATH_H
+#define HELICOID_VECTOR_MATH_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || __FINITE_MATH_ONLY__
+#error "vector_math.h needs the order of sums, infinities and NaN: compile without -ffast-math"
+#endif
+
+#define HC_HOT static inline __attribute__((always_inline, unused))
+#define HC_CALL static __attribute__((noinline, unused))
+
+/* HC_EACH(F, h): F(0, h), F(1, h), ... F(W - 1, h). HC_MASK: a comparison as all ones or all zeros. */
+#define HC_EACH_1(F, h, l) F(l, h)
+#define HC_EACH_2(F, h, l) HC_EACH_1(F, h, l), HC_EACH_1(F, h, l + 1)
+#define HC_EACH_4(F, h, l) HC_EACH_2(F, h, l), HC_EACH_2(F, h, l + 2)
+#define HC_EACH_8(F, h, l) HC_EACH_4(F, h, l), HC_EACH_4(F, h, l + 4)
+#define HC_EACH_16(F, h, l) HC_EACH_8(F, h, l), HC_EACH_8(F, h, l + 8)
+#define HC_JOIN(a, b) a##b
+#define HC_EACH_OF(w, F, h) HC_JOIN(HC_EACH_, w)(F, h, 0)
+#define HC_EACH(F, h) HC_EACH_OF(HC_LANES, F, h)
+
+#if HC_LANES == 1
+typedef double hc_v;
+typedef int64_t hc_i;
+typedef double hc_u __attribute__((may_alias)); /* an hc_v anywhere in an array of doubles */
+#define HC_MASK(comparison) (-(hc_i)(comparison))
+#elif HC_LANES == 2 || HC_LANES == 4 || HC_LANES == 8 || HC_LANES == 16
+typedef double hc_v __attribute__((vector_size(8 * HC_LANES)));
+typedef int64_t hc_i __attribute__((vector_size(8 * HC_LANES)));
+typedef double hc_u __attribute__((vector_size(8 * HC_LANES), aligned(8), may_alias));
+#define HC_MASK(comparison) ((hc_i)(comparison))
+#else
+#error "HC_LANES must be 1, 2, 4, 8 or 16"
+#endif
+
+typedef union {
+  hc_v v;
+  hc_i i;
+  double lane[HC_LANES];
+  int64_t bits[HC_LANES];
+} hc_lanes;
+
+#define HC_SIGN INT64_MIN /* the sign bit */
+
+HC_HOT hc_i hc_bits(hc_v x) { return ((hc_lanes){.v = x}).i; }
+HC_HOT hc_v hc_value(hc_i x) { return ((hc_lanes){.i = x}).v; }
+HC_HOT hc_v hc_splat(double x) { return x - (hc_v){0}; } /* minus: -0.0 keeps its sign */
+HC_HOT hc_v hc_select(hc_i mask, hc_v x, hc_v y) {
+  return hc_value((hc_bits(x) & mask) | (hc_bits(y) & ~mask));
+}
+
+HC_HOT int hc_all(hc_i mask) {
+#if defined(__AVX__) && HC_LANES == 4
+  return __builtin_ia32_movmskpd256(hc_value(mask)) == 15;
+#elif defined(__AVX__) && HC_LANES == 8 && (defined(__clang__) || __GNUC__ >= 12)
+  const hc_v m = hc_value(mask & __builtin_shufflevector(mask, mask, 4, 5, 6, 7, 0, 1, 2, 3));
+  return __builtin_ia32_movmskpd256(__builtin_shufflevector(m, m, 0, 1, 2, 3)) == 15;
+#else
+  const hc_lanes m = {.i = mask};
+  int64_t all = -1;
+  for (int l = 0; l < HC_LANES; l++) all &= m.bits[l];
+  return all != 0;
+#endif
+}
+
+/* ---- sine and cosine ------------------------------------------------------------------------------
+ *
+ * x = k pi/2 + r, |r| <= pi/4 (1 + 2^-36), for |x| <= 1e5, so |k| < 2^16. pi/2 is cut into four parts
+ * (bits down to 2^-36, 2^-53, 2^-90 and 2^-145). The first three have at most 37 bits: their products
+ * with k are exact, contracted or not. The first two differences are exact as well, for x and the parts
+ * are multiples of 2^-53 and |r| < 1; the third rounds once, by half an ulp of r, and is exact when r is
+ * small; the fourth matters only when r is tiny. No double below 1e5 but 0 is nearer than 2^-58 to a
+ * multiple of pi/2, so r keeps its relative accuracy everywhere.
+ *
+ * sin r = r + r z S(z) and cos r = 1 - z/2 + z^2 C(z), z = r^2. S and C have degree 5 and minimise the
+ * largest relative error on the interval: Remez exchange in 200-bit arithmetic, the coefficients rounded
+ * to double one after the other from the lowest, the others fitted anew each time. Largest relative
+ * errors of the rounded polynomials: 2^-57.8 (sin), 2^-63.9 (cos).
+ */
+#define HC_NEAR 1e5
+#define HC_ROUND 0x1.8p52 /* x + HC_ROUND: x to the nearest integer, which its low bits hold */
+
+HC_CALL __attribute__((cold)) hc_v hc_sin_far(hc_v x, hc_v near) {
+  hc_lanes a = {.v = x}, y = {.v = near};
+  for (int l = 0; l < HC_LANES; l++)
+    if (!(fabs(a.lane[l]) <= HC_NEAR)) y.lane[l] = sin(a.lane[l]);
+  return y.v;
+}
+
+HC_CALL __attribute__((cold)) hc_v hc_cos_far(hc_v x, hc_v near) {
+  hc_lanes a = {.v = x}, y = {.v = near};
+  for (int l = 0; l < HC_LANES; l++)
+    if (!(fabs(a.lane[l]) <= HC_NEAR)) y.lane[l] = cos(a.lane[l]);
+  return y.v;
+}
+
+/* Both at once: error <= 2 ulp for |x| <= 1e5, libm beyond; NaN for NaN and infinities. */
+HC_HOT void hc_sincos(hc_v x, hc_v *sine, hc_v *cosine) {
+  const hc_v shifted = x * 0x1.45f306dc9c883p-1 + HC_ROUND; /* 2/pi */
+  const hc_v k = shifted - HC_ROUND;
+  const hc_i quadrant = hc_bits(shifted);
+  hc_v r = x - k * 0x1.921fb5444p+0;
+  r = r - k * 0x1.68cp-39;
+  r = r - k * 0x1.1a62633140000p-54;
+  r = r - k * 0x1.701b839a25205p-92;
+  const hc_v z = r * r;
+
+  hc_v S = z * 0x1.5d8b55205c3c0p-33 - 0x1.ae5e4b82bead8p-26;
+  S = z * S + 0x1.71de35552a6a5p-19;
+  S = z * S - 0x1.a01a019be9210p-13;
+  S = z * S + 0x1.111111110f730p-7;
+  S = z * S - 0x1.5555555555548p-3;
+  hc_v C = z * -0x1.8fa68460bf381p-37 + 0x1.1ee9dbcecc11ap-29;
+  C = z * C - 0x1.27e4f7f191244p-22;
+  C = z * C + 0x1.a01a019c8f253p-16;
+  C = z * C - 0x1.6c16c16c15015p-10;
+  C = z * C + 0x1.555555555554bp-5;
+  /* + 0.0 turns the -0.0 that z S is at r = -0.0 into 0.0, so that the sum is -0.0 as it must be. */
+  const hc_i sin_r = hc_bits(r + r * (z * S + 0.0));
+  const hc_i cos_r = hc_bits((1.0 - 0.5 * z) + (z * z) * C);
+
+  /* An odd quadrant swaps the two; bit 1 of the quadrant (of the next one) is the sign. */
+  const hc_i swap = (sin_r ^ cos_r) & -(quadrant & 1);
+  *sine = hc_value(sin_r ^ swap ^ ((quadrant << 62) & HC_SIGN));
+  *cosine = hc_value(cos_r ^ swap ^ (((quadrant + 1) << 62) & HC_SIGN));
+  if (__builtin_expect(!hc_all(HC_MASK(hc_value(hc_bits(x) & ~HC_SIGN) <= HC_NEAR)), 0)) {
+    *sine = hc_sin_far(x, *sine);
+    *cosine = hc_cos_far(x, *cosine);
+  }
+}
+
+HC_HOT hc_v hc_sin(hc_v x) {
+  hc_v s, c;
+  hc_sincos(x, &s, &c);
+  return s;
+}
+
+HC_HOT hc_v hc_cos(hc_v x) {
+  hc_v s, c;
+  hc_sincos(x, &s, &c);
+  return c;
+}
+
+/* ---- exponential and hyperbolic tangent -----------------------------------------------------------
+ *
+ * x = k ln 2 + r, |r| <= ln(2)/2, with ln 2 in two parts, the first of 41 bits: x - k ln2_high is exact
+ * for |k| < 2^11. expm1(r) = r + r^2 E(r), E of degree 10 by Remez exchange as above; largest relative
+ * error of the rounded polynomial: 2^-59.9.
+ */
+HC_HOT hc_v hc_expm1_reduced(hc_v x, hc_i *two_to_k) {
+  const hc_v shifted = x * 0x1.71547652b82fep+0 + HC_ROUND; /* 1/ln 2 */
+  const hc_v k = shifted - HC_ROUND;
+  const hc_v r = (x - k * 0x1.62e42fefa4p-1) - k * -0x1.8432a1b0e2634p-43;
+  hc_v E = r * 0x1.1ee882c9e7386p-29 + 0x1.af5e686812c12p-26;
+  E = r * E + 0x1.27e53629d5bf4p-22;
+  E = r * E + 0x1.71ddf8855eb7fp-19;
+  E = r * E + 0x1.a01a017bca3c2p-16;
+  E = r * E + 0x1.a01a01afd17f6p-13;
+  E = r * E + 0x1.6c16c16c1f063p-10;
+  E = r * E + 0x1.111111110f6dfp-7;
+  E = r * E + 0x1.555555555553fp-5;
+  E = r * E + 0x1.5555555555559p-3;
+  E = r * E + 0x1.0p-1;
+  *two_to_k = hc_bits(shifted) << 52; /* to be added to the exponent */
+  return r + (r * r) * E;
+}
+
+#define HC_EXP_NEAR 708.0 /* the result and its factors are normal numbers */
+
+HC_CALL __attribute__((cold)) hc_v hc_exp_far(hc_v x, hc_v near) {
+  hc_lanes a = {.v = x}, y = {.v = near};
+  for (int l = 0; l < HC_LANES; l++)
+    if (!(fabs(a.lane[l]) <= HC_EXP_NEAR)) y.lane[l] = exp(a.lane[l]);
+  return y.v;
+}
+
+/* Error <= 2 ulp for |x| <= 708, libm beyond. */
+HC_HOT hc_v hc_exp(hc_v x) {
+  hc_i two_to_k;
+  const hc_v p = hc_expm1_reduced(x, &two_to_k);
+  hc_v y = hc_value(hc_bits(1.0 + p) + two_to_k);
+  if (__builtin_expect(!hc_all(HC_MASK(hc_value(hc_bits(x) & ~HC_SIGN) <= HC_EXP_NEAR)), 0))
+    y = hc_exp_far(x, y);
+  return y;
+}
+
+/* tanh |x| = e / (e + 2), e = expm1(2 |x|) = 2^k expm1(r) + (2^k - 1); 1 to the last bit from 20 on.
+ * Error <= 4 ulp. */
+HC_HOT hc_v hc_tanh(hc_v x) {
+  hc_v a = hc_value(hc_bits(x) & ~HC_SIGN);
+  a = hc_select(HC_MASK(a > 20.0), hc_splat(20.0), a); /* NaN stays */
+  hc_i two_to_k;
+  const hc_v p = hc_expm1_reduced(2.0 * a, &two_to_k);
+  const hc_v scale = hc_value(hc_bits(hc_splat(1.0)) + two_to_k);
+  const hc_v e = scale * p + (scale - 1.0);
+  return hc_value(hc_bits(e / (e + 2.0)) | (hc_bits(x) & HC_SIGN));
+}
+
+/* ---- operations on bits, comparisons (0.0 or 1.0), selections -------------------------------------- */
+
+#define HC_TRUTH(comparison) hc_value(HC_MASK(comparison) & hc_bits(hc_splat(1.0)))
+
+HC_HOT hc_v hc_lt(hc_v x, hc_v y) { return HC_TRUTH(x < y); }
+HC_HOT hc_v hc_le(hc_v x, hc_v y) { return HC_TRUTH(x <= y); }
+HC_HOT hc_v hc_eq(hc_v x, hc_v y) { return HC_TRUTH(x == y); }
+HC_HOT hc_v hc_ne(hc_v x, hc_v y) { return HC_TRUTH(x != y); }
+HC_HOT hc_v hc_not(hc_v x) { return HC_TRUTH(x == 0.0); }
+HC_HOT hc_v hc_and(hc_v x, hc_v y) { return HC_TRUTH((x != 0.0) & (y != 0.0)); }
+HC_HOT hc_v hc_or(hc_v x, hc_v y) { return HC_TRUTH((x != 0.0) | (y != 0.0)); }
+
+/* condition ? x : 0, and 0.0 it is even where x is NaN or infinite. A NaN condition counts as true. */
+HC_HOT hc_v hc_if_else_zero(hc_v condition, hc_v x) {
+  return hc_value(HC_MASK(condition != 0.0) & hc_bits(x));
+}
+
+HC_HOT hc_v hc_fabs(hc_v x) { return hc_value(hc_bits(x) & ~HC_SIGN); }
+HC_HOT hc_v hc_copysign(hc_v x, hc_v y) {
+  return hc_value((hc_bits(x) & ~HC_SIGN) | (hc_bits(y) & HC_SIGN));
+}
+
+/* -1, 1, or x itself where x is a zero or NaN. */
+HC_HOT hc_v hc_sign(hc_v x) {
+  return hc_select(HC_MASK((x < 0.0) | (x > 0.0)), hc_copysign(hc_splat(1.0), x), x);
+}
+
+/* C99: the other argument where one is NaN. */
+HC_HOT hc_v hc_fmin(hc_v x, hc_v y) { return hc_select(HC_MASK((x < y) | (y != y)), x, y); }
+HC_HOT hc_v hc_fmax(hc_v x, hc_v y) { return hc_select(HC_MASK((x > y) | (y != y)), x, y); }
+
+/* Round to nearest by adding 2^52, then step down where that went up; from 2^52 on all are integers. */
+HC_HOT hc_v hc_floor(hc_v x) {
+  const hc_v nearest = hc_copysign((hc_fabs(x) + 0x1p52) - 0x1p52, x);
+  const hc_v floor_x = nearest - HC_TRUTH(nearest > x);
+  return hc_select(HC_MASK(hc_fabs(x) < 0x1p52), floor_x, x);
+}
+HC_HOT hc_v hc_ceil(hc_v x) { return -hc_floor(-x); }
+
+/* The loop becomes vector instructions; gcc would halve 512 bits and join them through memory. */
+HC_HOT hc_v hc_sqrt(hc_v x) {
+#if defined(__AVX512F__) && HC_LANES == 8 && !defined(__clang__)
+  return __builtin_ia32_sqrtpd512_mask(x, x, -1, 4);
+#else
+  hc_lanes y = {.v = x};
+  for (int l = 0; l < HC_LANES; l++) y.lane[l] = sqrt(y.lane[l]);
+  return y.v;
+#endif
+}
+
+/* ---- the rest of libm, lane by lane ---------------------------------------------------------------- */
+
+#define HC_LANEWISE(name, function)                                               \
+  HC_CALL hc_v hc_##name(hc_v x) {                                                \
+    hc_lanes y = {.v = x};                                                        \
+    for (int l = 0; l < HC_LANES; l++) y.lane[l] = function(y.lane[l]);           \
+    return y.v;                                                                   \
+  }
+#define HC_LANEWISE_2(name)                                                       \
+  HC_CALL hc_v hc_##name(hc_v x, hc_v y) {                                        \
+    hc_lanes a = {.v = x}, b = {.v = y};                                          \
+    for (int l = 0; l < HC_LANES; l++) a.lane[l] = name(a.lane[l], b.lane[l]);    \
+    return a.v;                                                                   \
+  }
+
+/* erf(y) = x by Halley's iteration from two good starts, in terms of erfc where erf is near 1: full
+ * accuracy on the whole of (-1, 1); +-infinity at +-1, NaN beyond.
+ * Start: the series y = sqrt(pi)/2 (x + pi/12 x^3) below 1/2; above, Winitzki's closed form (2008). */
+HC_CALL double hc_erfinv_scalar(double x) {
+  const double a = fabs(x), pi = 0x1.921fb54442d18p+1;
+  if (!(a < 1.0)) return a == 1.0 ? copysign(HUGE_VAL, x) : NAN;
+  double y = 0.5 * sqrt(pi) * (a + pi / 12.0 * a * a * a);
+  if (a > 0.5) {
+    const double L = log((1.0 - a) * (1.0 + a)), t = 2.0 / (pi * 0.147) + 0.5 * L;
+    y = sqrt(sqrt(t * t - L / 0.147) - t);
+  }
+  for (int i = 0; i < 3; i++) {
+    const double residual = a > 0.5 ? (1.0 - a) - erfc(y) : erf(y) - a;
+    const double newton = residual * (0.5 * sqrt(pi)) * exp(y * y);
+    y -= newton / (1.0 + y * newton);
+  }
+  return copysign(y, x);
+}
+
+HC_LANEWISE(log, log)
+HC_LANEWISE(log1p, log1p)
+HC_LANEWISE(expm1, expm1)
+HC_LANEWISE(tan, tan)
+HC_LANEWISE(asin, asin)
+HC_LANEWISE(acos, acos)
+HC_LANEWISE(atan, atan)
+HC_LANEWISE(sinh, sinh)
+HC_LANEWISE(cosh, cosh)
+HC_LANEWISE(asinh, asinh)
+HC_LANEWISE(acosh, acosh)
+HC_LANEWISE(atanh, atanh)
+HC_LANEWISE(erf, erf)
+HC_LANEWISE(erfinv, hc_erfinv_scalar)
+HC_LANEWISE_2(pow)
+HC_LANEWISE_2(atan2)
+HC_LANEWISE_2(fmod)
+HC_LANEWISE_2(remainder)
+HC_LANEWISE_2(hypot)
+
+/* ---- rows of samples in memory <-> one vector for each column --------------------------------------- */
+
+#if HC_LANES == 1
+#define HC_SHUFFLE(a, b, pick, h) a
+#elif defined(__clang__) || __GNUC__ >= 12
+#define HC_SHUFFLE(a, b, pick, h) __builtin_shufflevector(a, b, HC_EACH(pick, h))
+#else
+#define HC_SHUFFLE(a, b, pick, h) __builtin_shuffle(a, b, (hc_i){HC_EACH(pick, h)})
+#endif
+
+/* Transpose by exchanging, for h = 1, 2, 4, ..., the off-diagonal blocks of all 2h x 2h blocks. The
+ * lanes of the upper and the lower row of such a pair of rows, out of both rows laid end to end: */
+#define HC_UPPER(l, h) ((l) & (h) ? (l) - (h) + HC_LANES : (l))
+#define HC_LOWER(l, h) ((l) & (h) ? (l) + HC_LANES : (l) + (h))
+#define HC_EXCHANGE(h)                                                            \
+  HC_HOT void hc_exchange_##h(hc_v *a, hc_v *b) {                                 \
+    const hc_v upper = HC_SHUFFLE(*a, *b, HC_UPPER, h);                           \
+    const hc_v lower = HC_SHUFFLE(*a, *b, HC_LOWER, h);                           \
+    *a = upper;                                                                   \
+    *b = lower;                                                                   \
+  }
+#define HC_EXCHANGE_ROWS(l, h) ((l) & (h) ? (void)0 : hc_exchange_##h(&t[l], &t[(l) ^ (h)]))
+
+#if HC_LANES >= 2
+HC_EXCHANGE(1)
+#endif
+#if HC_LANES >= 4
+HC_EXCHANGE(2)
+#endif
+#if HC_LANES >= 8
+HC_EXCHANGE(4)
+#endif
+#if HC_LANES >= 16
+HC_EXCHANGE(8)
+#endif
+
+HC_HOT void hc_transpose(hc_v *t) {
+  (void)t;
+#if HC_LANES >= 2
+  HC_EACH(HC_EXCHANGE_ROWS, 1);
+#endif
+#if HC_LANES >= 4
+  HC_EACH(HC_EXCHANGE_ROWS, 2);
+#endif
+#if HC_LANES >= 8
+  HC_EACH(HC_EXCHANGE_ROWS, 4);
+#endif
+#if HC_LANES >= 16
+  HC_EACH(HC_EXCHANGE_ROWS, 8);
+#endif
+}
+
+HC_HOT hc_v hc_load(const double *p) { return *(const hc_u *)p; }
+HC_HOT void hc_store(double *p, hc_v x) { *(hc_u *)p = x; }
+
+/* Samples s = 0 .. r-1 of n doubles each, at p + s stride, 1 <= r <= W: x[j] = (column j of the samples),
+ * j < n; the lanes without a sample repeat the last one. Reads and writes nothing else. */
+HC_CALL void hc_load_rows_partial(const double *p, ptrdiff_t stride, ptrdiff_t n, hc_v *x, ptrdiff_t r) {
+  for (ptrdiff_t j = 0; j < n; j++) {
+    hc_lanes column;
+    for (ptrdiff_t l = 0; l < HC_LANES; l++) column.lane[l] = p[(l < r ? l : r - 1) * stride + j];
+    x[j] = column.v;
+  }
+}
+
+/* The same for W samples, in registers. Rows shorter than W are read as whole vectors, beyond their end,
+ * where the `readable` doubles from p on allow it. */
+static inline void hc_load_rows(const double *p, ptrdiff_t stride, ptrdiff_t n, hc_v *x, ptrdiff_t readable) {
+#define HC_LOAD_ROW(l, j) (t[l] = hc_load(p + (l) * stride + (j)))
+#define HC_KEEP_BLOCK(l, j) (x[(j) + (l)] = t[l])
+#define HC_KEEP_COLUMN(l, n) ((l) < n ? (void)(x[l] = t[l]) : (void)0)
+  hc_v t[HC_LANES];
+  if (stride == 0) {
+    for (ptrdiff_t j = 0; j < n; j++) x[j] = hc_splat(p[j]);
+  } else if (n == 1 && stride == 1) {
+    x[0] = hc_load(p);
+  } else if (n >= HC_LANES) {
+    /* Blocks of W columns; the last one reaches back so that it ends with the row. */
+    for (ptrdiff_t done = 0; done < n; done += HC_LANES) {
+      const ptrdiff_t j = done < n - HC_LANES ? done : n - HC_LANES;
+      HC_EACH(HC_LOAD_ROW, j);
+      hc_transpose(t);
+      HC_EACH(HC_KEEP_BLOCK, j);
+    }
+  } else if ((HC_LANES - 1) * stride + HC_LANES <= readable) {
+    HC_EACH(HC_LOAD_ROW, 0);
+    hc_transpose(t);
+    HC_EACH(HC_KEEP_COLUMN, n);
+  } else {
+    hc_load_rows_partial(p, stride, n, x, HC_LANES);
+  }
+}
+
+HC_CALL void hc_store_elements(double *p, ptrdiff_t n, hc_v x) {
+  const hc_lanes row = {.v = x};
+  for (ptrdiff_t j = 0; j < n; j++) p[j] = row.lane[j];
+}
+
+/* The reverse for W samples that lie one after the other: writes the W n doubles from p on, no others. */
+static inline void hc_store_rows(double *p, ptrdiff_t n, const hc_v *y) {
+#define HC_TAKE_BLOCK(l, j) (t[l] = y[(j) + (l)])
+#define HC_TAKE_COLUMN(l, n) (t[l] = (l) < n ? y[l] : hc_splat(0.0))
+#define HC_STORE_BLOCK(l, j) hc_store(p + (l) * n + (j), t[l])
+/* A whole vector spills into the next rows, which are written after it; at the end there is no room. */
+#define HC_STORE_ROW(l, n) \
+  ((l) * n + HC_LANES <= HC_LANES * n ? hc_store(p + (l) * n, t[l]) : hc_store_elements(p + (l) * n, n, t[l]))
+  hc_v t[HC_LANES];
+  if (n == 1) {
+    hc_store(p, y[0]);
+  } else if (n >= HC_LANES) {
+    for (ptrdiff_t done = 0; done < n; done += HC_LANES) {
+      const ptrdiff_t j = done < n - HC_LANES ? done : n - HC_LANES;
+      HC_EACH(HC_TAKE_BLOCK, j);
+      hc_transpose(t);
+      HC_EACH(HC_STORE_BLOCK, j);
+    }
+  } else {
+    HC_EACH(HC_TAKE_COLUMN, n);
+    hc_transpose(t);
+    HC_EACH(HC_STORE_ROW, n);
+  }
+}
+
+/* The same for the first r <= W samples. */
+HC_CALL void hc_store_rows_partial(double *p, ptrdiff_t n, const hc_v *y, ptrdiff_t r) {
+  for (ptrdiff_t j = 0; j < n; j++) {
+    const hc_lanes column = {.v = y[j]};
+    for (ptrdiff_t l = 0; l < r; l++) p[l * n + j] = column.lane[l];
+  }
+}
+
+#endif

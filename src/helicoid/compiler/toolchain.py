@@ -1,0 +1,273 @@
+"""The C compiler: finding one, the flags, and what the processor it compiles for can do."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from helicoid.errors import CompileError
+
+# Never -ffast-math nor -Ofast: linking with them makes the whole process flush small numbers to zero.
+FLAGS = (
+    "-std=gnu11",
+    "-O2",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+)
+TIMEOUT = 600.0  # seconds for one run of the compiler
+
+_HOW_TO_GET_ONE = (
+    "install gcc or clang from the system's packages, or `pip install helicoid[compiler]`, "
+    "or name a compiler in the environment variable CC"
+)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler that takes the options of gcc: the command without sources and flags.
+
+    >>> Compiler(("zig", "cc")).is_zig
+    True
+    """
+
+    command: tuple[str, ...]
+
+    @property
+    def is_zig(self) -> bool:
+        """Whether it is `zig cc`, a clang that names the processor differently."""
+        return any(Path(word).stem in ("zig", "ziglang") for word in self.command)
+
+    @property
+    def identity(self) -> str:
+        """Hexadecimal digest that changes when the compiler is another one or an updated one.
+
+        It is made of where the programs of the command lie, their sizes and dates, so that nothing has
+        to run.
+        """
+        parts = []
+        for word in self.command:
+            found = _module_file(word) if word == "ziglang" else shutil.which(word)
+            if found is None:
+                parts.append(word)
+                continue
+            status = os.stat(found)
+            parts.append(f"{os.path.realpath(found)} {status.st_size} {status.st_mtime_ns}")
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def compile(
+        self,
+        sources: Sequence[Path],
+        output: Path,
+        *,
+        include: Iterable[Path] = (),
+        link: Iterable[str] = ("-lm",),
+    ) -> None:
+        """Make one shared library from C files, several at a time if there are several.
+
+        Objects and the compiler's own temporary files go to the folder of `output`.
+
+        Args:
+            include: folders of headers.
+            link: arguments for the linker.
+
+        Raises:
+            CompileError: the compiler cannot be run, takes too long or refuses the sources.
+        """
+        flags = [*FLAGS, *native_flags(self.is_zig), *(f"-I{folder}" for folder in include)]
+        runner = _Runner(output.parent)
+        if len(sources) == 1:
+            runner.run([[*self.command, *flags, "-shared", str(sources[0]), "-o", str(output), *link]])
+            return
+        objects = [output.with_name(f"{output.stem}-{k}.o") for k in range(len(sources))]
+        runner.run(
+            [*self.command, *flags, "-c", str(source), "-o", str(target)]
+            for source, target in zip(sources, objects, strict=True)
+        )
+        runner.run([[*self.command, *flags, "-shared", *map(str, objects), "-o", str(output), *link]])
+
+
+def find_compiler() -> Compiler:
+    """The compiler of `$CC`, else cc, gcc or clang on the path, else `ziglang` as installed by pip.
+
+    Raises:
+        CompileError: there is none; says how to get one.
+    """
+    named = os.environ.get("CC", "").strip()
+    if named:
+        command = tuple(shlex.split(named))
+        if shutil.which(command[0]) is None:
+            raise CompileError(f"the environment variable CC names {command[0]!r}, which cannot be run")
+        return Compiler(command)
+    for name in ("cc", "gcc", "clang"):
+        path = shutil.which(name)
+        if path is not None:
+            return Compiler((path,))
+    if _module_file("ziglang") is not None:
+        return Compiler((sys.executable, "-m", "ziglang", "cc"))
+    raise CompileError(f"no C compiler found: {_HOW_TO_GET_ONE}")
+
+
+def native_lanes() -> int:
+    """How many float64 one vector register of this processor holds: 8, 4 or 2."""
+    features = _cpu().features
+    if "avx512f" in features:
+        return 8
+    return 4 if "avx" in features or "avx1.0" in features else 2
+
+
+def native_flags(is_zig: bool) -> list[str]:
+    """The flags that let a compiler use all of this processor."""
+    cpu = _cpu()
+    on_x86 = cpu.machine in ("x86_64", "amd64", "i686")
+    if not on_x86 and cpu.machine not in ("aarch64", "arm64"):
+        return []
+    flags = ["-march=native" if on_x86 and not is_zig else "-mcpu=native"]
+    if "avx512f" in cpu.features:
+        flags.append("-mprefer-vector-width=512")  # else clang halves vectors of 64 bytes
+    if is_zig:
+        flags.append("-fno-sanitize=undefined")
+    return flags
+
+
+def cpu_identity() -> str:
+    """Text that differs between processors for which the native flags may give different code."""
+    cpu = _cpu()
+    return f"{sys.platform} {cpu.machine} {cpu.model}: {' '.join(sorted(cpu.features))}"
+
+
+@dataclass(frozen=True)
+class _Cpu:
+    machine: str
+    model: str
+    features: frozenset[str]
+
+
+@functools.cache
+def _cpu() -> _Cpu:
+    machine = platform.machine().lower()
+    if sys.platform == "darwin":
+        names = ("machdep.cpu.features", "machdep.cpu.leaf7_features")
+        features = " ".join(_sysctl(name) for name in names).lower()
+        return _Cpu(machine, _sysctl("machdep.cpu.brand_string"), frozenset(features.split()))
+    fields = _first_of_cpuinfo()
+    features = fields.pop("flags", "") or fields.pop("Features", "")
+    kept = ("vendor_id", "cpu family", "model", "model name", "CPU implementer", "CPU variant", "CPU part")
+    model = ", ".join(fields[key] for key in kept if key in fields)
+    return _Cpu(machine, model or platform.processor(), frozenset(features.split()))
+
+
+def _first_of_cpuinfo() -> dict[str, str]:
+    """What Linux tells of the first processor; reading on would take long on a machine with many."""
+    fields: dict[str, str] = {}
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            key, colon, value = line.partition(":")
+            if not colon:
+                break
+            fields[key.strip()] = value.strip()
+    return fields
+
+
+def _sysctl(name: str) -> str:
+    """A text that macOS knows by name; empty where it does not."""
+    library, size = ctypes.CDLL(None), ctypes.c_size_t(0)
+    if library.sysctlbyname(name.encode(), None, ctypes.byref(size), None, 0):
+        return ""
+    buffer = ctypes.create_string_buffer(size.value)
+    library.sysctlbyname(name.encode(), buffer, ctypes.byref(size), None, 0)
+    return buffer.value.decode(errors="replace")
+
+
+def _module_file(name: str) -> str | None:
+    spec = importlib.util.find_spec(name)
+    return None if spec is None else spec.origin
+
+
+class _Runner:
+    """Runs compilers side by side; when one fails or the caller is interrupted, all are ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self._environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    def run(self, commands: Iterable[Sequence[str]]) -> None:
+        commands = list(commands)
+        if len(commands) == 1:
+            self._run_one(commands[0])
+            return
+        with ThreadPoolExecutor(min(len(commands), os.cpu_count() or 1)) as pool:
+            futures = [pool.submit(self._run_one, command) for command in commands]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._stop()
+                raise
+
+    def _run_one(self, command: Sequence[str]) -> None:
+        process = self._start(command)
+        try:
+            _, errors = process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise CompileError(f"the compiler took over {TIMEOUT:.0f} s: {shlex.join(command)}") from None
+        finally:
+            _end(process)
+            self._running.discard(process)
+        if process.returncode != 0 and not self._stopped:
+            told = "\n".join(errors.splitlines()[:12])
+            raise CompileError(f"the compiler failed ({process.returncode}): {shlex.join(command)}\n{told}")
+
+    def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._stopped:
+                raise CompileError("stopped, because another part did not compile")
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env=self._environment,
+                    text=True,
+                    errors="replace",
+                    start_new_session=True,  # so that what the compiler itself starts ends with it
+                )
+            except OSError as error:
+                raise CompileError(f"the compiler cannot be run: {shlex.join(command)}: {error}") from error
+            self._running.add(process)
+            return process
+
+    def _stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in list(self._running):
+                _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a compiler and what it started, unless it has ended."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
