@@ -9,6 +9,9 @@ import zlib
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Thousands of small functions are called once or twice: compiling each would take hours. Tests of compiled
+# code turn it on.
+os.environ["HELICOID_COMPILE"] = "0"
 
 import numpy as np
 import pytest

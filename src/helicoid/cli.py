@@ -1,4 +1,4 @@
-"""The command line: `helicoid info`, `helicoid robots`, `helicoid check`, `helicoid demo`."""
+"""The command line: `helicoid info`, `robots`, `check`, `demo`, `codegen`."""
 
 from __future__ import annotations
 
@@ -98,6 +98,27 @@ def demo(
         show(robot)
         written = drop(robot, output)
     console.print(f"\nThe fall is drawn in [bold]{escape(str(written))}[/]", soft_wrap=True)
+
+
+@app.command()
+def codegen(
+    robot: RobotArgument,
+    functions: Annotated[
+        list[str],
+        typer.Argument(help="Such as inverse_dynamics, jacobian:tool0 or jacobian:tool0:body."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the C files.")],
+    floating: FloatingOption = False,
+    single: Annotated[bool, typer.Option("--single", help="float instead of double.")] = False,
+) -> None:
+    """Write functions of a robot as a C99 library that needs neither Python nor CasADi."""
+    with _told():
+        from helicoid.codegen import generate
+
+        loaded = load(robot, base="floating" if floating else "fixed")
+        written = generate(loaded, functions, output, "single" if single else "double")
+    for path in written:
+        console.print(escape(str(path)), soft_wrap=True, highlight=False)
 
 
 def show(robot: Robot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from helicoid.compiler.function import Function
 from helicoid.dynamics import aba, centroidal, configuration, crba, energy, kinematics, parametric, rnea
 from helicoid.dynamics.kinematics import Reference
 from helicoid.dynamics.tree import rate_matrix
+from helicoid.errors import InputError
 from helicoid.model import edit
 from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
@@ -45,7 +47,12 @@ class _Made:
         self._recipe = replace(self._recipe, name=name)
 
     def __get__(self, robot: Robot | None, owner: type) -> Any:
-        return self if robot is None else robot.function(self._recipe, Options())
+        if robot is None:
+            return self
+        function = robot.function(self._recipe, Options())
+        # The next look-up finds it in the instance and does not come here.
+        robot.__dict__[self._recipe.name] = function
+        return function
 
 
 class Robot:
@@ -143,6 +150,22 @@ class Robot:
         if key not in self._functions:
             self._functions.setdefault(key, RobotFunction(self, recipe, options))
         return self._functions[key]
+
+    def compile(self, *functions: str, batch: bool = False) -> None:
+        """Compile functions ahead of time, several at once: `robot.compile("inverse_dynamics", "gravity")`.
+
+        With `batch`, the code for batches too.
+        """
+        chosen = [self._named(name) for name in functions]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda function: function.compile(batch), chosen))
+
+    def _named(self, name: str) -> Function:
+        made = [key for key, value in vars(Robot).items() if isinstance(value, _Made)]
+        if name not in made:
+            raise InputError(f"a robot has no function {name!r}; there are: {', '.join(made)}")
+        function: Function = getattr(self, name)
+        return function
 
     @cached_property
     def tangent(self) -> ca.Function | None:

@@ -35,6 +35,7 @@ def script(path: Path, text: str) -> Path:
 
 
 def wait_for(path: Path, seconds: float = 20.0) -> str:
+    """The text of a file that another process writes."""
     deadline = time.monotonic() + seconds
     while not (path.exists() and path.read_text().endswith("\n")):
         assert time.monotonic() < deadline, f"{path} was never written"
@@ -63,8 +64,8 @@ def test_units_are_linked_together(tmp_path):
     (headers / "parts.h").write_text("".join(f"int part{k}(void);\n" for k in range(1, 5)))
     paths = [tmp_path / f"unit{k}.c" for k in range(5)]
     paths[0].write_text(
-        '#include "parts.h"\n#include <math.h>\n__attribute__((visibility("default"))) double total(double x) '
-        "{ return part1() + part2() + part3() + part4() + erf(x); }\n"
+        '#include "parts.h"\n#include <math.h>\n__attribute__((visibility("default")))\n'
+        "double total(double x) { return part1() + part2() + part3() + part4() + erf(x); }\n"
     )
     for k in range(1, 5):
         paths[k].write_text(f'#include "parts.h"\nint part{k}(void) {{ return {10**k}; }}\n')
@@ -142,11 +143,11 @@ def test_program_that_is_no_compiler(tmp_path, source):
 @pytest.mark.parametrize("n_units", [1, 3])
 def test_a_compiler_that_hangs_is_ended_with_all_it_started(tmp_path, source, monkeypatch, n_units):
     child = tmp_path / "child"
-    path = script(tmp_path / "cc", f"sleep 60 & echo $! > {child}; wait")
+    path = script(tmp_path / "cc", f"sleep 60 & echo $! >> {child}; wait")
     monkeypatch.setattr(toolchain, "TIMEOUT", 0.5)
     with pytest.raises(CompileError, match="took over"):
         Compiler((str(path),)).compile([source] * n_units, tmp_path / "library.so")
-    assert not is_alive(int(wait_for(child)))
+    assert not any(is_alive(int(pid)) for pid in wait_for(child).split())
 
 
 def test_one_failure_stops_the_others(tmp_path, source):

@@ -95,7 +95,7 @@ class Pinocchio:
     def forward_dynamics(self, states: States, M: Array, h: Array) -> Array:
         """a by Pinocchio's ABA; with mimic joints, which that leaves free, from its M and h."""
         if self.coupled:
-            return np.linalg.solve(M, (states.tau - h)[..., None])[..., 0]
+            return np.asarray(np.linalg.solve(M, (states.tau - h)[..., None])[..., 0], dtype=np.float64)
         full = [pin.aba(self.model, self.data, q, v, self.G @ tau) for q, v, _, tau in self._each(states)]
         return np.array(full) @ self.G
 

@@ -24,8 +24,8 @@ def main() -> None:
             case = f"{name}, {base} base"
             try:
                 load(name, base)
-            except hc.RobotDescriptionError as error:
-                print(f"{case}: cannot be read: {error}")
+            except hc.RobotDescriptionError as fault:
+                print(f"{case}: cannot be read: {fault}")
                 continue
             for quantity, error in dynamics_errors(name, base, N).items():
                 worst[quantity] = max(worst[quantity], (error, case))

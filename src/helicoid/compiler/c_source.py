@@ -6,14 +6,13 @@ registers and fuses multiplications with additions; nothing is left for it to re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from helicoid.compiler.program import CONSTANT, INPUT, Program
-from helicoid.compiler.schedule import Piece, Schedule, Step, cosine, schedule, sine
+from helicoid.compiler.schedule import PIECE, Piece, Schedule, Step, cosine, schedule, sine
 
 UNIT = 8000  # operations in one translation unit: more of them compile in parallel
 
@@ -48,15 +47,11 @@ class Flavour:
 
     def literal(self, number: float) -> str:
         """A constant as an operand."""
-        if self.type == "float":
-            with np.errstate(over="ignore"):
-                number = float(np.float32(number))
-        if math.isnan(number):
-            return "NAN"
-        if math.isinf(number):
-            return "INFINITY" if number > 0 else "(-INFINITY)"
-        text = f"{number!r}{self.suffix}"
-        return f"({text})" if text.startswith("-") else text
+        with np.errstate(over="ignore"):
+            text = str((np.float32 if self.type == "float" else np.float64)(number))
+        if text in ("nan", "inf", "-inf"):
+            return {"nan": "NAN", "inf": "INFINITY", "-inf": "(-INFINITY)"}[text]
+        return f"({text}{self.suffix})" if text.startswith("-") else f"{text}{self.suffix}"
 
     @property
     def suffix(self) -> str:
@@ -77,23 +72,24 @@ def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = Tr
     kernels = [
         Kernel(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
     ]
-    pieces = [piece for kernel in kernels for piece in kernel.functions()]
-    per_unit = max(1, UNIT // 600)
-    groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
     drivers = [kernel.driver() for kernel in kernels]
+    return translation_units(head, kernels, "\n".join([*drivers, _entry(program, kernels, lanes)]))
+
+
+def translation_units(head: str, kernels: Sequence[Kernel], tail: str) -> list[str]:
+    """The pieces of kernels between a head, which every unit begins with, and a tail, which calls them."""
+    pieces = [piece for kernel in kernels for piece in kernel.functions()]
+    per_unit = max(1, UNIT // PIECE)
+    groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
     if len(groups) == 1:
-        return [
-            "\n".join(
-                [head, *("static " + text for text in groups[0]), *drivers, _entry(program, kernels, lanes)]
-            )
-        ]
+        return ["\n".join([head, *("static " + text for text in groups[0]), tail])]
     hidden = '__attribute__((visibility("hidden")))'
     declarations = "\n".join(
         f"{hidden} {kernel.declaration(k)};" for kernel in kernels for k in range(kernel.n_pieces)
     )
     units = ["\n".join([head, declarations, *group]) for group in groups]
-    return [*units, "\n".join([head, declarations, *drivers, _entry(program, kernels, lanes)])]
+    return [*units, "\n".join([head, declarations, tail])]
 
 
 class Kernel:

@@ -76,13 +76,11 @@ def library(
         return found
     include = (RUNTIME, *include)
     try:
-        return cache.build(key, compiler, sources(), include=include, link=link)
+        return cache.build(key, compiler, sources, include=include, link=link)
     except OSError as error:
         spare = Cache(_temporary_folder(f"{cache.folder} cannot be written to ({error})"))
         try:
-            return spare.get(key, compiler) or spare.build(
-                key, compiler, sources(), include=include, link=link
-            )
+            return spare.get(key, compiler) or spare.build(key, compiler, sources, include=include, link=link)
         except OSError as second:
             raise CompileError(f"there is no place to compile in: {second}") from second
 
@@ -134,6 +132,8 @@ def _private_folder(folder: Path) -> Path:
     _check_owner(folder, os.lstat(folder))
     real = Path(os.path.realpath(folder))
     _check_private(real, os.stat(real))
+    if not real.is_dir():
+        raise _Refused(f"{folder} is no folder")
     for parent in {*folder.parents, *real.parents}:
         mode = os.stat(parent).st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
@@ -197,7 +197,7 @@ class Cache:
         self,
         key: str,
         compiler: Compiler,
-        sources: Sequence[str],
+        sources: Callable[[], Sequence[str]],
         *,
         include: Iterable[Path] = (),
         link: Iterable[str] = ("-lm",),
@@ -211,9 +211,10 @@ class Cache:
         self._remove_stale()
         work = Path(tempfile.mkdtemp(prefix=_BUILD, dir=self.folder))
         try:
-            units = [work / f"unit{k}.c" for k in range(len(sources))]
-            for unit, text in zip(units, sources, strict=True):
-                unit.write_text(text, encoding="utf-8")
+            units: list[Path] = []
+            for text in sources():
+                units.append(work / f"unit{len(units)}.c")
+                units[-1].write_text(text, encoding="utf-8")
             output = work / "library.so"
             compiler.compile(units, output, include=include, link=link)
             return self._publish(key, compiler, output)

@@ -143,7 +143,7 @@ class Routine:
 
     def __init__(self, name: str, function: Function, real: str) -> None:
         self.name, self.function, self.real = name, function, real
-        items = [*function.inputs, *function.outputs]
+        items: list[Input | Output] = [*function.inputs, *function.outputs]
         wanted = [item.name for item in function.inputs]
         wanted += [f"{item.name}_out" if item.name in wanted else item.name for item in function.outputs]
         names = distinct(wanted, linked=False)
@@ -173,7 +173,10 @@ class Routine:
     def stack(self) -> int:
         """Bytes on the stack if every value of the largest piece lies there, as in code not optimised."""
         schedule = self.kernel.schedule
-        values = max(len(piece.steps) + len(piece.loads) for piece in schedule.pieces)
+        values = max(
+            len(piece.loads) + sum(max(1, 2 * len(step.angles)) for step in piece.steps)
+            for piece in schedule.pieces
+        )
         inputs = sum(self.kernel.program.input_sizes)
         pointers = 8 * (len(self.parameters) + 8)
         return _SIZES[self.real] * (schedule.n_slots + values + inputs) + pointers

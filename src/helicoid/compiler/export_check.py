@@ -87,7 +87,7 @@ def check_program(header: str, routines: Sequence[Routine]) -> str:
 def _check(routine: Routine) -> str:
     inputs, outputs = _recorded(routine)
     literal = routine.kernel.flavour.literal
-    data = []
+    data: list[str] = []
     for parameter, values in zip(routine.inputs, inputs, strict=True):
         data += _array(f"{routine.real} in_{parameter.name}", values, literal)
     for parameter, values in zip(routine.outputs, outputs, strict=True):

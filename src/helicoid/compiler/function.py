@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from helicoid.compiler import differentiation
 from helicoid.compiler.arguments import as_arrays, as_matrix, as_targets, bind
-from helicoid.compiler.evaluator import BUILD_LOCK, Array, Evaluator, VirtualMachineEvaluator
+from helicoid.compiler.binding import fast_type
+from helicoid.compiler.compiled import CompiledEvaluator, best_evaluator
+from helicoid.compiler.evaluator import BUILD_LOCK, Array, Evaluator
 from helicoid.compiler.expressions import (
     build_function,
     check_function,
@@ -67,6 +70,9 @@ class Function:
     SX(@1=10, [(-(@1*p_0)), (-(@1*p_1))])
     """
 
+    # The slot is where compiled code finds itself without a look-up; the rest is an ordinary instance.
+    __slots__ = ("__dict__", "__weakref__", "_kernel")
+
     _definition: Callable[[], ca.Function | Expressions]
 
     def __init__(
@@ -83,7 +89,9 @@ class Function:
         self.name = name
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
+        self._kernel: Any = None
         self._function: ca.Function | None = None
+        self._lock = threading.Lock()
         self._evaluator: Evaluator | None = None
         self._n_operations: int | None = None
         self._derived: dict[Any, Function] = {}
@@ -166,11 +174,12 @@ class Function:
         results = targets
         if out is None or aliased:
             results = [np.empty(lead + shape) for shape in self._output_shapes]
-        evaluator = self._evaluator or self._make_evaluator()
+        evaluator = self._evaluator or self._make_evaluator("scalar" if n_samples is None else "batch")
         if n_samples is None:
             evaluator.evaluate(arrays, results)
         else:
             evaluator.evaluate_batch(arrays, results, n_samples)
+        self._speed_up(evaluator)
         if out is None:
             return self._pack([result if result.ndim else result.item() for result in results])
         if aliased:
@@ -207,12 +216,41 @@ class Function:
         check_function(self.name, self.inputs, self.outputs, definition)
         return definition
 
-    def _make_evaluator(self) -> Evaluator:
-        with BUILD_LOCK:
+    def _make_evaluator(self, kind: str) -> Evaluator:
+        with self._lock:
             if self._evaluator is None:
-                kernel = row_major_kernel(self.casadi, self.inputs, self.outputs)
-                self._evaluator = VirtualMachineEvaluator(kernel, self._input_shapes, self._output_shapes)
+                with BUILD_LOCK:
+                    kernel = row_major_kernel(self.casadi, self.inputs, self.outputs)
+                shapes = self._input_shapes, self._output_shapes
+                self._evaluator = best_evaluator(self.name, kernel, *shapes, self._result_type, kind)
         return self._evaluator
+
+    def _speed_up(self, evaluator: Evaluator) -> None:
+        """Let calls with plain arrays go straight to the compiled code, from now on."""
+        if isinstance(evaluator, CompiledEvaluator) and self._kernel is not evaluator.kernel:
+            self._kernel = evaluator.kernel
+            self.__class__ = fast_type(type(self))
+
+    def compile(self, batch: bool = False) -> Function:
+        """Compile now and not at the first call: for one sample, and with `batch` for batches too.
+
+        Returns the function itself.
+
+        Raises:
+            CompileError: there is no C compiler, or it fails.
+            UnsupportedOperation: an operation has no counterpart in C.
+        """
+        for kind in ("scalar", "batch") if batch else ("scalar",):
+            evaluator = self._evaluator or self._make_evaluator(kind)
+            if not isinstance(evaluator, CompiledEvaluator):
+                with BUILD_LOCK:
+                    kernel = row_major_kernel(self.casadi, self.inputs, self.outputs)
+                shapes = self._input_shapes, self._output_shapes
+                evaluator = CompiledEvaluator(self.name, kernel, *shapes, self._result_type)
+            evaluator.prepare(kind)
+            self._evaluator = evaluator
+            self._speed_up(evaluator)
+        return self
 
     @property
     def n_operations(self) -> int:

@@ -110,7 +110,7 @@ static PyObject *install_fast_call(PyObject *module, PyObject *argument) {
   Py_DECREF(descriptor);
   if (offset <= 0 || type->tp_call == NULL || type->tp_base == NULL || type->tp_base->tp_call == NULL ||
       (kernel_offset >= 0 && offset != kernel_offset)) {
-    PyErr_Format(PyExc_TypeError, "%s needs `_kernel` as the first of its __slots__, and __call__",
+    PyErr_Format(PyExc_TypeError, "%s needs __call__, and the slot `_kernel` from the class that all functions share",
                  type->tp_name);
     return NULL;
   }

@@ -48,7 +48,7 @@ static inline int has_dims(PyArrayObject *array, int first, const Shape *shape) 
 typedef struct {
   const double **data;
   ptrdiff_t *stride;
-  double *numbers; /* for inputs that are given as Python floats */
+  double *numbers; /* for inputs that are given as floats */
   npy_intp n;      /* samples, -1 when no input is a batch */
 } Inputs;
 
@@ -67,7 +67,7 @@ static int read_inputs(const Kernel *kernel, PyObject *const *values, Inputs *in
       if (inputs->n >= 0 && inputs->n != PyArray_DIM(array, 0)) return 0;
       inputs->n = PyArray_DIM(array, 0);
       inputs->stride[i] = shape->size;
-    } else if (shape->n_axes == 0 && PyFloat_CheckExact(value)) {
+    } else if (shape->n_axes == 0 && PyFloat_Check(value)) {
       inputs->numbers[i] = PyFloat_AS_DOUBLE(value);
       inputs->data[i] = &inputs->numbers[i];
     } else {
@@ -109,12 +109,14 @@ static PyObject *new_result(const Kernel *kernel, Py_ssize_t k) {
   const Shape *shape = &kernel->out[k];
 #ifndef Py_GIL_DISABLED
   PyObject **spares = kernel->spares + N_SPARES * k;
-  for (int j = 0; j < N_SPARES; j++)
-    if (spares[j] != NULL && Py_REFCNT(spares[j]) == 1 && is_plain(spares[j], NPY_ARRAY_CARRAY | NPY_ARRAY_OWNDATA) &&
-        has_dims((PyArrayObject *)spares[j], 0, shape)) {
-      Py_INCREF(spares[j]);
-      return spares[j];
+  for (int j = 0; j < N_SPARES; j++) {
+    PyObject *spare = spares[j];
+    if (spare != NULL && Py_REFCNT(spare) == 1 && is_plain(spare, NPY_ARRAY_CARRAY | NPY_ARRAY_OWNDATA) &&
+        has_dims((PyArrayObject *)spare, 0, shape)) {
+      Py_INCREF(spare);
+      return spare;
     }
+  }
 #endif
   PyObject *result = PyArray_SimpleNew(shape->n_axes, (npy_intp *)shape->dims, NPY_DOUBLE);
 #ifndef Py_GIL_DISABLED

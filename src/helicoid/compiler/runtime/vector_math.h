@@ -20,7 +20,7 @@
 #define HC_HOT static inline __attribute__((always_inline, unused))
 #define HC_CALL static __attribute__((noinline, unused))
 
-/* HC_EACH(F, h): F(0, h), F(1, h), ... F(W - 1, h). HC_MASK: a comparison as all ones or all zeros. */
+/* HC_EACH(F, h): F(0, h), F(1, h), ... F(W - 1, h) */
 #define HC_EACH_1(F, h, l) F(l, h)
 #define HC_EACH_2(F, h, l) HC_EACH_1(F, h, l), HC_EACH_1(F, h, l + 1)
 #define HC_EACH_4(F, h, l) HC_EACH_2(F, h, l), HC_EACH_2(F, h, l + 2)
@@ -30,14 +30,16 @@
 #define HC_EACH_OF(w, F, h) HC_JOIN(HC_EACH_, w)(F, h, 0)
 #define HC_EACH(F, h) HC_EACH_OF(HC_LANES, F, h)
 
+/* hc_v: a double of each lane; hc_i: its bits; hc_u: an hc_v anywhere in an array of doubles;
+ * HC_MASK: a comparison as an hc_i of all ones or all zeros. */
 #if HC_LANES == 1
 typedef double hc_v;
-typedef int64_t hc_i;
-typedef double hc_u __attribute__((may_alias)); /* an hc_v anywhere in an array of doubles */
+typedef uint64_t hc_i;
+typedef double hc_u __attribute__((may_alias));
 #define HC_MASK(comparison) (-(hc_i)(comparison))
 #elif HC_LANES == 2 || HC_LANES == 4 || HC_LANES == 8 || HC_LANES == 16
 typedef double hc_v __attribute__((vector_size(8 * HC_LANES)));
-typedef int64_t hc_i __attribute__((vector_size(8 * HC_LANES)));
+typedef uint64_t hc_i __attribute__((vector_size(8 * HC_LANES)));
 typedef double hc_u __attribute__((vector_size(8 * HC_LANES), aligned(8), may_alias));
 #define HC_MASK(comparison) ((hc_i)(comparison))
 #else
@@ -48,14 +50,15 @@ typedef union {
   hc_v v;
   hc_i i;
   double lane[HC_LANES];
-  int64_t bits[HC_LANES];
+  uint64_t bits[HC_LANES];
 } hc_lanes;
 
-#define HC_SIGN INT64_MIN /* the sign bit */
+#define HC_SIGN (UINT64_C(1) << 63) /* the sign bit */
 
 HC_HOT hc_i hc_bits(hc_v x) { return ((hc_lanes){.v = x}).i; }
 HC_HOT hc_v hc_value(hc_i x) { return ((hc_lanes){.i = x}).v; }
 HC_HOT hc_v hc_splat(double x) { return x - (hc_v){0}; } /* minus: -0.0 keeps its sign */
+HC_HOT hc_v hc_fabs(hc_v x) { return hc_value(hc_bits(x) & ~HC_SIGN); }
 HC_HOT hc_v hc_select(hc_i mask, hc_v x, hc_v y) {
   return hc_value((hc_bits(x) & mask) | (hc_bits(y) & ~mask));
 }
@@ -68,20 +71,30 @@ HC_HOT int hc_all(hc_i mask) {
   return __builtin_ia32_movmskpd256(__builtin_shufflevector(m, m, 0, 1, 2, 3)) == 15;
 #else
   const hc_lanes m = {.i = mask};
-  int64_t all = -1;
+  uint64_t all = UINT64_MAX;
   for (int l = 0; l < HC_LANES; l++) all &= m.bits[l];
   return all != 0;
 #endif
 }
 
+/* Lanes beyond the range of a function of our own (NaN among them) take libm's value instead of `near`. */
+#define HC_FAR(name, limit)                                                       \
+  HC_CALL __attribute__((cold)) hc_v hc_##name##_far(hc_v x, hc_v near) {         \
+    const hc_lanes a = {.v = x};                                                  \
+    hc_lanes y = {.v = near};                                                     \
+    for (int l = 0; l < HC_LANES; l++)                                            \
+      if (!(fabs(a.lane[l]) <= limit)) y.lane[l] = name(a.lane[l]);               \
+    return y.v;                                                                   \
+  }
+
 /* ---- sine and cosine ------------------------------------------------------------------------------
  *
- * x = k pi/2 + r, |r| <= pi/4 (1 + 2^-36), for |x| <= 1e5, so |k| < 2^16. pi/2 is cut into four parts
- * (bits down to 2^-36, 2^-53, 2^-90 and 2^-145). The first three have at most 37 bits: their products
+ * x = k pi/2 + r, |r| <= pi/4 (1 + 2^-36), for |x| <= 1e5, so |k| < 2^16. pi/2 is cut into four parts,
+ * with bits down to 2^-36, 2^-53, 2^-90 and 2^-144. The first three have at most 37 bits: their products
  * with k are exact, contracted or not. The first two differences are exact as well, for x and the parts
- * are multiples of 2^-53 and |r| < 1; the third rounds once, by half an ulp of r, and is exact when r is
- * small; the fourth matters only when r is tiny. No double below 1e5 but 0 is nearer than 2^-58 to a
- * multiple of pi/2, so r keeps its relative accuracy everywhere.
+ * are multiples of 2^-53 and |r| < 1; the third is within half an ulp of r, and exact when r is small; the
+ * fourth matters only when r is tiny. No double up to 1e5 but 0 is nearer than k 2^-68 to k pi/2 (all k
+ * were tried), so r keeps its relative accuracy everywhere. All parts are positive: -0.0 stays -0.0.
  *
  * sin r = r + r z S(z) and cos r = 1 - z/2 + z^2 C(z), z = r^2. S and C have degree 5 and minimise the
  * largest relative error on the interval: Remez exchange in 200-bit arithmetic, the coefficients rounded
@@ -91,19 +104,8 @@ HC_HOT int hc_all(hc_i mask) {
 #define HC_NEAR 1e5
 #define HC_ROUND 0x1.8p52 /* x + HC_ROUND: x to the nearest integer, which its low bits hold */
 
-HC_CALL __attribute__((cold)) hc_v hc_sin_far(hc_v x, hc_v near) {
-  hc_lanes a = {.v = x}, y = {.v = near};
-  for (int l = 0; l < HC_LANES; l++)
-    if (!(fabs(a.lane[l]) <= HC_NEAR)) y.lane[l] = sin(a.lane[l]);
-  return y.v;
-}
-
-HC_CALL __attribute__((cold)) hc_v hc_cos_far(hc_v x, hc_v near) {
-  hc_lanes a = {.v = x}, y = {.v = near};
-  for (int l = 0; l < HC_LANES; l++)
-    if (!(fabs(a.lane[l]) <= HC_NEAR)) y.lane[l] = cos(a.lane[l]);
-  return y.v;
-}
+HC_FAR(sin, HC_NEAR)
+HC_FAR(cos, HC_NEAR)
 
 /* Both at once: error <= 2 ulp for |x| <= 1e5, libm beyond; NaN for NaN and infinities. */
 HC_HOT void hc_sincos(hc_v x, hc_v *sine, hc_v *cosine) {
@@ -134,7 +136,7 @@ HC_HOT void hc_sincos(hc_v x, hc_v *sine, hc_v *cosine) {
   const hc_i swap = (sin_r ^ cos_r) & -(quadrant & 1);
   *sine = hc_value(sin_r ^ swap ^ ((quadrant << 62) & HC_SIGN));
   *cosine = hc_value(cos_r ^ swap ^ (((quadrant + 1) << 62) & HC_SIGN));
-  if (__builtin_expect(!hc_all(HC_MASK(hc_value(hc_bits(x) & ~HC_SIGN) <= HC_NEAR)), 0)) {
+  if (__builtin_expect(!hc_all(HC_MASK(hc_fabs(x) <= HC_NEAR)), 0)) {
     *sine = hc_sin_far(x, *sine);
     *cosine = hc_cos_far(x, *cosine);
   }
@@ -178,27 +180,22 @@ HC_HOT hc_v hc_expm1_reduced(hc_v x, hc_i *two_to_k) {
 
 #define HC_EXP_NEAR 708.0 /* the result and its factors are normal numbers */
 
-HC_CALL __attribute__((cold)) hc_v hc_exp_far(hc_v x, hc_v near) {
-  hc_lanes a = {.v = x}, y = {.v = near};
-  for (int l = 0; l < HC_LANES; l++)
-    if (!(fabs(a.lane[l]) <= HC_EXP_NEAR)) y.lane[l] = exp(a.lane[l]);
-  return y.v;
-}
+HC_FAR(exp, HC_EXP_NEAR)
 
 /* Error <= 2 ulp for |x| <= 708, libm beyond. */
 HC_HOT hc_v hc_exp(hc_v x) {
   hc_i two_to_k;
   const hc_v p = hc_expm1_reduced(x, &two_to_k);
   hc_v y = hc_value(hc_bits(1.0 + p) + two_to_k);
-  if (__builtin_expect(!hc_all(HC_MASK(hc_value(hc_bits(x) & ~HC_SIGN) <= HC_EXP_NEAR)), 0))
+  if (__builtin_expect(!hc_all(HC_MASK(hc_fabs(x) <= HC_EXP_NEAR)), 0))
     y = hc_exp_far(x, y);
   return y;
 }
 
 /* tanh |x| = e / (e + 2), e = expm1(2 |x|) = 2^k expm1(r) + (2^k - 1); 1 to the last bit from 20 on.
- * Error <= 4 ulp. */
+ * Error <= 3 ulp. */
 HC_HOT hc_v hc_tanh(hc_v x) {
-  hc_v a = hc_value(hc_bits(x) & ~HC_SIGN);
+  hc_v a = hc_fabs(x);
   a = hc_select(HC_MASK(a > 20.0), hc_splat(20.0), a); /* NaN stays */
   hc_i two_to_k;
   const hc_v p = hc_expm1_reduced(2.0 * a, &two_to_k);
@@ -224,7 +221,6 @@ HC_HOT hc_v hc_if_else_zero(hc_v condition, hc_v x) {
   return hc_value(HC_MASK(condition != 0.0) & hc_bits(x));
 }
 
-HC_HOT hc_v hc_fabs(hc_v x) { return hc_value(hc_bits(x) & ~HC_SIGN); }
 HC_HOT hc_v hc_copysign(hc_v x, hc_v y) {
   return hc_value((hc_bits(x) & ~HC_SIGN) | (hc_bits(y) & HC_SIGN));
 }
