@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
+from helicoid.compiler.cache import open_cache
 from helicoid.errors import DoubtfulModelWarning, HelicoidError
 from helicoid.loading import load, robots
 from helicoid.model.joints import Fixed
@@ -27,6 +28,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+cache_app = typer.Typer(help="Look at the compiled code, or remove it.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
 console = Console()
 problems = Console(stderr=True)
 
@@ -119,6 +122,23 @@ def codegen(
         written = generate(loaded, functions, output, "single" if single else "double")
     for path in written:
         console.print(escape(str(path)), soft_wrap=True, highlight=False)
+
+
+@cache_app.command("info")
+def cache_info() -> None:
+    """Say where compiled code is kept and how much there is."""
+    with _told():
+        found = open_cache().info()
+    size = f"{found.n_bytes / 1e6:.1f} MB"
+    console.print(f"{escape(str(found.folder))}: {found.n_libraries} libraries, {size}", soft_wrap=True)
+
+
+@cache_app.command("clear")
+def cache_clear() -> None:
+    """Remove all compiled code; it is compiled again when needed."""
+    with _told():
+        removed = open_cache().clear()
+    console.print(f"removed {removed.n_libraries} libraries, {removed.n_bytes / 1e6:.1f} MB")
 
 
 def show(robot: Robot) -> None:

@@ -6,7 +6,7 @@ registers and fuses multiplications with additions; nothing is left for it to re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,32 @@ SCALAR = Flavour(
 VECTOR = Flavour(
     "batch", "hc_v", "const hc_v *restrict x, hc_v *restrict y, hc_v *restrict w", "x, y, w", vector=True
 )
+
+_BATCH = """\
+#define ROWS(i) in[i] + s * stride[i], stride[i]
+#define READABLE(i) (readable - s) * stride[i]
+static void hc_repeat(const double *p, int n, hc_v *x) {{
+  for (int j = 0; j < n; j++) x[j] = hc_splat(p[j]);
+}}
+static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,
+                  ptrdiff_t readable, void *work) {{
+  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y};
+  ptrdiff_t s = 0;
+  (void)in; (void)stride; (void)out; (void)readable; (void)w;
+    {repeat}
+  {constants}
+  for (; s + HC_LANES <= n; s += HC_LANES) {{
+    {load}
+    {calls}
+    {store}
+  }}
+  if (s < n) {{
+    {load_rest}
+    {calls}
+    {store_rest}
+  }}
+}}
+"""
 
 
 def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = True) -> list[str]:
@@ -221,7 +247,7 @@ class Kernel:
             yield from self._sin_and_cos(angles[0])
             return
         yield "double " + ", ".join(name for pair in names for name in pair) + ";"
-        # Lanes that have no angle of their own repeat one: a zero could not be slower, but this cannot be either.
+        # Lanes without an angle of their own repeat one, which cannot be slower than it.
         filled = [operands[k % len(operands)] for k in range(self.lanes)]
         yield f"{{ const hc_v angle = {{{', '.join(filled)}}}; hc_v s, c; hc_sincos(angle, &s, &c);"
         for k, (s, c) in enumerate(names):
@@ -255,48 +281,29 @@ class Kernel:
                 "static void scalar(const double *const *in, double *const *out, void *work) {\n"
                 f"  double *w = work; {calls}\n}}\n"
             )
-        inputs = list(enumerate(zip(self._input_starts, self.program.input_sizes, strict=True)))
-        outputs = list(enumerate(zip(self._output_starts, self.program.output_sizes, strict=True)))
-        splat = [
-            f"if (!stride[{i}]) for (int j = 0; j < {n}; j++) x[{start} + j] = hc_splat(in[{i}][j]);"
-            for i, (start, n) in inputs
-            if n
-        ]
-        load = [
-            f"if (stride[{i}]) hc_load_rows(in[{i}] + s * stride[{i}], stride[{i}], {n}, x + {start}, "
-            f"(readable - s) * stride[{i}]);"
-            for i, (start, n) in inputs
-            if n
-        ]
-        load_rest = [
-            f"if (stride[{i}]) hc_load_rows_partial(in[{i}] + s * stride[{i}], stride[{i}], {n}, x + {start}, n - s);"
-            for i, (start, n) in inputs
-            if n
-        ]
-        store = [f"hc_store_rows(out[{i}] + s * {n}, {n}, y + {start});" for i, (start, n) in outputs if n]
-        store_rest = [
-            f"hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {start}, n - s);"
-            for i, (start, n) in outputs
-            if n
-        ]
         n_x, n_y = sum(self.program.input_sizes), sum(self.program.output_sizes)
-        lines = [
-            "static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,",
-            "                  ptrdiff_t readable, void *work) {",
-            f"  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y};",
-            "  ptrdiff_t s = 0;",
-            "  (void)in; (void)stride; (void)out; (void)readable; (void)w;",
-            *("  " + line for line in splat),
-            *("  " + line for line in self.constant_outputs()),
-            "  for (; s + HC_LANES <= n; s += HC_LANES) {",
-            *("    " + line for line in (*load, calls, *store)),
-            "  }",
-            "  if (s < n) {",
-            *("    " + line for line in (*load_rest, calls, *store_rest)),
-            "  }",
-            "}",
-        ]
-        return "\n".join(lines) + "\n"
+        inputs = self._each(self._input_starts, self.program.input_sizes)
+        outputs = self._each(self._output_starts, self.program.output_sizes)
+        return _BATCH.format(
+            n_x=n_x,
+            n_y=n_y,
+            calls=calls,
+            constants="\n  ".join(self.constant_outputs()),
+            repeat=inputs(
+                "if (!stride[{i}]) for (int j = 0; j < {n}; j++) x[{at} + j] = hc_splat(in[{i}][j]);"
+            ),
+            load=inputs(
+                "if (stride[{i}]) hc_load_rows(ROWS({i}), {n}, x + {at}, (readable - s) * stride[{i}]);"
+            ),
+            load_rest=inputs("if (stride[{i}]) hc_load_rows_partial(ROWS({i}), {n}, x + {at}, n - s);"),
+            store=outputs("hc_store_rows(out[{i}] + s * {n}, {n}, y + {at});"),
+            store_rest=outputs("hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {at}, n - s);"),
+        )
+
+    def _each(self, starts: Sequence[int], sizes: Sequence[int]) -> Callable[[str], str]:
+        """A function that writes a statement once for each input, or output, that has elements."""
+        items = [(i, at, n) for i, (at, n) in enumerate(zip(starts, sizes, strict=True)) if n]
+        return lambda text: "\n    ".join(text.format(i=i, at=at, n=n) for i, at, n in items)
 
 
 def _entry(program: Program, kernels: Sequence[Kernel], lanes: int) -> str:

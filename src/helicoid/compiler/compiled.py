@@ -39,9 +39,9 @@ _warned = False
 
 
 def set_compile(on: bool) -> None:
-    """Whether functions are compiled at their first numeric call; the variable HELICOID_COMPILE=0 is the same.
+    """Whether functions are compiled at their first numeric call.
 
-    Functions that are compiled already stay so.
+    The variable HELICOID_COMPILE=0 turns it off from the start. Functions that are compiled stay so.
     """
     global _on
     _on = bool(on)

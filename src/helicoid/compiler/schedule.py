@@ -1,4 +1,4 @@
-"""Cutting a program into pieces that a C compiler digests: what each computes, and what it hands to later ones.
+"""Cutting a program into pieces that a C compiler digests: what each computes, and what it hands on.
 
 One long function takes a C compiler time that grows faster than its length. Pieces of some hundred
 operations compile in linear time; only values that cross a cut go through memory, in slots that are reused.
@@ -63,8 +63,8 @@ def _steps(program: Program, angles_at_once: int) -> Iterator[Step]:
     """Operations in order; sines and cosines gathered by how many of them lie before them."""
     levels = _levels(program)
     by_level: dict[int, list[int]] = {}
-    for number, value in enumerate(program.values):
-        by_level.setdefault(levels[number], []).append(number)
+    for number, level in enumerate(levels):
+        by_level.setdefault(level, []).append(number)
     for level in sorted(by_level):
         numbers = by_level[level]
         angles = list(dict.fromkeys(program.values[n].arguments[0] for n in numbers if _is_angle(program, n)))
