@@ -268,11 +268,8 @@ def test_libraries_that_are_no_kernels(tmp_path):
             load_kernel([path], INPUTS, OUTPUTS, Result)
 
 
-def test_result_type_must_be_a_tuple_that_can_be_filled():
-    class Wider(tuple):
-        pass
-
-    for wrong in (None, dict, 3, Wider):
+def test_result_type_must_be_a_tuple():
+    for wrong in (None, dict, 3):
         with pytest.raises(TypeError, match="named tuple"):
             load_kernel([products()], INPUTS, OUTPUTS, wrong)
 
@@ -324,7 +321,7 @@ def test_a_result_that_was_changed_is_not_given_again(g):
             np.testing.assert_array_equal(again, x)
             del again
 
-    spoil(lambda result: setattr(result, "shape", (1, 3)))
+    spoil(lambda result: result.resize((2, 3), refcheck=False))
     spoil(lambda result: result.setflags(write=False))
     spoil(lambda result: result.__setitem__(0, 5.0))
 

@@ -65,7 +65,7 @@ class Compiler:
         parts = []
         for word in self.command:
             found = _module_file(word) if word == "ziglang" else shutil.which(word)
-            if found is None:
+            if found is None or (self.is_zig and word == "cc"):  # there "cc" is no program but an argument
                 parts.append(word)
                 continue
             status = os.stat(found)

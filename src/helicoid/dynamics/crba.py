@@ -23,16 +23,16 @@ Distribution = tuple[Expression, Expression, Expression]  # m, h, Σ = ∫ r r�
 def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
     """M(q), nv × nv, symmetric; armature on its diagonal."""
     motions = joint_motions(model, q)
-    composites = [_distribution(pi) for pi in regrouped(model, physics)]
+    composites = [distribution(pi) for pi in regrouped(model, physics)]
     M = ca.SX(model.nv, model.nv)
     for i in reversed(range(len(composites))):
         body = model.bodies[i]
         if body.parent != WORLD:
-            composites[body.parent] = _add(
-                composites[body.parent], _to_parent(composites[i], *motions[i][:2])
+            composites[body.parent] = add_distributions(
+                composites[body.parent], distribution_to_parent(composites[i], *motions[i][:2])
             )
         m, h, Σ = composites[i]
-        F = rigid_inertia_times(Moments(m, h, _rotational(Σ)), motions[i].S)
+        F = rigid_inertia_times(Moments(m, h, rotational(Σ)), motions[i].S)
         j = i
         while j != WORLD:
             other = model.bodies[j]
@@ -80,20 +80,20 @@ def rotate_symmetric(R: Expression, A: Expression) -> Expression:
     return symmetric(rows)
 
 
-def _distribution(pi: Expression) -> Distribution:
+def distribution(pi: Expression) -> Distribution:
     m, h, I = moments(pi)
     xx, yy, zz = I[0, 0], I[1, 1], I[2, 2]
     diagonal = (yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2
     return m, h, symmetric([[diagonal[i] if i == j else -I[i, j] for j in range(3)] for i in range(3)])
 
 
-def _rotational(Σ: Expression) -> Expression:
+def rotational(Σ: Expression) -> Expression:
     """I = tr(Σ) 1 - Σ, its diagonal as sums of two."""
     others = Σ[1, 1] + Σ[2, 2], Σ[0, 0] + Σ[2, 2], Σ[0, 0] + Σ[1, 1]
     return symmetric([[others[i] if i == j else -Σ[i, j] for j in range(3)] for i in range(3)])
 
 
-def _to_parent(body: Distribution, R: Expression, p: Expression) -> Distribution:
+def distribution_to_parent(body: Distribution, R: Expression, p: Expression) -> Distribution:
     """About the parent's origin: each point r of the body becomes p + R r."""
     m, h, Σ = body
     h_turned = R @ h
@@ -103,5 +103,5 @@ def _to_parent(body: Distribution, R: Expression, p: Expression) -> Distribution
     return m, h_parent, symmetric(rows)
 
 
-def _add(one: Distribution, other: Distribution) -> Distribution:
+def add_distributions(one: Distribution, other: Distribution) -> Distribution:
     return one[0] + other[0], one[1] + other[1], one[2] + other[2]

@@ -93,6 +93,10 @@ class JointType(ABC):
         high = np.where(np.isfinite(upper), upper, np.maximum(self.widths, low + self.widths))
         return rng.uniform(low, high)
 
+    def elementary(self) -> tuple[JointType, ...]:
+        """Joints with constant S that move alike, one after the other, with the same coordinates."""
+        return (self,)
+
     @abstractmethod
     def reversed(self) -> JointType:
         """The joint seen from its child: the same constraint with the inverse pose."""
@@ -229,6 +233,9 @@ class Universal(JointType):
     def subspace_rate(self, q: Expression, v: Expression) -> Expression:
         return _column(ca.cross(self._first_axis(q), ca.SX(self.axis2)) * (v[0] * v[1]), np.zeros(3))
 
+    def elementary(self) -> tuple[JointType, ...]:
+        return Revolute(self.axis), Revolute(self.axis2)
+
     def reversed(self) -> Universal:
         return Universal(-self.axis2, -self.axis)
 
@@ -279,6 +286,10 @@ class Planar(JointType):
     def subspace_rate(self, q: Expression, v: Expression) -> Expression:
         sliding = rotation_about(self.axis, q[2]).T @ (self.plane @ v[:2])
         return _column(np.zeros(3), ca.cross(sliding, ca.SX(self.axis)) * v[2])
+
+    def elementary(self) -> tuple[JointType, ...]:
+        x, y = self.plane.T
+        return Prismatic(x), Prismatic(y), Revolute(self.axis)
 
     def reversed(self) -> Planar:
         return self

@@ -197,8 +197,7 @@ static int open_library(Kernel *self, PyObject *path) {
 static int read_result_type(Kernel *self, PyObject *value) {
   if (value == Py_None && self->n_out == 1) return 0;
   if (!PyType_Check(value) || self->n_out < 2 ||
-      !PyType_IsSubtype((PyTypeObject *)value, &PyTuple_Type) ||
-      ((PyTypeObject *)value)->tp_basicsize != PyTuple_Type.tp_basicsize) {
+      !PyType_IsSubtype((PyTypeObject *)value, &PyTuple_Type)) {
     PyErr_SetString(PyExc_TypeError, "result_type is a named tuple, or None for one output");
     return -1;
   }
