@@ -160,7 +160,7 @@ def special_points() -> list[Array]:
 def by_virtual_machine(function: ca.Function, rows: list[Array]) -> list[Array]:
     """What CasADi gives, one row for each row of inputs."""
     results = function.map(len(rows[0])).call([values.T for values in rows])
-    return [np.array(result).T for result in results]
+    return [np.ascontiguousarray(np.array(result).T) for result in results]
 
 
 def every_operation_at_special_points() -> Array:
@@ -177,7 +177,7 @@ def relative_error(found: Array, wanted: Array, scale: float = 0.0) -> float:
     Infinite where one is NaN or infinite and the other is not the same.
     """
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         errors = np.abs(found - wanted) / np.maximum(np.abs(wanted), scale)
     errors = np.where(same, 0.0, np.where(np.isnan(errors), np.inf, errors))
     return float(np.max(errors, initial=0.0))

@@ -14,7 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.compiler.function import Function
-from helicoid.dynamics import aba, centroidal, configuration, crba, energy, kinematics, parametric, rnea
+from helicoid.dynamics import (
+    aba,
+    centroidal,
+    configuration,
+    crba,
+    derivatives,
+    energy,
+    kinematics,
+    parametric,
+    rnea,
+)
 from helicoid.dynamics.kinematics import Reference
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
@@ -23,7 +33,7 @@ from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
 from helicoid.model.model import Model
 from helicoid.model.parts import Limits
-from helicoid.robot_function import Options, Recipe, RobotFunction
+from helicoid.robot_function import Options, Recipe, RobotFunction, Shape
 
 _LOADED = ("gravity", "friction", "smoothing", "f_ext", "expressed_in")
 _FALLING = ("gravity", "friction", "smoothing")
@@ -36,12 +46,12 @@ class _Made:
         self,
         algorithm: Callable[..., Expression],
         inputs: str,
-        output: str,
-        shape: tuple[int | str, ...],
+        outputs: Mapping[str, Shape],
         options: tuple[str, ...] = (),
         physical: bool = True,
     ) -> None:
-        self._recipe = Recipe("", algorithm, tuple(inputs.split()), output, shape, physical, options)
+        names = tuple(inputs.split())
+        self._recipe = Recipe("", algorithm, names, tuple(outputs.items()), physical, options)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._recipe = replace(self._recipe, name=name)
@@ -73,36 +83,50 @@ class Robot:
 
     # Dynamics -----------------------------------------------------------------------------------------
 
-    inverse_dynamics = _Made(rnea.inverse_dynamics, "q v a", "tau", ("nv",), _LOADED)
+    inverse_dynamics = _Made(rnea.inverse_dynamics, "q v a", {"tau": ("nv",)}, _LOADED)
     """`(q, v, a) -> tau`: the torque that a motion needs, τ = M(q) a + h(q, v), by RNEA."""
-    forward_dynamics = _Made(aba.forward_dynamics, "q v tau", "a", ("nv",), _LOADED)
+    forward_dynamics = _Made(aba.forward_dynamics, "q v tau", {"a": ("nv",)}, _LOADED)
     """`(q, v, tau) -> a`: the acceleration that a torque causes, by the articulated body algorithm."""
-    forward_dynamics_crba = _Made(crba.forward_dynamics_crba, "q v tau", "a", ("nv",), _LOADED)
+    forward_dynamics_crba = _Made(crba.forward_dynamics_crba, "q v tau", {"a": ("nv",)}, _LOADED)
     """`(q, v, tau) -> a`: the same through the factors of the mass matrix."""
-    mass_matrix = _Made(crba.mass_matrix, "q", "M", ("nv", "nv"))
+    mass_matrix = _Made(crba.mass_matrix, "q", {"M": ("nv", "nv")})
     """`(q) -> M`, symmetric, armature included."""
-    mass_matrix_inverse = _Made(crba.mass_matrix_inverse, "q", "M_inverse", ("nv", "nv"))
+    mass_matrix_inverse = _Made(crba.mass_matrix_inverse, "q", {"M_inverse": ("nv", "nv")})
     """`(q) -> M⁻¹`."""
-    coriolis = _Made(rnea.coriolis, "q v", "c", ("nv",))
+    coriolis = _Made(rnea.coriolis, "q v", {"c": ("nv",)})
     """`(q, v) -> c`: Coriolis and centrifugal torque C(q, v) v."""
-    gravity = _Made(rnea.gravity, "q", "g", ("nv",), ("gravity",))
+    gravity = _Made(rnea.gravity, "q", {"g": ("nv",)}, ("gravity",))
     """`(q) -> g = ∂U/∂q`: the torque that holds the robot still."""
-    bias = _Made(rnea.bias, "q v", "h", ("nv",), _FALLING)
+    bias = _Made(rnea.bias, "q v", {"h": ("nv",)}, _FALLING)
     """`(q, v) -> h = c + g`, and friction if asked for."""
-    kinetic_energy = _Made(energy.kinetic_energy, "q v", "T", ())
+    inverse_dynamics_derivatives = _Made(
+        derivatives.inverse_dynamics_derivatives,
+        "q v a",
+        {"dtau_dq": ("nv", "nv"), "dtau_dv": ("nv", "nv"), "M": ("nv", "nv")},
+        _FALLING,
+    )
+    """`(q, v, a) -> ∂τ/∂q, ∂τ/∂v, M`, in the tangent space, by recursion."""
+    forward_dynamics_derivatives = _Made(
+        derivatives.forward_dynamics_derivatives,
+        "q v tau",
+        {"da_dq": ("nv", "nv"), "da_dv": ("nv", "nv"), "M_inverse": ("nv", "nv")},
+        _FALLING,
+    )
+    """`(q, v, tau) -> ∂a/∂q, ∂a/∂v, M⁻¹`, in the tangent space."""
+    kinetic_energy = _Made(energy.kinetic_energy, "q v", {"T": ()})
     """`(q, v) -> T = ½ vᵀ M v` (J)."""
-    potential_energy = _Made(energy.potential_energy, "q", "U", (), ("gravity",))
+    potential_energy = _Made(energy.potential_energy, "q", {"U": ()}, ("gravity",))
     """`(q) -> U` (J), zero with all mass at the world's origin."""
-    center_of_mass = _Made(centroidal.center_of_mass, "q", "com", (3,))
+    center_of_mass = _Made(centroidal.center_of_mass, "q", {"com": (3,)})
     """`(q) -> com` of all moving bodies, world axes (m)."""
-    com_jacobian = _Made(centroidal.com_jacobian, "q", "J", (3, "nv"))
+    com_jacobian = _Made(centroidal.com_jacobian, "q", {"J": (3, "nv")})
     """`(q) -> J` with d(com)/dt = J v."""
 
     # Kinematics ---------------------------------------------------------------------------------------
 
-    integrate = _Made(configuration.integrate, "q dv", "q", ("nq",), physical=False)
+    integrate = _Made(configuration.integrate, "q dv", {"q": ("nq",)}, physical=False)
     """`(q, dv) -> q ⊕ dv`: move along a tangent vector; quaternions stay unit."""
-    difference = _Made(configuration.difference, "q0 q1", "dv", ("nv",), physical=False)
+    difference = _Made(configuration.difference, "q0 q1", {"dv": ("nv",)}, physical=False)
     """`(q0, q1) -> dv` with integrate(q0, dv) = q1."""
 
     def pose(self, frame: str) -> Function:
@@ -135,13 +159,13 @@ class Robot:
         algorithm: Callable[..., Expression],
         inputs: str,
         output: str,
-        shape: tuple[int | str, ...],
+        shape: Shape,
         *arguments: str,
     ) -> Function:
         self.model.frame(arguments[0])
         kinematics.check_reference(*arguments[1:])
         names = tuple(inputs.split())
-        recipe = Recipe(name, algorithm, names, output, shape, physical=False, arguments=arguments)
+        recipe = Recipe(name, algorithm, names, ((output, shape),), physical=False, arguments=arguments)
         return self.function(recipe, Options())
 
     def function(self, recipe: Recipe, options: Options) -> RobotFunction:

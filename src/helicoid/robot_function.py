@@ -22,6 +22,8 @@ from helicoid.model.joints import Expression
 if TYPE_CHECKING:
     from helicoid.robot import Robot
 
+Shape = tuple[int | str, ...]
+
 RATES = {"q": "v", "v": "a", "a": "a_dot", "tau": "tau_dot"}
 
 
@@ -79,16 +81,16 @@ def _numbers(value: Any) -> Array:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a function is made: its algorithm, the names of its inputs, its output and its options.
+    """How a function is made: its algorithm, the names of its inputs, its outputs and its options.
 
-    Sizes in `shape` are numbers, "nq" or "nv". A `physical` algorithm takes the physics after the model.
+    Sizes in a shape are numbers, "nq" or "nv". A `physical` algorithm takes the physics after the model. Of
+    several outputs, the algorithm returns a tuple.
     """
 
     name: str
     algorithm: Callable[..., Expression]
     inputs: tuple[str, ...]
-    output: str
-    shape: tuple[int | str, ...]
+    outputs: tuple[tuple[str, Shape], ...]
     physical: bool = True
     options: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -104,8 +106,11 @@ class RobotFunction(Function):
         self._robot, self._recipe, self._options = robot, recipe, options
         inputs = _inputs(robot, recipe, options)
         sizes = {"nq": robot.nq, "nv": robot.nv}
-        shape = tuple(sizes[n] if isinstance(n, str) else n for n in recipe.shape)
-        super().__init__(recipe.name, inputs, [Output(recipe.output, shape)], self._expressions)
+        outputs = [
+            Output(name, tuple(sizes[n] if isinstance(n, str) else n for n in shape))
+            for name, shape in recipe.outputs
+        ]
+        super().__init__(recipe.name, inputs, outputs, self._expressions)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -141,8 +146,8 @@ class RobotFunction(Function):
             names = _wrench_names(options.f_ext)
             acting = {link: by_name[names[link]] for link in options.f_ext}
             operands.append(body_wrenches(model, by_name["q"], acting, options.expressed_in))
-        expression = recipe.algorithm(model, *operands, *recipe.arguments)
-        return symbols, [expression]
+        result = recipe.algorithm(model, *operands, *recipe.arguments)
+        return symbols, list(result) if isinstance(result, tuple) else [result]
 
     def _physics(self, theta: Expression | None) -> Physics:
         options, selection = self._options, self._robot.selection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -76,9 +77,9 @@ def test_units_are_linked_together(tmp_path):
 
 
 def test_cc_may_have_arguments(source, tmp_path, monkeypatch):
-    program = find_compiler().command[0]
-    monkeypatch.setenv("CC", f"{program} -DANSWER=7 '-DUNUSED=a b'")
-    assert find_compiler().command == (program, "-DANSWER=7", "-DUNUSED=a b")
+    command = find_compiler().command
+    monkeypatch.setenv("CC", f"{shlex.join(command)} -DANSWER=7 '-DUNUSED=a b'")
+    assert find_compiler().command == (*command, "-DANSWER=7", "-DUNUSED=a b")
     find_compiler().compile([source], tmp_path / "answer.so")
     assert ctypes.CDLL(str(tmp_path / "answer.so")).answer() == 7
 

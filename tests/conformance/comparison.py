@@ -132,5 +132,5 @@ def frame_errors(name: str, base: str, frames: Iterable[str], n: int) -> Errors:
     errors: Errors = {}
     for (quantity, *of), value in theirs.items():
         error = relative_error(evaluate(getattr(robot, quantity)(*of), states), value, ZERO)
-        errors[quantity] = max(errors.get(quantity, 0.0), error)
+        errors[quantity] = float(np.maximum(errors.get(quantity, 0.0), error))  # keeps a NaN
     return errors

@@ -77,7 +77,7 @@ def load_kernel(
 def fast_type(cls: _Class) -> _Class:
     """A class to give to instances of `cls` in place (`f.__class__ = fast_type(type(f))`), for fast calls.
 
-    `cls` has `_kernel` among its `__slots__`, all such classes from one base. A call of an instance with plain float64
+    `cls` has the slot `_kernel`, from one base class for all. A call of an instance with plain float64
     arrays goes from Python's interpreter straight to the kernel in that slot; every other call, and any
     call while the slot holds no `Kernel` of the extension, goes to `cls.__call__` as before. Without
     the extension this is `cls` itself.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SAMPLES = 3
 TOLERANCES = {"double": 1e-12, "float": 1e-4}
+ERFINV_TOLERANCE = 1e-4  # CasADi's erfinv, which the recorded values come from, is a few 1e-6 off
 
 # Domains to draw inputs from: the first in which all outputs are finite.
 _DOMAINS = ((-1.0, 1.0), (0.0, 1.0), (1.0, 2.0))
@@ -45,8 +46,8 @@ static double error_of(const {real} *found, const double *wanted, int n) {{
 
 static double larger(double x, double y) {{ return x > y ? x : y; }}
 {checks}
-static int report(const char *name, double error) {{
-  const int wrong = error > {tolerance};
+static int report(const char *name, double error, double tolerance) {{
+  const int wrong = error > tolerance;
   printf("%-7s %s: largest relative error %.2g\\n", wrong ? "WRONG" : "correct", name, error);
   return wrong;
 }}
@@ -73,15 +74,18 @@ static double check_{name}(void) {{
 
 def check_program(header: str, routines: Sequence[Routine]) -> str:
     """The text of main.c, with values that CasADi's virtual machine computes."""
-    real = routines[0].real
-    reports = (f'  wrong |= report("{r.name}", check_{r.name}());' for r in routines)
+    reports = (f'  wrong |= report("{r.name}", check_{r.name}(), {_tolerance(r)});' for r in routines)
     return _PROGRAM.format(
         header=header,
-        real=real,
-        tolerance=TOLERANCES[real],
+        real=routines[0].real,
         checks="".join(map(_check, routines)),
         reports="\n".join(reports),
     )
+
+
+def _tolerance(routine: Routine) -> float:
+    inexact = any(value.operation == "erfinv" for value in routine.kernel.program.values)
+    return max(TOLERANCES[routine.real], ERFINV_TOLERANCE if inexact else 0.0)
 
 
 def _check(routine: Routine) -> str:

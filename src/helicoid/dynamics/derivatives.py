@@ -1,9 +1,9 @@
 """Derivatives of inverse and forward dynamics by recursion (Singh, Russell, Wensing 2022), body coordinates.
 
-Notation, all about a body's origin in its own axes: V, A twist and acceleration of the body, V_p, A_p those of
-its parent as felt there; S its joint's subspace; Ψ̇ = V_p × S, Ψ̈ = A_p × S + V_p × Ψ̇, Ṡ = V × S. Composite,
-that is summed over a body and all that it carries: the mass distribution m, h, Σ; the momentum p = ∫ ṙ dm; the
-wrench f; and N = ∫ r ṙᵀ dm, which holds the paper's matrix B: a twist (μ, ν) has
+Notation, all about a body's origin in its own axes: V, A twist and acceleration of the body, V_p, A_p those
+of its parent as felt there; S its joint's subspace; Ψ̇ = V_p × S, Ψ̈ = A_p × S + V_p × Ψ̇, Ṡ = V × S. Composite,
+that is summed over a body and all that it carries: the mass distribution m, h, Σ; the momentum p = ∫ ṙ dm;
+the wrench f; and N = ∫ r ṙᵀ dm, which holds the paper's matrix B: a twist (μ, ν) has
 
     2 B (μ, ν) = (K μ, 2 μ × p),   K = 2 (tr N 1 - Nᵀ)
 
@@ -51,7 +51,7 @@ class Derivatives(NamedTuple):
 
 
 class _Element(NamedTuple):
-    """A joint with constant S and the body behind it, if any (a joint of several stages has none in between)."""
+    """A joint with constant S and the body behind it; -1 between the stages of a joint that has several."""
 
     motion: JointMotion
     parent: int
