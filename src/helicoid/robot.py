@@ -25,6 +25,7 @@ from helicoid.dynamics import (
     parametric,
     rnea,
 )
+from helicoid.dynamics import coriolis as coriolis_terms
 from helicoid.dynamics.kinematics import Reference
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
@@ -95,6 +96,10 @@ class Robot:
     """`(q) -> M⁻¹`."""
     coriolis = _Made(rnea.coriolis, "q v", {"c": ("nv",)})
     """`(q, v) -> c`: Coriolis and centrifugal torque C(q, v) v."""
+    coriolis_matrix = _Made(coriolis_terms.coriolis_matrix, "q v", {"C": ("nv", "nv")})
+    """`(q, v) -> C` with C v the Coriolis torque and Ṁ - 2 C skew-symmetric."""
+    mass_matrix_dot = _Made(coriolis_terms.mass_matrix_dot, "q v", {"M_dot": ("nv", "nv")})
+    """`(q, v) -> Ṁ = C + Cᵀ`."""
     gravity = _Made(rnea.gravity, "q", {"g": ("nv",)}, ("gravity",))
     """`(q) -> g = ∂U/∂q`: the torque that holds the robot still."""
     bias = _Made(rnea.bias, "q v", {"h": ("nv",)}, _FALLING)

@@ -98,6 +98,12 @@ def test_no_compiler_says_how_to_get_one(monkeypatch, tmp_path):
         find_compiler()
 
 
+def test_windows_is_told_apart(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(CompileError, match="Windows"):
+        find_compiler()
+
+
 def test_order_of_preference(monkeypatch, tmp_path):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -13,7 +13,10 @@ from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
 
 def frame_of(robot: hc.Robot, choice: int) -> str:
-    return robot.link_names[choice % len(robot.link_names)]
+    """Any link; of a robot with a mimic joint, mostly one that this joint carries."""
+    followers = [body.name for body in robot.model.bodies if body.joint.mimic is not None]
+    names = robot.link_names + 3 * robot.n_bodies * followers
+    return names[choice % len(names)]
 
 
 def blocks(R: Array, p: Array) -> Array:

@@ -243,7 +243,8 @@ class CtypesKernel:
         if self._scalar is None:
             raise ValueError("this kernel has no code for one sample")
         arrays = _addresses(inputs, self._input_shapes), _addresses(outputs, self._output_shapes)
-        self._scalar.scalar(*arrays, _scratch(self._scalar.scalar_work).ctypes.data)
+        scratch = _scratch(self._scalar.scalar_work)  # has a name, so that it lives during the call
+        self._scalar.scalar(*arrays, scratch.ctypes.data)
 
     def evaluate_batch(self, inputs: Sequence[Array], outputs: Sequence[Array], n_samples: int) -> None:
         if self._batch is None:

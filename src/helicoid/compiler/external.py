@@ -64,7 +64,9 @@ def casadi_external(function: Function, order: int = 2) -> ca.Function:
     with BUILD_LOCK:
         f = _renamed(function.casadi)
         content = hashlib.sha256(f.serialize().encode()).hexdigest()
-        path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
+    # Compiling takes seconds, in which other threads may build functions.
+    path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
+    with BUILD_LOCK:
         return ca.external(f.name(), str(path))
 
 
@@ -78,14 +80,17 @@ def _renamed(function: ca.Function) -> ca.Function:
 
 
 def _sources(f: ca.Function, order: int) -> list[str]:
-    functions = [f]
-    if order > 0:
-        functions.append(f.jacobian())
-    if order > 1:
-        functions += [f.reverse(1), f.reverse(1).jacobian()]
     lanes = native_lanes()
+    with BUILD_LOCK:
+        functions = [f]
+        if order > 0:
+            functions.append(f.jacobian())
+        if order > 1:
+            functions += [f.reverse(1), f.reverse(1).jacobian()]
+        programs = [Program.from_casadi(g) for g in functions]
     kernels = [
-        Kernel(Program.from_casadi(g), replace(SCALAR, name=f"{g.name()}_piece"), lanes) for g in functions
+        Kernel(program, replace(SCALAR, name=f"{g.name()}_piece"), lanes)
+        for g, program in zip(functions, programs, strict=True)
     ]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\ntypedef long long casadi_int;\n'
     tail = [line for g, kernel in zip(functions, kernels, strict=True) for line in _interface(g, kernel)]

@@ -110,6 +110,8 @@ def find_compiler() -> Compiler:
     Raises:
         CompileError: there is none; says how to get one.
     """
+    if sys.platform == "win32":
+        raise CompileError("functions are not compiled on Windows; its subsystem for Linux is one way to it")
     named = os.environ.get("CC", "").strip()
     if named:
         command = tuple(shlex.split(named))

@@ -1,0 +1,63 @@
+"""The other libraries, each in a module that imports it; one that is not installed is named as missing."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from helicoid.benchmark.calls import Call
+from helicoid.benchmark.subjects import State, Subject
+
+LIBRARIES = {
+    "Pinocchio": "pinocchio",
+    "MuJoCo": "mujoco",
+    "Drake": "drake",
+    "PyBullet": "pybullet",
+    "KDL": "kdl",
+    "urdf2casadi": "urdf2casadi",
+    "adam": "adam",
+}
+"""From the name of a library to its module here."""
+
+
+class Unfit(Exception):
+    """A library cannot take a robot; says why."""
+
+
+class Peer:
+    """A library with one robot. Subclasses are called `Library` in their module."""
+
+    version: ClassVar[str]
+    tolerance: ClassVar[float] = 1e-6
+    """Largest relative difference from Helicoid's result with which it is timed."""
+    remark: ClassVar[str] = ""
+    """What a reader of its times should know."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+
+    def call(self, label: str, state: State) -> Call | None:
+        """How a user computes a quantity for one state; None if the library does not have it."""
+        raise NotImplementedError
+
+    def batch(self, label: str, states: State, n_threads: int) -> Call | None:
+        """How a user computes it for many states at once; None if the library does not have that."""
+        return None
+
+
+def find(names: Iterable[str] = LIBRARIES) -> tuple[dict[str, type[Peer]], dict[str, str]]:
+    """The libraries that are installed, and for the others why not."""
+    found: dict[str, type[Peer]] = {}
+    missing: dict[str, str] = {}
+    for name in names:
+        try:
+            module: Any = importlib.import_module(f"{__name__}.{LIBRARIES[name]}")
+            found[name] = module.Library
+        except ImportError as error:
+            lacking = re.match(r"No module named '([\w.]+)'", str(error))
+            missing[name] = f"{lacking[1]} is not installed" if lacking else str(error)
+        except Exception as error:  # a broken installation of a peer must not end the run
+            missing[name] = f"cannot be imported: {type(error).__name__}: {error}"
+    return found, missing

@@ -1,0 +1,107 @@
+"""Pinocchio: its Python calls for one state, its C++ loops over threads for batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from helicoid.benchmark.calls import Call
+from helicoid.benchmark.coordinates import Base, Coordinates
+from helicoid.benchmark.peers import Peer
+from helicoid.benchmark.subjects import State, Subject
+from helicoid.model.inertia import Array
+
+_STATEMENTS = {
+    "G": "result = computeGeneralizedGravity(model, data, q)",
+    "C": "result = nonLinearEffects(weightless, data, q, v)",
+    "ID": "result = rnea(model, data, q, v, a)",
+    "M": "result = crba(model, data, q)",
+    "FD (CRBA)": (
+        "crba(model, data, q); decompose(model, data); "
+        "result = solve(model, data, tau - nonLinearEffects(model, data, q, v))"
+    ),
+    "FD (ABA)": "result = aba(model, data, q, v, tau)",
+    "∂ID": "result = computeRNEADerivatives(model, data, q, v, a)",
+    "∂ID (jacobian)": "result = computeRNEADerivatives(model, data, q, v, a)",
+    "dID/dt": "dq, dv, M = computeRNEADerivatives(model, data, q, v, a); result = dq @ v + dv @ a + M @ a_dot",
+}
+_FUNCTIONS = (
+    "computeGeneralizedGravity",
+    "nonLinearEffects",
+    "rnea",
+    "crba",
+    "aba",
+    "computeRNEADerivatives",
+)
+_BASE = Base(q=(0, 1, 2, 4, 5, 6, 3), linear_first=True, world_linear=False, world_angular=False)
+
+
+class Library(Peer):
+    """Pinocchio with one robot."""
+
+    version = pin.__version__
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        root = [pin.JointModelFreeFlyer()] * subject.n_base
+        self._model = pin.buildModelFromXML(subject.urdf, *root)
+        self._data = self._model.createData()
+        self._weightless = pin.Model(self._model)
+        self._weightless.gravity.setZero()
+        names = list(self._model.names)[1 + subject.n_base :]
+        self._coordinates = Coordinates(subject, names, _BASE)
+        self._names = {name: getattr(pin, name) for name in _FUNCTIONS} | {
+            "decompose": pin.cholesky.decompose,
+            "solve": pin.cholesky.solve,
+            "model": self._model,
+            "weightless": self._weightless,
+            "data": self._data,
+        }
+
+    def call(self, label: str, state: State) -> Call:
+        theirs = self._coordinates.state(state)
+        arguments = theirs._replace(q=self._q(theirs.q[None])[0])._asdict()
+
+        def answer(after: Mapping[str, Any]) -> Array:
+            result = after["result"]
+            if label.startswith("∂"):
+                n = 3 if label == "∂ID" else 2
+                return self._coordinates.matrices(state, result[:n])
+            if label == "M":
+                return self._coordinates.matrices(state, [result])
+            if label.startswith("FD"):
+                return self._coordinates.acceleration(state, result)
+            return self._coordinates.force(state, result)
+
+        return Call(_STATEMENTS[label], {**self._names, **arguments}, answer)
+
+    def batch(self, label: str, states: State, n_threads: int) -> Call | None:
+        functions = {"ID": ("rneaInParallel", "a"), "FD (ABA)": ("abaInParallel", "tau")}
+        if label not in functions or not getattr(pin, "WITH_OPENMP", False):
+            return None
+        name, last = functions[label]
+        T = self._coordinates.T(states.q[0])  # constant, for body velocities
+        q = states.q[:, 7 * self.subject.n_base :] @ T[6 * self.subject.n_base :, 6 * self.subject.n_base :].T
+        if self.subject.n_base:
+            q = np.concatenate([states.q[:, list(_BASE.q)], q], axis=1)
+        arguments = {
+            "q": np.asfortranarray(self._q(q).T),
+            "v": np.asfortranarray((states.v @ T.T).T),
+            "x": np.asfortranarray((getattr(states, last) @ T.T).T),
+            "f": getattr(pin, name),
+            "pool": pin.ModelPool(self._model, n_threads),
+        }
+        # T is a permutation: its inverse is its transpose, for forces and for accelerations.
+        return Call(f"result = f({n_threads}, pool, q, v, x)", arguments, lambda after: after["result"].T @ T)
+
+    def _q(self, q: Array) -> Array:
+        """Continuous joints as (cos, sin)."""
+        columns = [q[:, : 7 * self.subject.n_base]]
+        joints = list(self._model.joints)[1 + self.subject.n_base :]
+        for k, joint in enumerate(joints, start=7 * self.subject.n_base):
+            angle = q[:, k : k + 1]
+            columns += [angle] if joint.nq == 1 else [np.cos(angle), np.sin(angle)]
+        return np.concatenate(columns, axis=1)
