@@ -155,7 +155,8 @@ def humanoid_subject() -> Subject:
 def plain_urdf(text: str) -> str:
     """The bodies and joints of a URDF, and nothing on which libraries differ.
 
-    Drawings, friction and damping go; joints that mimic, and those that they mimic, become fixed.
+    Drawings, friction, damping and tips without mass go; joints that mimic, and those that they mimic,
+    become fixed.
     """
     root = ElementTree.fromstring(text.encode())
     mimics = {joint: mimic for joint in root.iter("joint") if (mimic := joint.find("mimic")) is not None}
@@ -169,4 +170,20 @@ def plain_urdf(text: str) -> str:
             unknown = element is root and child.tag not in ("link", "joint")
             if child.tag in dropped or unknown:
                 element.remove(child)
+    while _without_massless_tip(root):
+        pass
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _without_massless_tip(root: ElementTree.Element) -> bool:
+    """Remove a link that has no inertia and carries nothing, if there is one; PyBullet would invent one."""
+    joints = {joint.find("child").attrib["link"]: joint for joint in root.iter("joint")}  # type: ignore[union-attr]
+    parents = {joint.find("parent").attrib["link"] for joint in joints.values()}  # type: ignore[union-attr]
+    for link in root.findall("link"):
+        joint = joints.get(link.attrib["name"])
+        is_tip = joint is not None and link.attrib["name"] not in parents
+        if is_tip and joint.get("type") == "fixed" and link.find("inertial") is None:
+            root.remove(link)
+            root.remove(joint)
+            return True
+    return False

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import importlib
+import os
 import re
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from helicoid.benchmark.calls import Call
@@ -53,7 +58,8 @@ def find(names: Iterable[str] = LIBRARIES) -> tuple[dict[str, type[Peer]], dict[
     missing: dict[str, str] = {}
     for name in names:
         try:
-            module: Any = importlib.import_module(f"{__name__}.{LIBRARIES[name]}")
+            with hushed():
+                module: Any = importlib.import_module(f"{__name__}.{LIBRARIES[name]}")
             found[name] = module.Library
         except ImportError as error:
             lacking = re.match(r"No module named '([\w.]+)'", str(error))
@@ -61,3 +67,22 @@ def find(names: Iterable[str] = LIBRARIES) -> tuple[dict[str, type[Peer]], dict[
         except Exception as error:  # a broken installation of a peer must not end the run
             missing[name] = f"cannot be imported: {type(error).__name__}: {error}"
     return found, missing
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Keep what libraries print and warn of from the terminal; their C code writes past Python."""
+    c = ctypes.CDLL(None)
+    saved = [os.dup(1), os.dup(2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            sys.stdout.flush(), sys.stderr.flush(), c.fflush(None)
+            os.dup2(nowhere, 1), os.dup2(nowhere, 2)
+            yield
+        finally:
+            sys.stdout.flush(), sys.stderr.flush(), c.fflush(None)
+            os.dup2(saved[0], 1), os.dup2(saved[1], 2)
+            for descriptor in (*saved, nowhere):
+                os.close(descriptor)
