@@ -4,7 +4,7 @@ With the composite I and B of body i (see `composite`) and Ṡ = V × S, for an 
 
     C_ij = S_iᵀ (B S_j + I Ṡ_j)        C_ji = S_jᵀ (B S_i + I Ṡ_i)
 
-which is the matrix of Christoffel's symbols for joints whose velocity is q̇, and of Garofalo et al.'s eq. (6).
+which is the matrix of Christoffel's symbols where every velocity is the rate of a coordinate.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ HC_HOT hc_v hc_cos(hc_v x) {
 /* ---- exponential and hyperbolic tangent -----------------------------------------------------------
  *
  * x = k ln 2 + r, |r| <= ln(2)/2, with ln 2 in two parts, the first of 41 bits: x - k ln2_high is exact
- * for |k| < 2^11. expm1(r) = r + r^2 E(r), E of degree 10 by Remez exchange as above; largest relative
+ * for |k| < 2^11. expm1(r) = r + r^2 E(r), E of degree 10 by Remez exchange, then rounded; largest relative
  * error of the rounded polynomial: 2^-59.9.
  */
 HC_HOT hc_v hc_expm1_reduced(hc_v x, hc_i *two_to_k) {
