@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import zlib
 
 # One process per core (xdist) leaves no core for BLAS threads. BLAS reads these when NumPy is imported.
@@ -12,6 +13,10 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Thousands of small functions are called once or twice: compiling each would take hours. Tests of compiled
 # code turn it on.
 os.environ["HELICOID_COMPILE"] = "0"
+# Away from the user's own cache, and shared by the workers of one run.
+_cache = None if "PYTEST_XDIST_WORKER" in os.environ else tempfile.TemporaryDirectory(prefix="helicoid-test-")
+if _cache is not None:
+    os.environ["HELICOID_CACHE"] = _cache.name
 
 import numpy as np
 import pytest

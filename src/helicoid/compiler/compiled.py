@@ -86,7 +86,11 @@ class CompiledEvaluator:
             if kind not in self._paths:
                 kinds = ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
                 with _announced(f"compiling {self._name} ({self._program.n_operations} operations)"):
+                    # The extension that calls kernels is compiled once and for all, beside the first kernel.
+                    extension = threading.Thread(target=binding.prepare)
+                    extension.start()
                     path = self._library(kinds)
+                    extension.join()
                     self._paths.update(dict.fromkeys(kinds, path))
                     paths = list(dict.fromkeys(self._paths.values()))
                     self.kernel = binding.load_kernel(paths, *self._shapes, self._result_type)
