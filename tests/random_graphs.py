@@ -103,12 +103,13 @@ _BINARY = "atan2 fmod remainder copysign fmin fmax hypot logic_and logic_or"
 
 
 def every_operation() -> ca.Function:
-    """Each operation alone, undisguised, on the two inputs x and y."""
+    """Each operation alone, undisguised, on the two inputs x and y; of two operands in both orders."""
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     results = [getattr(ca, name)(x) for name in _UNARY.split()]
-    results += [getattr(ca, name)(x, y) for name in _BINARY.split()]
-    results += [x + y, x - y, x * y, x / y, x**y, x < y, x <= y, x == y, x != y]
-    results += [-x, x**2, x + x, 1 / x, x**1.5, x ** (-1.0 / 3), ca.logic_not(x), ca.if_else(x, y, 0)]
+    for a, b in ((x, y), (y, x)):
+        results += [getattr(ca, name)(a, b) for name in _BINARY.split()]
+        results += [a + b, a - b, a * b, a / b, a**b, a < b, a <= b, a == b, a != b, ca.if_else(a, b, 0)]
+    results += [-x, x**2, x + x, 1 / x, x**1.5, x ** (-1.0 / 3), ca.logic_not(x)]
     return ca.Function("every", [x, y], [ca.vertcat(*results)])
 
 

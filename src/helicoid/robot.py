@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -26,6 +26,7 @@ from helicoid.dynamics import (
     rnea,
 )
 from helicoid.dynamics import coriolis as coriolis_terms
+from helicoid.dynamics import regressor as regressors
 from helicoid.dynamics.kinematics import Reference
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
@@ -50,9 +51,12 @@ class _Made:
         outputs: Mapping[str, Shape],
         options: tuple[str, ...] = (),
         physical: bool = True,
+        columns: Callable[[Model], Sequence[str]] | None = None,
     ) -> None:
         names = tuple(inputs.split())
-        self._recipe = Recipe("", algorithm, names, tuple(outputs.items()), physical, options)
+        self._recipe = Recipe(
+            "", algorithm, names, tuple(outputs.items()), physical, options, columns=columns
+        )
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._recipe = replace(self._recipe, name=name)
@@ -126,6 +130,53 @@ class Robot:
     """`(q) -> com` of all moving bodies, world axes (m)."""
     com_jacobian = _Made(centroidal.com_jacobian, "q", {"J": (3, "nv")})
     """`(q) -> J` with d(com)/dt = J v."""
+
+    # Regressors: linear in the parameters that `columns` names -----------------------------------------
+
+    regressor = _Made(
+        regressors.regressor, "q v a", {"Y": ("nv", "10n")}, ("gravity",), columns=regressors.inertial_names
+    )
+    """`(q, v, a) -> Y` with τ = Y π."""
+    slotine_li_regressor = _Made(
+        regressors.slotine_li_regressor,
+        "q v v_r a_r",
+        {"Y": ("nv", "10n")},
+        ("gravity",),
+        columns=regressors.inertial_names,
+    )
+    """`(q, v, v_r, a_r) -> Y` with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix`."""
+    momentum_regressor = _Made(
+        regressors.momentum_regressor, "q v", {"Y": ("nv", "10n")}, columns=regressors.inertial_names
+    )
+    """`(q, v) -> Y` with M v = Y π."""
+    momentum_rate_regressor = _Made(
+        regressors.momentum_rate_regressor,
+        "q v",
+        {"Y": ("nv", "10n")},
+        ("gravity",),
+        columns=regressors.inertial_names,
+    )
+    """`(q, v) -> Y` with τ = d/dt (M v) + Y π: the filtered-momentum form needs no acceleration."""
+    energy_regressor = _Made(
+        regressors.energy_regressor, "q v", {"y": ("10n",)}, ("gravity",), columns=regressors.inertial_names
+    )
+    """`(q, v) -> y` with T + U = y π."""
+    power_regressor = _Made(
+        regressors.power_regressor, "q v a", {"y": ("10n",)}, ("gravity",), columns=regressors.inertial_names
+    )
+    """`(q, v, a) -> y` with vᵀ τ = y π."""
+    friction_regressor = _Made(
+        regressors.friction_regressor,
+        "v",
+        {"Y": ("nv", "3nv")},
+        ("smoothing",),
+        columns=regressors.friction_names,
+    )
+    """`(v) -> Y` with friction = Y (damping, Coulomb friction, offset)."""
+    armature_regressor = _Made(
+        regressors.armature_regressor, "a", {"Y": ("nv", "nv")}, columns=regressors.armature_names
+    )
+    """`(a) -> Y` with the armatures' torque = Y armature."""
 
     # Kinematics ---------------------------------------------------------------------------------------
 

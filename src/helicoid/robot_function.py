@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from helicoid.dynamics.physics import SMOOTHING, Physics
 from helicoid.errors import InputError
 from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
+from helicoid.model.model import Model
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot
@@ -83,7 +84,7 @@ def _numbers(value: Any) -> Array:
 class Recipe:
     """How a function is made: its algorithm, the names of its inputs, its outputs and its options.
 
-    Sizes in a shape are numbers, "nq" or "nv". A `physical` algorithm takes the physics after the model. Of
+    Sizes in a shape are numbers, "nq", "nv", "3nv" or "10n" (ten for each body). A `physical` algorithm takes the physics after the model. Of
     several outputs, the algorithm returns a tuple.
     """
 
@@ -94,6 +95,7 @@ class Recipe:
     physical: bool = True
     options: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    columns: Callable[[Model], Sequence[str]] | None = None
 
 
 class RobotFunction(Function):
@@ -105,12 +107,19 @@ class RobotFunction(Function):
     def __init__(self, robot: Robot, recipe: Recipe, options: Options) -> None:
         self._robot, self._recipe, self._options = robot, recipe, options
         inputs = _inputs(robot, recipe, options)
-        sizes = {"nq": robot.nq, "nv": robot.nv}
+        sizes = {"nq": robot.nq, "nv": robot.nv, "3nv": 3 * robot.nv, "10n": 10 * robot.n_bodies}
         outputs = [
             Output(name, tuple(sizes[n] if isinstance(n, str) else n for n in shape))
             for name, shape in recipe.outputs
         ]
         super().__init__(recipe.name, inputs, outputs, self._expressions)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the last axis of a regressor: the parameter that each column multiplies."""
+        if self._recipe.columns is None:
+            raise InputError(f"{self.name} is no regressor: its columns have no names of their own")
+        return tuple(self._recipe.columns(self._robot.model))
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helicoid.compiler.program import CONSTANT, INPUT, Program
 from helicoid.compiler.schedule import Schedule, Step, cosine, named, needed, schedule, sine
-from random_graphs import graphs
+from random_graphs import deep_graph, graphs
 
 
 def given_by(step: Step) -> list[int]:
@@ -42,6 +43,16 @@ def run(program: Program, plan: Schedule) -> list[tuple[int, int]]:
     return written
 
 
+def computed_elements(program: Program) -> list[tuple[int, int]]:
+    """The output elements that are no constants."""
+    return [
+        (output, element)
+        for output, elements in enumerate(program.outputs)
+        for element, value in enumerate(elements)
+        if program.values[value].operation != CONSTANT
+    ]
+
+
 sizes = st.sampled_from([1, 5, 12, 600])
 
 
@@ -50,13 +61,7 @@ def test_values_are_known_where_they_are_used(function: ca.Function, size: int, 
     program = Program.from_casadi(function)
     plan = schedule(program, angles_at_once=angles, size=size)
     written = run(program, plan)
-    wanted = [
-        (output, element)
-        for output, elements in enumerate(program.outputs)
-        for element, value in enumerate(elements)
-        if program.values[value].operation != CONSTANT
-    ]
-    assert sorted(written) == wanted  # each once
+    assert sorted(written) == computed_elements(program)  # each once
 
 
 @given(graphs(), sizes, st.sampled_from([1, 4]))
@@ -72,6 +77,15 @@ def test_pieces_hold_every_step_once_and_not_more_than_asked(
     assert len(set(names)) == len(names)
     operations = [k for k, v in enumerate(program.values) if v.operation not in (INPUT, CONSTANT)]
     assert {named(program, number) for number in operations} <= set(names)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_long_programs_keep_what_they_still_need(size: int) -> None:
+    program = Program.from_casadi(deep_graph(np.random.default_rng(9), 400))
+    plan = schedule(program, angles_at_once=4, size=size)
+    written = run(program, plan)
+    assert len(plan.pieces) > 500 / size
+    assert sorted(written) == computed_elements(program)
 
 
 def test_slots_are_reused() -> None:

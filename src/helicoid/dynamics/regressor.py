@@ -12,6 +12,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from helicoid.dynamics.composite import Element, add_block, elements, motion_cross
+from helicoid.dynamics.parametric import inertial_parameters, velocity_names
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.tree import along_motion, from_parent, joint_motions, to_parent, world_poses
 from helicoid.geometry import so3
@@ -92,6 +93,22 @@ def friction_regressor(model: Model, physics: Physics, v: Expression) -> Express
 def armature_regressor(model: Model, physics: Physics, a: Expression) -> Expression:
     """Y with the torque of the armatures = Y armature, nv × nv."""
     return ca.diag(a)
+
+
+def inertial_names(model: Model) -> tuple[str, ...]:
+    """The parameters π: ten for each moving body."""
+    return inertial_parameters(model).names
+
+
+def friction_names(model: Model) -> tuple[str, ...]:
+    """Damping, Coulomb friction and offset of each velocity."""
+    kinds = ("damping", "friction", "offset")
+    return tuple(f"{joint}.{kind}" for kind in kinds for joint in velocity_names(model))
+
+
+def armature_names(model: Model) -> tuple[str, ...]:
+    """The armature of each velocity."""
+    return tuple(f"{joint}.armature" for joint in velocity_names(model))
 
 
 def _motions(

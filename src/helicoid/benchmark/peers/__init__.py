@@ -39,6 +39,8 @@ class Peer:
     """Largest relative difference from Helicoid's result with which it is timed."""
     remark: ClassVar[str] = ""
     """What a reader of its times should know."""
+    compiles: ClassVar[bool] = False
+    """Whether a first call may take many seconds."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

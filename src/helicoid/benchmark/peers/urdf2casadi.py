@@ -21,6 +21,7 @@ class Library(Peer):
 
     version = version("urdf2casadi")
     remark = "urdf2casadi gives CasADi matrices; making arrays of them is not timed"
+    compiles = True
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
@@ -59,6 +60,9 @@ class Library(Peer):
         return derivative(label, made["ID"]()(q, v, a), q, v, a, options)
 
     def _parser(self) -> Any:
-        parser = urdfparser.URDFparser()
+        options: dict[str, Any] = urdfparser.URDFparser.func_opts
+        # Its own options; only the files that it compiles from go with their folder, not with the function.
+        jit = {**options["jit_options"], "cleanup": False}
+        parser = urdfparser.URDFparser({**options, "jit_options": jit, "jit_cleanup": False})
         parser.from_string(self.subject.urdf)
         return parser

@@ -1,0 +1,117 @@
+"""How near the batch kernels come to what the processor can do."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections import Counter
+
+import numpy as np
+
+from helicoid.benchmark.plan import Plan
+from helicoid.benchmark.results import Figure
+from helicoid.benchmark.subjects import QUANTITIES, Subject
+from helicoid.compiler.binding import get_num_threads, set_num_threads
+from helicoid.compiler.cache import library
+from helicoid.compiler.expressions import row_major_kernel
+from helicoid.compiler.function import Function
+from helicoid.compiler.program import CONSTANT, INPUT, Program
+from helicoid.compiler.toolchain import native_lanes
+
+ACCUMULATORS = 12  # enough to fill two pipelines of latency 4, few enough for 16 registers
+SINCOS_FLOPS = 41  # floating-point operations of hc_sincos in runtime/vector_math.h; its bit operations are free
+IN_CACHE = 1024  # states whose inputs and results stay in the second-level cache
+LABELS = ("ID", "∂ID", "∂ID (jacobian)")
+
+_SOURCE = """
+typedef double v __attribute__((vector_size(8 * {lanes})));
+__attribute__((visibility("default"))) double multiply_add(long n, double seed) {{
+  v m = seed - (v){{0}}, c = 1e-9 * m, x[{k}];
+  for (int i = 0; i < {k}; i++) x[i] = m + i;
+  for (long r = 0; r < n; r++) {{
+    #pragma GCC unroll {k}
+    for (int i = 0; i < {k}; i++) x[i] = x[i] * m + c;
+    __asm__ volatile("" : {registers});
+  }}
+  double sum = 0;
+  for (int i = 0; i < {k}; i++) for (int l = 0; l < {lanes}; l++) sum += x[i][l];
+  return sum;
+}}
+"""
+
+
+def measure_limit(subject: Subject, plan: Plan) -> list[Figure]:
+    """Operations a second of batch kernels on one core, as a share of a plain vector multiply-add loop."""
+    loop, lanes = multiply_add_loop(), native_lanes()
+    n_loop = 200_000
+    states = subject.state(IN_CACHE)
+    kernels = {}
+    for label in LABELS:
+        function = QUANTITIES[label].function(subject.robot)
+        arguments = QUANTITIES[label].arguments(states)
+        kernels[label] = function, arguments, function(*arguments)
+    best_loop, best = float("inf"), dict.fromkeys(kernels, float("inf"))
+    before = get_num_threads()
+    set_num_threads(1)
+    try:
+        for _ in range(20 * plan.rounds):
+            start = time.perf_counter()
+            loop(n_loop // 20, 0.999999)
+            best_loop = min(best_loop, (time.perf_counter() - start) * 20)
+            for label, (function, arguments, out) in kernels.items():
+                start = time.perf_counter()
+                function(*arguments, out=out)
+                best[label] = min(best[label], time.perf_counter() - start)
+    finally:
+        set_num_threads(before)
+    limit = 2.0 * n_loop * ACCUMULATORS * lanes / best_loop
+    figures = [
+        Figure(
+            "limit",
+            f"multiply-add loop, {lanes} lanes, {ACCUMULATORS} accumulators, one core",
+            limit / 1e9,
+            "G operations/s",
+            "a multiply-add counted as two",
+        )
+    ]
+    for label, (function, _, _) in kernels.items():
+        plain, whole = operation_counts(function)
+        rate = IN_CACHE / best[label]
+        for key, count, how in (("", plain, "sin, cos as one"), ("+", whole, f"a sin/cos pair as {SINCOS_FLOPS}")):
+            figures.append(
+                Figure(
+                    f"share{key} {label}",
+                    f"{subject.name} {label}, share of that ({how})",
+                    rate * count / limit,
+                    "",
+                    f"{count} operations, {rate * count / 1e9:.1f} G a second; of the loop with a multiply-add "
+                    f"counted as one: {2 * rate * count / limit:.0%}",
+                )
+            )
+    return figures
+
+
+def multiply_add_loop() -> ctypes._CFuncPtr:
+    """The loop, compiled with the same tools and flags as the kernels."""
+    lanes = native_lanes()
+    registers = ", ".join(f'"+{_register()}"(x[{i}])' for i in range(ACCUMULATORS))
+    source = _SOURCE.format(lanes=lanes, k=ACCUMULATORS, registers=registers)
+    loop = ctypes.CDLL(str(library(source, lambda: [source]))).multiply_add
+    loop.argtypes, loop.restype = (ctypes.c_long, ctypes.c_double), ctypes.c_double
+    return loop
+
+
+def _register() -> str:
+    """The letter by which inline assembly names a vector register here."""
+    import platform
+
+    return "w" if platform.machine().lower() in ("aarch64", "arm64") else "v" if native_lanes() == 8 else "x"
+
+
+def operation_counts(function: Function) -> tuple[int, int]:
+    """Operations of one state: as the graph counts them, and with sine and cosine at what they cost."""
+    program = Program.from_casadi(row_major_kernel(function.casadi, function.inputs, function.outputs))
+    kinds = Counter(value.operation for value in program.values)
+    angles = {value.arguments for value in program.values if value.operation in ("sin", "cos")}
+    plain = sum(count for kind, count in kinds.items() if kind not in (INPUT, CONSTANT))
+    return plain, plain - kinds["sin"] - kinds["cos"] + SINCOS_FLOPS * len(angles)
