@@ -84,8 +84,9 @@ def _numbers(value: Any) -> Array:
 class Recipe:
     """How a function is made: its algorithm, the names of its inputs, its outputs and its options.
 
-    Sizes in a shape are numbers, "nq", "nv", "3nv" or "10n" (ten for each body). A `physical` algorithm takes the physics after the model. Of
-    several outputs, the algorithm returns a tuple.
+    Sizes in a shape are numbers, "nq", "nv", "3nv" or "10n" (ten for each body). A `physical` algorithm takes
+    the physics after the model. Of several outputs, the algorithm returns a tuple. `columns` names the last
+    axis of a regressor.
     """
 
     name: str
