@@ -85,7 +85,7 @@ class CompiledEvaluator:
         with self._lock:
             if kind not in self._paths:
                 kinds = ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
-                with _announced(f"compiling {self._name} ({self._program.n_operations} operations)"):
+                with announced(f"compiling {self._name} ({self._program.n_operations} operations)"):
                     # The extension that calls kernels is compiled once and for all, beside the first kernel.
                     extension = threading.Thread(target=binding.prepare)
                     extension.start()
@@ -136,7 +136,7 @@ def best_evaluator(
 
 
 @contextmanager
-def _announced(text: str) -> Iterator[None]:
+def announced(text: str) -> Iterator[None]:
     """Tell a user at a terminal what takes so long, once it does."""
     if not sys.stderr.isatty():
         yield

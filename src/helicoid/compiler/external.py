@@ -18,6 +18,7 @@ import casadi as ca
 from helicoid.compiler.c_names import identifier
 from helicoid.compiler.c_source import SCALAR, Kernel, translation_units
 from helicoid.compiler.cache import library
+from helicoid.compiler.compiled import announced
 from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.compiler.program import Program
 from helicoid.compiler.toolchain import native_lanes
@@ -65,7 +66,8 @@ def casadi_external(function: Function, order: int = 2) -> ca.Function:
         f = _renamed(function.casadi)
         content = hashlib.sha256(f.serialize().encode()).hexdigest()
     # Compiling takes seconds, in which other threads may build functions.
-    path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
+    with announced(f"compiling {function.name} and its derivatives"):
+        path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
     with BUILD_LOCK:
         return ca.external(f.name(), str(path))
 

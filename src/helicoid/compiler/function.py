@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -15,12 +16,14 @@ from helicoid.compiler.arguments import as_arrays, as_matrix, as_targets, bind
 from helicoid.compiler.binding import fast_type
 from helicoid.compiler.compiled import CompiledEvaluator, best_evaluator
 from helicoid.compiler.evaluator import BUILD_LOCK, Array, Evaluator
+from helicoid.compiler.export import Precision, export_c
 from helicoid.compiler.expressions import (
     build_function,
     check_function,
     count_operations,
     row_major_kernel,
 )
+from helicoid.compiler.external import casadi_external
 from helicoid.compiler.signature import Input, Output, check_distinct, describe, result_type, signature
 from helicoid.compiler.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
@@ -332,6 +335,14 @@ class Function:
             return Function(name, inputs, outputs, function)
         except HelicoidError as error:
             raise HelicoidError(f"{path}: the function in this file contradicts itself: {error}") from error
+
+    def export_c(self, folder: str | os.PathLike[str], precision: Precision = "double") -> list[Path]:
+        """Write it as C99 with nothing but math.h; see `helicoid.compiler.export.export_library`."""
+        return export_c(self, folder, precision)
+
+    def casadi_external(self, order: int = 2) -> ca.Function:
+        """The compiled function with its derivatives as a CasADi function of MX, for NLPs."""
+        return casadi_external(self, order)
 
     def __repr__(self) -> str:
         count = "" if self._function is None else f", {self.n_operations} operations"
