@@ -23,7 +23,7 @@ some_groups = st.permutations(GROUPS).flatmap(
 
 
 @few
-@given(robots(max_bodies=3), some_groups, seeds)
+@given(robots(max_bodies=2), some_groups, seeds)
 def test_theta_equals_the_model_with_these_numbers(
     robot: hc.Robot, groups: tuple[str, ...], seed: int
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from helicoid.benchmark.calls import Call, best_times, our_call, relative_error
-from helicoid.benchmark.comparison import Peers, Progress, _prepared
+from helicoid.benchmark.comparison import Peers, Progress, prepared
 from helicoid.benchmark.plan import Plan
 from helicoid.benchmark.results import OURS, Timing
 from helicoid.benchmark.subjects import QUANTITIES, Subject
@@ -20,7 +20,7 @@ def compare_batches(
     subject: Subject, peers: Peers, plan: Plan, step: Progress, labels: Sequence[str] = LABELS
 ) -> list[Timing]:
     """Time each quantity for a whole batch, per state; every call makes its own result array."""
-    ready, _ = _prepared(subject, peers)
+    ready, _ = prepared(subject, peers)
     states = subject.state(plan.batch)
     found: list[Timing] = []
     before = get_num_threads()

@@ -22,7 +22,7 @@ def compare_calls(
     subject: Subject, labels: Sequence[str], peers: Peers, plan: Plan, step: Progress, kind: str = "call"
 ) -> list[Timing]:
     """Time one call of each quantity in each library that computes it as Helicoid does."""
-    ready, refused = _prepared(subject, peers)
+    ready, refused = prepared(subject, peers)
     batch = subject.state(CHECKED_STATES)
     states = [State(*(part[k] for part in batch)) for k in range(CHECKED_STATES)]
     found: list[Timing] = []
@@ -63,7 +63,7 @@ def compare_growth(
     return found
 
 
-def _prepared(subject: Subject, peers: Peers) -> tuple[dict[str, Peer], dict[str, str]]:
+def prepared(subject: Subject, peers: Peers) -> tuple[dict[str, Peer], dict[str, str]]:
     """The libraries with the robot loaded, and for those that cannot take it, why."""
     ready: dict[str, Peer] = {}
     refused: dict[str, str] = {}

@@ -24,7 +24,9 @@ def coriolis_matrix(model: Model, physics: Physics, q: Expression, v: Expression
     """C(q, v), nv × nv, with C v the Coriolis torque and Ṁ - 2 C skew-symmetric."""
     tree = elements(model, q)
     inertias = regrouped(model, physics)
-    twists, rates, composites = [], [], []
+    twists: list[Expression] = []
+    rates: list[Expression] = []
+    composites: list[Composite] = []
     for element in tree:
         motion = element.motion
         V = motion.S @ element.velocity(v)

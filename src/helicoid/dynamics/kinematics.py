@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 import casadi as ca
 
-from helicoid.dynamics.tree import along_motion, joint_motions, path_to_root, world_poses
+from helicoid.dynamics.tree import Pose, along_motion, path_to_root
 from helicoid.errors import InputError
 from helicoid.geometry import se3
 from helicoid.model.joints import Expression
@@ -31,13 +31,17 @@ def check_reference(reference: str = "world") -> None:
         raise InputError(f"reference must be one of {', '.join(get_args(Reference))}; got {reference!r}")
 
 
-def frame_pose(model: Model, q: Expression, frame: str) -> tuple[Expression, Expression]:
+def frame_pose(model: Model, q: Expression, frame: str) -> Pose:
     """R_0f, p_0f of a link's frame seen from the world."""
+    return _placed(model, frame, path_to_root(model, q, model.frame(frame).body))
+
+
+def _placed(model: Model, frame: str, path: dict[int, tuple[Pose, Expression]]) -> Pose:
     body, placement = model.frame(frame)
     R, p = ca.SX(placement.rotation), ca.SX(placement.translation)
     if body == WORLD:
         return R, p
-    R_0, p_0 = world_poses(model, joint_motions(model, q))[body]
+    R_0, p_0 = path[body][0]
     return R_0 @ R, p_0 + R_0 @ p
 
 
@@ -49,13 +53,12 @@ def pose(model: Model, q: Expression, frame: str) -> Expression:
 def jacobian(model: Model, q: Expression, frame: str, reference: Reference) -> Expression:
     """J(q), 6 × nv, with twist = J v: each joint's subspace carried to the reference."""
     check_reference(reference)
-    motions = joint_motions(model, q)
-    poses = world_poses(model, motions)
-    R_f, p_f = frame_pose(model, q, frame)
+    path = path_to_root(model, q, model.frame(frame).body)
+    R_f, p_f = _placed(model, frame, path)
     origin = ca.SX.zeros(3) if reference == "world" else p_f
     J = ca.SX.zeros(6, model.nv)
-    for i in path_to_root(model, model.frame(frame).body):
-        body, (R, p), S = model.bodies[i], poses[i], motions[i].S
+    for i, ((R, p), S) in path.items():
+        body = model.bodies[i]
         for k in range(S.shape[1]):
             ω = R @ S[:3, k]
             v = R @ S[3:, k] + ca.cross(p - origin, ω)

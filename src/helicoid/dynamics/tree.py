@@ -33,27 +33,50 @@ def joint_velocity(body: Body, v: Expression) -> Expression:
     return body.multiplier * v[body.v]
 
 
+def joint_motion(body: Body, q: Expression) -> JointMotion:
+    """One body's pose relative to its parent, and its motion subspace."""
+    q_i = joint_coordinates(body, q)
+    R, p = body.joint.type.pose(q_i)
+    R_placed, p_placed = ca.SX(body.placement.rotation), ca.SX(body.placement.translation)
+    return JointMotion(R_placed @ R, p_placed + R_placed @ p, body.joint.type.subspace(q_i))
+
+
 def joint_motions(model: Model, q: Expression) -> list[JointMotion]:
-    """Each body's pose relative to its parent, and its motion subspace."""
-    motions = []
-    for body in model.bodies:
-        q_i = joint_coordinates(body, q)
-        R, p = body.joint.type.pose(q_i)
-        R_placed, p_placed = ca.SX(body.placement.rotation), ca.SX(body.placement.translation)
-        motions.append(JointMotion(R_placed @ R, p_placed + R_placed @ p, body.joint.type.subspace(q_i)))
-    return motions
+    """The same of every body."""
+    return [joint_motion(body, q) for body in model.bodies]
 
 
-def world_poses(model: Model, motions: Sequence[JointMotion]) -> list[tuple[Expression, Expression]]:
+Pose = tuple[Expression, Expression]
+
+
+def world_poses(model: Model, motions: Sequence[JointMotion]) -> list[Pose]:
     """R_0i, p_0i of every body."""
-    poses: list[tuple[Expression, Expression]] = []
-    for body, (R, p, _) in zip(model.bodies, motions, strict=True):
-        if body.parent == WORLD:
-            poses.append((R, p))
-        else:
-            R_0, p_0 = poses[body.parent]
-            poses.append((R_0 @ R, p_0 + R_0 @ p))
+    poses: list[Pose] = []
+    for body, motion in zip(model.bodies, motions, strict=True):
+        poses.append(_onto(motion, None if body.parent == WORLD else poses[body.parent]))
     return poses
+
+
+def path_to_root(model: Model, q: Expression, body: int) -> dict[int, tuple[Pose, Expression]]:
+    """The pose and the subspace of a body and its ancestors, from the root up; of no other body."""
+    numbers = []
+    while body != WORLD:
+        numbers.append(body)
+        body = model.bodies[body].parent
+    path: dict[int, tuple[Pose, Expression]] = {}
+    below = None
+    for number in reversed(numbers):
+        motion = joint_motion(model.bodies[number], q)
+        below = _onto(motion, below)
+        path[number] = below, motion.S
+    return path
+
+
+def _onto(motion: JointMotion, parent: Pose | None) -> Pose:
+    if parent is None:
+        return motion.R, motion.p
+    R, p = parent
+    return R @ motion.R, p + R @ motion.p
 
 
 def from_parent(motion: JointMotion, twist: Expression) -> Expression:
@@ -76,15 +99,6 @@ def gather(model: Model, forces: Sequence[Expression]) -> Expression:
     for body, force in zip(model.bodies, forces, strict=True):
         tau[body.v] += body.multiplier * force
     return tau
-
-
-def path_to_root(model: Model, body: int) -> list[int]:
-    """The body and its ancestors, from the body down to the root."""
-    path = []
-    while body != WORLD:
-        path.append(body)
-        body = model.bodies[body].parent
-    return path
 
 
 def rate_matrix(model: Model, q: Expression) -> Expression:

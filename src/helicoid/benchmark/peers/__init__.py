@@ -10,6 +10,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
 from helicoid.benchmark.calls import Call
@@ -52,6 +53,18 @@ class Peer:
     def batch(self, label: str, states: State, n_threads: int) -> Call | None:
         """How a user computes it for many states at once; None if the library does not have that."""
         return None
+
+
+def version_of(package: str) -> str:
+    """The version of an installed package.
+
+    >>> version_of("no-such-package")
+    'unknown'
+    """
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def find(names: Iterable[str] = LIBRARIES) -> tuple[dict[str, type[Peer]], dict[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import casadi as ca
@@ -10,7 +9,7 @@ import numpy as np
 from adam.casadi import KinDynComputations
 
 from helicoid.benchmark.calls import Call
-from helicoid.benchmark.peers import Peer, Unfit
+from helicoid.benchmark.peers import Peer, Unfit, version_of
 from helicoid.benchmark.peers.symbolic import derivative
 from helicoid.benchmark.subjects import GRAVITY, QUANTITIES, State, Subject
 
@@ -18,7 +17,7 @@ from helicoid.benchmark.subjects import GRAVITY, QUANTITIES, State, Subject
 class Library(Peer):
     """adam with one robot that stands on the ground: its base at rest, the rows of its joints."""
 
-    version = version("adam-robotics")
+    version = version_of("adam-robotics")
     remark = (
         "adam gives CasADi matrices; making arrays of them is not timed. Its ID is M a + h, for it has no "
         "inverse dynamics with accelerations, and its forward dynamics is that of a floating base only"

@@ -12,7 +12,7 @@ from pydrake.multibody.tree import MultibodyForces
 
 from helicoid.benchmark.calls import Call
 from helicoid.benchmark.coordinates import Base, Coordinates
-from helicoid.benchmark.peers import Peer
+from helicoid.benchmark.peers import Peer, version_of
 from helicoid.benchmark.subjects import State, Subject
 from helicoid.model.inertia import Array
 
@@ -31,19 +31,10 @@ _STATEMENTS = {
 _BASE = Base(q=(3, 4, 5, 6, 0, 1, 2), linear_first=False, world_linear=True, world_angular=True)
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("drake")
-    except PackageNotFoundError:
-        return "of unknown version"
-
-
 class Library(Peer):
     """Drake with one robot."""
 
-    version = _version()
+    version = version_of("drake")
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pybullet
 
 from helicoid.benchmark.calls import Call
 from helicoid.benchmark.coordinates import Coordinates
-from helicoid.benchmark.peers import Peer, Unfit
+from helicoid.benchmark.peers import Peer, Unfit, version_of
 from helicoid.benchmark.subjects import GRAVITY, State, Subject
 
 _STATEMENTS = {
@@ -26,7 +25,7 @@ _STATEMENTS = {
 class Library(Peer):
     """PyBullet with one robot that stands on the ground."""
 
-    version = version("pybullet")
+    version = version_of("pybullet")
     remark = "PyBullet takes lists; they are made beforehand, which is not timed"
 
     def __init__(self, subject: Subject) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import casadi as ca
@@ -11,7 +10,7 @@ import numpy as np
 from urdf2casadi import urdfparser
 
 from helicoid.benchmark.calls import Call
-from helicoid.benchmark.peers import Peer, Unfit
+from helicoid.benchmark.peers import Peer, Unfit, version_of
 from helicoid.benchmark.peers.symbolic import derivative, in_other_thread
 from helicoid.benchmark.subjects import GRAVITY, QUANTITIES, State, Subject
 
@@ -19,7 +18,7 @@ from helicoid.benchmark.subjects import GRAVITY, QUANTITIES, State, Subject
 class Library(Peer):
     """urdf2casadi with one chain."""
 
-    version = version("urdf2casadi")
+    version = version_of("urdf2casadi")
     remark = "urdf2casadi gives CasADi matrices; making arrays of them is not timed"
     compiles = True
 

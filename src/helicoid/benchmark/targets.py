@@ -1,0 +1,102 @@
+"""What Helicoid wants to reach, beside what a run reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from helicoid.benchmark.results import OURS, Results
+
+ARMS = ("ur5", "panda")
+CALLS = ("ID", "FD (ABA)", "M", "G")
+JACOBIANS = ("∂ID", "∂ID (jacobian)")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A target and what was reached; `met` is None where it was not measured."""
+
+    what: str
+    target: str
+    reached: str
+    met: bool | None
+    detail: str = ""
+
+
+def outcomes(results: Results) -> Iterator[Outcome]:
+    """Every target, in the order in which they were set."""
+    yield from _calls(results)
+    yield from _batches(results)
+    yield _lower("compile ID of a 7-joint arm, empty cache", 1.0, results.figure("cold"), "s")
+    yield _lower("load it from the cache", 0.030, results.figure("cached"), "s")
+    for kind in ("scalar", "batch"):
+        what = f"compile 100,000 operations on one core, {kind} code"
+        yield _lower(what, 20.0, results.figure(f"compile {kind}"), "s")
+    shares = {key: results.figure(f"share {key}") for key in ("ID", "∂ID", "∂ID (jacobian)")}
+    yield _least("share of the multiply-add limit, batches of ID and its Jacobian", 0.5, shares, "")
+    whole = {key: results.figure(f"share+ {key}") for key in shares}
+    yield _least("the same, sin and cos counted at what they cost", 0.5, whole, "")
+    yield _memory(results)
+
+
+def _calls(results: Results) -> Iterator[Outcome]:
+    def ratios(library: str, robots: Iterable[str], labels: Iterable[str]) -> dict[str, float | None]:
+        pairs = [(robot, label) for robot in robots for label in labels]
+        return {f"{r} {label}": results.ratio("call", r, label, library) for r, label in pairs}
+
+    yield _least("one call, against Pinocchio: ID, FD, M, G", 4.0, ratios("Pinocchio", ARMS, CALLS))
+    yield _least("one call, against urdf2casadi: the same", 50.0, ratios("urdf2casadi", ARMS, CALLS))
+    yield _least("one call of ID's Jacobian, against Pinocchio", 3.0, ratios("Pinocchio", ARMS, JACOBIANS))
+    yield _least("one call of ID, Talos, against Pinocchio", 3.0, ratios("Pinocchio", ["talos"], ["ID"]))
+
+
+def _batches(results: Results) -> Iterator[Outcome]:
+    for label, factor in (("ID", 12.0), ("FD (ABA)", 8.0)):
+        ratios = {
+            f"{robot}, {n} thread{'s' * (n > 1)}": results.ratio("batch", robot, label, "Pinocchio", n)
+            for robot in ARMS
+            for n in (1, 2)
+        }
+        yield _least(f"batch of {label}, against Pinocchio's in parallel", factor, ratios)
+    jacobians, gains = {}, {}
+    for robot in ARMS:
+        for label in JACOBIANS:
+            theirs = results.seconds("call", robot, label, "Pinocchio")
+            ours = results.seconds("batch", robot, label, OURS)
+            jacobians[f"{robot} {label}"] = theirs / ours if theirs and ours else None
+        for label in ("ID", "FD (ABA)", "∂ID"):
+            one = results.seconds("batch", robot, label, OURS, 1)
+            two = results.seconds("batch", robot, label, OURS, 2)
+            gains[f"{robot} {label}"] = one / two if one and two else None
+    yield _least("batch of ID's Jacobians, against Pinocchio's call", 25.0, jacobians)
+    yield _least("two threads against one, large batch", 1.7, gains)
+
+
+def _least(what: str, target: float, values: Mapping[str, float | None], unit: str = "×") -> Outcome:
+    goal = f"≥ {target:g}{unit}"
+    known = {key: value for key, value in values.items() if value is not None}
+    if not known:
+        return Outcome(what, goal, "not measured", None)
+    least, most = min(known.values()), max(known.values())
+    reached = f"{least:.3g}{unit}" if len(known) == 1 else f"{least:.3g} … {most:.3g}{unit}"
+    detail = ", ".join(f"{key} {value:.3g}" for key, value in known.items())
+    return Outcome(what, goal, reached, least >= target, detail)
+
+
+def _lower(what: str, target: float, value: float | None, unit: str) -> Outcome:
+    goal = f"< {target:g} {unit}"
+    if value is None:
+        return Outcome(what, goal, "not measured", None)
+    return Outcome(what, goal, f"{value:.3g} {unit}", value < target)
+
+
+def _memory(results: Results) -> Outcome:
+    what = "memory of a batch call beyond its result"
+    found = {
+        f.key.removeprefix("memory "): f.value for f in results.figures if f.key.startswith("memory ")
+    }
+    if not found:
+        return Outcome(what, "does not grow with N", "not measured", None)
+    detail = ", ".join(f"{key} thread(s): {value:.2f} MB" for key, value in found.items())
+    # A copy of one input of the largest batch would be tens of MB; pages and stacks of threads are not.
+    return Outcome(what, "does not grow with N", f"at most {max(found.values()):.2f} MB", max(found.values()) < 4, detail)
