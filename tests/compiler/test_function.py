@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import functools
-import importlib
-import pkgutil
 
 import casadi as ca
 import numpy as np
@@ -13,19 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import helicoid.compiler
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
-
-MODULES = [module.name for module in pkgutil.iter_modules(helicoid.compiler.__path__)]
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings(name):
-    module = importlib.import_module(f"helicoid.compiler.{name}")
-    result = doctest.testmod(module)
-    assert result.attempted > 0 or name == "storage"
-    assert result.failed == 0
 
 
 def make_affine(rows: int = 2, columns: int = 3) -> Function:
