@@ -43,8 +43,9 @@ format: $(VENV)/.dev  ## fix what can be fixed by itself
 	@$(BIN)/ruff check --fix --quiet .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.bench  ## count and time the operations, beside peers
+bench: $(VENV)/.bench  ## time everything beside peers, half an hour; tables and plots in benchmarks/results/
 	@$(BIN)/python benchmarks/operations.py
+	@$(BIN)/python benchmarks/run.py
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"
@@ -73,6 +74,11 @@ $(VENV)/.base: constraints.txt
 	@$(PIP) install -c constraints.txt hatchling editables
 	@touch $@
 
+# Peers without wheels for every machine, and without the dependencies that dynamics does not need. One that
+# cannot be installed is missing in the tables, no more.
+PEERS := urdf2casadi drake pybullet
+install_peer = $(INSTALL) --no-deps --only-binary :all: $(1) || echo "$(1) cannot be installed here";
+
 $(VENV)/.demo: EXTRAS := plot
 $(VENV)/.dev: EXTRAS := dev
 $(VENV)/.docs: EXTRAS := docs
@@ -81,5 +87,5 @@ $(VENV)/.bench: EXTRAS := bench
 $(VENV)/.demo $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench: $(VENV)/.base pyproject.toml constraints.txt
 	@echo "Installing helicoid[$(EXTRAS)] into $(VENV)"
 	@$(INSTALL) -e '.[$(EXTRAS)]'
-	@$(if $(filter bench,$(EXTRAS)),$(INSTALL) --no-deps urdf2casadi)
+	@$(if $(filter bench,$(EXTRAS)),$(foreach peer,$(PEERS),$(call install_peer,$(peer))))
 	@touch $@

@@ -1,16 +1,14 @@
 """Count operations, which no machine can distort, beside the published counts of urdf2casadi.
 
-Run with `make bench`, or `python benchmarks/operations.py`. Published: L. M. Johannessen, "Robot dynamics with
-URDF and CasADi" (urdf2casadi thesis), tables 5.2 and 5.4 to 5.9. Those count the nodes of the expression graph,
-its symbols and constants included, so our nodes stand beside our operations. Where urdf2casadi is installed it
-is counted too, on the same file; its chains of many joints take minutes and are left out.
+Run with `make bench`, or `python benchmarks/operations.py`. The published counts (see
+`helicoid.benchmark.published`) are of the nodes of the expression graph, its symbols and constants included,
+so our nodes stand beside our operations. Where urdf2casadi is installed it is counted too, on the same file;
+its chains of many joints take minutes and are left out.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -20,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import helicoid as hc
+from helicoid.benchmark import published
 
 FUNCTIONS = {
     "G": "gravity",
@@ -29,20 +28,7 @@ FUNCTIONS = {
     "FD (CRBA)": "forward_dynamics_crba",
     "FD (ABA)": "forward_dynamics",
 }
-PUBLISHED = {
-    "pan_tilt_pendulum": (18, 79, 110, 34, 132, 142),
-    "ur5": (199, 648, 696, 872, 2354, 1948),
-    "snake": (224, 572, 710, 1217, 14786, 2272),
-}
 TIPS = {"pan_tilt_pendulum": "tip", "ur5": "tool0", "snake": "link_16"}
-JOINTS = (2, 10, 20, 30, 40, 50, 60)
-PUBLISHED_CHAIN = {
-    "G": (26, 429, 883, 1351, 1829, 2246, 2726),
-    "C": (103, 1309, 2766, 4258, 5784, 7157, 8683),
-    "ID": (134, 1378, 2854, 4366, 5912, 7305, 8851),
-    "M": (52, 3055, 9499, 17281, 29320, 40795, 56308),
-    "FD (ABA)": (209, 4546, 10320, 15947, 22123, 27277, 33253),
-}
 console = Console()
 
 
@@ -50,22 +36,35 @@ def main() -> None:
     """Print all tables."""
     robots_table()
     chain_table()
-    import_time()
     humanoid()
 
 
 def robots_table() -> None:
     """Three robots, six functions."""
     table = Table(title="Operations of one evaluation", title_justify="left")
-    columns = ("robot", "function", "ours", "our nodes", "urdf2casadi, published", "share", "urdf2casadi, here")
+    columns = (
+        "robot",
+        "function",
+        "ours",
+        "our nodes",
+        "urdf2casadi, published",
+        "share",
+        "urdf2casadi, here",
+    )
     for column in columns:
         table.add_column(column, justify="left" if column in columns[:2] else "right")
-    for name, published in PUBLISHED.items():
+    for name, counts in published.ROBOTS.items():
         robot, peer = hc.load(name), urdf2casadi_nodes(name)
-        for (label, attribute), theirs in zip(FUNCTIONS.items(), published, strict=True):
+        for (label, attribute), theirs in zip(FUNCTIONS.items(), counts, strict=True):
             function = getattr(robot, attribute)
             ours = function.n_operations
-            row = (str(ours), str(function.casadi.n_nodes()), str(theirs), f"{ours / theirs:.0%}", peer(label))
+            row = (
+                str(ours),
+                str(function.casadi.n_nodes()),
+                str(theirs),
+                f"{ours / theirs:.0%}",
+                peer(label),
+            )
             table.add_row(name, label, *row)
         table.add_section()
     console.print(table)
@@ -100,26 +99,14 @@ def urdf2casadi_nodes(name: str) -> Callable[[str], str]:
 def chain_table() -> None:
     """Growth with the number of joints of a UR5-like chain."""
     table = Table(title="Operations of a chain of n joints: ours / published", title_justify="left")
-    for column in ("function", *map(str, JOINTS)):
+    for column in ("function", *map(str, published.JOINTS)):
         table.add_column(column, justify="right")
-    chains = {n: hc.serial_chain(n) for n in JOINTS}
-    for label, published in PUBLISHED_CHAIN.items():
-        counts = [getattr(chains[n], FUNCTIONS[label]).n_operations for n in JOINTS]
-        cells = [f"{ours} / {theirs}" for ours, theirs in zip(counts, published, strict=True)]
+    chains = {n: hc.serial_chain(n) for n in published.JOINTS}
+    for label, known in published.CHAINS.items():
+        counts = [getattr(chains[n], FUNCTIONS[label]).n_operations for n in published.JOINTS]
+        cells = [f"{ours} / {theirs}" for ours, theirs in zip(counts, known, strict=True)]
         table.add_row(label, *cells)
     console.print(table)
-
-
-def import_time() -> None:
-    """What `import helicoid` costs beyond its two necessary libraries: the best of five."""
-    statements = {"import casadi, numpy": [], "import casadi, numpy, helicoid": []}
-    for _ in range(5):
-        for statement, times in statements.items():
-            code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-            run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-            times.append(float(run.stdout))
-    without, with_us = (min(times) for times in statements.values())
-    console.print(f"import helicoid: {with_us - without:.3f} s beyond casadi and numpy ({without:.3f} s)")
 
 
 def humanoid() -> None:

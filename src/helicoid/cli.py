@@ -1,4 +1,4 @@
-"""The command line: `helicoid info`, `robots`, `check`, `demo`, `codegen`."""
+"""The command line: `helicoid info`, `robots`, `check`, `demo`, `codegen`, `bench`."""
 
 from __future__ import annotations
 
@@ -68,10 +68,19 @@ def list_robots() -> None:
 
 
 @app.command()
-def info(robot: RobotArgument, floating: FloatingOption = False) -> None:
+def info(
+    robot: RobotArgument,
+    floating: FloatingOption = False,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Search bounds on M, c and g over the joint limits.")
+    ] = False,
+) -> None:
     """Show a robot: its tree, joints, limits and masses, and what in it is doubtful."""
     with _told() as doubts:
-        show(load(robot, base="floating" if floating else "fixed"))
+        loaded = load(robot, base="floating" if floating else "fixed")
+        show(loaded)
+        if bounds:
+            _show_bounds(loaded)
     _show_doubts(doubts)
 
 
@@ -141,6 +150,23 @@ def cache_clear() -> None:
     console.print(f"removed {removed.n_libraries} libraries, {removed.n_bytes / 1e6:.1f} MB")
 
 
+@app.command()
+def bench(
+    full: Annotated[
+        bool, typer.Option("--full", help="More robots, longer chains; half an hour instead of a minute.")
+    ] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables and plots.")] = Path(
+        "benchmarks/results"
+    ),
+) -> None:
+    """Time Helicoid beside other libraries, after checking that they agree."""
+    with _told():
+        from helicoid.benchmark.plan import FULL, QUICK
+        from helicoid.benchmark.run import run
+
+        run(FULL if full else QUICK, output, console)
+
+
 def show(robot: Robot) -> None:
     """Print a robot's summary."""
     console.print(f"[bold]{escape(robot.name)}[/]  {escape(repr(robot))}\n", soft_wrap=True)
@@ -149,6 +175,32 @@ def show(robot: Robot) -> None:
     console.print(_joints(robot.model))
     console.print()
     console.print(_bodies(robot.model))
+
+
+def _show_bounds(robot: Robot) -> None:
+    from rich.progress import Progress
+
+    from helicoid.properties import bounds
+
+    with Progress(transient=True, console=problems) as progress:
+        bar = progress.add_task("Searching bounds")
+
+        def step(what: str, done: int, total: int) -> None:
+            progress.update(bar, description=f"Searching {what}", completed=done, total=total)
+
+        found = bounds(robot, progress=step)
+    table = _table("Bounds over the joint limits, 2-norms", "bound", "value", "attained at q")
+    names = "μ1 1 ≤ M", "M ≤ μ2 1", "‖c‖ ≤ c_b ‖v‖²", "‖g‖ ≤ g_b"
+    for name, bound in zip(names, found[:4], strict=True):
+        table.add_row(name, f"{bound.value:.6g}", " ".join(f"{x:.4g}" for x in bound.configuration))
+    console.print()
+    console.print(table)
+    how = (
+        f"μ1 is the {found.mass_lower.found}; the others are the largest, likewise. Attained, not certified."
+    )
+    console.print(how, soft_wrap=True)
+    for assumption in found.assumed:
+        console.print(escape(assumption), soft_wrap=True)
 
 
 def _show_doubts(doubts: list[str]) -> None:

@@ -17,17 +17,27 @@ from helicoid.compiler.function import Function
 from helicoid.dynamics import (
     aba,
     centroidal,
+    christoffel,
     configuration,
     crba,
     derivatives,
     energy,
     kinematics,
+    parameter_derivatives,
     parametric,
+    rates,
     rnea,
+    state_derivatives,
+    task_coordinates,
+    task_space,
 )
+from helicoid.dynamics import closed_form as closed_forms
+from helicoid.dynamics import closed_form_derivatives as closed_form_state
 from helicoid.dynamics import coriolis as coriolis_terms
 from helicoid.dynamics import regressor as regressors
 from helicoid.dynamics.kinematics import Reference
+from helicoid.dynamics.task_coordinates import PoseTask, pose_task
+from helicoid.dynamics.task_space import Rows, TwistTask, check_rank, twist_task
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.model import edit
@@ -39,6 +49,7 @@ from helicoid.robot_function import Options, Recipe, RobotFunction, Shape
 
 _LOADED = ("gravity", "friction", "smoothing", "f_ext", "expressed_in")
 _FALLING = ("gravity", "friction", "smoothing")
+_MATRIX, _TENSOR = ("nv", "nv"), ("nv", "nv", "nv")
 
 
 class _Made:
@@ -130,6 +141,104 @@ class Robot:
     """`(q) -> com` of all moving bodies, world axes (m)."""
     com_jacobian = _Made(centroidal.com_jacobian, "q", {"J": (3, "nv")})
     """`(q) -> J` with d(com)/dt = J v."""
+    centroidal_momentum_matrix = _Made(centroidal.centroidal_momentum_matrix, "q", {"A": (6, "nv")})
+    """`(q) -> A` with A v the momentum (angular, linear) about the center of mass, world axes."""
+    centroidal_momentum = _Made(centroidal.centroidal_momentum, "q v", {"h": (6,)})
+    """`(q, v) -> h = A v`: angular momentum about the center of mass (N·m·s), then linear (N·s)."""
+    centroidal_momentum_matrix_dot = _Made(
+        centroidal.centroidal_momentum_matrix_dot, "q v", {"A_dot": (6, "nv")}
+    )
+    """`(q, v) -> Ȧ`: external forces change the momentum by ḣ = A a + Ȧ v."""
+    locked_inertia = _Made(centroidal.locked_inertia, "q", {"I": (3, 3)})
+    """`(q) -> I`: rotational inertia about the center of mass with all joints locked, world axes (kg·m²)."""
+
+    # Closed form: every matrix of the equations of motion, and its derivatives -------------------------
+
+    closed_form = _Made(
+        closed_forms.closed_form, "q v", {"M": _MATRIX, "C": _MATRIX, "g": ("nv",)}, ("gravity",)
+    )
+    """`(q, v) -> M, C, g` in one pass from the bodies' Jacobians; Ṁ = C + Cᵀ."""
+    closed_form_dot = _Made(
+        closed_forms.closed_form_dot,
+        "q v a",
+        {"M": _MATRIX, "C": _MATRIX, "g": ("nv",), "M_dot": _MATRIX, "C_dot": _MATRIX, "g_dot": ("nv",)},
+        ("gravity",),
+    )
+    """`(q, v, a) -> M, C, g, Ṁ, Ċ, ġ`: those of `closed_form` with their time derivatives."""
+    closed_form_ddot = _Made(
+        closed_forms.closed_form_ddot,
+        "q v a a_dot",
+        {"M_ddot": _MATRIX, "C_ddot": _MATRIX, "g_ddot": ("nv",)},
+        ("gravity",),
+    )
+    """`(q, v, a, a_dot) -> M̈, C̈, g̈`: the second time derivatives of `closed_form`."""
+    closed_form_derivatives = _Made(
+        closed_form_state.closed_form_derivatives,
+        "q v",
+        {"dM_dq": _TENSOR, "dC_dq": _TENSOR, "dC_dv": _TENSOR, "dg_dq": _MATRIX},
+        ("gravity",),
+    )
+    """`(q, v) -> ∂M/∂q, ∂C/∂q, ∂C/∂v, ∂g/∂q` of `closed_form`."""
+    coriolis_matrix_dot = _Made(rates.coriolis_matrix_dot, "q v a", {"C_dot": _MATRIX})
+    """`(q, v, a) -> Ċ` of `coriolis_matrix`."""
+    gravity_dot = _Made(rates.gravity_dot, "q v", {"g_dot": ("nv",)}, ("gravity",))
+    """`(q, v) -> ġ`."""
+    inverse_dynamics_dot = _Made(rates.inverse_dynamics_dot, "q v a a_dot", {"tau_dot": ("nv",)}, _FALLING)
+    """`(q, v, a, a_dot) -> τ̇`."""
+    inverse_dynamics_ddot = _Made(
+        rates.inverse_dynamics_ddot, "q v a a_dot a_ddot", {"tau_ddot": ("nv",)}, _FALLING
+    )
+    """`(q, v, a, a_dot, a_ddot) -> τ̈`."""
+    mass_matrix_derivatives = _Made(christoffel.mass_matrix_derivatives, "q", {"dM_dq": _TENSOR})
+    """`(q) -> ∂M/∂q`, [i, j, k] along velocity k."""
+    coriolis_matrix_derivatives = _Made(
+        state_derivatives.coriolis_matrix_derivatives, "q v", {"dC_dq": _TENSOR, "dC_dv": _TENSOR}
+    )
+    """`(q, v) -> ∂C/∂q, ∂C/∂v` of `coriolis_matrix`."""
+    gravity_derivatives = _Made(state_derivatives.gravity_derivatives, "q", {"dg_dq": _MATRIX}, ("gravity",))
+    """`(q) -> ∂g/∂q`."""
+    christoffel_symbols = _Made(christoffel.christoffel_symbols, "q", {"symbols": _TENSOR})
+    """`(q) -> Γ` with C_ij = Σ_k Γ_ijk v_k the matrix of `coriolis_matrix`."""
+    coriolis_matrix_classic = _Made(
+        christoffel.coriolis_matrix_classic, "q v", {"C_1": _MATRIX, "C_2": _MATRIX, "C_3": _MATRIX}
+    )
+    """`(q, v) -> ½ (Ṁ + Uᵀ - U), Ṁ - ½ U, Uᵀ - ½ U` with U_ij = Σ_k v_k ∂M_kj/∂q_i."""
+    inverse_dynamics_second_derivatives = _Made(
+        state_derivatives.inverse_dynamics_second_derivatives,
+        "q v a",
+        {"d2tau_dqdq": _TENSOR, "d2tau_dqdv": _TENSOR, "d2tau_dvdv": _TENSOR, "dM_dq": _TENSOR},
+        _FALLING,
+    )
+    """`(q, v, a) -> ∂²τ/∂q∂q, ∂²τ/∂q∂v, ∂²τ/∂v∂v, ∂M/∂q`, the last axis differentiated last."""
+    forward_dynamics_second_derivatives = _Made(
+        state_derivatives.forward_dynamics_second_derivatives,
+        "q v tau",
+        {"d2a_dqdq": _TENSOR, "d2a_dqdv": _TENSOR, "d2a_dvdv": _TENSOR, "dM_inverse_dq": _TENSOR},
+        _FALLING,
+    )
+    """`(q, v, tau) -> ∂²a/∂q∂q, ∂²a/∂q∂v, ∂²a/∂v∂v, ∂M⁻¹/∂q`."""
+    mass_matrix_parameter_derivatives = _Made(
+        parameter_derivatives.mass_matrix_parameter_derivatives,
+        "q",
+        {"dM_dpi": ("nv", "nv", "10n")},
+        columns=regressors.inertial_names,
+    )
+    """`(q) -> ∂M/∂π`, [i, j, k] for the parameter that `columns` names at k."""
+    coriolis_matrix_parameter_derivatives = _Made(
+        parameter_derivatives.coriolis_matrix_parameter_derivatives,
+        "q v",
+        {"dC_dpi": ("nv", "nv", "10n")},
+        columns=regressors.inertial_names,
+    )
+    """`(q, v) -> ∂C/∂π` of `coriolis_matrix`."""
+    gravity_parameter_derivatives = _Made(
+        parameter_derivatives.gravity_parameter_derivatives,
+        "q",
+        {"dg_dpi": ("nv", "10n")},
+        ("gravity",),
+        columns=regressors.inertial_names,
+    )
+    """`(q) -> ∂g/∂π`."""
 
     # Regressors: linear in the parameters that `columns` names -----------------------------------------
 
@@ -208,6 +317,153 @@ class Robot:
         return self._kinematic(
             "acceleration", kinematics.acceleration, "q v a", "twist_dot", (6,), frame, reference
         )
+
+    # Task space ---------------------------------------------------------------------------------------
+
+    def jacobian_dot_times_velocity(self, frame: str, reference: Reference = "world") -> Function:
+        """`(q, v) -> J̇ v`, 6: the rate of the twist when no joint accelerates."""
+        return self._kinematic(
+            "jacobian_dot_times_velocity",
+            task_space.jacobian_dot_times_velocity,
+            "q v",
+            "J_dot_v",
+            (6,),
+            frame,
+            reference,
+        )
+
+    def task_inertia(
+        self,
+        frame: str,
+        reference: Reference = "world_aligned",
+        rows: Rows = "all",
+        damping: float = 0.0,
+    ) -> Function:
+        """`(q) -> Λ = (J M⁻¹ Jᵀ)⁻¹`: the inertia that a frame feels.
+
+        J is `jacobian(frame, reference)`, or its `rows`: "all", "angular", "linear", or numbers from 0 to 5.
+        With a damping λ > 0 it is (J M⁻¹ Jᵀ + λ² 1)⁻¹, which exists at singularities too.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> robot.task_inertia("tip", rows=(3, 5))([0.0, 1.0]).shape
+        (2, 2)
+        """
+        task = self._twist_task(frame, reference, rows, damping)
+        return self._task(task_space.task_inertia, "q", {"Lambda": (task.size, task.size)}, task)
+
+    def task_coriolis(
+        self,
+        frame: str,
+        reference: Reference = "world_aligned",
+        rows: Rows = "all",
+        damping: float = 0.0,
+    ) -> Function:
+        """`(q, v) -> μ` of F = Λ ẍ + μ + p; arguments as in `task_inertia`."""
+        task = self._twist_task(frame, reference, rows, damping)
+        return self._task(task_space.task_coriolis, "q v", {"mu": (task.size,)}, task)
+
+    def task_gravity(
+        self,
+        frame: str,
+        reference: Reference = "world_aligned",
+        rows: Rows = "all",
+        damping: float = 0.0,
+    ) -> Function:
+        """`(q) -> p` of F = Λ ẍ + μ + p; arguments as in `task_inertia`."""
+        task = self._twist_task(frame, reference, rows, damping)
+        return self._task(task_space.task_gravity, "q", {"p": (task.size,)}, task, ("gravity",))
+
+    def task_dynamics(
+        self,
+        frame: str,
+        reference: Reference = "world_aligned",
+        rows: Rows = "all",
+        damping: float = 0.0,
+    ) -> Function:
+        """`(q, v) -> Λ, μ, p` of F = Λ ẍ + μ + p, cheaper than one by one; arguments as in `task_inertia`."""
+        task = self._twist_task(frame, reference, rows, damping)
+        return self._task(task_space.task_dynamics, "q v", _task_outputs(task.size), task, ("gravity",))
+
+    def dynamically_consistent_inverse(
+        self,
+        frame: str,
+        reference: Reference = "world_aligned",
+        rows: Rows = "all",
+        damping: float = 0.0,
+    ) -> Function:
+        """`(q) -> J̄ = M⁻¹ Jᵀ Λ`, nv × rows, with J J̄ = 1; arguments as in `task_inertia`."""
+        task = self._twist_task(frame, reference, rows, damping)
+        outputs: dict[str, Shape] = {"J_bar": ("nv", task.size)}
+        return self._task(task_space.dynamically_consistent_inverse, "q", outputs, task)
+
+    def null_space_projector(
+        self,
+        frame: str,
+        reference: Reference = "world_aligned",
+        rows: Rows = "all",
+        damping: float = 0.0,
+    ) -> Function:
+        """`(q) -> N = 1 - J̄ J`, nv × nv: J N = 0, and Nᵀ τ moves nothing of the task."""
+        task = self._twist_task(frame, reference, rows, damping)
+        return self._task(task_space.null_space_projector, "q", {"N": ("nv", "nv")}, task)
+
+    def task_coordinates(
+        self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
+    ) -> Function:
+        """`(q) -> χ`: a frame's position, then its orientation, seen from the world.
+
+        `position`: "cartesian", "cylindrical" or "spherical". `orientation`: "rpy", an intrinsic Euler order
+        such as "zyx", "rotation_vector", "quaternion" or "angle_axis". Either may be None, to leave it out.
+        The orientation "dual_quaternion" stands for both.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> print(robot.task_coordinates("tip", orientation=None, position="spherical")([0.0, 0.0]))
+        [1.8 0. 1.5708]
+        """
+        task = self._pose_task(frame, orientation, position)
+        return self._task(task_coordinates.task_coordinates, "q", {"chi": (task.size,)}, task, physical=False)
+
+    def analytic_jacobian(
+        self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
+    ) -> Function:
+        """`(q) -> J_A`, with χ̇ = J_A v; arguments as in `task_coordinates`."""
+        task = self._pose_task(frame, orientation, position)
+        outputs: dict[str, Shape] = {"J_A": (task.size, "nv")}
+        return self._task(task_coordinates.analytic_jacobian, "q", outputs, task, physical=False)
+
+    def analytic_task_dynamics(
+        self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
+    ) -> Function:
+        """`(q, v) -> Λ, μ, p` of F = Λ χ̈ + μ + p with τ = J_Aᵀ F, in minimal coordinates χ of the frame."""
+        task = self._pose_task(frame, orientation, position, minimal=True)
+        check_rank(self.model, task)
+        return self._task(task_space.task_dynamics, "q v", _task_outputs(task.size), task, ("gravity",))
+
+    def _twist_task(self, frame: str, reference: Reference, rows: Rows, damping: float) -> TwistTask:
+        task = twist_task(frame, reference, rows, damping)
+        check_rank(self.model, task)
+        return task
+
+    def _pose_task(
+        self, frame: str, orientation: str | None, position: str | None, minimal: bool = False
+    ) -> PoseTask:
+        self.model.frame(frame)
+        return pose_task(frame, orientation, position, minimal)
+
+    def _task(
+        self,
+        algorithm: Callable[..., Expression],
+        inputs: str,
+        outputs: Mapping[str, Shape],
+        task: TwistTask | PoseTask,
+        options: tuple[str, ...] = (),
+        physical: bool = True,
+    ) -> Function:
+        names, named = tuple(inputs.split()), tuple(outputs.items())
+        recipe = Recipe(algorithm.__name__, algorithm, names, named, physical, options, (task,))
+        return self.function(recipe, Options())
 
     def _kinematic(
         self,
@@ -291,7 +547,10 @@ class Robot:
     def limits(self) -> Limits:
         """lower, upper (nq), velocity, effort (nv); infinite where unlimited."""
         ranges = [joint.range for joint in self.model.independent_joints]
-        return Limits(*(np.concatenate([np.zeros(0), *(r[k] for r in ranges)]) for k in range(4)))
+        columns = [np.concatenate([np.zeros(0), *(r[k] for r in ranges)]) for k in range(4)]
+        for column in columns:
+            column.setflags(write=False)
+        return Limits(*columns)
 
     @property
     def parameters(self) -> parametric.Parameters:
@@ -364,3 +623,7 @@ class Robot:
         from helicoid.model.urdf_writer import write_urdf
 
         write_urdf(self.model, path)
+
+
+def _task_outputs(size: int) -> dict[str, Shape]:
+    return {"Lambda": (size, size), "mu": (size,), "p": (size,)}

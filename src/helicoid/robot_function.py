@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int | str, ...]
 
-RATES = {"q": "v", "v": "a", "a": "a_dot", "tau": "tau_dot"}
+RATES = {"q": "v", "v": "a", "a": "a_dot", "a_dot": "a_ddot", "tau": "tau_dot"}
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Recipe:
     outputs: tuple[tuple[str, Shape], ...]
     physical: bool = True
     options: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[Hashable, ...] = ()
     columns: Callable[[Model], Sequence[str]] | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import timeit
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,12 +68,20 @@ def relative_error(answers: Sequence[Array], truths: Sequence[Array]) -> float:
     return error / scale if scale > 0.0 else error
 
 
-def best_times(calls: Mapping[Key, Call], rounds: int, turn: float) -> dict[Key, float]:
+def best_times(
+    calls: Mapping[Key, Call], rounds: int, turn: float, clock: Callable[[], float] = time.process_time
+) -> dict[Key, float]:
     """Seconds of one execution of each call: the best of `rounds` turns of about `turn` seconds.
 
-    Every round gives each call one turn, so that what disturbs the machine disturbs all alike.
+    Every round gives each call one turn of the same length (that of the longest call, if that is longer), so
+    that what disturbs the machine disturbs all alike. Seconds are the processor's by default, without those
+    of other programs; for calls on several threads, give `time.perf_counter`.
     """
-    timers = {key: timeit.Timer(call.statement, globals=dict(call.names)) for key, call in calls.items()}
+    timers = {
+        key: timeit.Timer(call.statement, timer=clock, globals=dict(call.names))
+        for key, call in calls.items()
+    }
+    turn = max([turn, *(timer.timeit(1) for timer in timers.values())])
     numbers = {key: _repetitions(timer, turn) for key, timer in timers.items()}
     best = dict.fromkeys(timers, float("inf"))
     for _ in range(rounds):

@@ -47,7 +47,7 @@ class Coordinates:
         q = state.q[self._order]
         if self._base is not None:
             q = np.concatenate([state.q[list(self._base.q)], state.q[7:][self._order]])
-        a, tau = T @ state.a + self._drift(state), np.linalg.solve(T.T, state.tau)
+        a, tau = T @ state.a + self._drift(state), np.linalg.inv(T).T @ state.tau
         return State(q, T @ state.v, a, tau, T @ state.a_dot)
 
     def T(self, q: Array) -> Array:
@@ -78,7 +78,7 @@ class Coordinates:
 
     def acceleration(self, state: State, a: Array) -> Array:
         """A generalised acceleration in Helicoid's coordinates."""
-        return np.linalg.solve(self.T(state.q), np.asarray(a).ravel() - self._drift(state))
+        return np.linalg.inv(self.T(state.q)) @ (np.asarray(a).ravel() - self._drift(state))
 
     def matrices(self, state: State, matrices: Sequence[Array]) -> Array:
         """Matrices that take a motion to a force, in Helicoid's coordinates, side by side."""

@@ -29,8 +29,9 @@ class Plan:
     patience: float = 20.0
     """A library that takes longer than this to prepare a chain is not asked for longer chains."""
     slow_libraries: bool = True
-    """Whether libraries that compile are asked for derivatives, too."""
-    start: bool = True
+    """Whether libraries that compile are asked for derivatives and chains, too."""
+    start: int = 3
+    """How often starting is repeated."""
     limit: bool = True
     memory: tuple[int, ...] = (1_000_000,)
     """Sizes of the batches whose memory is measured."""
@@ -44,11 +45,11 @@ QUICK = Plan(
     chains=(1, 2, 4, 8, 16),
     batch_robots=("ur5", "panda"),
     batch=100_000,
-    rounds=15,
-    batch_rounds=7,
+    rounds=10,
+    batch_rounds=3,
     chain_quantities=("G", "ID", "M", "FD (ABA)"),
-    patience=0.7,
     slow_libraries=False,
+    start=2,
 )
 FULL = Plan(
     name="full",
@@ -57,7 +58,7 @@ FULL = Plan(
     batch_robots=("ur5", "panda", "snake", "talos"),
     batch=100_000,
     rounds=60,
-    batch_rounds=25,
+    batch_rounds=8,
     memory=(100_000, 1_000_000),
     large_compile=60,
 )

@@ -85,7 +85,13 @@ def _batches(results: Results) -> Any:
         shown = [(i + (k - 1.5) * 0.2, 1e9 * t) for i, t in enumerate(times) if t]
         if shown:
             label = f"{name}, {n} thread{'s' * (n > 1)}"
-            axis.bar(*zip(*shown, strict=True), width=0.2, color=COLORS[name], alpha=1.0 if n == 1 else 0.5, label=label)
+            axis.bar(
+                *zip(*shown, strict=True),
+                width=0.2,
+                color=COLORS[name],
+                alpha=1.0 if n == 1 else 0.5,
+                label=label,
+            )
     names = [f"{robot}\n{label}" for robot, label in pairs]
     axis.set(yscale="log", ylabel="ns a state", xticks=range(len(pairs)), title="Large batches, per state")
     axis.set_xticklabels(names, fontsize="small")
@@ -109,7 +115,9 @@ def _growth(results: Results) -> Any:
             ]
             if points:
                 bold = 2.5 if name == OURS else 1.2
-                (drawn[name],) = axis.plot(*zip(*points, strict=True), "o-", color=color, linewidth=bold, markersize=3)
+                (drawn[name],) = axis.plot(
+                    *zip(*points, strict=True), "o-", color=color, linewidth=bold, markersize=3
+                )
         axis.set(yscale="log", xlabel="joints", ylabel="µs a call", title=label)
     for axis in axes[len(labels) :]:
         axis.remove()

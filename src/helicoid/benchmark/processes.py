@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from typing import Any
 
 from helicoid.benchmark.plan import Plan
@@ -34,18 +35,20 @@ robot.inverse_dynamics(q, q, q)
 times.append((time.perf_counter(), cpu()))
 print(json.dumps(np.diff(times, axis=0).tolist()))
 """
+# Not ru_maxrss: a new process begins with that of the one which started it. VmHWM is of this memory alone.
 _MEMORY = """
-import resource
 import numpy as np, helicoid as hc
+def peak():
+    with open("/proc/self/status") as lines:
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 hc.set_num_threads({threads})
 robot, rng = hc.load("ur5"), np.random.default_rng(0)
 f = robot.inverse_dynamics
 q, v, a = (rng.random(({n}, robot.nv)) for _ in range(3))
 f(q[:1000], v[:1000], a[:1000])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 result = f(q, v, a)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([1024 * (after - before), result.nbytes]))
+print(json.dumps([peak() - before, result.nbytes]))
 """
 _LARGE = """
 import os, resource, time
@@ -109,15 +112,17 @@ def measure_start(repeats: int) -> list[Figure]:
 
 
 def measure_memory(plan: Plan) -> list[Figure]:
-    """How much the peak of resident memory grows in one batch call, beyond the result."""
-    figures = []
+    """How much the peak of resident memory grows in one batch call, beyond the result. Linux only."""
+    figures: list[Figure] = []
+    if not os.path.exists("/proc/self/status"):
+        return figures
     for n in plan.memory:
-        for threads in (1, 2):
+        for threads, text in ((1, "1 thread"), (2, "2 threads")):
             grown, result = run_python(_MEMORY.format(n=n, threads=threads))
             figures.append(
                 Figure(
                     f"memory {n} {threads}",
-                    f"ur5 ID, batch of {n:,} on {threads} thread{'s' * (threads > 1)}: memory beyond the result",
+                    f"ur5 ID, batch of {n:,} on {text}: memory beyond the result",
                     (grown - result) / 1e6,
                     "MB",
                     f"the result is {result / 1e6:.1f} MB",
@@ -131,7 +136,7 @@ def measure_large_compile(joints: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as cache:
         operations, clocks = run_python(_LARGE.format(joints=joints), HELICOID_CACHE=cache)
     figures = []
-    for kind, (start, stop) in zip(("scalar", "batch"), zip(clocks, clocks[1:], strict=False), strict=True):
+    for kind, (start, stop) in zip(("scalar", "batch"), pairwise(clocks), strict=True):
         wall, processor = stop[0] - start[0], stop[1] - start[1]
         figures.append(
             Figure(
@@ -139,8 +144,8 @@ def measure_large_compile(joints: int) -> list[Figure]:
                 f"compile 100,000 operations on one core, {kind} code",
                 processor * 1e5 / operations,
                 "s",
-                f"processor time; FD (CRBA) of a chain of {joints}: {operations:,} operations in {processor:.1f} s "
-                f"({wall:.1f} s on the clock)",
+                f"processor time, from FD (CRBA) of a chain of {joints}: {operations:,} operations in "
+                f"{processor:.1f} s ({wall:.1f} s on the clock)",
             )
         )
     return figures

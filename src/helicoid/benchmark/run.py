@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import casadi
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from helicoid.benchmark import batches, plots, tables
 from helicoid.benchmark.comparison import Peers, compare_calls, compare_growth
-from helicoid.benchmark.limit import measure_limit
+from helicoid.benchmark.limit import measure_limit, measure_second_core
 from helicoid.benchmark.peers import find, version_of
 from helicoid.benchmark.plan import Plan
 from helicoid.benchmark.processes import measure_large_compile, measure_memory, measure_start
@@ -43,8 +41,8 @@ def run(plan: Plan, folder: Path, console: Console) -> Results:
 def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> None:
     """Fill the results."""
     steps = len(plan.robots) * len(plan.quantities) + len(plan.chains) * len(plan.chain_quantities)
-    steps += 2 * len(plan.batch_robots) * len(batches.LABELS)
-    steps += plan.start + plan.limit + bool(plan.memory) + bool(plan.large_compile)
+    steps += len(plan.batch_robots) * len(batches.LABELS)
+    steps += bool(plan.start) + plan.limit + bool(plan.memory) + bool(plan.large_compile)
     with _progress(steps, console) as step:
         for name in plan.robots:
             subject = _subject(name, results)
@@ -62,10 +60,11 @@ def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> Non
 def _measure_figures(plan: Plan, results: Results, step: Callable[[str], None]) -> None:
     if plan.limit:
         step("what the processor can do")
+        results.figures.append(measure_second_core(plan.batch_rounds))
         results.figures += measure_limit(bundled_subject("panda"), plan)
     if plan.start:
         step("starting and compiling")
-        results.figures += measure_start(repeats=3)
+        results.figures += measure_start(plan.start)
     if plan.memory:
         step("memory of batches")
         results.figures += measure_memory(plan)
@@ -125,7 +124,7 @@ def _machine() -> dict[str, str]:
 
 
 def _versions(found: Peers) -> dict[str, str]:
-    ours = {OURS: version_of("helicoid"), "casadi": casadi.__version__, "numpy": np.__version__}
+    ours = {OURS: version_of("helicoid"), "casadi": version_of("casadi"), "numpy": version_of("numpy")}
     return ours | {name: getattr(peer, "version", "") for name, peer in found.items()}
 
 

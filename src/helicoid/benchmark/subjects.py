@@ -73,7 +73,7 @@ QUANTITIES = {
             lambda robot: robot.inverse_dynamics_derivatives,
         ),
         _quantity(
-            "∂ID (jacobian)",
+            "∂ID (AD)",
             "∂τ/∂q and ∂τ/∂v by algorithmic differentiation",
             "q v a",
             lambda robot: robot.inverse_dynamics.jacobian("q", "v"),
@@ -177,13 +177,12 @@ def plain_urdf(text: str) -> str:
 
 def _without_massless_tip(root: ElementTree.Element) -> bool:
     """Remove a link that has no inertia and carries nothing, if there is one; PyBullet would invent one."""
-    joints = {joint.find("child").attrib["link"]: joint for joint in root.iter("joint")}  # type: ignore[union-attr]
-    parents = {joint.find("parent").attrib["link"] for joint in joints.values()}  # type: ignore[union-attr]
-    for link in root.findall("link"):
-        joint = joints.get(link.attrib["name"])
-        is_tip = joint is not None and link.attrib["name"] not in parents
-        if is_tip and joint.get("type") == "fixed" and link.find("inertial") is None:
-            root.remove(link)
+    links = {link.attrib["name"]: link for link in root.findall("link")}
+    parents = {end.attrib["link"] for end in root.iterfind("joint/parent")}
+    for joint in root.findall("joint"):
+        tip = joint.findall("child")[0].attrib["link"]
+        if joint.get("type") == "fixed" and tip not in parents and links[tip].find("inertial") is None:
             root.remove(joint)
+            root.remove(links[tip])
             return True
     return False

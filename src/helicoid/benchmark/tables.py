@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.console import Console, Group
@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from helicoid.benchmark import published
+from helicoid.benchmark.batches import INTO
 from helicoid.benchmark.results import OURS, Results, Timing, distinct
 from helicoid.benchmark.targets import outcomes
 
@@ -22,8 +23,10 @@ class Sheet:
 
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]] = field(default_factory=list)
+    rows: Sequence[tuple[str, ...]]
     note: str = ""
+    shown: int | None = None
+    """How many of the columns the terminal shows; all if None, 0 to leave the table to the file."""
 
     def markdown(self) -> str:
         """As a section of a Markdown file."""
@@ -35,10 +38,10 @@ class Sheet:
     def rich(self) -> Group:
         """For the terminal."""
         table = Table(box=box.SIMPLE_HEAD, title=escape(self.title), title_justify="left", title_style="bold")
-        for k, column in enumerate(self.columns):
-            table.add_column(escape(column), justify="left" if k == 0 else "right")
+        for k, column in enumerate(self.columns[: self.shown]):
+            table.add_column(escape(column), justify="left" if k == 0 else "right", no_wrap=k < 2)
         for row in self.rows:
-            table.add_row(*(escape(cell) for cell in row))
+            table.add_row(*(escape(cell) for cell in row[: self.shown]))
         return Group(table, *([Text(self.note, style="dim"), Text()] if self.note else []))
 
 
@@ -55,7 +58,7 @@ def sheets(results: Results) -> Iterator[Sheet]:
     yield from _growth_sheets(results)
     if results.figures:
         rows = [(f.what, _figure(f.value, f.unit), f.note) for f in results.figures]
-        yield Sheet("Starting, compiling, memory, the limit", ("what", "figure", "note"), rows)
+        yield Sheet("Starting, compiling, memory, the limit", ("what", "figure", "note"), rows, shown=2)
     yield _absent_sheet(results)
 
 
@@ -64,54 +67,56 @@ def target_sheet(results: Results) -> Sheet:
     marks = {True: "yes", False: "NO", None: "–"}
     rows = [(o.what, o.target, o.reached, marks[o.met], o.detail) for o in outcomes(results)]
     note = "Ratios say how many times longer the other takes. Least and greatest over the cases listed."
-    return Sheet("Targets", ("what", "target", "reached", "met", "each"), rows, note)
+    return Sheet("Targets", ("what", "target", "reached", "met", "each"), rows, note, shown=4)
 
 
 def _call_sheets(results: Results) -> Iterator[Sheet]:
     timings = list(results.of_kind("call"))
     libraries = _libraries(timings)
-    for robot in distinct(t.robot for t in timings):
-        rows = []
-        for label in distinct(t.quantity for t in timings if t.robot == robot):
-            found = {t.library: t for t in timings if (t.robot, t.quantity) == (robot, label)}
-            ours = found[OURS].seconds or 0.0
-            cells = [_compared(found.get(name), ours) for name in libraries]
-            rows.append((label, f"{found[OURS].operations:,}", f"{ours * 1e6:.3f}", *cells))
-        velocities = next(t.velocities for t in timings if t.robot == robot)
-        title = f"One call, µs: {robot}, {velocities} velocities"
-        yield Sheet(title, ("quantity", "operations", OURS, *libraries), rows, "In brackets: times Helicoid's.")
+    times, ratios = [], []
+    for robot, label in dict.fromkeys((t.robot, t.quantity) for t in timings):
+        found = {t.library: t for t in timings if (t.robot, t.quantity) == (robot, label)}
+        ours = found[OURS].seconds or 0.0
+        head = robot, label, f"{found[OURS].operations:,}", f"{ours * 1e6:.3f}"
+        times.append((*head, *(_cell(found.get(name), 1e-6) for name in libraries)))
+        ratios.append((*head, *(_cell(found.get(name), ours) for name in libraries)))
+    columns = ("robot", "quantity", "ops", f"{OURS}, µs", *libraries)
+    note = "ops: operations of one evaluation. –: not offered by that library, or see the end of the file."
+    if timings:
+        yield Sheet("One call: how many times longer others take", columns, ratios, note)
+        yield Sheet("One call, µs", columns, times, shown=0)
 
 
-def _compared(timing: Timing | None, ours: float) -> str:
+def _cell(timing: Timing | None, unit: float) -> str:
+    """A time in some unit, or why there is none."""
     if timing is None or timing.seconds is None:
-        differs = timing is not None and timing.note.startswith(("differs", "fails"))
-        return timing.note.split(":")[0] if differs and timing else "–"
-    return f"{timing.seconds * 1e6:.3g} ({timing.seconds / ours:.3g})"
+        failed = timing is not None and timing.note.startswith(("differs", "fails"))
+        return timing.note.split(":")[0] if failed and timing else "–"
+    return f"{timing.seconds / unit:.3g}"
 
 
 def _batch_sheet(results: Results) -> Sheet:
+    def cell(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3g}"
+
+    def nanoseconds(robot: str, label: str, name: str, n: int) -> float | None:
+        seconds = results.seconds("batch", robot, label, name, n)
+        return None if seconds is None else 1e9 * seconds
+
     rows = []
-    pairs = list(dict.fromkeys((t.robot, t.quantity) for t in results.of_kind("batch")))
-    for robot, label in pairs:
-        cells = []
-        for name in (OURS, "Pinocchio"):
-            for n in (1, 2):
-                seconds = results.seconds("batch", robot, label, name, n)
-                cells.append("–" if seconds is None else f"{seconds * 1e9:.3g}")
+    for robot, label in dict.fromkeys((t.robot, t.quantity) for t in results.of_kind("batch")):
+        times = [nanoseconds(robot, label, name, n) for name in (OURS, INTO, "Pinocchio") for n in (1, 2)]
         ratios = [results.ratio("batch", robot, label, "Pinocchio", n) for n in (1, 2)]
-        cells += ["–" if ratio is None else f"{ratio:.3g}" for ratio in ratios]
-        one, two = (results.seconds("batch", robot, label, OURS, n) for n in (1, 2))
-        cells.append("–" if not one or not two else f"{one / two:.2f}")
-        call = results.seconds("call", robot, label, "Pinocchio")
-        cells.append("–" if not one or not call else f"{call / one:.3g}")
-        rows.append((f"{robot} {label}", *cells))
+        gain = times[0] / times[1] if times[0] and times[1] else None
+        rows.append((robot, label, *map(cell, (*times, *ratios, gain))))
     columns = (
-        *("", f"{OURS}, 1 thread", "2 threads", "Pinocchio, 1 thread", "2 threads", "ratio, 1 thread"),
-        *("ratio, 2 threads", f"{OURS}: 2 threads to 1", "Pinocchio's Python call to ours, 1 thread"),
+        *("robot", "quantity", "ours 1T", "2T", "out= 1T", "2T", "Pinocchio 1T", "2T"),
+        *("ratio 1T", "2T", "2T gain"),
     )
     note = (
-        "Every call makes its own result. Pinocchio's is rneaInParallel, abaInParallel on columns, the form it "
-        "takes; ours takes rows. Pinocchio has no batches of derivatives: the last column compares its single call."
+        "nT: on n threads. Calls make their own result but for those with out=. Pinocchio's are "
+        "rneaInParallel and abaInParallel on columns, the form that suits it (ours takes rows); it has no "
+        "batches of derivatives, which come from its Python calls one by one."
     )
     return Sheet("Batches, ns a state", columns, rows, note)
 
@@ -126,9 +131,10 @@ def _growth_sheets(results: Results) -> Iterator[Sheet]:
             found = {t.library: t for t in timings if (t.quantity, t.velocities) == (label, n)}
             ours = found[OURS].seconds or 0.0
             counts = f"{found[OURS].operations:,}", f"{known[n]:,}" if n in known else "–"
-            rows.append((str(n), *counts, f"{ours * 1e6:.3f}", *(_compared(found.get(name), ours) for name in libraries)))
-        columns = ("joints", "operations", "published (urdf2casadi)", f"{OURS}, µs", *libraries)
-        yield Sheet(f"Growth with the number of joints: {label}", columns, rows)
+            times = [_cell(found.get(name), 1e-6) for name in libraries]
+            rows.append((str(n), *counts, f"{ours * 1e6:.3f}", *times))
+        columns = ("joints", "ops", "published by urdf2casadi", OURS, *libraries)
+        yield Sheet(f"Growth with the number of joints: {label}, µs a call", columns, rows, shown=0)
 
 
 def _absent_sheet(results: Results) -> Sheet:
@@ -142,7 +148,8 @@ def _absent_sheet(results: Results) -> Sheet:
     for (library, robot, note), labels in reasons.items():
         merged.setdefault((library, ", ".join(labels), note), []).append(robot)
     rows += [(name, f"{labels} ({', '.join(robots)})", why) for (name, labels, why), robots in merged.items()]
-    return Sheet("Not timed", ("library", "what", "why"), rows, " ".join(f"{r}." for r in results.remarks))
+    note = " ".join(f"{remark}." for remark in results.remarks)
+    return Sheet("Not timed", ("library", "what", "why"), rows, note, shown=0)
 
 
 def _libraries(timings: list[Timing]) -> list[str]:
@@ -152,10 +159,11 @@ def _libraries(timings: list[Timing]) -> list[str]:
 def _figure(value: float, unit: str) -> str:
     if unit == "s" and value < 0.1:
         return f"{value * 1e3:.3g} ms"
-    return f"{value:.0%}" if not unit else f"{value:.3g} {unit}"
+    return f"{value:.0%}" if not unit else f"{value:.3g} {unit}".replace(" ×", "×")
 
 
 def show(results: Results, console: Console) -> None:
     """Print every table."""
     for sheet in sheets(results):
-        console.print(sheet.rich())
+        if sheet.shown != 0:
+            console.print(sheet.rich())

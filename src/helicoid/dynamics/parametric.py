@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -40,6 +41,9 @@ class Parameters:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.values, dtype=dtype)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{n}={v:.4g}" for n, v in zip(self.names[:4], self.values[:4], strict=True))

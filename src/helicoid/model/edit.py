@@ -58,6 +58,10 @@ def _refuse_lost_sources(joints: list[Joint], edit: str) -> None:
 
 def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
     """Joints frozen at the given coordinates; a joint that mimics a locked one is frozen with it."""
+    if not isinstance(positions, Mapping):
+        raise ModelError(
+            f"lock takes joint names with their coordinates, such as {{'elbow': 0.5}}; got {positions!r}"
+        )
     base = [joint.name for joint in model.moving_joints if joint.parent == ""]
     fixed: dict[str, Joint] = {}
     for name, value in positions.items():
@@ -151,6 +155,15 @@ def reroot(model: Model, link: str) -> Model:
 def _reversed(joint: Joint, end: str) -> Joint:
     """The joint from its child to the new link `end`."""
     order = joint.type.reversed_order
+    stated = np.concatenate([joint.damping, joint.friction, joint.armature])
+    if joint.type.nv > 2 and (joint.limits is not None or np.any(stated)):
+        warnings.warn(
+            DoubtfulModelWarning(
+                f"joint {joint.name!r} is {joint.type.kind}: seen from its other side, its coordinates mean something "
+                "else; its limits, friction and armature are kept as stated"
+            ),
+            stacklevel=4,
+        )
     return replace(
         joint,
         type=joint.type.reversed(),

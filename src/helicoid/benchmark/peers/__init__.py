@@ -51,7 +51,10 @@ class Peer:
         raise NotImplementedError
 
     def batch(self, label: str, states: State, n_threads: int) -> Call | None:
-        """How a user computes it for many states at once; None if the library does not have that."""
+        """How a user computes it for many states; None if that is no other than one by one.
+
+        The answer holds all states, or the last ones.
+        """
         return None
 
 

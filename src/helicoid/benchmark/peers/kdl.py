@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import sysconfig
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def _chain(subject: Subject) -> Any:
     """The moving bodies, one segment each; a segment's frame is that of the next joint."""
     model = subject.robot.model
     joints = model.joints
-    if model.floating or any(a.child != b.parent for a, b in zip(joints, joints[1:], strict=False)):
+    if model.floating or any(a.child != b.parent for a, b in pairwise(joints)):
         raise Unfit("it computes dynamics of chains only")
     chain = kdl.Chain()
     for joint in joints:

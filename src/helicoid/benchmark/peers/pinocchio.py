@@ -1,4 +1,4 @@
-"""Pinocchio: its Python calls for one state, its C++ loops over threads for batches."""
+"""Pinocchio: its Python calls for one state; for batches its C++ loops over threads where it has them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ _STATEMENTS = {
     ),
     "FD (ABA)": "result = aba(model, data, q, v, tau)",
     "∂ID": "result = computeRNEADerivatives(model, data, q, v, a)",
-    "∂ID (jacobian)": "result = computeRNEADerivatives(model, data, q, v, a)",
-    "dID/dt": "dq, dv, M = computeRNEADerivatives(model, data, q, v, a); result = dq @ v + dv @ a + M @ a_dot",
+    "∂ID (AD)": "result = computeRNEADerivatives(model, data, q, v, a)",
+    "dID/dt": (
+        "dq, dv, M = computeRNEADerivatives(model, data, q, v, a); result = dq @ v + dv @ a + M @ a_dot"
+    ),
 }
 _FUNCTIONS = (
     "computeGeneralizedGravity",
@@ -80,6 +82,8 @@ class Library(Peer):
 
     def batch(self, label: str, states: State, n_threads: int) -> Call | None:
         functions = {"ID": ("rneaInParallel", "a"), "FD (ABA)": ("abaInParallel", "tau")}
+        if label.startswith("∂") and n_threads == 1:
+            return self._loop(label, states)
         if label not in functions or not getattr(pin, "WITH_OPENMP", False):
             return None
         name, last = functions[label]
@@ -96,6 +100,14 @@ class Library(Peer):
         }
         # T is a permutation: its inverse is its transpose, for forces and for accelerations.
         return Call(f"result = f({n_threads}, pool, q, v, x)", arguments, lambda after: after["result"].T @ T)
+
+    def _loop(self, label: str, states: State) -> Call:
+        """Derivatives come one by one, in matrices that the next call overwrites; copying is not timed."""
+        each = [State(*rows) for rows in zip(*states, strict=True)]
+        last, theirs = self.call(label, each[-1]), map(self._coordinates.state, each)
+        rows = [(self._q(state.q[None])[0], state.v, state.a) for state in theirs]
+        statement = "for q, v, a in rows: result = computeRNEADerivatives(model, data, q, v, a)"
+        return Call(statement, {**self._names, "rows": rows}, lambda after: last.answer(after)[None])
 
     def _q(self, q: Array) -> Array:
         """Continuous joints as (cos, sin)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pybullet
@@ -69,7 +70,7 @@ class Library(Peer):
 def _loaded(subject: Subject, client: int, gravity: tuple[float, ...]) -> tuple[int, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        path.write_text(subject.urdf, encoding="utf-8")
+        path.write_text(_with_inertias(subject.urdf), encoding="utf-8")
         flags = pybullet.URDF_USE_INERTIA_FROM_FILE
         body = pybullet.loadURDF(str(path), useFixedBase=True, flags=flags, physicsClientId=client)
     pybullet.setGravity(*gravity, physicsClientId=client)
@@ -78,3 +79,15 @@ def _loaded(subject: Subject, client: int, gravity: tuple[float, ...]) -> tuple[
         for k in range(pybullet.getNumJoints(body, physicsClientId=client))
     ]
     return body, [info[1].decode() for info in infos if info[2] != pybullet.JOINT_FIXED]
+
+
+def _with_inertias(urdf: str) -> str:
+    """Links without inertia get one of zero, for PyBullet would give them 1 kg."""
+    root = ElementTree.fromstring(urdf)
+    for link in root.iter("link"):
+        if link.find("inertial") is None:
+            inertial = ElementTree.SubElement(link, "inertial")
+            ElementTree.SubElement(inertial, "mass", value="0")
+            moments = dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0")
+            ElementTree.SubElement(inertial, "inertia", moments)
+    return ElementTree.tostring(root, encoding="unicode")

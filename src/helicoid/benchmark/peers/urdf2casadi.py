@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -25,7 +26,7 @@ class Library(Peer):
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
         joints = subject.robot.model.joints
-        if subject.n_base or any(a.child != b.parent for a, b in zip(joints, joints[1:], strict=False)):
+        if subject.n_base or any(a.child != b.parent for a, b in pairwise(joints)):
             raise Unfit("it knows chains on a fixed base only")
         self._ends = subject.robot.model.root, joints[-1].child
         self._functions: dict[str, ca.Function] = {}

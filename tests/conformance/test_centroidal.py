@@ -1,0 +1,61 @@
+"""Centroidal quantities against Pinocchio: the momentum matrix, its rate and the locked inertia."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from comparison import TOLERANCE, ZERO, relative_error
+from pinocchio_peer import ANGULAR_FIRST, Pinocchio
+from real_robots import BASES, FILES, load, random_states
+
+import helicoid as hc
+
+SOME = (
+    "panda.urdf",
+    "ur5_robot.urdf",
+    "talos_reduced.urdf",
+    "anymal.urdf",
+    "baxter.urdf",
+    "hyq_no_sensors.urdf",
+)
+N = 10  # states
+
+
+def compare(name: str, base: str) -> None:
+    robot = load(name, base)
+    peer, states = Pinocchio(FILES[name], robot, base), random_states(robot, N)
+    expected: dict[str, list[np.ndarray]] = {"A": [], "A_dot": [], "h": [], "I": []}
+    for q, v in zip(peer.q(states.q), states.v @ peer.G.T, strict=True):
+        pin.dccrba(peer.model, peer.data, q, v)
+        expected["A"].append(peer.data.Ag[ANGULAR_FIRST] @ peer.G)
+        expected["A_dot"].append(peer.data.dAg[ANGULAR_FIRST] @ peer.G)
+        expected["h"].append(peer.data.hg.vector[ANGULAR_FIRST])
+        pin.ccrba(peer.model, peer.data, q, v)
+        expected["I"].append(peer.data.Ig.inertia.copy())
+    ours = {
+        "A": robot.centroidal_momentum_matrix(states.q),
+        "A_dot": robot.centroidal_momentum_matrix_dot(states.q, states.v),
+        "h": robot.centroidal_momentum(states.q, states.v),
+        "I": robot.locked_inertia(states.q),
+    }
+    floor = ZERO * np.abs(ours["A"]).max(
+        initial=0.0
+    )  # wheels that spin about their own axis leave A as it is
+    errors = {key: relative_error(ours[key], np.array(expected[key]), floor) for key in ours}
+    assert all(error <= TOLERANCE for error in errors.values()), errors
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("file", SOME)
+def test_some_robots(file: str, base: str) -> None:
+    compare(next(name for name in FILES if name.endswith(f"/{file}")), base)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", FILES)
+def test_every_robot(name: str, base: str) -> None:
+    try:
+        load(name, base)
+    except hc.RobotDescriptionError:
+        pytest.skip("the file is faulty, which test_pinocchio.py says in detail")
+    compare(name, base)
