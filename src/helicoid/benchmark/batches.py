@@ -56,7 +56,7 @@ def compare_batches(
                     else:
                         rows[name, n] = replace(rows[name, n], note=f"differs by {error:.0e}")
             for key, seconds in _times(calls, plan).items():
-                rows[key] = replace(rows[key], seconds=seconds / plan.batch)
+                rows[key] = replace(rows[key], seconds=seconds / (calls[key].states or plan.batch))
             found += rows.values()
     finally:
         set_num_threads(before)

@@ -27,6 +27,8 @@ class Call:
     statement: str
     names: Mapping[str, Any]
     answer: Callable[[Mapping[str, Any]], Array]
+    states: int = 0
+    """Of a batch, how many states it treats, the last ones; 0 for all."""
 
     def run(self) -> Array:
         """What it computes.

@@ -48,6 +48,7 @@ class Results:
     """Everything that one run found."""
 
     plan: str
+    batch: int = 0
     machine: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)

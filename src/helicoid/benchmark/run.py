@@ -29,7 +29,7 @@ def run(plan: Plan, folder: Path, console: Console) -> Results:
     found, missing = find(plan.libraries)
     for name, why in missing.items():
         console.print(f"[yellow]missing[/] {name}: {why}")
-    results = Results(plan.name, _machine(), _versions(found), missing)
+    results = Results(plan.name, plan.batch, _machine(), _versions(found), missing)
     results.remarks = [peer.remark for peer in found.values() if getattr(peer, "remark", "")]
     measure(plan, results, found, console)
     tables.show(results, console)

@@ -118,7 +118,7 @@ def _batch_sheet(results: Results) -> Sheet:
         "rneaInParallel and abaInParallel on columns, the form that suits it (ours takes rows); it has no "
         "batches of derivatives, which come from its Python calls one by one."
     )
-    return Sheet("Batches, ns a state", columns, rows, note)
+    return Sheet(f"Batches of {results.batch:,}, ns a state", columns, rows, note)
 
 
 def _growth_sheets(results: Results) -> Iterator[Sheet]:

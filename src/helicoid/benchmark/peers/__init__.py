@@ -51,10 +51,7 @@ class Peer:
         raise NotImplementedError
 
     def batch(self, label: str, states: State, n_threads: int) -> Call | None:
-        """How a user computes it for many states; None if that is no other than one by one.
-
-        The answer holds all states, or the last ones.
-        """
+        """How a user computes it for many states; None if the library has nothing to offer for that."""
         return None
 
 

@@ -38,6 +38,7 @@ _FUNCTIONS = (
     "aba",
     "computeRNEADerivatives",
 )
+LOOP = 2000  # states that a loop in Python is timed with
 _BASE = Base(q=(0, 1, 2, 4, 5, 6, 3), linear_first=True, world_linear=False, world_angular=False)
 
 
@@ -103,11 +104,12 @@ class Library(Peer):
 
     def _loop(self, label: str, states: State) -> Call:
         """Derivatives come one by one, in matrices that the next call overwrites; copying is not timed."""
-        each = [State(*rows) for rows in zip(*states, strict=True)]
+        each = [State(*rows) for rows in zip(*(part[-LOOP:] for part in states), strict=True)]
         last, theirs = self.call(label, each[-1]), map(self._coordinates.state, each)
         rows = [(self._q(state.q[None])[0], state.v, state.a) for state in theirs]
         statement = "for q, v, a in rows: result = computeRNEADerivatives(model, data, q, v, a)"
-        return Call(statement, {**self._names, "rows": rows}, lambda after: last.answer(after)[None])
+        names = {**self._names, "rows": rows}
+        return Call(statement, names, lambda after: last.answer(after)[None], states=len(rows))
 
     def _q(self, q: Array) -> Array:
         """Continuous joints as (cos, sin)."""
