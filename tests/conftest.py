@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
 
 # One process per core (xdist) leaves no core for BLAS threads. BLAS reads these when NumPy is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,6 +22,8 @@ if _cache is not None:
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from helicoid.compiler.compiled import set_compile
 
 # Building a symbolic function inside an example is slow by nature, and no fault of the example.
 settings.register_profile(
@@ -39,3 +42,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that depend on the test's name alone, not on which tests run beside it."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture(autouse=True)
+def not_compiling() -> Iterator[None]:
+    """What one test turns on, the next does not find on."""
+    yield
+    set_compile(False)

@@ -3,9 +3,10 @@
     μ1 1 ≤ M(q) ≤ μ2 1        ‖c(q, v)‖ ≤ c_b ‖v‖²        ‖g(q)‖ ≤ g_b        (2-norms)
 
 The numbers are found by search: extreme values over random configurations, improved by local optimisation
-from the best of them. They are attained, at the configuration that is returned, so the true bound is at least as
-extreme; nothing certifies that no other configuration is worse. Where velocities have different units (rad/s
-beside m/s), so do the entries that a norm adds up, and the bounds mean as little as the norm does.
+from the best of them. They are attained, at the configuration that is returned, so the true bound is at
+least as extreme; nothing certifies that no other configuration is worse. Where velocities have different
+units (rad/s beside m/s), so do the entries that a norm adds up, and the bounds mean as little as the norm
+does.
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ def coriolis_tensor(model: Model, physics: Physics, q: Expression) -> Tensor:
     nv, dM = model.nv, mass_matrix_changes(model, physics, q)
     c, M = structure_constants(model, q), _moving_mass(model, physics, q)
     Γ = []
-    for k in range(nv):
-        P = ca.horzcat(*(dM[j][:, k] for j in range(nv)))  # ∂M_ik/∂q_j
+    for k, P in enumerate(exchanged(dM)):
         N = _sparse(c[:, k, :]) @ M
         brackets = sum((_sparse(c[:, :, m]) * M[m, k] for m in range(nv)), ca.SX(nv, nv))
         Γ.append((dM[k] + P - P.T + N - N.T + brackets) / 2)
@@ -68,7 +67,7 @@ def coriolis_matrix_classic(
     """½ (Ṁ + Uᵀ - U), Ṁ - ½ U and Uᵀ - ½ U with U = (1 ⊗ vᵀ) ∂M/∂q, that is U_ij = Σ_k v_k ∂M_kj/∂q_i.
 
     All three have the same C v; Ṁ - 2 C is skew-symmetric for the first alone. Where velocities are no rates
-    of coordinates, the last two have Z_ij = Σ c_ik^m v_k M_mj added (Hamel), and the first what keeps it skew.
+    of coordinates, the last two have Z_ij = Σ c_ik^m v_k M_mj added (Hamel), the first what keeps it skew.
     """
     nv, dM = model.nv, mass_matrix_changes(model, physics, q)
     M_dot = sum((v[k] * dM[k] for k in range(nv)), ca.SX(nv, nv))
@@ -110,6 +109,12 @@ def structure_constants(model: Model, q: Expression) -> Array:
                     0
                 ].T
     return np.round(c, 12)
+
+
+def exchanged(tensor: Tensor) -> Tensor:
+    """The last two axes exchanged."""
+    n = range(len(tensor))
+    return [ca.horzcat(*(tensor[j][:, k] for j in n)) for k in n]
 
 
 def as_output(tensor: Tensor) -> Expression:

@@ -1,9 +1,9 @@
 """M, C and g in closed form, and their time derivatives of any order.
 
 Equation numbers are those of Garofalo, Ott and Albu-Schäffer (2013). Notation, in body coordinates: V_k
-twist, Λ_k inertia, γ_k gravity's acceleration (upwards) of body k; J_k its Jacobian, V_k = J_k v; ξ = Ξ v the twist
-across a joint, Ξ its constant subspace. The time derivatives of a quantity stand in a list, itself first. Two
-maps and Leibniz' rule give every order:
+twist, Λ_k inertia, γ_k gravity's acceleration (upwards) of body k; J_k its Jacobian, V_k = J_k v; ξ = Ξ v
+the twist across a joint, Ξ its constant subspace. The time derivatives of a quantity stand in a list, itself
+first. Two maps and Leibniz' rule give every order:
 
     outward, to the body from its parent:  d/dt (Ad⁻¹ X) = Ad⁻¹ Ẋ - ξ × Ad⁻¹ X
     inward, to the parent from the body:   d/dt (Ad⁻ᵀ F) = Ad⁻ᵀ (Ḟ + ξ ×* F)

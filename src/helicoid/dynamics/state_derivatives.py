@@ -12,7 +12,7 @@ import casadi as ca
 
 from helicoid.dynamics import derivatives
 from helicoid.dynamics.aba import forward_dynamics
-from helicoid.dynamics.christoffel import Tensor, as_output, coriolis_tensor, mass_matrix_changes
+from helicoid.dynamics.christoffel import Tensor, as_output, coriolis_tensor, exchanged, mass_matrix_changes
 from helicoid.dynamics.composite import add_block, elements
 from helicoid.dynamics.coriolis import coriolis_matrix
 from helicoid.dynamics.friction import friction_torque
@@ -118,25 +118,21 @@ def _inverse_dynamics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     first = derivatives.inverse_dynamics_derivatives(model, physics, q, v, a)
     Γ = coriolis_tensor(model, physics, q)
-    n = range(model.nv)
     # C v is Σ Γ_ijk v_j v_k; friction of one joint depends on its own velocity alone.
-    dvdv = [Γ[k] + ca.horzcat(*(Γ[j][:, k] for j in n)) for k in n]
+    dvdv = [one + other for one, other in zip(Γ, exchanged(Γ), strict=True)]
     sliding = ca.jacobian(ca.diag(ca.jacobian(friction_torque(physics, v), v)), v)
-    for k in n:
+    for k in range(model.nv):
         dvdv[k][k, k] += sliding[k, k]
     return (
         _along(model, first.dq, q),
-        _along(model, first.dv, q, True),
+        exchanged(_along(model, first.dv, q)),
         dvdv,
         mass_matrix_changes(model, physics, q),
     )
 
 
-def _along(model: Model, matrix: Expression, q: Expression, swapped: bool = False) -> Tensor:
+def _along(model: Model, matrix: Expression, q: Expression) -> Tensor:
     """The change of a matrix along each velocity."""
     nv = model.nv
     changes = ca.jacobian(ca.vec(matrix), q) @ rate_matrix(model, q)
-    tensor = [ca.reshape(changes[:, k], nv, nv) for k in range(nv)]
-    if swapped:
-        return [ca.horzcat(*(tensor[j][:, k] for j in range(nv))) for k in range(nv)]
-    return tensor
+    return [ca.reshape(changes[:, k], nv, nv) for k in range(nv)]

@@ -159,8 +159,8 @@ def _reversed(joint: Joint, end: str) -> Joint:
     if joint.type.nv > 2 and (joint.limits is not None or np.any(stated)):
         warnings.warn(
             DoubtfulModelWarning(
-                f"joint {joint.name!r} is {joint.type.kind}: from its other side its coordinates mean something "
-                "else; its limits, friction and armature are kept as stated"
+                f"joint {joint.name!r} is {joint.type.kind}: seen from its other side, its coordinates are "
+                "others; its limits, friction and armature are kept as stated"
             ),
             stacklevel=4,
         )

@@ -1,9 +1,9 @@
 """The effective mass of a frame: how heavy the robot feels to a push, direction by direction (Khatib 1995).
 
-A unit force along the unit vector u at the frame's origin accelerates it along u by uᵀ A u, A = J_v M⁻¹ J_vᵀ,
-as if it were a mass m(u) = 1/(uᵀ A u). The ellipsoid xᵀ A x = 1 has the radius √m(u) along u: it is long
-where the robot feels heavy, and its semi-axes are the roots of the principal masses, the eigenvalues of Λ_v = A⁻¹.
-The frame is free to turn meanwhile, and to move in other directions.
+A unit force along the unit vector u at the frame's origin accelerates it along u by uᵀ A u, A = J_v M⁻¹
+J_vᵀ, as if it were a mass m(u) = 1/(uᵀ A u). The ellipsoid xᵀ A x = 1 has the radius √m(u) along u: it is
+long where the robot feels heavy, and its semi-axes are the roots of the principal masses, the eigenvalues
+of Λ_v = A⁻¹. The frame is free to turn meanwhile, and to move in other directions.
 """
 
 from __future__ import annotations
