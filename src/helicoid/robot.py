@@ -350,7 +350,9 @@ class Robot:
         (2, 2)
         """
         task = self._twist_task(frame, reference, rows, damping)
-        return self._task(task_space.task_inertia, "q", {"Lambda": (task.size, task.size)}, task)
+        return self._task(
+            "task_inertia", task_space.task_inertia, "q", {"Lambda": (task.size, task.size)}, task
+        )
 
     def task_coriolis(
         self,
@@ -361,7 +363,7 @@ class Robot:
     ) -> Function:
         """`(q, v) -> μ` of F = Λ ẍ + μ + p; arguments as in `task_inertia`."""
         task = self._twist_task(frame, reference, rows, damping)
-        return self._task(task_space.task_coriolis, "q v", {"mu": (task.size,)}, task)
+        return self._task("task_coriolis", task_space.task_coriolis, "q v", {"mu": (task.size,)}, task)
 
     def task_gravity(
         self,
@@ -372,7 +374,9 @@ class Robot:
     ) -> Function:
         """`(q) -> p` of F = Λ ẍ + μ + p; arguments as in `task_inertia`."""
         task = self._twist_task(frame, reference, rows, damping)
-        return self._task(task_space.task_gravity, "q", {"p": (task.size,)}, task, ("gravity",))
+        return self._task(
+            "task_gravity", task_space.task_gravity, "q", {"p": (task.size,)}, task, ("gravity",)
+        )
 
     def task_dynamics(
         self,
@@ -383,7 +387,9 @@ class Robot:
     ) -> Function:
         """`(q, v) -> Λ, μ, p` of F = Λ ẍ + μ + p, cheaper than one by one; arguments as in `task_inertia`."""
         task = self._twist_task(frame, reference, rows, damping)
-        return self._task(task_space.task_dynamics, "q v", _task_outputs(task.size), task, ("gravity",))
+        return self._task(
+            "task_dynamics", task_space.task_dynamics, "q v", _task_outputs(task.size), task, ("gravity",)
+        )
 
     def dynamically_consistent_inverse(
         self,
@@ -395,7 +401,9 @@ class Robot:
         """`(q) -> J̄ = M⁻¹ Jᵀ Λ`, nv × rows, with J J̄ = 1; arguments as in `task_inertia`."""
         task = self._twist_task(frame, reference, rows, damping)
         outputs: dict[str, Shape] = {"J_bar": ("nv", task.size)}
-        return self._task(task_space.dynamically_consistent_inverse, "q", outputs, task)
+        return self._task(
+            "dynamically_consistent_inverse", task_space.dynamically_consistent_inverse, "q", outputs, task
+        )
 
     def null_space_projector(
         self,
@@ -406,7 +414,9 @@ class Robot:
     ) -> Function:
         """`(q) -> N = 1 - J̄ J`, nv × nv: J N = 0, and Nᵀ τ moves nothing of the task."""
         task = self._twist_task(frame, reference, rows, damping)
-        return self._task(task_space.null_space_projector, "q", {"N": ("nv", "nv")}, task)
+        return self._task(
+            "null_space_projector", task_space.null_space_projector, "q", {"N": ("nv", "nv")}, task
+        )
 
     def task_coordinates(
         self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
@@ -423,7 +433,14 @@ class Robot:
         [1.8 0. 1.5708]
         """
         task = self._pose_task(frame, orientation, position)
-        return self._task(task_coordinates.task_coordinates, "q", {"chi": (task.size,)}, task, physical=False)
+        return self._task(
+            "task_coordinates",
+            task_coordinates.task_coordinates,
+            "q",
+            {"chi": (task.size,)},
+            task,
+            physical=False,
+        )
 
     def analytic_jacobian(
         self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
@@ -431,7 +448,9 @@ class Robot:
         """`(q) -> J_A`, with χ̇ = J_A v; arguments as in `task_coordinates`."""
         task = self._pose_task(frame, orientation, position)
         outputs: dict[str, Shape] = {"J_A": (task.size, "nv")}
-        return self._task(task_coordinates.analytic_jacobian, "q", outputs, task, physical=False)
+        return self._task(
+            "analytic_jacobian", task_coordinates.analytic_jacobian, "q", outputs, task, physical=False
+        )
 
     def analytic_task_dynamics(
         self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
@@ -439,7 +458,14 @@ class Robot:
         """`(q, v) -> Λ, μ, p` of F = Λ χ̈ + μ + p with τ = J_Aᵀ F, in minimal coordinates χ of the frame."""
         task = self._pose_task(frame, orientation, position, minimal=True)
         check_rank(self.model, task)
-        return self._task(task_space.task_dynamics, "q v", _task_outputs(task.size), task, ("gravity",))
+        return self._task(
+            "analytic_task_dynamics",
+            task_space.task_dynamics,
+            "q v",
+            _task_outputs(task.size),
+            task,
+            ("gravity",),
+        )
 
     def _twist_task(self, frame: str, reference: Reference, rows: Rows, damping: float) -> TwistTask:
         task = twist_task(frame, reference, rows, damping)
@@ -454,6 +480,7 @@ class Robot:
 
     def _task(
         self,
+        name: str,
         algorithm: Callable[..., Expression],
         inputs: str,
         outputs: Mapping[str, Shape],
@@ -462,7 +489,7 @@ class Robot:
         physical: bool = True,
     ) -> Function:
         names, named = tuple(inputs.split()), tuple(outputs.items())
-        recipe = Recipe(algorithm.__name__, algorithm, names, named, physical, options, (task,))
+        recipe = Recipe(name, algorithm, names, named, physical, options, (task,))
         return self.function(recipe, Options())
 
     def _kinematic(

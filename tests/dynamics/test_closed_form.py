@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given
+from numpy.typing import NDArray
 
 import helicoid as hc
 from helicoid import Robot
-from random_trees import assert_close, fewer, robots, seeds, state
+from helicoid.compiler.function import Function
+from random_trees import Array, assert_close, fewer, robots, seeds, state
+
+ComplexArray = NDArray[np.complex128]
 
 BUNDLED = ["ur5", "panda", "kuka_lwr4", "double_pendulum", "pan_tilt_pendulum", "planar_2r"]
 
@@ -65,7 +73,9 @@ def test_rates(robot: Robot, seed: int) -> None:
     M, C, g, M_dot, C_dot, g_dot = robot.closed_form_dot(q, v, a)
     M_ddot, C_ddot, g_ddot = robot.closed_form_ddot(q, v, a, a_dot)
     tau_dot = M_dot @ a + M @ a_dot + C_dot @ v + C @ a + g_dot
-    tau_ddot = (M_ddot @ a + 2 * M_dot @ a_dot + M @ a_ddot) + (C_ddot @ v + 2 * C_dot @ a + C @ a_dot) + g_ddot
+    tau_ddot = (
+        (M_ddot @ a + 2 * M_dot @ a_dot + M @ a_ddot) + (C_ddot @ v + 2 * C_dot @ a + C @ a_dot) + g_ddot
+    )
     assert_close(robot.inverse_dynamics_dot(q, v, a, a_dot), tau_dot, scale=100.0)
     assert_close(robot.inverse_dynamics_ddot(q, v, a, a_dot, a_ddot), tau_ddot, scale=1000.0)
 
@@ -122,9 +132,67 @@ def test_difference_quotients() -> None:
         assert_close(exact[3 + k], (after[k] - before[k]) / (2 * step), 1e-7, scale=1.0)
 
 
-def test_complex_step() -> None:
-    """∂M/∂q of the planar 2R by a complex step through its mass matrix as a textbook writes it."""
-    robot = hc.load("planar_2r")
-    q = np.array([0.3, -1.1])
-    along = [(robot.mass_matrix.casadi(*[q]), None)]
-    assert along
+OPERATIONS: dict[int, Callable[..., np.complex128]] = {
+    ca.OP_ASSIGN: np.positive,
+    ca.OP_ADD: np.add,
+    ca.OP_SUB: np.subtract,
+    ca.OP_MUL: np.multiply,
+    ca.OP_DIV: np.divide,
+    ca.OP_NEG: np.negative,
+    ca.OP_SIN: np.sin,
+    ca.OP_COS: np.cos,
+    ca.OP_SQ: np.square,
+    ca.OP_TWICE: lambda x: 2 * x,
+    ca.OP_INV: np.reciprocal,
+}
+
+
+def evaluated(function: Function, *values: ComplexArray) -> list[ComplexArray]:
+    """A function of complex numbers: its instructions, one after the other."""
+    f = function.casadi
+    work = np.zeros(f.sz_w(), dtype=complex)
+    results = [np.zeros(f.numel_out(k), dtype=complex) for k in range(f.n_out())]
+    places = [f.sparsity_out(k).find() for k in range(f.n_out())]  # of the nonzeros, by columns
+    for k in range(f.n_instructions()):
+        operation, sources, targets = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
+        if operation == ca.OP_CONST:
+            work[targets[0]] = f.instruction_constant(k)
+        elif operation == ca.OP_INPUT:
+            work[targets[0]] = values[sources[0]][sources[1]]
+        elif operation == ca.OP_OUTPUT:
+            results[targets[0]][places[targets[0]][targets[1]]] = work[sources[0]]
+        else:
+            work[targets[0]] = OPERATIONS[operation](*(work[s] for s in sources))
+    shaped = zip(results, (f.size_out(k) for k in range(f.n_out())), function.outputs, strict=True)
+    return [x.reshape(size, order="F").reshape(output.shape) for x, size, output in shaped]
+
+
+@pytest.mark.parametrize(("name", "base"), [("ur5", "fixed"), ("double_pendulum", "floating")])
+def test_complex_step(name: str, base: Literal["fixed", "floating"]) -> None:
+    """f(x + iε d) = f(x) + iε f'(x) d: derivatives to machine precision without differentiating anything."""
+    robot = hc.load(name, base=base)
+    q, v, a = state(robot, 3)
+    tangent = np.eye(robot.nv) if robot.tangent is None else np.array(robot.tangent(q))
+    ε = 1e-30
+
+    def step(function: Function, *arguments: tuple[Array, Array]) -> list[Array]:
+        return [y.imag / ε for y in evaluated(function, *(x + 1j * ε * d for x, d in arguments))]
+
+    still, exact = np.zeros(robot.nv), robot.closed_form_derivatives(q, v)
+    dM, (dC_dq, dC_dv) = robot.mass_matrix_derivatives(q), robot.coriolis_matrix_derivatives(q, v)
+    for k in range(robot.nv):
+        along_q = step(robot.closed_form, (q, tangent[:, k]), (v, still))
+        along_v = step(robot.closed_form, (q, 0 * q), (v, np.eye(robot.nv)[k]))
+        assert_close(exact.dM_dq[..., k], along_q[0], 1e-12, scale=1.0)
+        assert_close(exact.dC_dq[..., k], along_q[1], 1e-12, scale=1.0)
+        assert_close(exact.dg_dq[..., k], along_q[2], 1e-12, scale=1.0)
+        assert_close(exact.dC_dv[..., k], along_v[1], 1e-12, scale=1.0)
+        assert_close(dM[..., k], along_q[0], 1e-12, scale=1.0)
+        assert_close(robot.gravity_derivatives(q)[:, k], along_q[2], 1e-12, scale=1.0)
+        along_q = step(robot.coriolis_matrix, (q, tangent[:, k]), (v, still))
+        along_v = step(robot.coriolis_matrix, (q, 0 * q), (v, np.eye(robot.nv)[k]))
+        assert_close(dC_dq[..., k], along_q[0], 1e-12, scale=1.0)
+        assert_close(dC_dv[..., k], along_v[0], 1e-12, scale=1.0)
+    in_time = step(robot.closed_form, (q, tangent @ v), (v, a))
+    for found, expected in zip(robot.closed_form_dot(q, v, a)[3:], in_time, strict=True):
+        assert_close(found, expected, 1e-12, scale=1.0)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from helicoid.benchmark import published
 from helicoid.benchmark.results import OURS, Results, distinct
+from helicoid.benchmark.subjects import QUANTITIES
 
 COLORS = {
     OURS: "#d62728",
@@ -42,106 +44,121 @@ def draw(results: Results, folder: Path) -> list[Path]:
     return written
 
 
-def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
+def _figure(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Any, list[Any]]:
+    """Axes with a logarithmic scale upwards, marked with plain numbers."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = np.ravel(figure.subplots(rows, columns, squeeze=False)).tolist()
+    axes = np.ravel(figure.subplots(rows, columns, squeeze=False, **options)).tolist()
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(axis="y", alpha=0.3)
         axis.set_axisbelow(True)
+        axis.set_yscale("log")
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     return figure, axes
+
+
+def _legend(figure: Any, drawn: dict[str, Any], title: str) -> None:
+    figure.suptitle(title)
+    columns = min(len(drawn), 8)
+    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
 def _calls(results: Results) -> Any:
     timings = list(results.of_kind("call"))
     robots = distinct(t.robot for t in timings)
-    libraries = [name for name in COLORS if any(t.library == name and t.seconds for t in timings)]
-    figure, axes = _figure(len(robots), 1, 11, 2.3 * len(robots) + 0.5)
+    figure, axes = _figure(len(robots), 1, 10, 2.4 * len(robots) + 0.9, sharey=True)
+    drawn: dict[str, Any] = {}
     for axis, robot in zip(axes, robots, strict=True):
         labels = distinct(t.quantity for t in timings if t.robot == robot)
-        width = 0.85 / len(libraries)
-        for k, name in enumerate(libraries):
+        for k, name in enumerate(COLORS):
             times = [results.seconds("call", robot, label, name) for label in labels]
-            places = [i + (k - (len(libraries) - 1) / 2) * width for i in range(len(labels))]
-            shown = [(x, 1e6 * t) for x, t in zip(places, times, strict=True) if t]
+            shown = [(i + 0.07 * (k - 3.5), 1e6 * t) for i, t in enumerate(times) if t]
             if shown:
-                axis.bar(*zip(*shown, strict=True), width=width, color=COLORS[name], label=name)
-        axis.set(yscale="log", ylabel="µs a call", xticks=range(len(labels)), xticklabels=labels, title=robot)
-    handles = {label: h for axis in axes for h, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    ordered = [name for name in libraries if name in handles]
-    figure.legend([handles[n] for n in ordered], ordered, loc="outside upper center", ncols=8, frameon=False)
+                size = 9 if name == OURS else 6
+                style = {"marker": "D" if name == OURS else "o", "color": COLORS[name], "markersize": size}
+                (drawn[name],) = axis.plot(*zip(*shown, strict=True), linestyle="none", **style)
+        for i in range(len(labels) - 1):
+            axis.axvline(i + 0.5, color="black", alpha=0.08)
+        velocities = next(t.velocities for t in timings if t.robot == robot)
+        axis.set(
+            ylabel="µs a call", xticks=range(len(labels)), xticklabels=labels, xlim=(-0.5, len(labels) - 0.5)
+        )
+        axis.set_title(f"{robot}, {velocities} velocities", loc="left", fontsize="medium")
+    shown_labels = distinct(t.quantity for t in timings)
+    meaning = "; ".join(f"{label}: {QUANTITIES[label].title}" for label in shown_labels)
+    axes[-1].set_xlabel("\n".join(wrap(meaning, 130)), fontsize="small")
+    _legend(
+        figure,
+        {name: drawn[name] for name in COLORS if name in drawn},
+        "One call from Python, lower is better",
+    )
     return figure
 
 
 def _batches(results: Results) -> Any:
     timings = list(results.of_kind("batch"))
     pairs = list(dict.fromkeys((t.robot, t.quantity) for t in timings))
-    series = [(name, n) for n in (1, 2) for name in (OURS, "Pinocchio")]
-    figure, (axis,) = _figure(1, 1, 1.5 + 0.9 * len(pairs), 4)
-    for k, (name, n) in enumerate(series):
-        times = [results.seconds("batch", robot, label, name, n) for robot, label in pairs]
-        shown = [(i + (k - 1.5) * 0.2, 1e9 * t) for i, t in enumerate(times) if t]
-        if shown:
-            label = f"{name}, {n} thread{'s' * (n > 1)}"
-            axis.bar(
-                *zip(*shown, strict=True),
-                width=0.2,
-                color=COLORS[name],
-                alpha=1.0 if n == 1 else 0.5,
-                label=label,
-            )
-    names = [f"{robot}\n{label}" for robot, label in pairs]
-    axis.set(yscale="log", ylabel="ns a state", xticks=range(len(pairs)), title="Large batches, per state")
-    axis.set_xticklabels(names, fontsize="small")
-    axis.legend(frameon=False, fontsize="small")
+    figure, (axis,) = _figure(1, 1, 2 + 0.75 * len(pairs), 4.5)
+    drawn: dict[str, Any] = {}
+    for n, filled in ((1, True), (2, False)):
+        for name in (OURS, "Pinocchio"):
+            times = [results.seconds("batch", robot, label, name, n) for robot, label in pairs]
+            shown = [(i + 0.12 * (2 * n - 3), 1e9 * t) for i, t in enumerate(times) if t]
+            if shown:
+                label = f"{name}, {n} thread{'s' * (n > 1)}"
+                style = {"marker": "D" if name == OURS else "o", "color": COLORS[name], "markersize": 8}
+                face = COLORS[name] if filled else "white"
+                points = zip(*shown, strict=True)
+                (drawn[label],) = axis.plot(*points, linestyle="none", markerfacecolor=face, **style)
+    for i in range(len(pairs) - 1):
+        axis.axvline(i + 0.5, color="black", alpha=0.08)
+    axis.set(ylabel="ns a state", xticks=range(len(pairs)), xlim=(-0.5, len(pairs) - 0.5))
+    axis.set_xticklabels([f"{label}\n{robot}" for robot, label in pairs], fontsize="small")
+    _legend(figure, drawn, f"Batches of {results.batch:,} states, lower is better")
     return figure
 
 
 def _growth(results: Results) -> Any:
     timings = list(results.of_kind("growth"))
     labels = distinct(t.quantity for t in timings)
-    columns = min(3, len(labels))
+    columns = 2 if len(labels) in (2, 4) else min(3, len(labels))
     rows = -(-len(labels) // columns)
-    figure, axes = _figure(rows, columns, 4 * columns, 3.2 * rows + 0.5)
+    figure, axes = _figure(rows, columns, 4 * columns, 3 * rows + 0.9, sharey=True)
     drawn: dict[str, Any] = {}
     for axis, label in zip(axes, labels, strict=False):
         for name, color in COLORS.items():
-            points = [
-                (t.velocities, 1e6 * t.seconds)
-                for t in timings
-                if t.quantity == label and t.library == name and t.seconds
-            ]
+            these = [t for t in timings if t.quantity == label and t.library == name and t.seconds]
+            points = [(t.velocities, 1e6 * (t.seconds or 0.0)) for t in these]
             if points:
-                bold = 2.5 if name == OURS else 1.2
-                (drawn[name],) = axis.plot(
-                    *zip(*points, strict=True), "o-", color=color, linewidth=bold, markersize=3
-                )
-        axis.set(yscale="log", xlabel="joints", ylabel="µs a call", title=label)
+                style = {"color": color, "linewidth": 2.5 if name == OURS else 1.2, "markersize": 3}
+                (drawn[name],) = axis.plot(*zip(*points, strict=True), "o-", **style)
+        axis.set(xlabel="joints", ylabel="µs a call", title=f"{label}: {QUANTITIES[label].title}")
+        axis.title.set_fontsize("medium")
+        axis.xaxis.get_major_locator().set_params(integer=True)
     for axis in axes[len(labels) :]:
         axis.remove()
-    figure.legend(drawn.values(), drawn.keys(), loc="outside upper center", ncols=8, frameon=False)
+    _legend(figure, drawn, "One call for a chain of n joints, lower is better")
     return figure
 
 
 def _operations(results: Results) -> Any:
     timings = [t for t in results.of_kind("growth") if t.library == OURS]
-    labels = distinct(t.quantity for t in timings)
-    figure, (axis,) = _figure(1, 1, 7, 4.5)
+    figure, (axis,) = _figure(1, 1, 7, 5)
     longest = max(t.velocities for t in timings)
-    for k, label in enumerate(labels):
-        color = f"C{k}"
-        points = [(t.velocities, t.operations) for t in timings if t.quantity == label]
-        axis.plot(*zip(*points, strict=True), "o-", color=color, markersize=3, label=label)
-        theirs = [
-            (n, count)
-            for n, count in zip(published.JOINTS, published.CHAINS.get(label, ()), strict=False)
-            if n <= longest
-        ]
-        if theirs:
-            axis.plot(*zip(*theirs, strict=True), "x--", color=color, alpha=0.5, markersize=4)
-    axis.plot([], [], "x--", color="gray", label="urdf2casadi, published")
-    axis.set(yscale="log", xlabel="joints", ylabel="operations", title="Operations of one evaluation, chains")
-    axis.legend(frameon=False, fontsize="small")
+    drawn: dict[str, Any] = {}
+    for k, label in enumerate(distinct(t.quantity for t in timings)):
+        points = [(t.velocities, t.operations) for t in timings if t.quantity == label and t.operations]
+        theirs = zip(published.JOINTS, published.CHAINS.get(label, ()), strict=False)
+        known = [(n, count) for n, count in theirs if n <= longest]
+        if points:
+            (drawn[label],) = axis.plot(*zip(*points, strict=True), "o-", color=f"C{k}", markersize=3)
+        if known:
+            axis.plot(*zip(*known, strict=True), "x--", color=f"C{k}", alpha=0.5, markersize=4)
+    (drawn["urdf2casadi, published"],) = axis.plot([], [], "x--", color="gray")
+    axis.set(xlabel="joints", ylabel="operations")
+    axis.xaxis.get_major_locator().set_params(integer=True)
+    _legend(figure, drawn, "Operations of one evaluation, chain of n joints")
     return figure

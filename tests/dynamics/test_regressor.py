@@ -1,0 +1,103 @@
+"""Regressors: linear in named parameters, and equal to what they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import helicoid as hc
+from helicoid import Robot
+from helicoid.errors import InputError
+from random_trees import assert_close, few, fewer, robots, seeds, state
+
+
+def armature(robot: Robot) -> np.ndarray:
+    return np.asarray(robot.parametric("armature").parameters.values)
+
+
+@few
+@given(robots(), seeds)
+def test_torque(robot: Robot, seed: int) -> None:
+    """Y π with the armatures' and friction's own regressors is the torque."""
+    q, v, a = state(robot, seed)
+    pi = robot.parameters.values
+    J = armature(robot)
+    rigid = robot.regressor(q, v, a) @ pi + robot.armature_regressor(a) @ J
+    assert_close(rigid, robot.inverse_dynamics(q, v, a), scale=1.0)
+    coefficients = robot.parametric("friction").parameters
+    names = robot.friction_regressor.columns
+    assert names[: len(coefficients.names)] == coefficients.names
+    rubbing = robot.friction_regressor(v) @ np.concatenate([coefficients.values, np.zeros(robot.nv)])
+    assert_close(rigid + rubbing, robot.inverse_dynamics(q, v, a, friction=True), scale=1.0)
+
+
+@few
+@given(robots(), seeds)
+def test_slotine_li(robot: Robot, seed: int) -> None:
+    """Y π = M a_r + C v_r + g; with v_r = v and a_r = a it is the torque regressor."""
+    q, v, a = state(robot, seed)
+    v_r, a_r = np.random.default_rng(seed).normal(size=(2, robot.nv))
+    pi = robot.parameters.values
+    M = robot.mass_matrix(q) - np.diag(armature(robot))
+    expected = M @ a_r + robot.coriolis_matrix(q, v) @ v_r + robot.gravity(q)
+    assert_close(robot.slotine_li_regressor(q, v, v_r, a_r) @ pi, expected, scale=10.0)
+    assert_close(robot.slotine_li_regressor(q, v, v, a), robot.regressor(q, v, a), scale=1.0)
+
+
+@few
+@given(robots(), seeds)
+def test_without_acceleration(robot: Robot, seed: int) -> None:
+    """Momentum, its rate, energy and power."""
+    q, v, a = state(robot, seed)
+    pi, J = robot.parameters.values, armature(robot)
+    momentum = robot.momentum_regressor(q, v) @ pi
+    assert_close(momentum + J * v, robot.mass_matrix(q) @ v, scale=1.0)
+    energy = robot.kinetic_energy(q, v) + robot.potential_energy(q)
+    assert_close(robot.energy_regressor(q, v) @ pi + J @ v**2 / 2, energy, scale=10.0)
+    tau = robot.inverse_dynamics(q, v, a)
+    power = robot.power_regressor(q, v, a) @ pi + J @ (v * a)
+    assert_close(power, v @ tau, scale=float(np.abs(v) @ np.abs(tau)))
+    at_rest = robot.momentum_rate_regressor(q, v) @ pi
+    expected = robot.gravity(q) - robot.coriolis_matrix(q, v).T @ v
+    assert_close(at_rest, expected, scale=10.0)
+
+
+@fewer
+@given(robots(max_bodies=3), seeds)
+def test_momentum_rate(robot: Robot, seed: int) -> None:
+    """τ = d/dt (Y_p π) + Y π along a motion, for any parameters: the identity is one of matrices."""
+    q, v, a = state(robot, seed)
+    rate = robot.momentum_regressor.time_derivative()(q, v, a)
+    assert_close(rate + robot.momentum_rate_regressor(q, v), robot.regressor(q, v, a), scale=1.0)
+
+
+@fewer
+@given(robots(max_bodies=3), seeds)
+def test_columns(robot: Robot, seed: int) -> None:
+    """Each column is the torque of a robot that has 1 of that parameter and nothing else."""
+    q, v, a = state(robot, seed)
+    flexible = robot.parametric("inertia")
+    assert robot.regressor.columns == flexible.parameters.names
+    Y = flexible.inverse_dynamics.jacobian("theta")(q, v, a, flexible.parameters.values)
+    assert_close(robot.regressor(q, v, a), Y, scale=1.0)
+
+
+def test_pinocchio() -> None:
+    """The torque regressor of a Panda; Pinocchio orders a body's inertia xx, xy, yy, xz, yz, zz."""
+    pin = pytest.importorskip("pinocchio")
+    from importlib.resources import as_file, files
+
+    robot = hc.load("panda")
+    with as_file(files("helicoid.model.bundled") / "panda.urdf") as path:
+        model = pin.buildModelFromUrdf(str(path))
+    q, v, a = state(robot, 4)
+    peer = pin.computeJointTorqueRegressor(model, model.createData(), q, v, a)
+    ours = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
+    columns = np.concatenate([10 * k + np.array(ours) for k in range(robot.n_bodies)])
+    assert_close(robot.regressor(q, v, a)[:, columns], peer)
+
+
+def test_columns_of_what_is_no_regressor() -> None:
+    with pytest.raises(InputError, match="gravity is no regressor"):
+        _ = hc.load("double_pendulum").gravity.columns
