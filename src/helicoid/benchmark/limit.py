@@ -7,11 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from helicoid.benchmark.plan import Plan
 from helicoid.benchmark.results import Figure
-from helicoid.benchmark.subjects import QUANTITIES, Subject
+from helicoid.benchmark.subjects import QUANTITIES, Quantity, Subject
 from helicoid.compiler.binding import get_num_threads, set_num_threads
 from helicoid.compiler.cache import library
 from helicoid.compiler.expressions import row_major_kernel
@@ -24,7 +25,7 @@ ACCUMULATORS = 24 if native_lanes() == 8 else 12
 SINCOS_FLOPS = (
     41  # floating-point operations of hc_sincos in runtime/vector_math.h; its bit operations are free
 )
-IN_CACHE = 1024  # states whose inputs and results stay in the second-level cache
+IN_CACHE = 512  # states whose inputs and results stay in the second-level cache
 LABELS = ("ID", "∂ID", "∂ID (AD)")
 
 _SOURCE = """
@@ -45,56 +46,46 @@ __attribute__((visibility("default"))) double multiply_add(long n, double seed) 
 
 def measure_limit(subject: Subject, plan: Plan) -> list[Figure]:
     """Operations a second of batch kernels on one core, as a share of a plain vector multiply-add loop."""
-    loop, lanes = multiply_add_loop(), native_lanes()
-    n_loop = 200_000
-    states = subject.state(IN_CACHE)
-    kernels = {}
-    for label in LABELS:
-        function = QUANTITIES[label].function(subject.robot)
-        arguments = QUANTITIES[label].arguments(states)
-        kernels[label] = function, arguments, function(*arguments)
-    best_loop, best = float("inf"), dict.fromkeys(kernels, float("inf"))
+    loop, lanes, n_loop = multiply_add_loop(), native_lanes(), 10_000
+    runs = {label: _kernel_run(QUANTITIES[label], subject) for label in LABELS}
+    runs["loop"] = lambda: loop(n_loop, 0.999999)
+    best = dict.fromkeys(runs, float("inf"))
     before = get_num_threads()
     set_num_threads(1)
     try:
         for _ in range(20 * plan.rounds):
-            start = time.thread_time()
-            loop(n_loop // 20, 0.999999)
-            best_loop = min(best_loop, (time.thread_time() - start) * 20)
-            for label, (function, arguments, out) in kernels.items():
+            for label, run in runs.items():
                 start = time.thread_time()
-                function(*arguments, out=out)
+                run()
                 best[label] = min(best[label], time.thread_time() - start)
     finally:
         set_num_threads(before)
-    limit = 2.0 * n_loop * ACCUMULATORS * lanes / best_loop
-    figures = [
-        Figure(
-            "limit",
-            f"multiply-add loop, {lanes} lanes, {ACCUMULATORS} accumulators, one core",
-            limit / 1e9,
-            "G operations/s",
-            "a multiply-add counted as two",
-        )
-    ]
-    for label, (function, _, _) in kernels.items():
-        plain, whole = operation_counts(function)
-        rate = IN_CACHE / best[label]
+    limit = 2.0 * n_loop * ACCUMULATORS * lanes / best["loop"]
+    what = f"multiply-add loop, {lanes} lanes, {ACCUMULATORS} accumulators, one core"
+    figures = [Figure("limit", what, limit / 1e9, "G operations/s", "a multiply-add counted as two")]
+    for label in LABELS:
+        plain, whole = operation_counts(QUANTITIES[label].function(subject.robot))
         for key, count, how in (
             ("", plain, "sin, cos as one"),
-            ("+", whole, f"a sin/cos pair as {SINCOS_FLOPS}"),
+            ("+", whole, f"sin/cos pairs as {SINCOS_FLOPS}"),
         ):
-            figures.append(
-                Figure(
-                    f"share{key} {label}",
-                    f"{subject.name} {label}, share of that ({how})",
-                    rate * count / limit,
-                    "",
-                    f"{count} operations, {rate * count / 1e9:.1f} G a second; "
-                    f"{2 * rate * count / limit:.0%} of the loop with a multiply-add counted as one",
-                )
+            rate = count * IN_CACHE / best[label]
+            what = f"{subject.name} {label}, share of that ({how})"
+            note = (
+                f"{count} operations, {rate / 1e9:.1f} G a second; {2 * rate / limit:.0%} of the loop with a "
+                "multiply-add counted as one"
             )
+            figures.append(Figure(f"share{key} {label}", what, rate / limit, "", note))
     return figures
+
+
+def _kernel_run(quantity: Quantity, subject: Subject) -> Callable[[], object]:
+    """The batch kernel itself, without what a call in Python costs."""
+    function = quantity.function(subject.robot).compile(batch=True)
+    arguments = quantity.arguments(subject.state(IN_CACHE))
+    result = function(*arguments)
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    return partial(function._kernel.evaluate_batch, arguments, outputs, IN_CACHE)
 
 
 def measure_second_core(rounds: int) -> Figure:

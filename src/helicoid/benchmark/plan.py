@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from helicoid.benchmark import published
 from helicoid.benchmark.peers import LIBRARIES
 from helicoid.benchmark.subjects import QUANTITIES
 
-DERIVATIVES = tuple(label for label in QUANTITIES if "d" in label or "∂" in label)
-DYNAMICS = tuple(label for label in QUANTITIES if label not in DERIVATIVES)
+DERIVATIVES = ("∂ID", "∂ID (AD)", "dID/dt")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Plan:
     batch_rounds: int
     turn: float = 0.002
     quantities: tuple[str, ...] = tuple(QUANTITIES)
-    chain_quantities: tuple[str, ...] = DYNAMICS
+    chain_quantities: tuple[str, ...] = published.LABELS
     libraries: tuple[str, ...] = tuple(LIBRARIES)
     patience: float = 20.0
     """A library that takes longer than this to prepare a chain is not asked for longer chains."""

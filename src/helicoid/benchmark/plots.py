@@ -117,7 +117,8 @@ def _batches(results: Results) -> Any:
         axis.axvline(i + 0.5, color="black", alpha=0.08)
     axis.set(ylabel="ns a state", xticks=range(len(pairs)), xlim=(-0.5, len(pairs) - 0.5))
     axis.set_xticklabels([f"{label}\n{robot}" for robot, label in pairs], fontsize="small")
-    _legend(figure, drawn, f"Batches of {results.batch:,} states, lower is better")
+    doubt = "" if results.has_second_core else " (no second core was free)"
+    _legend(figure, drawn, f"Batches of {results.batch:,} states, lower is better{doubt}")
     return figure
 
 

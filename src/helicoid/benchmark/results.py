@@ -74,6 +74,11 @@ class Results:
         """The value of a figure, None if it was not measured."""
         return next((figure.value for figure in self.figures if figure.key == key), None)
 
+    @property
+    def has_second_core(self) -> bool:
+        """Whether a second thread had a core of its own; if not, times on two threads say nothing."""
+        return (self.figure("second core") or 2.0) >= 1.7
+
     def of_kind(self, kind: str) -> Iterator[Timing]:
         """The timings of a kind, in the order in which they were taken."""
         return (timing for timing in self.timings if timing.kind == kind)

@@ -48,6 +48,8 @@ def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> Non
             subject = _subject(name, results)
             if subject is not None:
                 results.timings += compare_calls(subject, plan.quantities, peers, plan, step)
+        if plan.limit:
+            results.figures.append(measure_second_core(plan.batch_rounds))
         for name in plan.batch_robots:
             subject = _subject(name, results)
             if subject is not None:
@@ -60,7 +62,6 @@ def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> Non
 def _measure_figures(plan: Plan, results: Results, step: Callable[[str], None]) -> None:
     if plan.limit:
         step("what the processor can do")
-        results.figures.append(measure_second_core(plan.batch_rounds))
         results.figures += measure_limit(bundled_subject("panda"), plan)
     if plan.start:
         step("starting and compiling")

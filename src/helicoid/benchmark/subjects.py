@@ -78,6 +78,7 @@ QUANTITIES = {
             "q v a",
             lambda robot: robot.inverse_dynamics.jacobian("q", "v"),
         ),
+        _quantity("Y", "regressor of the inertial parameters", "q v a", lambda robot: robot.regressor),
         _quantity(
             "dID/dt",
             "time derivative of inverse dynamics",

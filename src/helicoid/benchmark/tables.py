@@ -118,6 +118,8 @@ def _batch_sheet(results: Results) -> Sheet:
         "rneaInParallel and abaInParallel on columns, the form that suits it (ours takes rows); it has no "
         "batches of derivatives, which come from its Python calls one by one."
     )
+    if not results.has_second_core:
+        note += " No second core was free in this run: the times on two threads say nothing."
     return Sheet(f"Batches of {results.batch:,}, ns a state", columns, rows, note)
 
 

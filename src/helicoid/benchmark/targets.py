@@ -55,7 +55,7 @@ def _batches(results: Results) -> Iterator[Outcome]:
         ratios = {
             f"{robot}, {n} thread{'s' * (n > 1)}": results.ratio("batch", robot, label, "Pinocchio", n)
             for robot in ARMS
-            for n in ((1, 2) if _has_second_core(results) else (1,))
+            for n in ((1, 2) if results.has_second_core else (1,))
         }
         yield _least(f"batch of {label}, against Pinocchio's in parallel", factor, ratios)
     jacobians: dict[str, float | None] = {}
@@ -71,17 +71,12 @@ def _batches(results: Results) -> Iterator[Outcome]:
     yield _second_core(_least("two threads against one, large batch", 1.7, gains), results)
 
 
-def _has_second_core(results: Results) -> bool:
-    """Whether a second thread had a core of its own; if not, times on two threads say nothing."""
-    return (results.figure("second core") or 2.0) >= 1.7
-
-
 def _second_core(outcome: Outcome, results: Results) -> Outcome:
     offered = results.figure("second core")
     if offered is None:
         return outcome
     detail = f"a loop without memory gains {offered:.2f} here; {outcome.detail}"
-    if _has_second_core(results):
+    if results.has_second_core:
         return replace(outcome, detail=detail)
     return replace(outcome, reached="no core was free", met=None, detail=detail)
 

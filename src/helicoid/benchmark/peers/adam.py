@@ -33,7 +33,7 @@ class Library(Peer):
         self._functions: dict[str, ca.Function] = {}
 
     def call(self, label: str, state: State) -> Call | None:
-        if label.startswith("FD"):
+        if label.startswith("FD") or label == "Y":
             return None
         if label not in self._functions:
             self._functions[label] = self._function(label)

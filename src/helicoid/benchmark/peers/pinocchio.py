@@ -26,6 +26,7 @@ _STATEMENTS = {
     "FD (ABA)": "result = aba(model, data, q, v, tau)",
     "∂ID": "result = computeRNEADerivatives(model, data, q, v, a)",
     "∂ID (AD)": "result = computeRNEADerivatives(model, data, q, v, a)",
+    "Y": "result = computeJointTorqueRegressor(model, data, q, v, a)",
     "dID/dt": (
         "dq, dv, M = computeRNEADerivatives(model, data, q, v, a); result = dq @ v + dv @ a + M @ a_dot"
     ),
@@ -37,7 +38,9 @@ _FUNCTIONS = (
     "crba",
     "aba",
     "computeRNEADerivatives",
+    "computeJointTorqueRegressor",
 )
+_PARAMETERS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)  # its Iyy comes before Ixz
 LOOP = 2000  # states that a loop in Python is timed with
 _BASE = Base(q=(0, 1, 2, 4, 5, 6, 3), linear_first=True, world_linear=False, world_angular=False)
 
@@ -56,6 +59,8 @@ class Library(Peer):
         self._weightless.gravity.setZero()
         names = list(self._model.names)[1 + subject.n_base :]
         self._coordinates = Coordinates(subject, names, _BASE)
+        bodies = [0] * subject.n_base + [subject.n_base + names.index(name) for name in subject.joints]
+        self._columns = np.ravel([[10 * body + k for k in _PARAMETERS] for body in bodies])
         self._names = {name: getattr(pin, name) for name in _FUNCTIONS} | {
             "decompose": pin.cholesky.decompose,
             "solve": pin.cholesky.solve,
@@ -75,6 +80,8 @@ class Library(Peer):
                 return self._coordinates.matrices(state, result[:n])
             if label == "M":
                 return self._coordinates.matrices(state, [result])
+            if label == "Y":
+                return self._coordinates.T(state.q).T @ result[:, self._columns]
             if label.startswith("FD"):
                 return self._coordinates.acceleration(state, result)
             return self._coordinates.force(state, result)
