@@ -119,11 +119,17 @@ def test_missing_peers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setitem(peers.LIBRARIES, "Nowhere", "nowhere")
     found, missing = peers.find(["Nowhere"])
     assert not found and "is not installed" in missing["Nowhere"]
+    hc.set_compile(True)
     console = Console(file=(tmp_path / "log").open("w"), width=100)
     run(replace(TINY, libraries=("Nowhere",)), tmp_path, console)
     console.file.close()
     assert "Nowhere" in (tmp_path / "log").read_text()
     assert "| Nowhere | everything | missing:" in (tmp_path / "tiny.md").read_text(encoding="utf-8")
+
+
+def test_run_refuses_to_measure_what_is_not_compiled(tmp_path: Path) -> None:
+    with pytest.raises(hc.HelicoidError, match="HELICOID_COMPILE"):
+        run(TINY, tmp_path, Console(quiet=True))
 
 
 def test_run_writes_numbers_tables_and_pictures(tmp_path: Path) -> None:
@@ -292,9 +298,16 @@ def test_two_threads_count_only_where_two_cores_are_free() -> None:
 @pytest.mark.slow
 def test_what_runs_in_other_processes() -> None:
     figures = {figure.key: figure.value for figure in measure_start(1)}
-    assert 0.0 < figures["cached"] < figures["cold"]
-    for figure in measure_memory(replace(TINY, memory=(200_000,))):
-        assert figure.value > -1.0
+    assert {"import", "expression", "cold", "cached"} <= set(figures)
+    assert all(value > 0.0 for value in figures.values())
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
+@pytest.mark.slow
+def test_memory_includes_the_result_of_the_batch() -> None:
+    found = measure_memory(replace(TINY, memory=(200_000,)))
+    assert [figure.key for figure in found] == ["memory 200000 1", "memory 200000 2"]
+    assert all(-1.0 < figure.value < 5.0 for figure in found)
 
 
 def test_plans_measure_known_things() -> None:

@@ -1,4 +1,4 @@
-"""The closed form, its derivatives and those of the matrices, against identities and algorithmic derivatives."""
+"""The closed form and derivatives of M, C and g, against identities and algorithmic derivatives."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_rates(robot: Robot, seed: int) -> None:
     dC_dq, dC_dv = robot.coriolis_matrix_derivatives(q, v)
     assert_close(robot.coriolis_matrix_dot(q, v, a), dC_dq @ v + dC_dv @ a, scale=1.0)
     assert_close(robot.gravity_dot(q, v), robot.gravity_derivatives(q) @ v, scale=1.0)
-    M, C, g, M_dot, C_dot, g_dot = robot.closed_form_dot(q, v, a)
+    M, C, _, M_dot, C_dot, g_dot = robot.closed_form_dot(q, v, a)
     M_ddot, C_ddot, g_ddot = robot.closed_form_ddot(q, v, a, a_dot)
     tau_dot = M_dot @ a + M @ a_dot + C_dot @ v + C @ a + g_dot
     tau_ddot = (
@@ -112,7 +112,7 @@ def test_bundled_robots(name: str, rng: np.random.Generator) -> None:
     """The same identities where numbers are those of real robots."""
     robot = hc.load(name)
     q, v, a = state(robot, rng)
-    M, C, g, M_dot, C_dot, g_dot = robot.closed_form_dot(q, v, a)
+    _, C, _, M_dot, C_dot, g_dot = robot.closed_form_dot(q, v, a)
     assert_close(C + C.T, M_dot, 1e-13)
     assert_close(C @ v, robot.bias(q, v) - robot.gravity(q), scale=1.0)
     assert_close(g_dot, robot.gravity_dot(q, v), scale=1.0)

@@ -72,7 +72,8 @@ print(json.dumps([operations, times]))
 
 def run_python(code: str, **environment: str | None) -> Any:
     """What a fresh Python prints as JSON. A variable that is None is taken out of its environment."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environ = {**os.environ, "PYTHONPATH": paths, "HELICOID_COMPILE": "1"}
     for name, value in environment.items():
         if value is None:
             environ.pop(name, None)

@@ -20,16 +20,24 @@ from helicoid.benchmark.plan import Plan
 from helicoid.benchmark.processes import measure_large_compile, measure_memory, measure_start
 from helicoid.benchmark.results import OURS, Results
 from helicoid.benchmark.subjects import Subject, bundled_subject, chain_subject, humanoid_subject
-from helicoid.compiler.toolchain import cpu_identity, find_compiler, native_lanes
-from helicoid.errors import CompileError, HelicoidError
+from helicoid.compiler.compiled import is_on
+from helicoid.compiler.toolchain import Compiler, cpu_identity, find_compiler, native_lanes
+from helicoid.errors import HelicoidError
 
 
 def run(plan: Plan, folder: Path, console: Console) -> Results:
-    """Measure, print the tables, and write them with pictures to a folder."""
+    """Measure, print the tables, and write them with pictures to a folder.
+
+    Raises:
+        HelicoidError: functions are not compiled here, and there is nothing to compare.
+    """
+    if not is_on():
+        raise HelicoidError("compiling is off (HELICOID_COMPILE=0): turn it on to measure compiled functions")
+    compiler = find_compiler()
     found, missing = find(plan.libraries)
     for name, why in missing.items():
         console.print(f"[yellow]missing[/] {name}: {why}")
-    results = Results(plan.name, plan.batch, _machine(), _versions(found), missing)
+    results = Results(plan.name, plan.batch, _machine(compiler), _versions(found), missing)
     results.remarks = [peer.remark for peer in found.values() if getattr(peer, "remark", "")]
     measure(plan, results, found, console)
     tables.show(results, console)
@@ -107,11 +115,7 @@ def _markdown(results: Results, pictures: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _machine() -> dict[str, str]:
-    try:
-        compiler = " ".join(find_compiler().command)
-    except CompileError:
-        compiler = "none"
+def _machine(compiler: Compiler) -> dict[str, str]:
     load = f"{os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else "unknown"
     return {
         "date": datetime.date.today().isoformat(),
@@ -119,7 +123,7 @@ def _machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "load average": load,
         "lanes": str(native_lanes()),
-        "compiler": compiler,
+        "compiler": " ".join(compiler.command),
         "Python": platform.python_version(),
     }
 

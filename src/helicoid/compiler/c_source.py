@@ -14,6 +14,7 @@ import numpy as np
 from helicoid.compiler.program import CONSTANT, INPUT, Program
 from helicoid.compiler.schedule import PIECE, Piece, Schedule, Step, cosine, schedule, sine
 
+LARGE = 20_000  # operations from which quick compilation is worth more than the last few percent of speed
 UNIT = 8000  # operations in one translation unit: more of them compile in parallel
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -99,6 +100,8 @@ def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = Tr
         Kernel(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
     ]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
+    if program.n_operations > LARGE:
+        head = "#pragma GCC optimize (1)\n" + head
     drivers = [kernel.driver() for kernel in kernels]
     return translation_units(head, kernels, "\n".join([*drivers, _entry(program, kernels, lanes)]))
 

@@ -21,7 +21,6 @@ import casadi as ca
 from helicoid.dynamics.composite import Element, add_block, elements, motion_cross
 from helicoid.dynamics.crba import mass_matrix
 from helicoid.dynamics.physics import Physics, moments
-from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.tree import JointMotion
 from helicoid.geometry import so3
 from helicoid.model.joints import Expression
@@ -117,7 +116,6 @@ def _coriolis_and_gravity(
 ) -> tuple[Derivatives, Derivatives]:
     """C and g with as many derivatives as there are rates beyond v."""
     tree, nv, n = elements(model, q), model.nv, len(rates)
-    inertias = regrouped(model, physics)
     weights: list[Derivatives] = []
     wrenches = []
     for element, J in zip(tree, jacobians(tree, nv, rates), strict=True):
@@ -128,7 +126,7 @@ def _coriolis_and_gravity(
         if element.body < 0:
             wrenches.append([ca.SX(6, nv + 1)] * n)
             continue
-        wrenches.append(_wrenches(inertias[element.body], rates, J, γ))
+        wrenches.append(_wrenches(physics.inertias[element.body], rates, J, γ))
     both = _projected(model, tree, rates, wrenches)
     return [x[:, :nv] for x in both], [x[:, nv] for x in both]
 

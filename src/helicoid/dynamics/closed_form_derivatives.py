@@ -21,7 +21,6 @@ from helicoid.dynamics.closed_form import (
 )
 from helicoid.dynamics.composite import Element, elements, motion_cross
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.regrouping import regrouped
 from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
 
@@ -42,7 +41,6 @@ def closed_form_derivatives(
 ) -> ClosedFormDerivatives:
     """∂M/∂q (24a), ∂C/∂q (24b), ∂C/∂v (24c), nv × nv × nv, and ∂g/∂q (24d), nv × nv, of `closed_form`."""
     tree, nv = elements(model, q), model.nv
-    inertias = regrouped(model, physics)
     Js = jacobians(tree, nv, [v])
     dM, dCq, dCv = ([ca.SX(nv, nv) for _ in range(nv)] for _ in range(3))
     dg = ca.SX(nv, nv)
@@ -53,7 +51,7 @@ def closed_form_derivatives(
         weights.append(γ)
         if element.body < 0:
             continue
-        pi, V = inertias[element.body], J @ v
+        pi, V = physics.inertias[element.body], J @ v
         ΛJ, Λγ = inertia_times(pi, J), inertia_times(pi, γ)
         W = inertia_times(pi, motion_cross(V, J) + Jd) + wrench_cross(V, ΛJ)
         for h in dJ:
