@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from helicoid.compiler.export import Precision, export_library
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.robot_base import Made, members
 
 
 def generate(
@@ -61,18 +61,14 @@ def find_function(robot: Robot, specification: str) -> Function:
 
 def _plain_functions(robot: Robot) -> dict[str, Function]:
     """The functions that need no frame; they are made when first used, so that listing costs nothing."""
-    members = {name: member for name, member in vars(Robot).items() if not name.startswith("_")}
-    computed = (property, cached_property)
-    made = {
-        name: getattr(robot, name) for name, member in members.items() if not isinstance(member, computed)
-    }
-    return {name: member for name, member in made.items() if isinstance(member, Function)}
+    made = [name for name, member in members(Robot).items() if isinstance(member, Made)]
+    return {name: getattr(robot, name) for name in made}
 
 
 def _framed_functions(robot: Robot) -> dict[str, Callable[..., Function]]:
     """The methods that give the function of a frame."""
     methods = {
-        name: getattr(robot, name) for name, member in vars(Robot).items() if inspect.isfunction(member)
+        name: getattr(robot, name) for name, member in members(Robot).items() if inspect.isfunction(member)
     }
     return {
         name: method for name, method in methods.items() if "frame" in inspect.signature(method).parameters

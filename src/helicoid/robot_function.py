@@ -21,7 +21,7 @@ from helicoid.model.joints import Expression
 from helicoid.model.model import Model
 
 if TYPE_CHECKING:
-    from helicoid.robot import Robot
+    from helicoid.robot_base import RobotBase
 
 Shape = tuple[int | str, ...]
 
@@ -105,7 +105,7 @@ class RobotFunction(Function):
     `with_options` gives the variant itself, to differentiate, inspect or export.
     """
 
-    def __init__(self, robot: Robot, recipe: Recipe, options: Options) -> None:
+    def __init__(self, robot: RobotBase, recipe: Recipe, options: Options) -> None:
         self._robot, self._recipe, self._options = robot, recipe, options
         inputs = _inputs(robot, recipe, options)
         sizes = {"nq": robot.nq, "nv": robot.nv, "3nv": 3 * robot.nv, "10n": 10 * robot.n_bodies}
@@ -175,7 +175,7 @@ class RobotFunction(Function):
         return replace(physics, smoothing=options.smoothing)
 
 
-def _inputs(robot: Robot, recipe: Recipe, options: Options) -> list[Input]:
+def _inputs(robot: RobotBase, recipe: Recipe, options: Options) -> list[Input]:
     sizes = {"q": robot.nq, "q0": robot.nq, "q1": robot.nq}
     inputs = [
         Input(

@@ -35,7 +35,7 @@ def test_matrices(robot: Robot, seed: int) -> None:
 
 
 @fewer
-@given(robots(max_bodies=4), seeds)
+@given(robots(max_bodies=3), seeds)
 def test_time_derivatives(robot: Robot, seed: int) -> None:
     """(25) and the next order are what forward differentiation finds."""
     q, v, a = state(robot, seed)
@@ -50,7 +50,7 @@ def test_time_derivatives(robot: Robot, seed: int) -> None:
 
 
 @fewer
-@given(robots(max_bodies=3), seeds)
+@given(robots(max_bodies=2), seeds)
 def test_state_derivatives(robot: Robot, seed: int) -> None:
     """(24) with (31, 32): what algorithmic differentiation finds, joints on manifolds included (33)."""
     q, v, _ = state(robot, seed)
@@ -62,7 +62,7 @@ def test_state_derivatives(robot: Robot, seed: int) -> None:
 
 
 @fewer
-@given(robots(max_bodies=4), seeds)
+@given(robots(max_bodies=3), seeds)
 def test_rates(robot: Robot, seed: int) -> None:
     """Ċ and ġ are what the state derivatives give along the motion; τ̇ and τ̈ follow from τ = M a + C v + g."""
     q, v, a = state(robot, seed)
@@ -92,7 +92,7 @@ def test_matrix_derivatives(robot: Robot, seed: int) -> None:
 
 
 @fewer
-@given(robots(max_bodies=4), seeds)
+@given(robots(max_bodies=3), seeds)
 def test_parameter_derivatives(robot: Robot, seed: int) -> None:
     """(13): exact derivatives of linear functions, so that their product with π gives back M, C and g."""
     q, v, _ = state(robot, seed)

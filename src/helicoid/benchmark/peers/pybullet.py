@@ -17,7 +17,7 @@ from helicoid.benchmark.subjects import GRAVITY, State, Subject
 
 _STATEMENTS = {
     "G": "result = inverse(body, q, zero, zero, physicsClientId=client)",
-    "C": "result = inverse(floating_body, q, v, zero, physicsClientId=weightless)",
+    "C": "result = inverse(weightless_body, q, v, zero, physicsClientId=weightless)",
     "ID": "result = inverse(body, q, v, a, physicsClientId=client)",
     "M": "result = mass_matrix(body, q, physicsClientId=client)",
 }
@@ -31,24 +31,25 @@ class Library(Peer):
 
     def __init__(self, subject: Subject) -> None:
         super().__init__(subject)
+        self._clients: list[int] = []
         if subject.n_base:
             raise Unfit("with a floating base its inverse dynamics is another one")
-        self._client, self._weightless = (pybullet.connect(pybullet.DIRECT) for _ in range(2))
-        body, joints = _loaded(subject, self._client, GRAVITY)
-        other, _ = _loaded(subject, self._weightless, (0.0, 0.0, 0.0))
+        self._clients = [pybullet.connect(pybullet.DIRECT) for _ in range(2)]
+        body, joints = _loaded(subject, self._clients[0], GRAVITY)
+        other, _ = _loaded(subject, self._clients[1], (0.0, 0.0, 0.0))
         self._coordinates = Coordinates(subject, joints)
         self._names = {
             "inverse": pybullet.calculateInverseDynamics,
             "mass_matrix": pybullet.calculateMassMatrix,
-            "client": self._client,
-            "weightless": self._weightless,
+            "client": self._clients[0],
+            "weightless": self._clients[1],
             "body": body,
-            "floating_body": other,
+            "weightless_body": other,
             "zero": [0.0] * len(joints),
         }
 
     def __del__(self) -> None:
-        for client in (self._client, self._weightless):
+        for client in self._clients:
             pybullet.disconnect(client)
 
     def call(self, label: str, state: State) -> Call | None:
