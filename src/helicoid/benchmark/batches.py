@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,11 +11,12 @@ from helicoid.benchmark.calls import Call, best_times, our_call, relative_error
 from helicoid.benchmark.comparison import Peers, Progress, prepared
 from helicoid.benchmark.plan import Plan
 from helicoid.benchmark.results import OURS, Timing
-from helicoid.benchmark.subjects import QUANTITIES, Subject
+from helicoid.benchmark.subjects import QUANTITIES, Quantity, Subject
 from helicoid.compiler.binding import get_num_threads, set_num_threads
 
 LABELS = ("ID", "FD (ABA)", "∂ID", "∂ID (AD)")
 THREADS = (1, 2)
+LARGEST = 256_000_000  # bytes of a result
 INTO = f"{OURS}, out="
 
 
@@ -26,7 +28,6 @@ def compare_batches(
     Helicoid's call is also timed with `out=`, that is, into the same array again and again.
     """
     ready, _ = prepared(subject, peers)
-    states = subject.state(plan.batch)
     found: list[Timing] = []
     before = get_num_threads()
     try:
@@ -35,6 +36,7 @@ def compare_batches(
             rows: dict[tuple[str, int], Timing] = {}
             step(f"{subject.name}: batches of {label}")
             quantity = QUANTITIES[label]
+            states = subject.state(_size(quantity, subject, plan))
             operations = quantity.function(subject.robot).n_operations
             row = Timing(
                 "batch", subject.name, label, OURS, operations=operations, velocities=subject.robot.nv
@@ -56,11 +58,17 @@ def compare_batches(
                     else:
                         rows[name, n] = replace(rows[name, n], note=f"differs by {error:.0e}")
             for key, seconds in _times(calls, plan).items():
-                rows[key] = replace(rows[key], seconds=seconds / (calls[key].states or plan.batch))
+                rows[key] = replace(rows[key], seconds=seconds / (calls[key].states or len(states.q)))
             found += rows.values()
     finally:
         set_num_threads(before)
     return found
+
+
+def _size(quantity: Quantity, subject: Subject, plan: Plan) -> int:
+    """Number of states: as planned, or fewer where the result would be too large."""
+    outputs = quantity.function(subject.robot).outputs
+    return min(plan.batch, LARGEST // sum(8 * math.prod(output.shape) for output in outputs))
 
 
 def _times(calls: Mapping[tuple[str, int], Call], plan: Plan) -> dict[tuple[str, int], float]:

@@ -114,7 +114,7 @@ def _batch_sheet(results: Results) -> Sheet:
         *("ratio 1T", "2T", "2T gain"),
     )
     note = (
-        "nT: on n threads. Calls make their own result but for those with out=. Pinocchio's are "
+        "nT: on n threads. Batches are smaller where a result would exceed 256 MB. Calls make their own result but for those with out=. Pinocchio's are "
         "rneaInParallel and abaInParallel on columns, the form that suits it (ours takes rows); it has no "
         "batches of derivatives, which come from its Python calls one by one."
     )
