@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from helicoid.benchmark import published
-from helicoid.benchmark.batches import INTO
+from helicoid.benchmark.batches import INTO, WALL
 from helicoid.benchmark.results import OURS, Results, Timing, distinct
 from helicoid.benchmark.targets import outcomes
 
@@ -107,14 +107,16 @@ def _batch_sheet(results: Results) -> Sheet:
     for robot, label in dict.fromkeys((t.robot, t.quantity) for t in results.of_kind("batch")):
         times = [nanoseconds(robot, label, name, n) for name in (OURS, INTO, "Pinocchio") for n in (1, 2)]
         ratios = [results.ratio("batch", robot, label, "Pinocchio", n) for n in (1, 2)]
-        gain = times[0] / times[1] if times[0] and times[1] else None
+        one, two = nanoseconds(robot, label, WALL, 1), times[1]
+        gain = one / two if one and two else None
         rows.append((robot, label, *map(cell, (*times, *ratios, gain))))
     columns = (
         *("robot", "quantity", "ours 1T", "2T", "out= 1T", "2T", "Pinocchio 1T", "2T"),
         *("ratio 1T", "2T", "2T gain"),
     )
     note = (
-        "nT: on n threads. Batches are smaller where a result would exceed 256 MB. Calls make their own result but for those with out=. Pinocchio's are "
+        "nT: on n threads. Batches are smaller where a result would exceed 256 MB. Calls make their own "
+        "result but for those with out=. Pinocchio's are "
         "rneaInParallel and abaInParallel on columns, the form that suits it (ours takes rows); it has no "
         "batches of derivatives, which come from its Python calls one by one."
     )

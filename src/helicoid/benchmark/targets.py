@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from helicoid.benchmark.batches import WALL
 from helicoid.benchmark.results import OURS, Results
 
 ARMS = ("ur5", "panda")
@@ -64,7 +65,7 @@ def _batches(results: Results) -> Iterator[Outcome]:
         for label in JACOBIANS:
             jacobians[f"{robot} {label}"] = results.ratio("batch", robot, label, "Pinocchio")
         for label in ("ID", "FD (ABA)", "∂ID"):
-            one = results.seconds("batch", robot, label, OURS, 1)
+            one = results.seconds("batch", robot, label, WALL, 1)
             two = results.seconds("batch", robot, label, OURS, 2)
             gains[f"{robot} {label}"] = one / two if one and two else None
     yield _least("batch of ID's Jacobians, against Pinocchio's calls", 25.0, jacobians)
