@@ -13,5 +13,9 @@ def friction_torque(physics: Physics, v: Expression) -> Expression:
 
     ε is `physics.smoothing`; as ε → 0 this becomes d v + c sign(v), which ε = 0 gives.
     """
-    direction = ca.sign(v) if physics.smoothing == 0 else ca.tanh(v / physics.smoothing)
-    return physics.damping * v + physics.friction * direction
+    return physics.damping * v + physics.friction * direction(physics, v)
+
+
+def direction(physics: Physics, v: Expression) -> Expression:
+    """tanh(v / ε), or sign(v) where ε = 0: which way Coulomb friction points, nv."""
+    return ca.sign(v) if physics.smoothing == 0 else ca.tanh(v / physics.smoothing)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from helicoid.dynamics.composite import Element, add_block, elements, motion_cross
+from helicoid.dynamics.friction import direction
 from helicoid.dynamics.parametric import inertial_parameters, velocity_names
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.tree import along_motion, from_parent, joint_motions, to_parent, world_poses
@@ -86,8 +87,7 @@ def power_regressor(
 
 def friction_regressor(model: Model, physics: Physics, v: Expression) -> Expression:
     """Y with friction = Y (damping, Coulomb, offset), nv × 3 nv; Coulomb smoothed as `smoothing` says."""
-    direction = ca.sign(v) if physics.smoothing == 0 else ca.tanh(v / physics.smoothing)
-    return ca.horzcat(ca.diag(v), ca.diag(direction), ca.SX.eye(model.nv))
+    return ca.horzcat(ca.diag(v), ca.diag(direction(physics, v)), ca.SX.eye(model.nv))
 
 
 def armature_regressor(model: Model, physics: Physics, a: Expression) -> Expression:
