@@ -28,6 +28,16 @@ FAULTS = {
 every_robot = pytest.mark.parametrize(
     ("name", "base"), [(name, base) for name in FILES if name not in FAULTS for base in BASES]
 )
+# A floating base has all the frames of a fixed one, and one joint more before them.
+every_robot_floating = pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        pytest.param(name, base, marks=[] if base == "floating" else pytest.mark.slow)
+        for name in FILES
+        if name not in FAULTS
+        for base in BASES
+    ],
+)
 N = 100  # states
 
 
@@ -80,7 +90,7 @@ def some_frames(robot: hc.Robot) -> list[str]:
     return [end, *others[:1]]
 
 
-@every_robot
+@every_robot_floating
 def test_some_frames(name: str, base: str) -> None:
     assert above(TOLERANCE, frame_errors(name, base, some_frames(load(name, base)), N)) == {}
 
