@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,13 +17,15 @@ from rich.console import Console
 
 import helicoid as hc
 from helicoid.benchmark import batches, limit, peers, tables
-from helicoid.benchmark.calls import Call, best_times, our_call, relative_error
+from helicoid.benchmark.calls import Call, our_call, relative_error
 from helicoid.benchmark.comparison import compare_calls, compare_growth
 from helicoid.benchmark.coordinates import Base, Coordinates
+from helicoid.benchmark.disturbance import NOTABLE, Watch
 from helicoid.benchmark.peers import Peer, Unfit
 from helicoid.benchmark.plan import FULL, QUICK, Plan
 from helicoid.benchmark.processes import measure_memory, measure_start
-from helicoid.benchmark.results import OURS, Figure, Results, Timing
+from helicoid.benchmark.registers import clean_registers, leaves_registers_in_use
+from helicoid.benchmark.results import OURS, UNCLEAN, Figure, Results, Timing
 from helicoid.benchmark.run import measure, run, write
 from helicoid.benchmark.subjects import (
     QUANTITIES,
@@ -31,7 +36,9 @@ from helicoid.benchmark.subjects import (
     plain_urdf,
 )
 from helicoid.benchmark.targets import outcomes
-from helicoid.compiler.cache import RUNTIME
+from helicoid.benchmark.timing import best_times
+from helicoid.compiler.cache import RUNTIME, library
+from helicoid.compiler.toolchain import cpu_identity
 
 TINY = Plan(
     name="tiny",
@@ -296,6 +303,51 @@ def test_two_threads_count_only_where_two_cores_are_free() -> None:
     for offered, met in ((1.95, True), (1.02, None)):
         results = Results("x", timings=threads, figures=[Figure("second core", "", offered, "×")])
         assert {o.what: o.met for o in outcomes(results)}["two threads against one, large batch"] is met
+
+
+@pytest.mark.skipif("xgetbv1" not in cpu_identity().split(), reason="this processor does not tell")
+def test_registers_left_in_use_are_noticed() -> None:
+    source = """
+    __attribute__((visibility("default"))) void leave(void) {
+      __asm__ volatile("vpcmpeqd %ymm0, %ymm0, %ymm0");
+    }
+    """
+    leave = ctypes.CDLL(str(library(source, lambda: [source]))).leave
+    for statement, unclean in (("leave()", True), ("leave(); clean()", False)):
+        call = Call(statement, {"leave": leave, "clean": clean_registers}, lambda _: np.zeros(0))
+        assert leaves_registers_in_use(call) is unclean
+
+
+def test_calls_that_leave_registers_in_use_are_told() -> None:
+    def outcome(note: str) -> tuple[bool | None, str]:
+        results = Results("x", timings=[Timing("batch", "ur5", "ID", OURS, 1.0, note=note)])
+        found = next(o for o in outcomes(results) if "vector registers" in o.what)
+        return found.met, found.detail
+
+    assert outcome("") == (True, "")
+    assert outcome(UNCLEAN) == (False, "ur5 ID (batch)")
+
+
+def test_disturbed_measurements_are_marked() -> None:
+    def text(others: float) -> str:
+        timing = Timing("call", "ur5", "ID", OURS, 1.0, others=others)
+        return "\n".join(sheet.markdown() for sheet in tables.sheets(Results("x", timings=[timing])))
+
+    assert "| ID * |" in text(0.9) and "during 1 of 1 measurements" in text(0.9)
+    assert "| ID |" in text(0.0) and "*" not in text(0.0)
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="what others use is read from Linux's /proc")
+def test_others_at_work_are_noticed() -> None:
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        watch = Watch()
+        time.sleep(1.0)
+        assert watch.others() > NOTABLE
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.slow

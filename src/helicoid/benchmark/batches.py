@@ -7,11 +7,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from helicoid.benchmark.calls import Call, best_times, our_call, relative_error
+from helicoid.benchmark.calls import Call, our_call, relative_error
 from helicoid.benchmark.comparison import Peers, Progress, prepared
+from helicoid.benchmark.disturbance import Watch
 from helicoid.benchmark.plan import Plan
-from helicoid.benchmark.results import OURS, Timing
+from helicoid.benchmark.registers import leaves_registers_in_use
+from helicoid.benchmark.results import OURS, UNCLEAN, Timing
 from helicoid.benchmark.subjects import QUANTITIES, Quantity, Subject
+from helicoid.benchmark.timing import best_times
 from helicoid.compiler.binding import get_num_threads, set_num_threads
 
 LABELS = ("ID", "FD (ABA)", "∂ID", "∂ID (AD)")
@@ -43,9 +46,12 @@ def compare_batches(
             )
             ours = our_call(subject, quantity, states)
             truth = ours.run()
+            set_num_threads(1)  # on this thread, whose registers are looked at
+            note = UNCLEAN if leaves_registers_in_use(ours) else ""
             for n in THREADS:
                 for name, call in _our_calls(ours, n).items():
-                    calls[name, n], rows[name, n] = call, replace(row, library=name, threads=n, error=0.0)
+                    calls[name, n] = call
+                    rows[name, n] = replace(row, library=name, threads=n, error=0.0, note=note)
                 for name, peer in ready.items():
                     offered = peer.batch(label, states, n)
                     if offered is None:
@@ -57,8 +63,12 @@ def compare_batches(
                         calls[name, n] = offered
                     else:
                         rows[name, n] = replace(rows[name, n], note=f"differs by {error:.0e}")
-            for key, seconds in _times(calls, plan).items():
-                rows[key] = replace(rows[key], seconds=seconds / (calls[key].states or len(states.q)))
+            watch = Watch()
+            times = _times(calls, plan)
+            others = watch.others()
+            for key, seconds in times.items():
+                n_states = calls[key].states or len(states.q)
+                rows[key] = replace(rows[key], seconds=seconds / n_states, others=others)
             found += rows.values()
     finally:
         set_num_threads(before)

@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from helicoid.benchmark.calls import Call, best_times, our_call, relative_error
+from helicoid.benchmark.calls import Call, our_call, relative_error
+from helicoid.benchmark.disturbance import Watch
 from helicoid.benchmark.peers import Peer, Unfit, hushed
 from helicoid.benchmark.plan import DERIVATIVES, Plan
-from helicoid.benchmark.results import OURS, Timing
+from helicoid.benchmark.registers import leaves_registers_in_use
+from helicoid.benchmark.results import OURS, UNCLEAN, Timing
 from helicoid.benchmark.subjects import QUANTITIES, State, Subject
+from helicoid.benchmark.timing import best_times
 from helicoid.model.inertia import Array
 
 CHECKED_STATES = 4
@@ -34,6 +37,8 @@ def compare_calls(
         ours = [our_call(subject, QUANTITIES[label], state) for state in states]
         truths = [call.run() for call in ours]
         rows = {OURS: replace(row, error=0.0, preparation=time.perf_counter() - start)}
+        if leaves_registers_in_use(ours[0]):
+            rows[OURS] = replace(rows[OURS], note=UNCLEAN)
         timed = {OURS: ours[0]}
         for name, peer in ready.items():
             if peer.compiles and label in DERIVATIVES and not plan.slow_libraries:
@@ -42,8 +47,11 @@ def compare_calls(
             call, rows[name] = _checked(peer, label, states, truths, replace(row, library=name))
             if call is not None:
                 timed[name] = call
-        for name, seconds in best_times(timed, plan.rounds, plan.turn).items():
-            rows[name] = replace(rows[name], seconds=seconds)
+        watch = Watch()
+        times = best_times(timed, plan.rounds, plan.turn)
+        others = watch.others()
+        for name, seconds in times.items():
+            rows[name] = replace(rows[name], seconds=seconds, others=others)
         found += rows.values()
         found += [replace(row, library=name, note=note) for name, note in refused.items()]
     return found

@@ -8,7 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helicoid.benchmark.disturbance import NOTABLE
+
 OURS = "Helicoid"
+UNCLEAN = "leaves vector registers in use, which slows other code until they are cleaned"
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,15 @@ class Timing:
     velocities: int = 0
     operations: int = 0
     threads: int = 1
+    others: float = 0.0
+    """Cores that other programs used meanwhile."""
     preparation: float = 0.0
     """Seconds until the first result; for Helicoid without compiling, if that happened in an earlier run."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs used so much of the machine that the time may be far off."""
+        return self.others > NOTABLE
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,12 @@ class Results:
     def figure(self, key: str) -> float | None:
         """The value of a figure, None if it was not measured."""
         return next((figure.value for figure in self.figures if figure.key == key), None)
+
+    @property
+    def disturbed(self) -> tuple[int, int]:
+        """How many of our timings other programs disturbed, and of how many."""
+        ours = [timing for timing in self.timings if timing.library == OURS]
+        return sum(timing.disturbed for timing in ours), len(ours)
 
     @property
     def has_second_core(self) -> bool:

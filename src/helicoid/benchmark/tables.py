@@ -67,6 +67,12 @@ def target_sheet(results: Results) -> Sheet:
     marks = {True: "yes", False: "NO", None: "–"}
     rows = [(o.what, o.target, o.reached, marks[o.met], o.detail) for o in outcomes(results)]
     note = "Ratios say how many times longer the other takes. Least and greatest over the cases listed."
+    disturbed, measured = results.disturbed
+    if disturbed:
+        note += (
+            f" Other programs used over a quarter of a core during {disturbed} of {measured} measurements, "
+            "marked * below: those can be off by a factor of two, ratios included."
+        )
     return Sheet("Targets", ("what", "target", "reached", "met", "each"), rows, note, shown=4)
 
 
@@ -77,7 +83,7 @@ def _call_sheets(results: Results) -> Iterator[Sheet]:
     for robot, label in dict.fromkeys((t.robot, t.quantity) for t in timings):
         found = {t.library: t for t in timings if (t.robot, t.quantity) == (robot, label)}
         ours = found[OURS].seconds or 0.0
-        head = robot, label, f"{found[OURS].operations:,}", f"{ours * 1e6:.3f}"
+        head = robot, _marked(label, found[OURS]), f"{found[OURS].operations:,}", f"{ours * 1e6:.3f}"
         times.append((*head, *(_cell(found.get(name), 1e-6) for name in libraries)))
         ratios.append((*head, *(_cell(found.get(name), ours) for name in libraries)))
     columns = ("robot", "quantity", "ops", f"{OURS}, µs", *libraries)
@@ -85,6 +91,10 @@ def _call_sheets(results: Results) -> Iterator[Sheet]:
     if timings:
         yield Sheet("One call: how many times longer others take", columns, ratios, note)
         yield Sheet("One call, µs", columns, times, shown=0)
+
+
+def _marked(text: str, timing: Timing) -> str:
+    return f"{text} *" if timing.disturbed else text
 
 
 def _cell(timing: Timing | None, unit: float) -> str:
@@ -109,16 +119,17 @@ def _batch_sheet(results: Results) -> Sheet:
         ratios = [results.ratio("batch", robot, label, "Pinocchio", n) for n in (1, 2)]
         one, two = nanoseconds(robot, label, WALL, 1), times[1]
         gain = one / two if one and two else None
-        rows.append((robot, label, *map(cell, (*times, *ratios, gain))))
+        ours = next(t for t in results.of_kind("batch") if (t.robot, t.quantity) == (robot, label))
+        rows.append((robot, _marked(label, ours), *map(cell, (*times, *ratios, gain))))
     columns = (
         *("robot", "quantity", "ours 1T", "2T", "out= 1T", "2T", "Pinocchio 1T", "2T"),
         *("ratio 1T", "2T", "2T gain"),
     )
     note = (
         "nT: on n threads. Batches are smaller where a result would exceed 256 MB. Calls make their own "
-        "result but for those with out=. Pinocchio's are "
-        "rneaInParallel and abaInParallel on columns, the form that suits it (ours takes rows); it has no "
-        "batches of derivatives, which come from its Python calls one by one."
+        "result but for those with out=. Pinocchio's are rneaInParallel and abaInParallel on columns, the "
+        "form that suits it (ours takes rows); it has no batches of derivatives, which come from its Python "
+        "calls one by one."
     )
     if not results.has_second_core:
         note += " No second core was free in this run: the times on two threads say nothing."
@@ -136,7 +147,7 @@ def _growth_sheets(results: Results) -> Iterator[Sheet]:
             ours = found[OURS].seconds or 0.0
             counts = f"{found[OURS].operations:,}", f"{known[n]:,}" if n in known else "–"
             times = [_cell(found.get(name), 1e-6) for name in libraries]
-            rows.append((str(n), *counts, f"{ours * 1e6:.3f}", *times))
+            rows.append((_marked(str(n), found[OURS]), *counts, f"{ours * 1e6:.3f}", *times))
         columns = ("joints", "ops", "published by urdf2casadi", OURS, *libraries)
         yield Sheet(f"Growth with the number of joints: {label}, µs a call", columns, rows, shown=0)
 

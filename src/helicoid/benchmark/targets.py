@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from helicoid.benchmark.batches import WALL
-from helicoid.benchmark.results import OURS, Results
+from helicoid.benchmark.results import OURS, UNCLEAN, Results
 
 ARMS = ("ur5", "panda")
 CALLS = ("ID", "FD (ABA)", "M", "G")
@@ -38,6 +38,7 @@ def outcomes(results: Results) -> Iterator[Outcome]:
     whole = {key: results.figure(f"share+ {key}") for key in shares}
     yield _least("the same, sin and cos counted at what they cost", 0.5, whole, "")
     yield _memory(results)
+    yield _registers(results)
 
 
 def _calls(results: Results) -> Iterator[Outcome]:
@@ -80,6 +81,14 @@ def _second_core(outcome: Outcome, results: Results) -> Outcome:
     if results.has_second_core:
         return replace(outcome, detail=detail)
     return replace(outcome, reached="no core was free", met=None, detail=detail)
+
+
+def _registers(results: Results) -> Outcome:
+    ours = [t for t in results.timings if t.library == OURS and t.threads == 1]
+    unclean = [f"{t.robot} {t.quantity} ({t.kind})" for t in ours if t.note == UNCLEAN]
+    what, target = "calls that leave vector registers in use, which slows others", "none"
+    reached = f"{len(unclean)} of {len(ours)}"
+    return Outcome(what, target, reached, not unclean if ours else None, ", ".join(unclean))
 
 
 def _least(what: str, target: float, values: Mapping[str, float | None], unit: str = "×") -> Outcome:
