@@ -20,6 +20,7 @@ from helicoid.errors import DoubtfulModelWarning, HelicoidError
 from helicoid.loading import load, robots
 from helicoid.model.joints import Fixed
 from helicoid.model.model import Model
+from helicoid.model.parts import PER_VELOCITY
 from helicoid.robot import Robot
 
 app = typer.Typer(
@@ -222,9 +223,7 @@ def _tree(model: Model) -> Tree:
 
 def _joints(model: Model) -> Table:
     joints = model.independent_joints
-    extras = [
-        name for name in ("damping", "friction", "armature") if any(np.any(getattr(j, name)) for j in joints)
-    ]
+    extras = [name for name in PER_VELOCITY if any(np.any(getattr(j, name)) for j in joints)]
     table = _table("Joints that own coordinates", "joint", "type", "range", "velocity", "effort", *extras)
     for joint in joints:
         limits = joint.range

@@ -12,6 +12,7 @@ import casadi as ca
 
 from helicoid.compiler.function import Function
 from helicoid.dynamics import parametric
+from helicoid.dynamics.constraints import Constraint
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.model.joints import Expression
@@ -20,11 +21,23 @@ from helicoid.robot_function import Options, Recipe, RobotFunction, Shape
 
 
 class RobotBase:
-    """A model, which of its parameters are inputs, and the functions made so far."""
+    """A model, which of its parameters are inputs, what holds it back, and the functions made so far.
 
-    def __init__(self, model: Model, selection: parametric.Selection | None = None) -> None:
+    `added` are constraints beside the loops of the model; `actuators` the joints that have one, None for all
+    that can.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        selection: parametric.Selection | None = None,
+        added: Sequence[Constraint] = (),
+        actuators: tuple[str, ...] | None = None,
+    ) -> None:
         self.model = model
         self.selection = selection or parametric.Selection()
+        self.added = tuple(added)
+        self.actuators = actuators
         self._functions: dict[tuple[Recipe, Options], RobotFunction] = {}
 
     @cached_property

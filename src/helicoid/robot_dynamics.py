@@ -13,6 +13,7 @@ from helicoid.dynamics import (
     parameter_derivatives,
     rates,
     rnea,
+    springs,
     state_derivatives,
 )
 from helicoid.dynamics import closed_form as closed_forms
@@ -48,9 +49,11 @@ class DynamicsFunctions(RobotBase):
     mass_matrix_dot = Made(coriolis_terms.mass_matrix_dot, "q v", {"M_dot": ("nv", "nv")})
     """`(q, v) -> Ṁ = C + Cᵀ`."""
     gravity = Made(rnea.gravity, "q", {"g": ("nv",)}, ("gravity",))
-    """`(q) -> g = ∂U/∂q`: the torque that holds the robot still."""
+    """`(q) -> g`: the torque that holds the robot's weight."""
+    spring_torque = Made(springs.spring_torque, "q", {"tau": ("nv",)}, physical=False)
+    """`(q) -> ∂U/∂q` of the joints' springs: the torque that holds them; with `gravity`, all of ∂U/∂q."""
     bias = Made(rnea.bias, "q v", {"h": ("nv",)}, _FALLING)
-    """`(q, v) -> h = c + g`, and friction if asked for."""
+    """`(q, v) -> h = c + g` and the springs' torque; friction if asked for."""
     inverse_dynamics_derivatives = Made(
         derivatives.inverse_dynamics_derivatives,
         "q v a",
@@ -68,7 +71,7 @@ class DynamicsFunctions(RobotBase):
     kinetic_energy = Made(energy.kinetic_energy, "q v", {"T": ()})
     """`(q, v) -> T = ½ vᵀ M v` (J)."""
     potential_energy = Made(energy.potential_energy, "q", {"U": ()}, ("gravity",))
-    """`(q) -> U` (J), zero with all mass at the world's origin."""
+    """`(q) -> U` (J), zero with all mass at the world's origin and all springs at ease."""
     center_of_mass = Made(centroidal.center_of_mass, "q", {"com": (3,)})
     """`(q) -> com` of all moving bodies, world axes (m)."""
     com_jacobian = Made(centroidal.com_jacobian, "q", {"J": (3, "nv")})

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int | str, ...]
 
+_PASSED_ON = ("stabilisation", "restitution")  # options that an algorithm takes by their names
+
 RATES = {"q": "v", "v": "a", "a": "a_dot", "a_dot": "a_ddot", "tau": "tau_dot"}
 
 
@@ -37,6 +39,8 @@ class Options:
     smoothing: float = SMOOTHING
     f_ext: tuple[str, ...] = ()
     expressed_in: str = "body"
+    stabilisation: float = 0.0
+    restitution: float = 0.0
 
     def updated(self, allowed: Iterable[str], name: str, changes: Mapping[str, Any]) -> Options:
         """These options with some changed; refused unless the function `name` has them."""
@@ -62,6 +66,16 @@ def _checked(option: str, value: Any) -> Any:
         if width.shape != () or not 0 <= width < np.inf:
             raise InputError(f"smoothing is a velocity, 0 for the exact sign; got {value!r}")
         return float(width)
+    if option == "stabilisation":
+        rate = _numbers(value)
+        if rate.shape != () or not 0 <= rate < np.inf:
+            raise InputError(f"stabilisation is a rate (1/s), 0 for none; got {value!r}")
+        return float(rate)
+    if option == "restitution":
+        share = _numbers(value)
+        if share.shape != () or not 0 <= share <= 1:
+            raise InputError(f"restitution is from 0 (sticks) to 1 (keeps its speed), got {value!r}")
+        return float(share)
     if option == "expressed_in":
         if value not in ("body", "world"):
             raise InputError(f"expressed_in is 'body' or 'world', got {value!r}")
@@ -156,7 +170,8 @@ class RobotFunction(Function):
             names = _wrench_names(options.f_ext)
             acting = {link: by_name[names[link]] for link in options.f_ext}
             operands.append(body_wrenches(model, by_name["q"], acting, options.expressed_in))
-        result = recipe.algorithm(model, *operands, *recipe.arguments)
+        numbers = {key: getattr(options, key) for key in recipe.options if key in _PASSED_ON}
+        result = recipe.algorithm(model, *operands, *recipe.arguments, **numbers)
         return symbols, list(result) if isinstance(result, tuple) else [result]
 
     def _physics(self, theta: Expression | None) -> Physics:

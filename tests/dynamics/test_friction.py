@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helicoid import Robot
+from helicoid import ModelError, Robot
 from helicoid.model.joints import Revolute
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic
@@ -117,3 +117,67 @@ def test_mimic_scales(k: float) -> None:
     assert_close(robot.inverse_dynamics(q[:1], v, a), expected)
     assert_close(robot.pose("b")(q[:1]), free.pose("b")(q))
     assert robot.joint_names == ["source"]
+
+
+def stribeck_wheel(v_s: float = 0.1) -> Robot:
+    body = inertia(np.random.default_rng(0))
+    dry = {"damping": D, "friction": C, "static_friction": 2 * C, "stribeck_velocity": v_s}
+    joint = Joint("axle", Revolute([0, 0, 1]), "world", "wheel", **dry)
+    return Robot(Model("wheel", (Link("world"), Link("wheel", body)), (joint,)))
+
+
+@pytest.mark.parametrize("v", [-2.0, -0.15, -0.02, 0.0, 0.05, 1.5])
+def test_stribeck(v: float) -> None:
+    """d v + [c + (s - c) exp(-(v / v_s)²)] sign(v), smoothed alike."""
+    dry = C + C * np.exp(-((v / 0.1) ** 2))
+    robot = stribeck_wheel()
+    assert_close(friction_of(robot, np.array([v])), [D * v + dry * np.tanh(v / 0.01)])
+    assert_close(friction_of(robot, np.array([v]), smoothing=0), [D * v + dry * np.sign(v)])
+    q, a = np.zeros(1), np.ones(1)
+    tau = robot.inverse_dynamics(q, [v], a, friction=True)
+    assert_close(robot.forward_dynamics(q, [v], tau, friction=True), a)
+    slope = robot.inverse_dynamics_derivatives(q, [v], a, friction=True)[1]
+    h = 1e-6
+    ahead, behind = (friction_of(robot, np.array([v + e])) for e in (h, -h))
+    # The wheel turns about a fixed axis: nothing else depends on its velocity.
+    assert_close(slope, [(ahead - behind) / (2 * h)], 1e-6)
+    bend = robot.inverse_dynamics_second_derivatives(q, [v], a, friction=True)[2]
+    middle = friction_of(robot, np.array([v]))
+    h = 1e-4
+    ahead, behind = (friction_of(robot, np.array([v + e])) for e in (h, -h))
+    assert_close(np.ravel(bend), (ahead - 2 * middle + behind) / h**2, 1e-2, scale=100.0)
+
+
+def test_without_a_stribeck_velocity_static_friction_acts_at_rest_alone() -> None:
+    v = np.array([0.02])
+    assert_close(friction_of(stribeck_wheel(0.0), v), friction_of(wheel(), v))
+
+
+def test_a_mimic_meets_its_stribeck_velocity_sooner() -> None:
+    """The follower slips at k v: half its Stribeck velocity at k = 2, and twice its friction."""
+    k, v, v_s = 2.0, np.array([0.04]), 0.1
+    body = inertia(np.random.default_rng(0))
+    dry = {"friction": C, "static_friction": 2 * C, "stribeck_velocity": v_s}
+    source = Joint("source", Revolute([0, 0, 1]), "world", "a", **dry)
+    follower = Joint("follower", Revolute([0, 0, 1]), "world", "b", mimic=Mimic("source", k), **dry)
+    robot = Robot(Model("geared", (Link("world"), Link("a", body), Link("b", body)), (source, follower)))
+    own, other = (C + C * np.exp(-((x / v_s) ** 2)) for x in (v, k * v))
+    assert_close(friction_of(robot, v, smoothing=0), own + k * other)
+
+
+def test_impossible_friction_is_refused() -> None:
+    for wrong, message in (
+        ({"friction": 2.0, "static_friction": 1.0}, "below its Coulomb friction"),
+        ({"friction": 2.0, "stribeck_velocity": 1.0}, "needs a static friction"),
+    ):
+        with pytest.raises(ModelError, match=f"'axle'.*{message}"):
+            Joint("axle", Revolute([0, 0, 1]), "a", "b", **wrong)
+
+
+def test_parametric_friction_keeps_what_is_beyond_coulomb() -> None:
+    robot, v, d, c = stribeck_wheel().parametric("friction"), np.array([0.05]), 0.9, 1.3
+    q, a = np.zeros(1), np.zeros(1)
+    friction = robot.inverse_dynamics(q, v, a, [d, c], smoothing=0) - robot.inverse_dynamics(
+        q, v, a, [d, c], friction=False
+    )
+    assert_close(friction, d * v + c + C * np.exp(-((v / 0.1) ** 2)))

@@ -90,7 +90,7 @@ ERRORS: dict[str, tuple[int, str]] = {
     "number_too_large": (8, "too large"),
     "number_underscore": (8, "must be numbers"),
     "revolute_pitch": (8, "a revolute joint takes no pitch"),
-    "robot_helicoid": (4, "<helicoid> in <robot> is not understood"),
+    "robot_helicoid": (4, "<pitch> in <helicoid> is not understood"),
     "robot_nameless": (2, "<robot> lacks its name"),
     "robot_strange": (4, "<loop_joint> in <robot> is not understood"),
     "roots": (0, "exactly one root link, found links 'base', 'other'"),
@@ -128,6 +128,11 @@ def axis(model: Model) -> np.ndarray:
 @trap(':8: joint "elbow": axis "0 3 -4" is not of length 1; it was normalised')
 def axis_not_unit(model: Model) -> None:
     assert_allclose(axis(model), [0, 0.6, -0.8], rtol=1e-15)
+
+
+@trap(':7: joint "elbow": <joint> has two <origin>; the first one counts')
+def origin_twice(model: Model) -> None:
+    assert_allclose(elbow(model).placement.translation, [1, 2, 3], atol=0)
 
 
 @trap()
@@ -290,7 +295,7 @@ def dynamics_partial(model: Model) -> None:
     assert (joint.damping[0], joint.friction[0], joint.armature[0]) == (0.0, 0.2, 0.0)
 
 
-@trap('damping, friction, armature; "mu_viscous" has no effect', 'xyz, rpy; "xyx" has no effect')
+@trap('stiffness, rest; "mu_viscous" has no effect', 'xyz, rpy; "xyx" has no effect')
 def attribute_unknown(model: Model) -> None:
     assert elbow(model).damping[0] == 0.1
     assert_allclose(elbow(model).placement.translation, 0, atol=0)

@@ -16,11 +16,11 @@ from helicoid.dynamics.crba import (
     rigid_inertia_times,
     rotate_symmetric,
 )
-from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.physics import Physics, moments, symmetric
 from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.rnea import Wrenches, body_forces
+from helicoid.dynamics.springs import passive_torque
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
 from helicoid.geometry import so3
 from helicoid.model.joints import Expression
@@ -51,7 +51,7 @@ def forward_dynamics(
         return forward_dynamics_crba(model, physics, q, v, tau, wrenches)
     motions = joint_motions(model, q)
     biases = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
-    torque = tau - friction_torque(physics, v)
+    torque = tau - passive_torque(model, physics, q, v)
     steps = _inward(model, physics, motions, biases, torque)
 
     a = ca.SX.zeros(model.nv)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import casadi as ca
 
-from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Moments, Physics, moments, symmetric
 from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.rnea import Wrenches, body_forces, joint_forces
+from helicoid.dynamics.springs import passive_torque
 from helicoid.dynamics.tree import joint_motions, to_parent
 from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
@@ -57,10 +57,10 @@ def forward_dynamics_crba(
     tau: Expression,
     wrenches: Wrenches | None = None,
 ) -> Expression:
-    """a = M⁻¹ (τ - h(q, v) + Σ Jᵀ w_ext - friction), nv, through the sparse factors of M."""
+    """a = M⁻¹ (τ - h(q, v) + Σ Jᵀ w_ext - springs - friction), nv, through the sparse factors of M."""
     motions = joint_motions(model, q)
     forces = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
-    driving = tau - joint_forces(model, motions, forces) - friction_torque(physics, v)
+    driving = tau - joint_forces(model, motions, forces) - passive_torque(model, physics, q, v)
     return solve(factor(mass_matrix(model, physics, q)), driving)
 
 

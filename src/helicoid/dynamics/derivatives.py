@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from helicoid.dynamics.aba import forward_dynamics
 from helicoid.dynamics.composite import Composite, Element, add_block, elements, force_cross, motion_cross
 from helicoid.dynamics.crba import rigid_inertia_times
 from helicoid.dynamics.friction import friction_torque
-from helicoid.dynamics.linear import factor, solve
+from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.regrouping import regrouped
-from helicoid.dynamics.rnea import acceleration_tensor, euler_moment
+from helicoid.dynamics.rnea import acceleration_tensor, bias, euler_moment
+from helicoid.dynamics.springs import spring_stiffness
 from helicoid.dynamics.tree import from_parent, to_parent
 from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
@@ -51,7 +51,7 @@ class _Motion(NamedTuple):
 def inverse_dynamics_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
 ) -> Derivatives:
-    """∂τ/∂q, ∂τ/∂v and M at (q, v, a), friction and armature included."""
+    """∂τ/∂q, ∂τ/∂v and M at (q, v, a); springs, friction and armature included."""
     tree = elements(model, q)
     states = _outward(tree, physics, v, a)
     inertias = regrouped(model, physics)
@@ -68,19 +68,24 @@ def inverse_dynamics_derivatives(
             composites[parent] = composites[parent].plus(composites[i].to_parent(motion))
             wrenches[parent] = wrenches[parent] + to_parent(motion, wrenches[i])
     sliding = ca.jacobian(friction_torque(physics, v), v)
-    return Derivatives(result.dq, result.dv + sliding, result.M + ca.diag(physics.armature))
+    springs = spring_stiffness(model, q)
+    return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
 
 
 def forward_dynamics_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression, tau: Expression
 ) -> Derivatives:
-    """∂a/∂q, ∂a/∂v and M⁻¹ = ∂a/∂τ: from τ = ID(q, v, FD(q, v, τ)), ∂a = -M⁻¹ ∂ID."""
-    a = forward_dynamics(model, physics, q, v, tau)
+    """∂a/∂q, ∂a/∂v and M⁻¹ = ∂a/∂τ: from τ = ID(q, v, FD(q, v, τ)), ∂a = -M⁻¹ ∂ID.
+
+    The factors of M, which that needs anyway, give the acceleration too: M a = τ - h(q, v).
+    """
+    nv, a = model.nv, ca.SX.sym("a", model.nv)
     given = inverse_dynamics_derivatives(model, physics, q, v, a)
-    nv = model.nv
-    columns = ca.horzcat(-given.dq, -given.dv, ca.SX.eye(nv))
-    solved = solve(factor(given.M), columns)
-    return Derivatives(solved[:, :nv], solved[:, nv : 2 * nv], solved[:, 2 * nv :])
+    factors = factor(given.M)
+    point = solve(factors, tau - bias(model, physics, q, v))
+    columns = ca.substitute(ca.horzcat(-given.dq, -given.dv), a, point) if nv else ca.SX.zeros(0, 0)
+    solved = solve(factors, columns)
+    return Derivatives(solved[:, :nv], solved[:, nv:], inverse(given.M))
 
 
 def _outward(tree: list[Element], physics: Physics, v: Expression, a: Expression) -> list[_Motion]:

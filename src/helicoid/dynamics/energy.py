@@ -6,6 +6,7 @@ import casadi as ca
 
 from helicoid.dynamics.crba import rigid_inertia_times
 from helicoid.dynamics.physics import Physics, moments
+from helicoid.dynamics.springs import spring_energy
 from helicoid.dynamics.tree import from_parent, joint_motions, joint_velocity, world_poses
 from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
@@ -25,8 +26,8 @@ def kinetic_energy(model: Model, physics: Physics, q: Expression, v: Expression)
 
 
 def potential_energy(model: Model, physics: Physics, q: Expression) -> Expression:
-    """U = -Σ gᵀ (m p + R h), zero with all mass at the world's origin (J)."""
-    energy = ca.SX.zeros(1)
+    """U = -Σ gᵀ (m p + R h) + ½ Σ K δ², zero with all mass at the world's origin and springs at ease (J)."""
+    energy = spring_energy(model, q)
     for (R, p), pi in zip(world_poses(model, joint_motions(model, q)), physics.inertias, strict=True):
         energy -= ca.dot(physics.gravity, pi[0] * p + R @ pi[1:4])
     return energy

@@ -12,10 +12,21 @@ import casadi as ca
 import numpy as np
 
 from helicoid.model.joints import Expression
-from helicoid.model.model import Model
+from helicoid.model.model import Body, Model
 
 GRAVITY = (0.0, 0.0, -9.81)
 SMOOTHING = 0.01  # rad/s or m/s
+
+
+class Stribeck(NamedTuple):
+    """Of one velocity: static friction less Coulomb friction, and the velocity over which it is lost.
+
+    Several joints may share a velocity (a mimic and its source), each with a width of its own.
+    """
+
+    coordinate: int
+    excess: float
+    velocity: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +34,7 @@ class Physics:
     """Inertial parameters (10 a body), per velocity damping, friction and armature, and gravity (m/s²).
 
     `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
+    `stribeck` is what friction has beyond Coulomb's near rest, for those joints that state it.
     """
 
     inertias: tuple[Expression, ...]
@@ -31,29 +43,44 @@ class Physics:
     armature: Expression
     gravity: Expression
     smoothing: float = SMOOTHING
+    stribeck: tuple[Stribeck, ...] = ()
 
     def without_friction(self) -> Physics:
-        """The same with neither damping nor Coulomb friction."""
+        """The same with neither damping nor dry friction."""
         zero = ca.SX.zeros(*self.damping.shape)
-        return replace(self, damping=zero, friction=zero)
+        return replace(self, damping=zero, friction=zero, stribeck=())
 
 
 def nominal(model: Model) -> Physics:
     """The constants that the model states."""
     damping, friction, armature = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv)
+    stribeck: list[Stribeck] = []
     for body in model.bodies:
         # A mimic joint turns k times as fast as its source: power k² d v², k² J v v̇, |k| c |v|.
         k = abs(body.multiplier)
         damping[body.v] += k * k * body.joint.damping
         friction[body.v] += k * body.joint.friction
         armature[body.v] += k * k * body.joint.armature
+        stribeck.extend(_stribeck(body))
     return Physics(
         inertias=tuple(ca.SX(body.inertia.parameters) for body in model.bodies),
         damping=ca.SX(damping),
         friction=ca.SX(friction),
         armature=ca.SX(armature),
         gravity=ca.SX(np.array(GRAVITY)),
+        stribeck=tuple(stribeck),
     )
+
+
+def _stribeck(body: Body) -> list[Stribeck]:
+    joint, k = body.joint, abs(body.multiplier)
+    return [
+        Stribeck(body.v.start + i, float(k * (static - coulomb)), float(width / k))
+        for i, (static, coulomb, width) in enumerate(
+            zip(joint.static_friction, joint.friction, joint.stribeck_velocity, strict=True)
+        )
+        if static > coulomb and k > 0
+    ]
 
 
 class Moments(NamedTuple):

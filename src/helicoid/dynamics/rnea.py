@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
-from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.regrouping import regrouped
+from helicoid.dynamics.springs import passive_torque
 from helicoid.dynamics.tree import (
     JointMotion,
     gather,
@@ -39,11 +39,11 @@ def inverse_dynamics(
     a: Expression,
     wrenches: Wrenches | None = None,
 ) -> Expression:
-    """τ = M(q) a + h(q, v) - Σ Jᵀ w_ext + friction, nv (N·m or N)."""
+    """τ = M(q) a + h(q, v) - Σ Jᵀ w_ext + springs + friction, nv (N·m or N)."""
     motions = joint_motions(model, q)
     forces = body_forces(model, physics, motions, q, v, a, wrenches)
     tau = joint_forces(model, motions, forces)
-    return tau + physics.armature * a + friction_torque(physics, v)
+    return tau + physics.armature * a + passive_torque(model, physics, q, v)
 
 
 def bias(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
@@ -52,9 +52,10 @@ def bias(model: Model, physics: Physics, q: Expression, v: Expression) -> Expres
 
 
 def gravity(model: Model, physics: Physics, q: Expression) -> Expression:
-    """g(q) = ∂U/∂q: the torque that holds the robot still."""
+    """g(q): the torque that holds the robot's weight; ∂U/∂q where no joint has a spring."""
+    motions = joint_motions(model, q)
     rest = ca.SX.zeros(model.nv)
-    return inverse_dynamics(model, physics, q, rest, rest)
+    return joint_forces(model, motions, body_forces(model, physics, motions, q, rest, rest))
 
 
 def coriolis(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:

@@ -11,7 +11,7 @@ accelerations to those that the task does not feel, J N = 0; Nᵀ does so with t
 
 Where J loses rank, Λ does not exist and its entries grow without bound. A damping λ > 0 puts
 (J M⁻¹ Jᵀ + λ² 1)⁻¹ in the place of Λ, which exists everywhere but obeys the above only up to λ²; its unit is
-that of 1/√mass for linear rows and of 1/√inertia for angular ones. Friction plays no part here.
+that of 1/√mass for linear rows and of 1/√inertia for angular ones. Friction and springs play no part.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike
 from helicoid.errors import DoubtfulModelWarning, ModelError
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
+from helicoid.model.loops import Loop, still_open
 from helicoid.model.model import WORLD, Model
-from helicoid.model.parts import Joint, Limits, Link, Placement
+from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Link, Placement
 
 
 def chain(model: Model, root: str, tip: str) -> Model:
@@ -44,7 +46,23 @@ def chain(model: Model, root: str, tip: str) -> Model:
         )
     joints = [joint for joint in tree.joints if joint.child in kept]
     _refuse_lost_sources(joints, f"chain({root!r}, {tip!r})")
-    return tree.replaced((link for link in tree.links if link.name in kept), joints)
+    loops = _uncut_loops(tree, kept, f"chain({root!r}, {tip!r})")
+    return replace(
+        tree,
+        links=tuple(link for link in tree.links if link.name in kept),
+        joints=tuple(joints),
+        loops=loops,
+    )
+
+
+def _uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[Loop, ...]:
+    """The loops between links that are kept; one with only one link left cannot be."""
+    for loop in model.loops:
+        if (loop.link_a in kept) != (loop.link_b in kept):
+            raise ModelError(
+                f"{edit} would cut the loop {loop.name!r} between {loop.link_a!r} and {loop.link_b!r}"
+            )
+    return tuple(loop for loop in model.loops if loop.link_a in kept)
 
 
 def _refuse_lost_sources(joints: list[Joint], edit: str) -> None:
@@ -79,7 +97,10 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
             if source.name in fixed:
                 q = np.asarray(positions[source.name], dtype=np.float64)
                 fixed[body.joint.name] = _frozen(body.joint, body.multiplier * q + body.offset)
-    return model.replaced(joints=(fixed.get(joint.name, joint) for joint in model.joints))
+    # Loops are put back once it is known which of them the locked joints have made rigid.
+    joints = tuple(fixed.get(joint.name, joint) for joint in model.joints)
+    locked = replace(model, joints=joints, loops=())
+    return replace(locked, loops=still_open(locked, model.loops))
 
 
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:
@@ -155,12 +176,13 @@ def reroot(model: Model, link: str) -> Model:
 def _reversed(joint: Joint, end: str) -> Joint:
     """The joint from its child to the new link `end`."""
     order = joint.type.reversed_order
-    stated = np.concatenate([joint.damping, joint.friction, joint.armature])
+    values: dict[str, Any] = {name: order(getattr(joint, name)) for name in PER_VELOCITY}
+    stated = np.concatenate(list(values.values()))
     if joint.type.nv > 2 and (joint.limits is not None or np.any(stated)):
         warnings.warn(
             DoubtfulModelWarning(
                 f"joint {joint.name!r} is {joint.type.kind}: seen from its other side, its coordinates are "
-                "others; its limits, friction and armature are kept as stated"
+                "others; its limits, friction, springs and armature are kept as stated"
             ),
             stacklevel=4,
         )
@@ -171,7 +193,6 @@ def _reversed(joint: Joint, end: str) -> Joint:
         child=end,
         placement=Placement(),
         limits=None if joint.limits is None else Limits(*map(order, joint.limits)),
-        damping=order(joint.damping),
-        friction=order(joint.friction),
-        armature=order(joint.armature),
+        rest=joint.type.reversed_coordinates(joint.rest),
+        **values,
     )

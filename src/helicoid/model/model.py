@@ -13,6 +13,7 @@ import numpy as np
 from helicoid.errors import ModelError
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Fixed, Floating
+from helicoid.model.loops import Loop, check_loop
 from helicoid.model.parts import Joint, Link, Placement
 
 _T = TypeVar("_T")
@@ -48,7 +49,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Links and joints that form one tree, and the base it stands on or floats from.
+    """Links and joints that form one tree, the base it stands on or floats from, and loops that close it.
 
     Joints are put in depth-first order from the root, children in the order given.
     """
@@ -57,12 +58,16 @@ class Model:
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     floating: bool = False
+    loops: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         _unique("link", (link.name for link in self.links))
         _unique("joint", (joint.name for joint in self.joints))
         object.__setattr__(self, "joints", tuple(self._depth_first()))
         self._check_mimics()
+        _unique("loop", (loop.name for loop in self.loops))
+        for loop in self.loops:
+            check_loop(self, loop)
 
     def _depth_first(self) -> Iterator[Joint]:
         names = {link.name for link in self.links}

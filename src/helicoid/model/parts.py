@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from helicoid.errors import ModelError
@@ -82,11 +83,18 @@ class Mimic:
     offset: float = 0.0
 
 
+# What a joint states for each of its velocities, as its fields and as attributes of <dynamics> in a URDF.
+PER_VELOCITY = ("damping", "friction", "armature", "static_friction", "stribeck_velocity", "stiffness")
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """How `child` moves relative to `parent`. `placement` is the joint's frame seen from the parent link.
 
-    Per velocity coordinate: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²).
+    Per velocity coordinate: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²),
+    `static_friction` (N·m, what it takes to break loose; 0 where it is the Coulomb friction),
+    `stribeck_velocity` (rad/s, over which friction falls from static to Coulomb; 0: at once) and `stiffness`
+    (N·m/rad) of a spring that is at ease at the coordinates `rest` (nq; the joint's zero when not given).
     """
 
     name: str
@@ -99,10 +107,14 @@ class Joint:
     friction: Array = field(default_factory=lambda: np.zeros(1))
     armature: Array = field(default_factory=lambda: np.zeros(1))
     mimic: Mimic | None = None
+    static_friction: Array = field(default_factory=lambda: np.zeros(1))
+    stribeck_velocity: Array = field(default_factory=lambda: np.zeros(1))
+    stiffness: Array = field(default_factory=lambda: np.zeros(1))
+    rest: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         nv = self.type.nv
-        for name in ("damping", "friction", "armature"):
+        for name in PER_VELOCITY:
             given = getattr(self, name)
             values = np.broadcast_to(given, (nv,)) if np.size(given) == 1 else given
             object.__setattr__(self, name, frozen_array(values, (nv,), f"{name} of joint {self.name!r}"))
@@ -113,6 +125,8 @@ class Joint:
             object.__setattr__(self, "limits", Limits(*checked))
         if self.mimic is not None and nv != 1:
             raise ModelError(f"joint {self.name!r}: only joints of one coordinate can mimic another")
+        object.__setattr__(self, "rest", _rest(self))
+        _check_friction(self)
 
     @property
     def range(self) -> Limits:
@@ -121,3 +135,27 @@ class Joint:
             return self.limits
         q, v = np.full(self.type.nq, np.inf), np.full(self.type.nv, np.inf)
         return Limits(-q, q, v, v)
+
+
+def _rest(joint: Joint) -> Array:
+    if np.size(joint.rest) == 0:
+        return frozen_array(joint.type.neutral(), (joint.type.nq,), "rest")
+    rest = frozen_array(np.atleast_1d(joint.rest), (joint.type.nq,), f"rest of joint {joint.name!r}")
+    # A step of no length puts a quaternion on the unit sphere.
+    on = np.array(ca.evalf(joint.type.integrate(ca.SX(rest), ca.SX.zeros(joint.type.nv)))).ravel()
+    if not np.allclose(on, rest, rtol=0, atol=1e-6):
+        raise ModelError(
+            f"joint {joint.name!r}: its rest cannot be {rest}: coordinates are finite, quaternions unit"
+        )
+    return rest
+
+
+def _check_friction(joint: Joint) -> None:
+    breaking, sliding = joint.static_friction, joint.friction
+    if np.any((breaking != 0) & (breaking < sliding)):
+        raise ModelError(
+            f"joint {joint.name!r}: its static friction {breaking} is below its Coulomb friction {sliding}; "
+            "give what it takes to break loose, or 0 for as much as to keep sliding"
+        )
+    if np.any((joint.stribeck_velocity != 0) & (breaking == 0)):
+        raise ModelError(f"joint {joint.name!r}: a Stribeck velocity needs a static friction to fall from")

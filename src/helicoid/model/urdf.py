@@ -16,7 +16,8 @@ from helicoid.errors import ModelError, RobotDescriptionError
 from helicoid.model.inertia import Array, Inertia, frozen_array
 from helicoid.model.joints import TYPES, JointType, unit
 from helicoid.model.model import Model
-from helicoid.model.parts import Geometry, Joint, Limits, Link, Mimic, Placement
+from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Mimic, Placement
+from helicoid.model.urdf_loops import with_loops
 from helicoid.model.urdf_syntax import (
     ANY,
     MOST_BYTES,
@@ -87,12 +88,13 @@ def _doubts(model: Model) -> Iterator[tuple[str, str, str]]:
     for body, mass in zip(model.bodies, carried, strict=True):
         if mass == 0.0:
             yield "link", body.name, "it moves, but neither it nor anything that it carries has mass"
-        elif body.inertia.mass == 0.0:
+        elif body.inertia.mass == 0.0 and not np.any(body.joint.armature):
             yield "link", body.name, "it moves but has no mass"
     for joint in model.joints:
         if joint.limits is not None and joint.type.nv > 0:
             for quantity in ("velocity", "effort"):
-                if np.any(getattr(joint.limits, quantity) == 0.0):
+                spring = quantity == "effort" and np.any(joint.stiffness)  # it moves by itself
+                if np.any(getattr(joint.limits, quantity) == 0.0) and not spring:
                     yield "joint", joint.name, f"its {quantity} limit is 0, which forbids any; kept as stated"
             if np.any(joint.limits.lower == joint.limits.upper):
                 yield "joint", joint.name, "its lower and upper limits are equal; kept as stated"
@@ -112,6 +114,7 @@ def _read(data: bytes, encoding: str | None, source: Source, folder: str, floati
             tuple(_joint(source, joints[joint.name], joint) for joint in robot.joints),
             floating,
         )
+        model = with_loops(model, root, source)
         found = list(_doubts(model))
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error
@@ -199,12 +202,25 @@ def _joint(source: Source, element: Element, stated: Any) -> Joint:
             text = f"it is {kind}, with {cls.nv} velocities; only joints with one can mimic another"
             raise source.error(element.find("mimic"), text)
         mimic = Mimic(stated.mimic.joint, stated.mimic.multiplier, stated.mimic.offset)
-    keys = ("damping", "friction", "armature")
-    damping, friction, armature = (
-        _bounds(source, element.find("dynamics"), key, cls.nv, 0.0) for key in keys
-    )
+    dynamics = element.find("dynamics")
+    values: dict[str, Any] = {key: _bounds(source, dynamics, key, cls.nv, 0.0) for key in PER_VELOCITY}
     ends = stated.parent, stated.child, _placement(stated.origin)
-    return Joint(stated.name, joint_type, *ends, limits, damping, friction, armature, mimic)
+    rest = _rest(source, dynamics, joint_type)
+    try:
+        return Joint(stated.name, joint_type, *ends, limits, mimic=mimic, rest=rest, **values)
+    except ModelError as error:
+        raise source.error(dynamics, str(error).removeprefix(f"joint {stated.name!r}: ")) from error
+
+
+def _rest(source: Source, dynamics: Element, joint_type: JointType) -> Array:
+    """The coordinates at which a joint's spring is at ease."""
+    if dynamics is None or "rest" not in dynamics.attrib or joint_type.nv == 0:
+        return np.zeros(0)
+    rest = np.array(numbers(dynamics, "rest", ANY, source))
+    if len(rest) != joint_type.nq:
+        text = f"rest takes one number for each coordinate ({joint_type.nq}); it has {len(rest)}"
+        raise source.error(dynamics, text)
+    return rest
 
 
 def _joint_type(source: Source, element: Element, stated: Any, cls: type[JointType]) -> JointType:

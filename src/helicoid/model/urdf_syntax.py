@@ -11,6 +11,7 @@ import numpy as np
 from lxml import etree
 
 from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError
+from helicoid.model.parts import PER_VELOCITY
 
 Element = Any  # lxml carries no types
 
@@ -46,6 +47,7 @@ TAGS = {
     "robot": _Tag(
         {"name": _TEXT, "version": _TEXT},
         ("name",),
+        once=("helicoid",),
         many=("link", "joint", "material"),
         harmless=("gazebo", "transmission", "sensor", "ros2_control", "mujoco", "plugin"),
     ),
@@ -71,9 +73,17 @@ TAGS = {
     "child": _Tag({"link": _TEXT}, ("link",)),
     "axis": _Tag({"xyz": 3}, ("xyz",)),
     "limit": _Tag(dict.fromkeys(("lower", "upper", "velocity", "effort"), ANY)),
-    "dynamics": _Tag(dict.fromkeys(("damping", "friction", "armature"), ANY)),
+    "dynamics": _Tag(dict.fromkeys((*PER_VELOCITY, "rest"), ANY)),
     "mimic": _Tag({"joint": _TEXT, "multiplier": 1, "offset": 1}, ("joint",)),
     "helicoid": _Tag({"pitch": 1, "axis2": 3}),
+    "robot/helicoid": _Tag({}, many=("loop",)),
+    "loop": _Tag(
+        {
+            **dict.fromkeys(("name", "kind", "link_a", "link_b"), _TEXT),
+            **dict.fromkeys(("xyz_a", "rpy_a", "xyz_b", "rpy_b"), 3),
+        },
+        ("name", "kind", "link_a", "link_b"),
+    ),
     "visual": _SHAPE,
     "collision": _SHAPE,
     "geometry": _Tag({"name": _TEXT}, once=("box", "cylinder", "capsule", "sphere", "mesh")),
@@ -99,7 +109,7 @@ class Source:
         """`panda.urdf:42: joint "elbow"`: the line, and the link or joint that the element belongs to."""
         place = f"{self.name}:{element.sourceline}: "
         for owner in (element, *element.iterancestors("link", "joint")):
-            if owner.tag in ("link", "joint") and owner.get("name"):
+            if owner.tag in ("link", "joint", "loop") and owner.get("name"):
                 return f"{place}{owner.tag} {quoted(owner.get('name'))}: "
         return place
 
@@ -158,7 +168,9 @@ def parse(data: bytes, encoding: str | None, source: Source) -> Element:
 
 def check(element: Element, source: Source) -> None:
     """See that an element holds what it should; take out of the tree what has no effect."""
-    tag = TAGS[element.tag]
+    parent = element.getparent()
+    place = "" if parent is None else f"{parent.tag}/{element.tag}"
+    tag = TAGS.get(place) or TAGS[element.tag]  # <helicoid> holds other things in <robot> than in <joint>
     unknown = [key for key in element.attrib if key not in tag.attributes]
     if unknown:
         known, names = (", ".join(keys) or "none" for keys in (tag.attributes, map(quoted, unknown)))
@@ -175,7 +187,12 @@ def check(element: Element, source: Source) -> None:
     seen: set[str] = set()
     for child in list(element):
         if child.tag in seen and child.tag in tag.once:
-            raise source.error(child, f"<{element.tag}> has two <{child.tag}>; it takes one")
+            if child.tag != "origin":
+                raise source.error(child, f"<{element.tag}> has two <{child.tag}>; it takes one")
+            # Robots in use have it, and every reader takes the first.
+            source.doubt(child, f"<{element.tag}> has two <origin>; the first one counts")
+            element.remove(child)
+            continue
         seen.add(child.tag)
         if child.tag in tag.once or child.tag in tag.many:
             check(child, source)

@@ -16,8 +16,9 @@ from helicoid.geometry import euler
 from helicoid.model.inertia import Array, Inertia
 from helicoid.model.joints import JointType
 from helicoid.model.model import Model
-from helicoid.model.parts import Geometry, Joint, Limits, Link, Placement
+from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
 from helicoid.model.urdf import NEED_LIMITS, UNLIMITED
+from helicoid.model.urdf_loops import add_loops
 
 Element = Any  # lxml carries no types
 
@@ -60,6 +61,7 @@ def to_urdf_text(model: Model) -> str:
             _add_link(root, link)
         for joint in model.joints:
             _add_joint(root, joint)
+        add_loops(root, model, _words)
     except ValueError as error:
         raise ModelError(f"robot {model.name!r}: a name cannot be written as XML: {error}") from error
     return str(etree.tostring(root, pretty_print=True, encoding="unicode"))
@@ -145,8 +147,9 @@ def _add_joint(root: Element, joint: Joint) -> None:
     if joint.limits is not None or joint.type.kind in NEED_LIMITS:
         _add_limit(element, joint.range, joint.type)
     dynamics = {}
-    for key in ("damping", "friction", "armature"):
-        if np.any(getattr(joint, key) != 0):
+    for key in (*PER_VELOCITY, "rest"):
+        default = joint.type.neutral() if key == "rest" else 0.0
+        if np.any(getattr(joint, key) != default):
             dynamics[key] = _words(getattr(joint, key), f"{key} of {what}")
     if dynamics:
         etree.SubElement(element, "dynamics", dynamics)

@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 
 #include "binding_arrays.h"
-#include "binding_run.h"
+#include "binding_iterate.h"
 
 enum { RELEASE_OPERATIONS = 50000 }; /* below (about 10 us) handing over the GIL costs more than it gives */
 
@@ -288,6 +288,82 @@ static PyObject *kernel_evaluate_batch(Kernel *self, PyObject *args) {
   return evaluate_arrays(self, inputs, outputs, n);
 }
 
+/* Where an array with rows and samples in front lies, or -1 if it is no such array of that shape. */
+static int read_rows(PyObject *value, const Shape *shape, int flags, npy_intp *rows, npy_intp *samples) {
+  if (!is_plain(value, flags) || PyArray_NDIM((PyArrayObject *)value) != 2 + shape->n_axes ||
+      !has_dims((PyArrayObject *)value, 2, shape))
+    return -1;
+  *rows = PyArray_DIM((PyArrayObject *)value, 0);
+  *samples = PyArray_DIM((PyArrayObject *)value, 1);
+  return 0;
+}
+
+/* Fill an Iteration from arrays; 0, or -1 when they are not what the kernel needs. */
+static int read_iteration(const Kernel *self, PyObject *states, PyObject *inputs, Iteration *it,
+                          double **state, const double **input, ptrdiff_t *row_stride, ptrdiff_t *sample_stride) {
+  npy_intp rows = 0, samples = 0, n_rows, n_samples;
+  if (PyTuple_GET_SIZE(states) != self->n_out || PyTuple_GET_SIZE(inputs) != self->n_in - self->n_out) return -1;
+  for (Py_ssize_t i = 0; i < self->n_in; i++) {
+    int is_state = i < self->n_out;
+    PyObject *value = is_state ? PyTuple_GET_ITEM(states, i) : PyTuple_GET_ITEM(inputs, i - self->n_out);
+    const Shape *shape = &self->in[i];
+    if (read_rows(value, shape, is_state ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, &n_rows, &n_samples) < 0)
+      return -1;
+    if (i == 0) rows = n_rows, samples = n_samples;
+    double *data = PyArray_DATA((PyArrayObject *)value);
+    if (is_state) {
+      if (n_rows != rows || n_samples != samples || self->out[i].size != shape->size) return -1;
+      state[i] = data;
+    } else if ((n_rows != 1 && n_rows < it->last) || (n_samples != 1 && n_samples != samples)) {
+      return -1;
+    }
+    input[i] = data;
+    row_stride[i] = n_rows == 1 ? 0 : n_samples * shape->size;
+    sample_stride[i] = n_samples == 1 ? 0 : shape->size;
+    for (Py_ssize_t j = 0; j < i && j < self->n_out; j++)
+      if (overlap(state[j], rows * samples * self->in[j].size, data, n_rows * n_samples * shape->size)) return -1;
+  }
+  it->samples = samples;
+  return it->first < 0 || it->last < it->first || it->last >= rows || it->repeats < 1 ? -1 : 0;
+}
+
+PyDoc_STRVAR(kernel_iterate_doc,
+             "iterate(states, inputs, first, last, repeats)\n\nFill rows first + 1 to last of the states, each by "
+             "`repeats` calls from the row before it.\nStates are arrays (rows, samples, ...), the further inputs "
+             "(rows or 1, samples or 1, ...).");
+
+static PyObject *kernel_iterate(Kernel *self, PyObject *args) {
+  PyObject *states, *inputs;
+  Iteration it = {0};
+  if (!PyArg_ParseTuple(args, "O!O!nnn:iterate", &PyTuple_Type, &states, &PyTuple_Type, &inputs, &it.first,
+                        &it.last, &it.repeats))
+    return NULL;
+  double *state[self->n_out];
+  const double *input[self->n_in + 1];
+  ptrdiff_t row_stride[self->n_in + 1], sample_stride[self->n_in + 1];
+  if (self->n_out > self->n_in ||
+      read_iteration(self, states, inputs, &it, state, input, row_stride, sample_stride) < 0)
+    return PyErr_Format(PyExc_ValueError, "iterate takes a state for each output, (rows, samples, ...), and the "
+                                          "further inputs, (rows or 1, samples or 1, ...): float64, "
+                                          "C-contiguous, no two in the same memory; and rows that exist");
+  it.code = it.samples == 1 ? self->scalar : self->batch;
+  if (it.code == NULL)
+    return PyErr_Format(PyExc_ValueError, "this kernel has no code for %s", it.samples == 1 ? "one sample" : "batches");
+  it.state = state, it.input = input, it.row_stride = row_stride, it.sample_stride = sample_stride;
+  int status, most = n_threads;
+  double calls = (double)it.samples * (double)(it.last - it.first) * (double)it.repeats;
+  if (it.samples == 0 || it.first == it.last) Py_RETURN_NONE;
+  if (calls * (double)it.code->operations < RELEASE_OPERATIONS) {
+    status = run_iteration(&it, 1);
+  } else {
+    Py_BEGIN_ALLOW_THREADS
+    status = run_iteration(&it, most);
+    Py_END_ALLOW_THREADS
+  }
+  if (status < 0) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
 static PyObject *kernel_has_scalar(Kernel *self, void *unused) {
   (void)unused;
   return PyBool_FromLong(self->scalar != NULL);
@@ -302,6 +378,7 @@ static PyMethodDef kernel_methods[] = {
     {"evaluate", (PyCFunction)kernel_evaluate, METH_VARARGS, "evaluate(inputs, outputs): one sample."},
     {"evaluate_batch", (PyCFunction)kernel_evaluate_batch, METH_VARARGS,
      "evaluate_batch(inputs, outputs, n_samples): samples along the first axis."},
+    {"iterate", (PyCFunction)kernel_iterate, METH_VARARGS, kernel_iterate_doc},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef kernel_properties[] = {

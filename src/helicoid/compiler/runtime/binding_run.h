@@ -24,14 +24,14 @@ typedef struct {
 } Batch;
 
 typedef struct {
-  Batch *batch;
+  void *task; /* shared by all: who takes a block of it notes that there */
   void *work;
   pthread_t thread;
 } Worker;
 
 static void *run_blocks(void *argument) {
   Worker *worker = argument;
-  Batch *batch = worker->batch;
+  Batch *batch = worker->task;
   const helicoid_kernel *code = batch->code;
   const double *in[code->n_in + 1];
   double *out[code->n_out + 1];
@@ -47,7 +47,7 @@ static void *run_blocks(void *argument) {
 
 /* All workers on threads of their own but the first, which is this thread. A thread that cannot be
    started leaves its blocks to the others. */
-static void run_workers(Worker *workers, int n_workers) {
+static void run_workers(Worker *workers, int n_workers, void *(*blocks)(void *)) {
   int started = 1;
   pthread_attr_t attributes;
   if (n_workers > 1 && pthread_attr_init(&attributes) == 0) {
@@ -56,18 +56,19 @@ static void run_workers(Worker *workers, int n_workers) {
     pthread_sigmask(SIG_BLOCK, &all, &before);
     pthread_attr_setstacksize(&attributes, THREAD_STACK);
     while (started < n_workers &&
-           pthread_create(&workers[started].thread, &attributes, run_blocks, &workers[started]) == 0)
+           pthread_create(&workers[started].thread, &attributes, blocks, &workers[started]) == 0)
       started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
   }
-  run_blocks(&workers[0]);
+  blocks(&workers[0]);
   for (int k = 1; k < started; k++) pthread_join(workers[k].thread, NULL);
 }
 
-static int count_workers(const helicoid_kernel *code, ptrdiff_t n, int n_threads) {
-  double enough = (double)n * (double)code->operations / THREAD_OPERATIONS;
-  double groups = (double)n / (double)code->lanes;
+/* Threads that pay for themselves when `calls` are to be made for n samples. */
+static int count_workers(const helicoid_kernel *code, double calls, double n, int n_threads) {
+  double enough = calls * (double)code->operations / THREAD_OPERATIONS;
+  double groups = n / (double)code->lanes;
   double most = n_threads;
   if (enough < most) most = enough;
   if (groups < most) most = groups;
@@ -79,21 +80,12 @@ static void *aligned_memory(size_t bytes) {
   return posix_memalign(&memory, 64, bytes ? bytes : 1) ? NULL : memory;
 }
 
-/* Samples 0 to n-1 on at most `n_threads` threads; -1 when there is no memory for scratch, else 0. */
-static int run_batch(const helicoid_kernel *code, const double *const *in, const ptrdiff_t *stride,
-                     double *const *out, ptrdiff_t n, int n_threads) {
-  if (n == 0) return 0;
-  int n_workers = count_workers(code, n, n_threads);
-  Batch batch = {code, in, stride, out, n, n, 0};
-  if (n_workers > 1) {
-    ptrdiff_t n_blocks = (ptrdiff_t)n_workers * BLOCKS_PER_THREAD;
-    ptrdiff_t groups = (n + n_blocks * code->lanes - 1) / (n_blocks * code->lanes);
-    batch.block = groups * code->lanes;
-  }
-  size_t work_bytes = ((size_t)code->batch_work + 127) & ~(size_t)127;
+/* A task on so many threads, each with scratch of its own; -1 when there is no memory for that, else 0. */
+static int run_workers_with_work(void *task, void *(*blocks)(void *), int n_workers, size_t work_bytes) {
+  work_bytes = (work_bytes + 127) & ~(size_t)127;
   if (n_workers == 1 && work_bytes <= STACK_WORK) {
     _Alignas(64) char stack[STACK_WORK];
-    run_blocks(&(Worker){.batch = &batch, .work = stack});
+    blocks(&(Worker){.task = task, .work = stack});
     return 0;
   }
   size_t list_bytes = ((size_t)n_workers * sizeof(Worker) + 127) & ~(size_t)127;
@@ -101,10 +93,24 @@ static int run_batch(const helicoid_kernel *code, const double *const *in, const
   if (heap == NULL) return -1;
   Worker *workers = (Worker *)heap;
   for (int k = 0; k < n_workers; k++)
-    workers[k] = (Worker){.batch = &batch, .work = heap + list_bytes + (size_t)k * work_bytes};
-  run_workers(workers, n_workers);
+    workers[k] = (Worker){.task = task, .work = heap + list_bytes + (size_t)k * work_bytes};
+  run_workers(workers, n_workers, blocks);
   free(heap);
   return 0;
+}
+
+/* Samples 0 to n-1 on at most `n_threads` threads; -1 when there is no memory for scratch, else 0. */
+static int run_batch(const helicoid_kernel *code, const double *const *in, const ptrdiff_t *stride,
+                     double *const *out, ptrdiff_t n, int n_threads) {
+  if (n == 0) return 0;
+  int n_workers = count_workers(code, (double)n, (double)n, n_threads);
+  Batch batch = {code, in, stride, out, n, n, 0};
+  if (n_workers > 1) {
+    ptrdiff_t n_blocks = (ptrdiff_t)n_workers * BLOCKS_PER_THREAD;
+    ptrdiff_t groups = (n + n_blocks * code->lanes - 1) / (n_blocks * code->lanes);
+    batch.block = groups * code->lanes;
+  }
+  return run_workers_with_work(&batch, run_blocks, n_workers, (size_t)code->batch_work);
 }
 
 /* One sample; -1 when there is no memory for scratch, else 0. */

@@ -1,0 +1,18 @@
+"""Motion over time: integrators, simulation, trajectories, drives and sensors."""
+
+from helicoid.simulation.contact import ContactPoint, simulate_contacts
+from helicoid.simulation.drives import Actuators
+from helicoid.simulation.sensors import Measurement, Sensors
+from helicoid.simulation.simulate import SimulationError, simulate
+from helicoid.simulation.trajectory import Trajectory
+
+__all__ = [
+    "Actuators",
+    "ContactPoint",
+    "Measurement",
+    "Sensors",
+    "SimulationError",
+    "Trajectory",
+    "simulate",
+    "simulate_contacts",
+]

@@ -1,0 +1,151 @@
+"""Which equations a simulated robot obeys, and the functions that a simulation makes of them.
+
+This is the one place that knows what gives the acceleration, and what brings a state back to where it
+belongs: quaternions to unit length, and a constrained robot to its constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+
+from helicoid.compiler.function import Expressions, Function
+from helicoid.compiler.signature import Input, Output
+from helicoid.dynamics.configuration import integrate
+from helicoid.dynamics.linear import factor, solve
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.errors import InputError
+from helicoid.model.joints import Expression
+from helicoid.robot import Robot
+from helicoid.simulation.integrators import STEPS, State, unit
+from helicoid.simulation.stiction import stiction_step, stiction_terms
+
+FIXED = (*STEPS, "stiction")
+"""The methods of `step_function`."""
+
+_REGULAR = 1e-9  # of A Aᵀ's mean diagonal: redundant constraints make it singular
+_MOMENT = 1e-6  # s, in which a joint that dry friction holds shows that it does not move
+_STABILISATION = 20.0  # 1/s (Baumgarte), where a state is not brought back after every step
+
+
+def acceleration(robot: Robot, method: str = "rk4", **options: Any) -> Function:
+    """`(q, v, tau, ...) -> a`, of a constrained robot `-> a, lambda_`: the equations of motion.
+
+    Args:
+        method: "stiction" has equations of its own, all others share theirs.
+        options: as `robot.forward_dynamics.with_options` takes them. Inputs after `tau` are `theta` of a
+            parametric robot and `f_ext_<link>` for each link that `f_ext` names.
+    """
+    if method == "stiction":
+        return _stiction_acceleration(robot, **options)
+    function = robot.constrained_forward_dynamics if robot.constraints else robot.forward_dynamics
+    return function.with_options(**options)
+
+
+def _stiction_acceleration(robot: Robot, **options: Any) -> Function:
+    if robot.constraints:
+        raise InputError("method 'stiction' knows no constraints: take another, or a robot without them")
+    terms = stiction_terms(robot, **options)
+    inputs = list(terms.inputs)
+
+    def expressions() -> Expressions:
+        q, v, *forces = symbols = _symbols(inputs)
+        v_next = stiction_step(robot.model, terms(q, v, *forces), q, v, ca.SX(_MOMENT))[1]
+        return symbols, [(v_next - v) / _MOMENT]
+
+    return _once(robot, "stiction_acceleration", terms, inputs, [Output("a", (robot.nv,))], expressions)
+
+
+def settled(robot: Robot, q: Expression, v: Expression, theta: Expression | None) -> State:
+    """The state nearby that constraints allow: φ(q) = 0 by a step of Gauss-Newton, A(q) v = 0 by projection.
+
+    A time step leaves φ tiny, so that one step δ = -Aᵀ (A Aᵀ)⁻¹ φ is enough.
+    """
+    if not robot.constraints:
+        return q, v
+    A = robot.constraint_jacobian(q)
+    G = A @ A.T
+    G += _REGULAR * ca.trace(G) / G.shape[0] * ca.SX.eye(G.shape[0])
+    q = integrate(robot.model, q, -A.T @ solve(factor(G), robot.constraint_position(q)))
+    return q, robot.project_velocity(q, v, *([] if theta is None else [theta]))
+
+
+def settling_function(robot: Robot) -> Function:
+    """`(q, v[, theta]) -> q_next, v_next`: unit quaternions, then `settled`."""
+    inputs = [Input("q", (robot.nq,)), Input("v", (robot.nv,))]
+    if robot.selection.groups:
+        inputs.append(Input("theta", (len(robot.parameters),)))
+
+    def expressions() -> Expressions:
+        q, v, *theta = symbols = _symbols(inputs)
+        return symbols, list(settled(robot, unit(robot.model, q), v, theta[0] if theta else None))
+
+    return _once(robot, "settle", None, inputs, _next_state(robot), expressions)
+
+
+def step_function(robot: Robot, method: str = "rk4", **options: Any) -> Function:
+    """`(q, v, tau, ..., dt) -> q_next, v_next`: one step of a method of `FIXED`, forces held.
+
+    >>> import helicoid as hc
+    >>> step_function(hc.load("double_pendulum"), "semi_implicit_euler")
+    Function semi_implicit_euler_step(q[2], v[2], tau[2], dt) -> q_next[2], v_next[2]
+    """
+    motion = acceleration(robot, method, **options)
+    inputs = [*motion.inputs, Input("dt", ())]
+
+    def expressions() -> Expressions:
+        q, v, *forces, dt = symbols = _symbols(inputs)
+        if method == "stiction":
+            terms = stiction_terms(robot, **options)
+            return symbols, list(stiction_step(robot.model, terms(q, v, *forces), q, v, dt))
+        theta = dict(zip((item.name for item in inputs), symbols, strict=True)).get("theta")
+        following = STEPS[method](robot.model, lambda x, y: _first(motion(x, y, *forces)), q, v, dt)
+        return symbols, list(settled(robot, *following, theta))
+
+    return _once(robot, f"{method}_step", motion, inputs, _next_state(robot), expressions)
+
+
+def rate_function(robot: Robot, **options: Any) -> Function:
+    """`(x, tau, ...) -> x_dot` of the state x = (q, v): what an adaptive solver integrates."""
+    if robot.constraints:
+        options = {**options, "stabilisation": _STABILISATION}
+    motion = acceleration(robot, **options)
+    size = robot.nq + robot.nv
+    inputs = [Input("x", (size,)), *motion.inputs[2:]]
+
+    def expressions() -> Expressions:
+        x, *forces = symbols = _symbols(inputs)
+        q, v = x[: robot.nq], x[robot.nq :]
+        return symbols, [ca.vertcat(rate_matrix(robot.model, q) @ v, _first(motion(q, v, *forces)))]
+
+    return _once(robot, "state_rate", motion, inputs, [Output("x_dot", (size,))], expressions)
+
+
+def _next_state(robot: Robot) -> list[Output]:
+    return [Output("q_next", (robot.nq,)), Output("v_next", (robot.nv,))]
+
+
+def _symbols(inputs: list[Input]) -> list[Expression]:
+    return [ca.SX.sym(item.name, *item.shape) for item in inputs]
+
+
+def _first(result: Expression) -> Expression:
+    return result[0] if isinstance(result, tuple) else result
+
+
+def _once(
+    robot: Robot,
+    name: str,
+    motion: Function | None,
+    inputs: list[Input],
+    outputs: list[Output],
+    expressions: Callable[[], Expressions],
+) -> Function:
+    """The function of that name for these equations, made when first asked for."""
+    functions: dict[Any, Function] = vars(robot).setdefault("_simulation_functions", {})
+    key = name, motion
+    if key not in functions:
+        functions[key] = Function(name, inputs, outputs, expressions)
+    return functions[key]

@@ -1,0 +1,104 @@
+"""What acts on a simulated robot: torques, disturbances and wrenches, given as numbers or as callables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+
+Feedback = Callable[[float, Array, Array], ArrayLike]
+"""`(t, q, v) -> force`, called once at the beginning of every time step. In a batch, q is (B, nq)."""
+Force = ArrayLike | Feedback | None
+
+
+class Forces:
+    """Arrays (steps or 1, rollouts or 1, size) of everything that acts, held constant from step to step.
+
+    `tau` is what the motors give, within `limit` if there is one; `net` is that and the disturbance;
+    `wrenches` are per link. Rows of a callable are filled by `sample` as the simulation gets there.
+    """
+
+    def __init__(
+        self,
+        tau: Force,
+        disturbance: Force,
+        wrenches: Mapping[str, Force],
+        n_steps: int,
+        n_rollouts: int | None,
+        nv: int,
+        limit: Array | None,
+    ) -> None:
+        self._limit, self._many = limit, n_rollouts is not None
+        shape = n_steps, n_rollouts or 1
+        self.tau = self._clipped(_series("the torque", tau, nv, *shape))
+        self._disturbance = _series("the disturbance", disturbance, nv, *shape)
+        self.wrenches = {link: _series(f"f_ext[{link!r}]", w, 6, *shape) for link, w in wrenches.items()}
+        self.net = self.tau if disturbance is None else np.ascontiguousarray(self.tau + self._disturbance)
+        given = [("controller", tau, self.tau), ("disturbance", disturbance, self._disturbance)]
+        given += [(f"f_ext[{link!r}]", w, self.wrenches[link]) for link, w in wrenches.items()]
+        self._feedbacks = [(name, value, rows) for name, value, rows in given if callable(value)]
+
+    @property
+    def sampled(self) -> bool:
+        """Whether anything has to be asked for at every step."""
+        return bool(self._feedbacks)
+
+    @property
+    def constant(self) -> bool:
+        """Whether nothing changes with time."""
+        return all(len(values) == 1 for values in (self.net, *self.wrenches.values()))
+
+    def sample(self, k: int, t: float, q: Array, v: Array) -> None:
+        """Ask every callable for row k; q and v are (rollouts, n)."""
+        state = (q, v) if self._many else (q[0], v[0])
+        for name, feedback, rows in self._feedbacks:
+            wanted = rows.shape[1:] if self._many else rows.shape[2:]
+            answer = np.asarray(feedback(t, *(part.copy() for part in state)), dtype=np.float64)
+            if answer.shape not in (wanted, wanted[-1:]) or not np.all(np.isfinite(answer)):
+                shapes = " or ".join(str(shape) for shape in dict.fromkeys((wanted, wanted[-1:])))
+                raise InputError(
+                    f"{name} must return {shapes} finite numbers; at {t:g} s it returned {answer}"
+                )
+            rows[k] = self._clipped(answer) if rows is self.tau else answer
+        if self.net is not self.tau:
+            self.net[k] = self.tau[min(k, len(self.tau) - 1)]
+            self.net[k] += self._disturbance[min(k, len(self._disturbance) - 1)]
+
+    def _clipped(self, tau: Array) -> Array:
+        return tau if self._limit is None else np.clip(tau, -self._limit, self._limit)
+
+
+def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -> Array:
+    """The force as (steps or 1, rollouts or 1, size)."""
+    if value is None:
+        return np.zeros((1, 1, size))
+    if callable(value):
+        return np.zeros((n_steps, n_rollouts, size))
+    array = _numbers(what, value)
+    if array.shape == (size,):
+        return array.reshape(1, 1, size)
+    lengths = (n_steps, n_steps + 1)
+    if array.ndim == 2 and array.shape[1] == size and len(array) in (1, *lengths):
+        return array[:n_steps, None, :].copy()
+    if array.ndim == 3 and array.shape[::2] == (n_rollouts, size) and array.shape[1] in (1, *lengths):
+        return np.ascontiguousarray(array[:, :n_steps].transpose(1, 0, 2))
+    batch = f", or ({n_rollouts}, {n_steps}, {size}) for each rollout" if n_rollouts > 1 else ""
+    raise InputError(
+        f"{what} must have shape ({size},) to stay constant, ({n_steps}, {size}) for each step{batch}; "
+        f"got {array.shape}"
+    )
+
+
+def _numbers(what: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers or a callable (t, q, v); got {value!r}") from error
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{what} has entries that are not finite")
+    return array

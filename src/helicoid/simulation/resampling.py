@@ -1,0 +1,57 @@
+"""States of a motion between its samples, on the configuration manifold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+
+Rows = NDArray[np.intp]
+_ROUNDING = 1e-9  # of a sampling interval: a time this close to a sample is that sample
+
+
+def between(t: Array, wanted: Array) -> tuple[Rows, Array]:
+    """The sample at or before each wanted time, and the part of the way to the next one, 0 ≤ s < 1.
+
+    >>> between(np.array([0.0, 1.0, 3.0]), np.array([0.5, 1.0, 2.0, 3.0]))
+    (array([0, 1, 1, 2]), array([0.5, 0. , 0.5, 0. ]))
+    """
+    slack = _ROUNDING * float(np.min(np.diff(t), initial=np.inf, where=np.diff(t) > 0)) if len(t) > 1 else 0.0
+    outside = ~((wanted >= t[0] - slack) & (wanted <= t[-1] + slack))
+    if np.any(outside):
+        first = wanted[outside][0]
+        raise InputError(f"the trajectory covers {t[0]:g} to {t[-1]:g} s; there is no state at {first:g} s")
+    left = np.clip(np.searchsorted(t, wanted + slack, side="right") - 1, 0, len(t) - 1)
+    right = np.minimum(left + 1, len(t) - 1)
+    length = np.where(right > left, t[right] - t[left], 1.0)
+    s = np.where(wanted - t[left] > slack, (wanted - t[left]) / length, 0.0)
+    return left, np.where(right > left, s, 0.0)
+
+
+def linear(values: Array, left: Rows, s: Array, axis: int) -> Array:
+    """Values between neighbours along an axis."""
+    right = np.minimum(left + 1, values.shape[axis] - 1)
+    parts = s.reshape(-1, *(1,) * (values.ndim - axis - 1))
+    before, after = np.take(values, left, axis), np.take(values, right, axis)
+    return np.asarray(before + parts * (after - before))
+
+
+def resampled_states(robot: Robot, t: Array, q: Array, v: Array, left: Rows, s: Array) -> tuple[Array, Array]:
+    """q by cubic Hermite interpolation in the tangent space at the left neighbour, v linear."""
+    right = np.minimum(left + 1, len(t) - 1)
+    lead = (*q.shape[:-2], len(left))
+    h = np.broadcast_to(t[right] - t[left], lead).reshape(-1, 1)
+    s_all = np.broadcast_to(s, lead).reshape(-1, 1)
+    q_0, q_1 = (np.ascontiguousarray(q[..., rows, :].reshape(-1, robot.nq)) for rows in (left, right))
+    v_0, v_1 = (v[..., rows, :].reshape(-1, robot.nv) for rows in (left, right))
+    chord = robot.difference(q_0, q_1)
+    if robot.nq != robot.nv:
+        # A velocity at the right end is another tangent vector at the left: d(q_1 ⊖ q_0)/dt = D v_1.
+        v_1 = np.einsum("nij,nj->ni", robot.difference.jacobian("q1")(q_0, q_1), v_1)
+    cubic = (s_all**3 - 2 * s_all**2 + s_all) * h * v_0
+    cubic += (3 * s_all**2 - 2 * s_all**3) * chord + (s_all**3 - s_all**2) * h * v_1
+    moved = robot.integrate(q_0, cubic).reshape(*lead, robot.nq)
+    return moved, linear(v, left, s, v.ndim - 2)

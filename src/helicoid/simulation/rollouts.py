@@ -1,0 +1,103 @@
+"""The states of one rollout, or of many side by side, while they are computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from helicoid.compiler.iteration import Iteration
+from helicoid.dynamics.parametric import velocity_names
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+from helicoid.simulation.adaptive import Adaptive
+from helicoid.simulation.equations import acceleration, rate_function, settling_function, step_function
+from helicoid.simulation.forces import Forces
+from helicoid.simulation.running import Advance
+from helicoid.simulation.start import Start
+from helicoid.simulation.trajectory import Motion, Trajectory
+
+
+class Rollouts:
+    """Arrays (N + 1, rollouts, n) of q and v: time first, so that rollouts lie side by side for SIMD."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        times: Array,
+        begin: Start,
+        forces: Forces,
+        method: str,
+        options: dict[str, Any],
+    ) -> None:
+        self._method = method
+        self.robot, self.times, self.forces, self._many = robot, times, forces, begin.many
+        self.q, self.v = (np.empty((len(times), *part.shape)) for part in (begin.q, begin.v))
+        self.q[0], self.v[0] = begin.q, begin.v
+        self._theta, self._options = begin.theta, options
+        parameters = [] if begin.theta is None else [begin.theta[None]]
+        self._inputs = [forces.net, *parameters, *forces.wrenches.values()]
+
+    def fixed(self, h: float, substeps: int) -> Advance:
+        """Steps of one length h (s), `substeps` from one row to the next."""
+        step = step_function(self.robot, self._method, **self._options)
+        inputs = [*self._inputs, np.full((1, 1), h)]
+        return self._sampling(Iteration(step, (self.q, self.v), inputs, substeps).run)
+
+    def adaptive(self, rtol: float, atol: float) -> Advance:
+        """Steps as long as a tolerance allows."""
+        rate = rate_function(self.robot, **self._options)
+        states, tolerances = (self.q, self.v), (rtol, atol)
+        solver = Adaptive(rate, states, self._inputs, self.times, self._settled, self._method, tolerances)
+        return self._sampling(solver.run)
+
+    def _settled(self, q: Array, v: Array, rollout: int) -> tuple[Array, Array]:
+        if self._theta is None:
+            return settling_function(self.robot)(q, v)
+        theta = self._theta[rollout if len(self._theta) > 1 else 0]
+        return settling_function(self.robot)(q, v, theta)
+
+    def _sampling(self, advance: Advance) -> Advance:
+        """Ask for the forces of a step before it, where they have to be asked for."""
+        if not self.forces.sampled:
+            return advance
+
+        def sampled(k: int, last: int) -> None:
+            self.forces.sample(k, float(self.times[k]), self.q[k], self.v[k])
+            advance(k, last)
+
+        return sampled
+
+    def trajectory(self, n: int) -> Trajectory:
+        """The first n rows as the user gets them."""
+        motion = acceleration(self.robot, self._method, **self._options)
+        names = [item.name for item in motion.inputs[2:]]
+        inputs = {name: self._public(x, n) for name, x in zip(names, self._inputs, strict=True)}
+        q, v, tau = (self._public(x, n) for x in (self.q, self.v, self.forces.tau))
+        gravity = self._options.get("gravity")
+        return Trajectory(
+            self.times[:n],
+            q,
+            v,
+            np.broadcast_to(tau, v.shape),
+            self.robot,
+            motion=Motion(motion, inputs, gravity),
+        )
+
+    def _public(self, values: Array, n: int) -> Array:
+        """n rows, or the only one; rollouts first. Forces have no row for the last sample: it repeats."""
+        if 1 < len(values) < n:
+            values = np.concatenate([values, values[-1:]])
+        return values[:n].transpose(1, 0, 2) if self._many else values[:n, 0]
+
+    def divergence(self, k: int) -> str:
+        """What went wrong in row k."""
+        speeds = np.nan_to_num(np.abs(self.v[k]), nan=np.inf, posinf=np.inf)
+        rollout, column = (int(i) for i in np.unravel_index(np.argmax(speeds), speeds.shape))
+        where = f" of rollout {rollout}" if self._many else ""
+        joint, value = velocity_names(self.robot.model)[column], self.v[k, rollout, column]
+        return (
+            f"{self.robot.name}: the simulation{where} diverged at t = {self.times[k]:g} s, where the "
+            f"velocity of joint {joint!r} is {value:.3g}. Smaller steps (dt, substeps), weaker gains or "
+            "method='stiff' may help; the error's `trajectory` holds the states before"
+        )

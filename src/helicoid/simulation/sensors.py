@@ -1,0 +1,171 @@
+"""What sensors make of a motion: noise, bias, delay, quantisation, missing samples, a rate of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+from helicoid.simulation.resampling import between, resampled_states
+from helicoid.simulation.trajectory import Trajectory
+
+CHANNELS = ("q", "v", "tau")
+Effect = Mapping[str, ArrayLike]
+
+_EFFECTS = ("noise", "bias", "delay", "quantisation", "missing")
+_ALIKE = ("delay", "missing")  # in the same unit for every channel
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What was measured: times `t` (N,), and then `q` (N, nq), `v` and `tau` (N, nv); NaN where missing."""
+
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+
+    @property
+    def complete(self) -> Measurement:
+        """The samples in which nothing is missing."""
+        parts = [getattr(self, one.name) for one in fields(self)]
+        good = ~np.any(np.isnan(np.column_stack(parts)), axis=1)
+        return Measurement(*(part[good] for part in parts))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True, eq=False)
+class Sensors:
+    """Sensors of coordinates q, velocities v and torques τ; called with a trajectory, they measure it.
+
+    Each effect is given by channel, as a number or one for each velocity: `noise={"q": 1e-4, "tau": 0.1}`.
+    Their order is that of a real sensor: the motion is seen `delay` s late (what came before the start is its
+    first state), `rate` times a second; `bias` is added, and normal `noise` of this standard deviation; the
+    result is rounded to multiples of `quantisation`; a sample is `missing` with this probability, and then
+    NaN. Everything happens in the tangent space of q, so that quaternions stay unit.
+
+    Args:
+        noise: standard deviations (rad, rad/s, N·m ...).
+        bias: constant errors.
+        delay: seconds; one number for each channel, or one for all.
+        quantisation: smallest steps; 0 is none.
+        missing: probabilities that a sample of a channel is lost; one number for each, or one for all.
+        rate: samples a second (Hz); None takes those of the trajectory.
+        seed: the same seed gives the same errors. Channels and effects draw from streams of their own.
+
+    >>> import helicoid as hc
+    >>> motion = hc.simulate(hc.load("double_pendulum"), [1.0, 0.0], duration=0.1)
+    >>> sensors = Sensors(noise={"tau": 0.1}, quantisation={"q": 2e-3}, missing={"v": 0.5}, rate=250, seed=1)
+    >>> seen = sensors(motion)
+    >>> seen.q.shape, len(seen.complete)
+    ((26, 2), 15)
+    """
+
+    noise: Effect | None = None
+    bias: Effect | None = None
+    delay: float | Mapping[str, float] = 0.0
+    quantisation: Effect | None = None
+    missing: float | Mapping[str, float] = 0.0
+    rate: float | None = None
+    seed: int = 0
+    _effects: dict[str, dict[str, Array]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        effects = {name: _by_channel(name, getattr(self, name)) for name in _EFFECTS}
+        for name, channels in effects.items():
+            for value in channels.values():
+                if name != "bias" and np.any(value < 0):
+                    raise InputError(f"{name} must not be negative, got {getattr(self, name)!r}")
+                if name in _ALIKE and value.shape != (1,):
+                    raise InputError(f"{name} is one number for each channel, got {getattr(self, name)!r}")
+                if name == "missing" and value[0] > 1:
+                    raise InputError(f"missing is a probability, at most 1; got {self.missing!r}")
+        if self.rate is not None and not 0 < self.rate < np.inf:
+            raise InputError(f"rate is positive (Hz), or None for that of the trajectory; got {self.rate!r}")
+        object.__setattr__(self, "_effects", effects)
+
+    def __call__(self, trajectory: Trajectory) -> Measurement:
+        """What these sensors see of a motion (one, not a batch)."""
+        robot = trajectory.robot
+        if robot is None or trajectory.q.ndim != 2:
+            raise InputError("sensors measure one motion of a known robot; of a batch take trajectory[i]")
+        t = trajectory.t if self.rate is None else _times(trajectory.t, self.rate)
+        seen = {channel: self._channel(channel, robot, trajectory, t) for channel in CHANNELS}
+        return Measurement(t, **seen)
+
+    def _channel(self, channel: str, robot: Robot, trajectory: Trajectory, t: Array) -> Array:
+        late = np.maximum(t - self._of("delay", channel, 1), trajectory.t[0])
+        values = _at(robot, trajectory, channel, late)
+        noise = self._stream(channel, 0).normal(size=(len(t), robot.nv)) * self._of(
+            "noise", channel, robot.nv
+        )
+        error = self._of("bias", channel, robot.nv) + noise
+        step = self._of("quantisation", channel, robot.nv)
+        if channel == "q":
+            values = _on_manifold(robot, values, error, step)
+        else:
+            values = _rounded(values + error, step)
+        lost = self._stream(channel, 1).random(len(t)) < self._of("missing", channel, 1)
+        return np.where(lost[:, None], np.nan, values)
+
+    def _stream(self, channel: str, effect: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, CHANNELS.index(channel), effect])
+
+    def _of(self, effect: str, channel: str, n: int) -> Array:
+        """An effect on a channel: n numbers, zeros if it has none."""
+        value = self._effects[effect].get(channel, np.zeros(1))
+        if len(value) not in (1, n):
+            raise InputError(
+                f"{effect}[{channel!r}] is one number or one for each of {n} velocities; it has {len(value)}"
+            )
+        return np.broadcast_to(value, (n,))
+
+
+def _by_channel(name: str, given: Any) -> dict[str, Array]:
+    """{channel: numbers}; a plain number is for every channel where that makes sense."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) and name not in _ALIKE:
+        hint = "such as {'q': 1e-4, 'tau': 0.1}"
+        raise InputError(f"{name} has units, so that it is given by channel, {hint}; got {given!r}")
+    by_channel = given if isinstance(given, Mapping) else dict.fromkeys(CHANNELS, given)
+    for channel in by_channel:
+        if channel not in CHANNELS:
+            raise InputError(f"{name} names {channel!r}; the channels are {', '.join(CHANNELS)}")
+    arrays = {channel: np.atleast_1d(np.asarray(x, dtype=np.float64)) for channel, x in by_channel.items()}
+    if not all(np.all(np.isfinite(x)) and x.ndim == 1 for x in arrays.values()):
+        raise InputError(f"{name} takes finite numbers or vectors of them, got {given!r}")
+    return arrays
+
+
+def _times(t: Array, rate: float) -> Array:
+    """From the first time on at that rate; a last sample is not lost to rounding."""
+    return t[0] + np.arange(int((t[-1] - t[0]) * rate * (1 + 1e-12)) + 1) / rate
+
+
+def _at(robot: Robot, trajectory: Trajectory, channel: str, times: Array) -> Array:
+    left, s = between(trajectory.t, times)
+    if channel == "tau":
+        return trajectory.tau[left]
+    states = resampled_states(robot, trajectory.t, trajectory.q, trajectory.v, left, s)
+    return states[CHANNELS.index(channel)]
+
+
+def _rounded(values: Array, step: Array) -> Array:
+    return np.where(step > 0, np.round(values / np.where(step > 0, step, 1.0)) * step, values)
+
+
+def _on_manifold(robot: Robot, q: Array, error: Array, step: Array) -> Array:
+    moved = np.asarray(robot.integrate(q, error))
+    if not np.any(step):
+        return moved
+    zero = np.broadcast_to(robot.neutral(), q.shape)
+    return np.asarray(robot.integrate(zero, _rounded(robot.difference(zero, moved), step)))

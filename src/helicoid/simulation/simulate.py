@@ -1,0 +1,121 @@
+"""Simulate a robot: states over time from an initial state and what acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import HelicoidError, InputError
+from helicoid.robot import Robot
+from helicoid.simulation.adaptive import SOLVERS
+from helicoid.simulation.equations import FIXED
+from helicoid.simulation.forces import Force, Forces
+from helicoid.simulation.rollouts import Rollouts
+from helicoid.simulation.running import run
+from helicoid.simulation.start import sampling_times, start
+from helicoid.simulation.trajectory import Trajectory
+
+Method = Literal["rk4", "semi_implicit_euler", "euler", "stiction", "adaptive", "stiff"]
+
+
+class SimulationError(HelicoidError):
+    """A simulation that cannot go on; `trajectory` holds what was computed until then."""
+
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
+
+
+def simulate(
+    robot: Robot,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
+    duration: float = 1.0,
+    controller: Force = None,
+    dt: float = 1e-3,
+    method: Method = "rk4",
+    f_ext: Mapping[str, Force] | None = None,
+    substeps: int = 1,
+    *,
+    disturbance: Force = None,
+    theta: ArrayLike | None = None,
+    friction: bool = True,
+    saturate: bool = False,
+    gravity: ArrayLike | None = None,
+    smoothing: float | None = None,
+    expressed_in: Literal["body", "world"] = "body",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+) -> Trajectory:
+    """Integrate M(q) v̇ + h(q, v) + friction(v) = τ + disturbance + Σ Jᵀ w over `duration` (s).
+
+    Forces change at the sampling times 0, dt, 2 dt, ... and are held in between, as a digital controller
+    does it; whatever the method, samples are dt apart. Torques, disturbance and wrenches are each given as
+
+    - a vector: constant;
+    - an array (N, size), N = duration / dt: row k acts from k·dt to (k + 1)·dt;
+    - an array (B, N, size): one series for each rollout of a batch;
+    - a callable `(t, q, v) -> force`, asked at every sampling time. Without any callable the whole rollout
+      runs in compiled code.
+
+    A robot with constraints obeys them, and is brought back to them after every step.
+
+    Args:
+        q0: coordinates at the start, nq; None is `robot.neutral()`. (B, nq) simulates a batch of B rollouts
+            side by side, on SIMD lanes and all cores; so do v0 (B, nv), theta (B, n), forces (B, N, size).
+        v0: velocities at the start, nv; None is at rest.
+        duration: a whole number of dt (s).
+        controller: torque of the motors (N·m, N), nv. None is none.
+        dt: sampling time (s).
+        method: "rk4" (order 4), "semi_implicit_euler", "euler" (order 1) or "stiction" (order 1, dry friction
+            that holds a joint at rest) with steps of dt / substeps; "adaptive" (Dormand-Prince, order 8) or
+            "stiff" (LSODA), which keep to `rtol` and `atol`.
+        f_ext: wrenches (n, f) by link, 6 each, at the link's origin.
+        disturbance: more torque at the joints, which `Trajectory.tau` does not show.
+        theta: parameters of a parametric robot; None is `robot.parameters.values`.
+        friction: whether the robot's damping and friction act. They do unless told otherwise: in a simulation
+            that is what one expects.
+        saturate: cut the motors' torque at `robot.limits.effort`.
+        gravity, smoothing, expressed_in: as the options of `robot.forward_dynamics`.
+
+    Raises:
+        SimulationError: a velocity became infinite, NaN or absurd. Its `trajectory` holds what came before.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("double_pendulum")
+    >>> fall = simulate(robot, [1.0, 0.0], duration=0.5, dt=0.01, friction=False)
+    >>> fall.q.shape, bool(np.ptp(fall.energy) < 1e-6)
+    ((51, 2), True)
+    >>> held = simulate(robot, [1.0, 0.0], None, 0.5, lambda t, q, v: robot.gravity(q), dt=0.01)
+    >>> print(held.q[-1].round(9))
+    [1. 0.]
+    """
+    _check_method(method, substeps)
+    times = sampling_times(duration, dt)
+    wrenches = dict(f_ext or {})
+    options: dict[str, Any] = {"friction": friction, "f_ext": tuple(wrenches), "expressed_in": expressed_in}
+    options |= {} if smoothing is None else {"smoothing": smoothing}
+    options |= {} if gravity is None else {"gravity": gravity}
+    begin = start(robot, q0, v0, theta, controller, disturbance, *wrenches.values())
+    n_rollouts = len(begin.q) if begin.many else None
+    limit = robot.limits.effort if saturate else None
+    forces = Forces(controller, disturbance, wrenches, len(times) - 1, n_rollouts, robot.nv, limit)
+    rollouts = Rollouts(robot, times, begin, forces, method, options)
+    chooses = method in SOLVERS
+    advance = rollouts.adaptive(rtol, atol) if chooses else rollouts.fixed(dt / substeps, substeps)
+    n_rows = run(len(times) - 1, advance, rollouts.v, one_by_one=forces.sampled)
+    if n_rows < len(times):
+        raise SimulationError(rollouts.divergence(n_rows), rollouts.trajectory(n_rows))
+    return rollouts.trajectory(n_rows)
+
+
+def _check_method(method: str, substeps: int) -> None:
+    if method not in (*FIXED, *SOLVERS):
+        raise InputError(f"method is one of {', '.join((*FIXED, *SOLVERS))}; got {method!r}")
+    if not isinstance(substeps, (int, np.integer)) or substeps < 1:
+        raise InputError(f"substeps is a whole number, at least 1; got {substeps!r}")
+    if substeps > 1 and method in SOLVERS:
+        raise InputError(f"method {method!r} chooses its own steps: leave substeps out, or tighten rtol")

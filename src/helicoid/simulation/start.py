@@ -1,0 +1,102 @@
+"""What a simulation starts from: the times, the initial states and the parameters, checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+from helicoid.simulation.equations import settling_function
+from helicoid.simulation.forces import Force
+
+_NEAR = 1e-3  # m, rad, and of a quaternion's length: a state further off is a mistake and no rounding
+
+
+def sampling_times(duration: float, dt: float) -> Array:
+    """0, dt, ... duration."""
+    if not (0 < dt < np.inf and 0 <= duration < np.inf):
+        raise InputError(f"duration and dt are positive times (s); got {duration!r} and {dt!r}")
+    n_steps = round(duration / dt)
+    if abs(n_steps * dt - duration) > 1e-6 * dt * max(1, n_steps):
+        raise InputError(f"duration {duration:g} s is no whole number of steps of {dt:g} s")
+    return np.asarray(dt * np.arange(n_steps + 1), dtype=np.float64)
+
+
+class Start(NamedTuple):
+    """States q and v, one rollout a row; parameters, one row for all, one a rollout, or none."""
+
+    q: Array
+    v: Array
+    theta: Array | None
+    many: bool
+    """Whether this is a batch; a batch of one is one, too."""
+
+
+def start(
+    robot: Robot, q0: ArrayLike | None, v0: ArrayLike | None, theta: ArrayLike | None, *forces: Force
+) -> Start:
+    """The initial states; any of the arguments may make it a batch.
+
+    Raises:
+        InputError: a shape is wrong, or a state is not one that the robot can have.
+    """
+    q = _rows("q0", _default_configuration(robot) if q0 is None else q0, robot.nq)
+    v = _rows("v0", np.zeros(robot.nv) if v0 is None else v0, robot.nv)
+    parameters = _parameters(robot, theta)
+    series = [array for force in forces if (array := _array(force)) is not None and array.ndim == 3]
+    batches = [x for x in (q, v, parameters) if x is not None and x.ndim == 2] + series
+    lengths = {len(x) for x in batches}
+    if len(lengths) > 1:
+        raise InputError(f"all batches must have one length; got {', '.join(map(str, sorted(lengths)))}")
+    n = next(iter(lengths), 1)
+    p = None if parameters is None else np.atleast_2d(parameters)
+    q, v = (np.array(np.broadcast_to(x, (n, x.shape[-1]))) for x in (q, v))
+    q, v = _settled(robot, q, v, p)
+    return Start(q, v, p, bool(batches))
+
+
+def _default_configuration(robot: Robot) -> Array:
+    return robot.project_configuration(robot.neutral()) if robot.constraints else robot.neutral()
+
+
+def _parameters(robot: Robot, theta: ArrayLike | None) -> Array | None:
+    if not robot.selection.groups:
+        if theta is not None:
+            raise InputError("theta belongs to parametric robots: robot.parametric(...)")
+        return None
+    return _rows("theta", robot.parameters.values if theta is None else theta, len(robot.parameters))
+
+
+def _array(force: Force) -> Any:
+    return None if force is None or callable(force) else np.asarray(force)
+
+
+def _rows(name: str, value: ArrayLike, size: int) -> Array:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers; got {value!r}") from error
+    if array.ndim not in (1, 2) or array.shape[-1] != size:
+        raise InputError(f"{name} must have shape ({size},), or (B, {size}) for a batch; got {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"{name} has entries that are not finite")
+    return array
+
+
+def _settled(robot: Robot, q: Array, v: Array, theta: Array | None) -> tuple[Array, Array]:
+    """The states without what rounding leaves; others are refused."""
+    if robot.nq == robot.nv and not robot.constraints:
+        return q, v
+    constants = [] if theta is None else [theta if len(theta) > 1 else theta[0]]
+    q_near, v_near = settling_function(robot)(q, v, *constants)
+    if not np.all(np.abs(q_near - q) < _NEAR):
+        if robot.constraints:
+            raise InputError("q0 leaves constraints open: robot.find_consistent(q0, v0) gives a state nearby")
+        raise InputError("q0 has a quaternion that is not unit: divide it by its length")
+    if not np.all(np.abs(v_near - v) < _NEAR * (1 + np.abs(v).max(initial=0.0))):
+        raise InputError("v0 breaks the constraints: robot.project_velocity(q0, v0) is allowed")
+    return q_near, v_near

@@ -1,0 +1,97 @@
+"""A time step with exact dry friction: a joint sticks as long as friction can hold it.
+
+Dry friction is a set: f = b sign(v) where the joint slides, any |f| <= b where it rests. With the friction of
+the step at its end (Moreau 1988), the velocities v⁺ and the impulses p = h f solve
+
+    (M + h D) v⁺ = M v + h (τ - g - ...) - p,      v⁺ᵢ = 0 and |pᵢ| <= h bᵢ,  or  pᵢ = h bᵢ sign(v⁺ᵢ)
+
+the conditions of a strictly convex quadratic program in p, with one solution. b = c + (s - c) exp(-(v/v_s)²)
+is taken at the beginning of the step: static friction s for a joint at rest. A semi-smooth Newton method
+finds who sticks: with W = (M + h D)⁻¹ joint i slides where |pᵢ + v⁺ᵢ / Wᵢᵢ| >= h bᵢ, and for a guess of that
+the rest is linear. It ends after few steps where Gauss-Seidel sweeps need hundreds; as the number of steps is
+fixed, the whole is one expression.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from helicoid.dynamics.configuration import integrate
+from helicoid.dynamics.crba import mass_matrix
+from helicoid.dynamics.friction import dry_friction_bound
+from helicoid.dynamics.linear import factor, inverse, solve
+from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.rnea import Wrenches, inverse_dynamics
+from helicoid.model.joints import Expression
+from helicoid.model.model import Model
+from helicoid.robot import Robot
+from helicoid.robot_function import Options, Recipe, RobotFunction
+
+_OPTIONS = ("gravity", "friction", "f_ext", "expressed_in")
+
+
+def stiction_terms(robot: Robot, **options: Any) -> RobotFunction:
+    """`(q, v, tau, ...) -> M, force, damping, bound`: what `stiction_step` needs; inputs as forward_dynamics.
+
+    `force` is τ less all that acts but friction, `bound` what dry friction can hold (N·m or N).
+    """
+    outputs = (("M", ("nv", "nv")), ("force", ("nv",)), ("damping", ("nv",)), ("bound", ("nv",)))
+    recipe = Recipe("stiction_terms", _terms, ("q", "v", "tau"), outputs, options=_OPTIONS)
+    return robot.function(recipe, Options()).with_options(**options)
+
+
+def stiction_step(
+    model: Model, terms: tuple[Expression, ...], q: Expression, v: Expression, h: Expression
+) -> tuple[Expression, Expression]:
+    """q⁺ = q ⊕ h v⁺ and v⁺ after a step of length h (s), from the results of `stiction_terms` at (q, v).
+
+    Velocities of joints that stick are exactly zero. Should the guesses not have settled, which happens with
+    long chains now and then, friction stays within its bounds and the next step goes on from there.
+    """
+    M, force, damping, bound = terms
+    W = inverse(M + ca.diag(h * damping))
+    free = W @ (M @ v + h * force)
+    rubbing = [i for i in range(model.nv) if not bound[i].is_zero()]
+    if not rubbing:
+        return integrate(model, q, h * free), free
+    p, sticks = _impulses(W[rubbing, rubbing], free[rubbing], h * bound[rubbing])
+    v_next = free - W[:, rubbing] @ p
+    v_next[rubbing] = ca.if_else(sticks, 0.0, v_next[rubbing])
+    return integrate(model, q, h * v_next), v_next
+
+
+def _terms(
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    wrenches: Wrenches | None = None,
+) -> tuple[Expression, ...]:
+    still = ca.SX.zeros(model.nv)
+    force = tau - inverse_dynamics(model, physics.without_friction(), q, v, still, wrenches)
+    bound = dry_friction_bound(physics, v)
+    return mass_matrix(model, physics, q), force, ca.SX(physics.damping), bound
+
+
+def _impulses(W: Expression, free: Expression, b: Expression) -> tuple[Expression, Expression]:
+    """p within ±b, and where it holds the joint at rest: v = free - W p is zero or p = b sign(v)."""
+    n = b.shape[0]
+    d = ca.diag(W)
+    trial = free / d
+    for _ in range(_newton_steps(n)):
+        slides = ca.fabs(trial) >= b
+        sticks = 1 - slides
+        sliding = slides * ca.sign(trial) * b
+        A = (sticks @ sticks.T) * W + ca.diag(slides)
+        p = solve(factor(A), sticks * (free - W @ sliding) + sliding)
+        trial = p + (free - W @ p) / d
+    held = ca.logic_and(sticks, ca.fabs(p) <= b)
+    return ca.fmax(-b, ca.fmin(p, b)), held
+
+
+def _newton_steps(n: int) -> int:
+    """How many suffice: 6 did for arms of 7 joints and 8 for a snake of 16, in thousands of random states."""
+    return 1 + min(n, 6 + n // 4)

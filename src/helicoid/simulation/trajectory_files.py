@@ -1,0 +1,129 @@
+"""Trajectories in files: NumPy's .npz, and .csv that any program reads."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from helicoid.dynamics.parametric import velocity_names
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+
+if TYPE_CHECKING:
+    from helicoid.simulation.trajectory import Trajectory
+
+_FORMAT = "helicoid trajectory 1"
+_PER_JOINT = ("q", "v", "a", "tau")
+_ENERGIES = ("kinetic_energy", "potential_energy")
+
+
+def save(trajectory: Trajectory, path: Path) -> None:
+    """Write by the ending of the name."""
+    writers: dict[str, Callable[[Trajectory, IO[bytes]], None]] = {".npz": _write_npz, ".csv": _write_csv}
+    _writer = writers.get(path.suffix.lower())
+    if _writer is None:
+        raise InputError(f"{path}: a trajectory is saved as .npz or .csv")
+    if path.suffix.lower() == ".csv" and trajectory.batch is not None:
+        raise InputError(f"{path}: a CSV file holds one motion: save trajectory[k], or all of them as .npz")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _writer(trajectory, file)
+        Path(temporary).chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_npz(trajectory: Trajectory, file: IO[bytes]) -> None:
+    arrays: dict[str, Any] = {"t": trajectory.t}
+    arrays |= {name: getattr(trajectory, name) for name in (*_PER_JOINT, *_ENERGIES, "constraint_forces")}
+    arrays |= {"name": trajectory.name, "q_names": trajectory.q_names, "v_names": trajectory.v_names}
+    np.savez_compressed(file, format=_FORMAT, **arrays)
+
+
+def _write_csv(trajectory: Trajectory, file: IO[bytes]) -> None:
+    header, columns = ["t"], [trajectory.t[:, None]]
+    for name in _PER_JOINT:
+        joints = trajectory.q_names if name == "q" else trajectory.v_names
+        header += [f"{name}.{joint}" for joint in joints]
+        columns.append(getattr(trajectory, name))
+    for name in _ENERGIES:
+        header.append(name)
+        columns.append(getattr(trajectory, name)[:, None])
+    lines = [",".join(_quoted(text) for text in header)]
+    lines += [",".join(map(repr, row)) for row in np.hstack(columns).tolist()]
+    file.write(("\n".join(lines) + "\n").encode())
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n') else text
+
+
+def load(path: Path, robot: Robot | None) -> Trajectory:
+    """Read by the ending of the name."""
+    from helicoid.simulation.trajectory import Trajectory, coordinate_names
+
+    readers = {".npz": _read_npz, ".csv": _read_csv}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: a trajectory is read from .npz or .csv")
+    try:
+        content = reader(path)
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise InputError(f"{path}: cannot be read as a trajectory: {error}") from error
+    q_names, v_names = tuple(content.pop("q_names")), tuple(content.pop("v_names"))
+    name = str(content.pop("name"))
+    if robot is not None:
+        own = coordinate_names(robot.model), tuple(velocity_names(robot.model))
+        if own != (q_names, v_names):
+            raise InputError(f"{path}: has the joints {', '.join(v_names)}; the robot {', '.join(own[1])}")
+    t, q, v, tau = (content.pop(key) for key in ("t", "q", "v", "tau"))
+    return Trajectory(t, q, v, tau, robot, name, q_names, v_names, known=content)
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    with np.load(path) as file:
+        if str(file["format"]) != _FORMAT:
+            raise ValueError(f"its format is {file['format']}, not {_FORMAT}")
+        content: dict[str, Any] = {name: file[name] for name in file.files if name != "format"}
+    for key in ("q_names", "v_names"):
+        content[key] = content[key].tolist()
+    return content
+
+
+def _read_csv(path: Path) -> dict[str, Any]:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.reader(file)
+        header = next(rows, [])
+        table = np.array([[float(number) for number in row] for row in rows], dtype=np.float64)
+    if not header or table.ndim != 2 or table.shape[1] != len(header):
+        raise ValueError(f"{len(header)} names of columns do not fit the numbers below them")
+
+    def columns(prefix: str) -> tuple[list[str], Array]:
+        found = [k for k, text in enumerate(header) if text.startswith(prefix)]
+        return [header[k].removeprefix(prefix) for k in found], np.ascontiguousarray(table[:, found])
+
+    content: dict[str, Any] = {"name": path.stem, "t": table[:, header.index("t")].copy()}
+    for name in _PER_JOINT:
+        names, content[name] = columns(f"{name}.")
+        if name in ("q", "v"):
+            content[f"{name}_names"] = names
+    for name in _ENERGIES:
+        content[name] = table[:, header.index(name)].copy()
+    return content

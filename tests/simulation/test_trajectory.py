@@ -1,0 +1,149 @@
+"""Trajectories: other times, files, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid import InputError, Robot
+from helicoid.simulation import Trajectory, simulate
+
+NAMES = ("t", "q", "v", "a", "tau", "kinetic_energy", "potential_energy")
+
+
+@pytest.fixture(scope="module")
+def dog() -> Robot:
+    return hc.load("quadruped", base="floating")
+
+
+@pytest.fixture(scope="module")
+def flight(dog: Robot) -> Trajectory:
+    rng = np.random.default_rng(5)
+    tau = rng.normal(size=(20, dog.nv))
+    return simulate(dog, dog.random(rng), rng.normal(size=dog.nv), 0.2, tau, 0.01, substeps=4)
+
+
+@pytest.fixture(scope="module")
+def many(dog: Robot) -> Trajectory:
+    v = np.random.default_rng(6).normal(size=(3, dog.nv))
+    return simulate(dog, None, v, 0.05, dt=0.01)
+
+
+def test_resampling_at_the_samples_changes_nothing(flight: Trajectory) -> None:
+    for again in (flight.resample(flight.t), flight.resample(dt=0.01)):
+        for name in NAMES:
+            np.testing.assert_allclose(getattr(again, name), getattr(flight, name), rtol=0, atol=1e-11)
+    half = flight.resample(dt=0.02)
+    np.testing.assert_allclose(half.q, flight.q[::2], rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(half.tau, flight.tau[::2])
+
+
+def test_resampling_lies_on_the_motion(dog: Robot) -> None:
+    """Against a finer simulation: q of third order or better between samples, also of the base's rotation."""
+    v = 2 * np.random.default_rng(1).normal(size=dog.nv)
+    fine = simulate(dog, None, v, 0.16, dt=0.0025)
+    errors = []
+    for every in (16, 8):
+        between = fine.resample(fine.t[::every]).resample(fine.t)
+        errors.append(np.abs(dog.difference(fine.q, between.q)).max())
+        np.testing.assert_allclose(np.linalg.norm(between.q[:, 3:7], axis=1), 1, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(between.v, fine.v, rtol=0, atol=0.2)
+    assert errors[0] < 1e-3
+    assert errors[0] / errors[1] > 10
+
+
+def test_resampling_a_batch_is_resampling_each(many: Trajectory) -> None:
+    times = [0.001, 0.013, 0.05]
+    batch = many.resample(times)
+    for k in range(3):
+        alone = many[k].resample(times)
+        for name in NAMES:
+            values = batch.t if name == "t" else getattr(batch, name)[k]
+            np.testing.assert_allclose(values, getattr(alone, name), rtol=0, atol=1e-10)
+
+
+def test_resampling_refuses_what_it_cannot_know(flight: Trajectory) -> None:
+    with pytest.raises(InputError, match=r"covers 0 to 0.2 s; there is no state at 0.3 s"):
+        flight.resample([0.1, 0.3])
+    with pytest.raises(InputError, match="either times or dt"):
+        flight.resample()
+    with pytest.raises(InputError, match="dt must be positive"):
+        flight.resample(dt=-1)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz"])
+def test_files_give_back_what_was_saved(flight: Trajectory, dog: Robot, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"flight.{ending}"
+    flight.save(path)
+    again = Trajectory.load(path, dog)
+    for name in NAMES:
+        np.testing.assert_array_equal(getattr(again, name), getattr(flight, name))
+    assert (again.q_names, again.v_names) == (flight.q_names, flight.v_names)
+    finer = again.resample(dt=0.005)
+    np.testing.assert_allclose(finer.q, flight.resample(dt=0.005).q, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(finer.a[::2], flight.a, rtol=0, atol=1e-12)
+    assert list(tmp_path.iterdir()) == [path]
+    plain = Trajectory.load(path)
+    assert plain.robot is None and plain.q.shape == flight.q.shape
+    with pytest.raises(InputError, match=r"robot=..."):
+        plain.resample(dt=0.1)
+    with pytest.raises(InputError, match="has the joints"):
+        Trajectory.load(path, hc.load("panda"))
+
+
+def test_batches_are_saved_as_npz_only(many: Trajectory, tmp_path: Path) -> None:
+    many.save(tmp_path / "many.npz")
+    again = Trajectory.load(tmp_path / "many.npz")
+    assert again.batch == 3
+    np.testing.assert_array_equal(again.a, many.a)
+    np.testing.assert_array_equal(again[2].a, many.a[2])
+    with pytest.raises(InputError, match="CSV file holds one motion"):
+        many.save(tmp_path / "many.csv")
+    with pytest.raises(InputError, match=r"saved as .npz or .csv"):
+        many.save(tmp_path / "many.txt")
+
+
+def test_what_fails_leaves_no_file(
+    flight: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flight.save(tmp_path / "flight.csv")
+    before = (tmp_path / "flight.csv").read_bytes()
+    monkeypatch.setattr(np, "hstack", lambda columns: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        flight.save(tmp_path / "flight.csv")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
+
+
+@pytest.mark.parametrize("text", ["", "t,q.a\n1\n", "x,y\n1,2\n", "t,q.a,v.a\n0,one,2\n"])
+def test_files_that_are_none_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "wrong.csv").write_text(text)
+    with pytest.raises(InputError, match="cannot be read as a trajectory"):
+        Trajectory.load(tmp_path / "wrong.csv")
+    (tmp_path / "wrong.npz").write_bytes(b"PK" + text.encode())
+    with pytest.raises(InputError, match="cannot be read as a trajectory"):
+        Trajectory.load(tmp_path / "wrong.npz")
+    with pytest.raises(InputError, match=r"read from .npz or .csv"):
+        Trajectory.load(tmp_path / "wrong.json")
+
+
+def test_plot_has_a_line_for_every_joint(flight: Trajectory, many: Trajectory) -> None:
+    import matplotlib.pyplot as plt
+
+    figure = flight.plot()
+    lines = [len(axis.get_lines()) for axis in figure.axes]
+    assert lines == [19, 18, 18, 3]
+    assert all(axis.get_ylabel() for axis in figure.axes)
+    plt.close(figure)
+    with pytest.raises(InputError, match="one motion"):
+        many.plot()
+
+
+def test_index_belongs_to_batches(flight: Trajectory, many: Trajectory) -> None:
+    assert len(many) == 3 and len(flight) == 21
+    assert [part.q.shape for part in many] == [(6, 19)] * 3
+    with pytest.raises(InputError, match="single trajectory"):
+        flight[0]
+    assert repr(many) == "Trajectory(quadruped, 3 rollouts of 6 samples, 0 to 0.05 s)"
