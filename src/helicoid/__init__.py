@@ -1,5 +1,8 @@
 """Helicoid: a robot description in, fast dynamics, identification and control out."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from helicoid.compiler.binding import set_num_threads
 from helicoid.compiler.compiled import set_compile
 from helicoid.compiler.function import Function
@@ -26,6 +29,9 @@ from helicoid.simulation import (
     simulate_contacts,
 )
 
+if TYPE_CHECKING:
+    from helicoid.view.viewer import view
+
 __all__ = [
     "Actuators",
     "CompileError",
@@ -50,4 +56,12 @@ __all__ = [
     "set_num_threads",
     "simulate",
     "simulate_contacts",
+    "view",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`view` is brought when first used: it imports more than most programs need."""
+    if name == "view":
+        return import_module("helicoid.view")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The command line: `helicoid info`, `robots`, `check`, `demo`, `codegen`, `bench`."""
+"""The command line: `helicoid info`, `robots`, `check`, `demo`, `view`, `codegen`, `bench`."""
 
 from __future__ import annotations
 
@@ -97,6 +97,30 @@ def check(
     console.print(
         f"[bold green]readable[/] {escape(str(file))}: {escape(repr(robot))}, {verdict}", soft_wrap=True
     )
+
+
+@app.command()
+def view(
+    robot: RobotArgument,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion to play: NPZ or CSV with t and q.")
+    ] = None,
+    ghost: Annotated[Path | None, typer.Option(help="A second motion, drawn transparent.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Write a page that plays without a server.")] = None,
+    port: Annotated[int, typer.Option(help="Where the browser finds it, on this machine.")] = 8080,
+    floating: FloatingOption = False,
+) -> None:
+    """Show a robot in the browser, with sliders and the playback of a motion."""
+    with _told() as doubts:
+        from helicoid.view.command import run
+
+        loaded = load(robot, base="floating" if floating else "fixed")
+        _show_doubts(doubts)
+        doubts.clear()  # what is shown now; meshes that are missing come below
+        run(loaded, trajectory, ghost, record, port)
+    _show_doubts(doubts)
+    if record is not None:
+        console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)
 
 
 @app.command()

@@ -1,0 +1,37 @@
+"""What `helicoid view` does: a robot in the browser, or a page of its motion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helicoid.errors import HelicoidError, InputError
+from helicoid.robot import Robot
+from helicoid.view.controls import resting
+from helicoid.view.motion import read_motion
+from helicoid.view.player import motion_page
+from helicoid.view.viewer import view
+
+
+def run(
+    robot: Robot,
+    trajectory: Path | None = None,
+    ghost: Path | None = None,
+    record: Path | None = None,
+    port: int = 8080,
+) -> None:
+    """Show the robot until Ctrl-C; with `record`, write a page that plays without a server instead."""
+    if ghost is not None and trajectory is None:
+        raise InputError("--ghost accompanies --trajectory; give that too")
+    motion = read_motion(robot, trajectory) if trajectory is not None else None
+    other = read_motion(robot, ghost) if ghost is not None else None
+    if record is None:
+        view(robot, motion, other, port=port)
+        return
+    ghosts = {ghost.stem: other} if ghost is not None else None
+    label = trajectory.stem if trajectory is not None else robot.name
+    page = motion_page(robot, resting(robot) if motion is None else motion, ghosts=ghosts, label=label)
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise HelicoidError(f"{record}: cannot be written: {error}") from error

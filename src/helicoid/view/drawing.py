@@ -1,0 +1,164 @@
+"""What is drawn of a robot: colored triangles on each of its bodies."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid.errors import DoubtfulModelWarning, HelicoidError
+from helicoid.model.inertia import Array
+from helicoid.model.model import WORLD
+from helicoid.model.parts import Geometry
+from helicoid.robot import Robot
+from helicoid.view import triangles
+from helicoid.view.meshes import Color, Piece, find_mesh, read_mesh
+from helicoid.view.poses import body_poses
+from helicoid.view.stick_figure import LINK_COLOR, sticks
+from helicoid.view.triangles import Triangles, joined
+
+COLLISION_COLOR: Color = (0.95, 0.45, 0.15, 0.4)
+
+
+_ROUND: Mapping[str, Callable[..., Triangles]] = {
+    "cylinder": triangles.cylinder,
+    "capsule": triangles.capsule,
+    "sphere": triangles.sphere,
+}
+
+
+class Part(NamedTuple):
+    """Triangles of one color in the frame of a body; `WORLD` is the body of what does not move."""
+
+    body: int
+    triangles: Triangles
+    color: Color
+
+
+def visual_parts(robot: Robot) -> list[Part]:
+    """The robot as its description draws it: one part for each body and color.
+
+    A body whose meshes are not found shows its collision shapes instead, or else sticks between its joints;
+    so do all of them where the description draws nothing that moves. Meshes not found are warned of.
+    """
+    parts, missing = _shapes(robot, "visuals")
+    if missing:
+        _warn([problem for problems in missing.values() for problem in problems])
+    drawn = {part.body for part in parts}
+    moving = set(range(robot.n_bodies))
+    bare = set(missing) - drawn
+    if not (drawn | bare) & moving:
+        bare |= {WORLD, *moving} - drawn
+    solid = [part._replace(color=LINK_COLOR) for part in collision_parts(robot) if part.body in bare]
+    bare -= {part.body for part in solid}
+    thin = [Part(*stick) for stick in (sticks(robot) if bare else ()) if stick[0] in bare]
+    return _merged([*parts, *solid, *thin])
+
+
+def collision_parts(robot: Robot) -> list[Part]:
+    """The shapes that the description uses to detect collisions; meshes not found are left out."""
+    found, _ = _shapes(robot, "collisions")
+    return _merged(part._replace(color=COLLISION_COLOR) for part in found)
+
+
+def inertia_parts(robot: Robot) -> list[Part]:
+    """For each moving body, the homogeneous ellipsoid that has its mass and inertia at the density of water.
+
+    A homogeneous ellipsoid with semi-axes a along the principal axes has ½ tr(I) 1 - I = m/5 diag(a²). Only
+    the ratios of the semi-axes follow from the inertia: where I is that of no body they are cut at 1/20 of
+    the longest. The volume is that of the mass in water (1000 kg/m³).
+    """
+    parts = []
+    for i, body in enumerate(robot.model.bodies):
+        inertia = body.inertia
+        if inertia.mass <= 0:
+            continue
+        moments, axes = np.linalg.eigh(np.trace(inertia.at_com) / 2 * np.eye(3) - inertia.at_com)
+        semi_axes = np.sqrt(np.maximum(moments, 0.0))
+        longest = float(semi_axes.max()) or 1.0
+        semi_axes = np.maximum(semi_axes, longest / 20)
+        wanted = inertia.mass / 1000.0
+        semi_axes *= (wanted / (4 / 3 * np.pi * float(np.prod(semi_axes)))) ** (1 / 3)
+        shape = triangles.ellipsoid(axes * semi_axes)
+        parts.append(Part(i, Triangles(shape.vertices + inertia.com, shape.faces), (0.20, 0.45, 0.90, 0.55)))
+    return parts
+
+
+def corners(parts: Iterable[Part], poses: Array) -> Array:
+    """Points (n, 3) in the world: the corners of the box around each part, at all poses (N, n_bodies, 7)."""
+    from scipy.spatial.transform import Rotation
+
+    cube = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    found = [np.zeros((1, 3))]  # the origin belongs to the picture
+    for part in parts:
+        low, high = part.triangles.vertices.min(axis=0), part.triangles.vertices.max(axis=0)
+        points = low + cube * (high - low)
+        if part.body != WORLD:
+            pose = poses[:, part.body]
+            R = Rotation.from_quat(pose[:, [4, 5, 6, 3]]).as_matrix()
+            points = (pose[:, None, :3] + points @ R.transpose(0, 2, 1)).reshape(-1, 3)
+        found.append(points)
+    return np.concatenate(found)
+
+
+def bounds(parts: Iterable[Part], poses: Array) -> tuple[Array, Array]:
+    """Lowest and highest corner of the box, in the world, that holds all parts at all poses."""
+    points = corners(parts, poses)
+    return points.min(axis=0), points.max(axis=0)
+
+
+def extent(robot: Robot, parts: Iterable[Part]) -> float:
+    """The longest edge of the box around the robot at its neutral configuration (m)."""
+    low, high = bounds(parts, body_poses(robot, robot.neutral())[None])
+    return float((high - low).max()) or 1.0
+
+
+def _shapes(robot: Robot, role: str) -> tuple[list[Part], dict[int, list[str]]]:
+    """The parts of all shapes of a role, and for each body what is wrong with its meshes."""
+    parts: list[Part] = []
+    missing: dict[int, list[str]] = {}
+    for link in robot.model.links:
+        body, placed = robot.model.frames[link.name]
+        for shape in getattr(link, role):
+            try:
+                pieces = _pieces(shape)
+            except HelicoidError as error:
+                missing.setdefault(body, []).append(str(error))
+                continue
+            for piece in pieces:
+                moved = piece.triangles.moved(placed @ shape.placement)
+                parts.append(Part(body, moved, shape.color or piece.color or LINK_COLOR))
+    return parts, missing
+
+
+def _pieces(shape: Geometry) -> tuple[Piece, ...]:
+    if shape.kind != "mesh":
+        solid = triangles.box(shape.size) if shape.kind == "box" else _ROUND[shape.kind](*shape.size)
+        return (Piece(solid, None),)
+    path = find_mesh(shape)
+    if path is None:
+        raise HelicoidError(f"{shape.filename}: not found")
+    scale = np.array(shape.size)
+    return tuple(
+        piece._replace(triangles=Triangles(piece.triangles.vertices * scale, piece.triangles.faces))
+        for piece in read_mesh(path)
+    )
+
+
+def _merged(parts: Iterable[Part]) -> list[Part]:
+    groups: dict[tuple[int, Color], list[Triangles]] = {}
+    for part in parts:
+        groups.setdefault((part.body, part.color), []).append(part.triangles)
+    return [Part(body, joined(pieces), color) for (body, color), pieces in groups.items()]
+
+
+def _warn(problems: list[str]) -> None:
+    distinct = list(dict.fromkeys(problems))
+    packages = sorted(set(re.findall(r"^package://([^/]+)", "\n".join(distinct), re.MULTILINE)))
+    where = "; say where: hc.load(..., packages={" + ", ".join(f"{p!r}: folder" for p in packages) + "})"
+    more = f" (and {len(distinct) - 1} more meshes)" if len(distinct) > 1 else ""
+    text = f"{distinct[0]}{more}{where if packages else ''}; plain shapes are drawn instead"
+    warnings.warn(text, DoubtfulModelWarning, stacklevel=3)

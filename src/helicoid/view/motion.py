@@ -1,0 +1,128 @@
+"""What a viewer plays: configurations over time, from a trajectory, a plan, a file or a single posture."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+
+
+class Motion(NamedTuple):
+    """Times t (N,) in s, ascending, and configurations q (N, nq)."""
+
+    t: Array
+    q: Array
+
+
+def as_motion(robot: Robot, source: Any) -> Motion:
+    """The motion of anything with `.t` and `.q`, or the rest of a single configuration.
+
+    >>> import helicoid as hc
+    >>> as_motion(hc.load("double_pendulum"), [0.1, 0.2]).q.shape
+    (1, 2)
+    """
+    if hasattr(source, "t") and hasattr(source, "q"):
+        t, q = np.asarray(source.t, dtype=np.float64), np.asarray(source.q, dtype=np.float64)
+    else:
+        t, q = np.zeros(1), _numbers(source)[None]
+    if t.ndim != 1 or q.shape != (len(t), robot.nq) or not len(t):
+        raise InputError(
+            f"a motion of {robot.name!r} needs times (N,) and configurations (N, {robot.nq}); "
+            f"got shapes {t.shape} and {q.shape}" + "; choose one of the batch" * (q.ndim == 3)
+        )
+    for name, values in (("time", t[:, None]), ("configuration", q)):
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise InputError(f"the {name} of sample {bad[0]} is not finite")
+    back = np.flatnonzero(np.diff(t) < 0)
+    if len(back):
+        raise InputError(
+            f"times must ascend; sample {back[0] + 1} is at {t[back[0] + 1]:g} s, before its forerunner"
+        )
+    return Motion(t, q)
+
+
+def thinned(motion: Motion, rate: float) -> Motion:
+    """At most `rate` samples a second, of those there are; the first and the last stay."""
+    ticks = np.floor((motion.t - motion.t[0]) * rate + 1e-9)
+    keep = np.concatenate([[True], np.diff(ticks) > 0])
+    keep[-1] = True
+    return Motion(motion.t[keep], motion.q[keep])
+
+
+def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
+    """A motion from a file: NPZ with arrays t and q, or CSV with a line of column names.
+
+    `Trajectory.save` writes both. Any CSV will do that has a column `t` or `time` (s), and for each
+    coordinate one that is called like it, alone or after `q.` or `q_`; or else nq columns `q0`, `q1` ...
+    in order. Other columns are not needed.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    if path.suffix.lower() == ".npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            missing = [name for name in ("t", "q") if name not in arrays]
+            if missing:
+                raise InputError(f"{path}: has no array {missing[0]!r}; there are: {', '.join(arrays)}")
+            return as_motion(robot, Motion(arrays["t"], arrays["q"]))
+    if path.suffix.lower() != ".csv":
+        raise InputError(f"{path}: a motion is read from .npz or .csv")
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.reader(file))
+    header = [name.strip() for name in rows[0]] if rows else []
+    time, columns = _columns(robot, header, path)
+    table = _table(rows[1:], len(header), path)
+    return as_motion(robot, Motion(table[:, time], table[:, columns]))
+
+
+def _columns(robot: Robot, header: list[str], path: Path) -> tuple[int, list[int]]:
+    from helicoid.simulation.trajectory import coordinate_names
+
+    time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
+    if time is None:
+        raise InputError(f"{path}: its first line names no column 't' or 'time'")
+    names = coordinate_names(robot.model)
+    for prefix in ("q.", "q_", ""):
+        if names and all(prefix + name in header for name in names):
+            return time, [header.index(prefix + name) for name in names]
+    numbered = [k for k, name in enumerate(header) if re.fullmatch(r"q[_.\[(]?\d+[\])]?", name)]
+    if len(numbered) != robot.nq:
+        raise InputError(
+            f"{path}: has neither columns {', '.join(f'q.{name}' for name in names)} nor {robot.nq} columns "
+            f"q0, q1 ... (it has {len(numbered)} of these)"
+        )
+    return time, numbered
+
+
+def _table(rows: list[list[str]], width: int, path: Path) -> Array:
+    values = []
+    for number, row in enumerate(rows, start=2):
+        if not row:
+            continue
+        try:
+            values.append([float(word) if word.strip() else np.nan for word in row])
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: {error}") from error
+        if len(row) != width:
+            raise InputError(
+                f"{path}, line {number}: {len(row)} values; the first line names {width} columns"
+            )
+    return np.array(values).reshape(-1, width)
+
+
+def _numbers(source: Any) -> Array:
+    try:
+        return np.asarray(source, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"a motion has .t and .q, or is one configuration; got {type(source).__name__}"
+        ) from error

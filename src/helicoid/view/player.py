@@ -1,0 +1,244 @@
+"""The motion of a robot as HTML that plays in a browser, without a server and without the network.
+
+Everything is inside the page: the triangles of each body (positions in 16 bits, normals in 8), the poses of
+all bodies over time, and a small WebGL program that draws them.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.model.model import WORLD
+from helicoid.robot import Robot
+from helicoid.view.drawing import Part, corners, extent, visual_parts
+from helicoid.view.meshes import Color
+from helicoid.view.motion import Motion, as_motion, thinned
+from helicoid.view.poses import body_poses
+from helicoid.view.triangles import Triangles, creased, sphere, tube, welded
+
+Theme = Literal["auto", "light", "dark"]
+
+COLORS = ((0.16, 0.42, 0.72), (0.93, 0.49, 0.13), (0.10, 0.60, 0.42), (0.60, 0.35, 0.70))
+_RATE = 60.0  # samples a second that are kept; the player interpolates
+_MOST_FACES = 120_000  # of a robot; beyond it, meshes are simplified
+_SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A ball to draw beside the robot: a target, or a load that it carries.
+
+    `position` (m) in the frame of `link`, or in the world; it is there from `start` until `end` (s).
+    """
+
+    position: tuple[float, float, float]
+    radius: float = 0.02
+    color: Color = (0.85, 0.20, 0.25, 1.0)
+    link: str = ""
+    start: float = -np.inf
+    end: float = np.inf
+
+
+def motion_html(
+    robot: Robot,
+    trajectory: Any,
+    *,
+    ghosts: Mapping[str, Any] | None = None,
+    title: str = "",
+    label: str = "robot",
+    trace: str = "",
+    markers: Sequence[Marker] = (),
+    theme: Theme = "auto",
+) -> str:
+    """A motion as a fragment of HTML, to put into a page; it fills the width it is given.
+
+    `trajectory` has `.t` (s) and `.q`, such as a Trajectory or a Plan, or is one configuration. `ghosts` are
+    other motions of the same robot by name, drawn transparent; `label` is the first one's name beside them.
+    `trace` names a link whose path is drawn. The theme "auto" follows the reader's setting.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> motion_html(robot, robot.neutral())[:29]
+    '<div class="helicoid-player">'
+    """
+    if theme not in ("auto", "light", "dark"):
+        raise InputError(f"theme is 'auto', 'light' or 'dark', got {theme!r}")
+    named = {label: trajectory, **(ghosts or {})}
+    if len(named) != 1 + len(ghosts or {}):
+        raise InputError(f"a ghost is called {label!r} like the robot itself; give another label")
+    motions = [thinned(as_motion(robot, source), _RATE) for source in named.values()]
+    poses = [body_poses(robot, motion.q) for motion in motions]
+    scene = _Scene()
+    parts = _simplified(visual_parts(robot))
+    size = extent(robot, parts)
+    for part in parts:
+        scene.add(part)
+    for k, motion in enumerate(motions):
+        if trace and len(motion.t) > 1:
+            points = robot.pose(trace)(motion.q)[:, :3, 3]
+            scene.add(Part(WORLD, tube(points, 0.0025 * size), (*COLORS[k % len(COLORS)], 1.0)), motion=k)
+    for marker in markers:
+        scene.add(_marked(robot, marker), window=(marker.start, marker.end))
+    points = corners(parts, np.concatenate(poses))
+    low, high = points.min(axis=0), points.max(axis=0)
+    header = {
+        "theme": theme,
+        "bodies": robot.n_bodies,
+        "center": ((low + high) / 2).tolist(),
+        "outline": _outline(points),
+        "radius": float(np.linalg.norm(high - low) / 2),
+        "floor": float(min(low[2], 0.0)),
+        "cell": _round_length(size / 8),
+        "spacing": float(1.1 * (high - low)[1] + 0.2 * size),
+        "motions": [
+            scene.motion(motion, pose, COLORS[k % len(COLORS)])
+            for k, (motion, pose) in enumerate(zip(motions, poses, strict=True))
+        ],
+        "parts": scene.parts,
+        "data": scene.packed(),
+    }
+    moving = any(len(motion.t) > 1 for motion in motions)
+    return _fragment(header, title, list(named) if ghosts else [], moving)
+
+
+def motion_page(robot: Robot, trajectory: Any, *, title: str = "", **options: Any) -> str:
+    """A motion as a page of its own that fills the window; options as in `motion_html`.
+
+    >>> import helicoid as hc
+    >>> motion_page(hc.load("planar_2r"), [0.1, 0.2], title="Two links")[:15]
+    '<!DOCTYPE html>'
+    """
+    name = html.escape(title or robot.name)
+    style = (
+        "html, body { margin: 0; height: 100%; } body > .helicoid-player { height: 100%; border-radius: 0; }"
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{name}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<link rel="icon" href="data:,">\n</head>\n<body>\n'
+        f"{motion_html(robot, trajectory, title=title or robot.name, **options)}\n"
+        f"<style>{style}</style>\n</body>\n</html>\n"
+    )
+
+
+class _Scene:
+    """Collects arrays into one block of bytes, and says where each of them lies."""
+
+    def __init__(self) -> None:
+        self.parts: list[dict[str, Any]] = []
+        self._block = bytearray()
+
+    def add(self, part: Part, motion: int = -1, window: tuple[float, float] = (-np.inf, np.inf)) -> None:
+        mesh, normals = creased(part.triangles)
+        low = mesh.vertices.min(axis=0)
+        span = np.maximum(np.ptp(mesh.vertices, axis=0), 1e-9)
+        self.parts.append(
+            {
+                "body": part.body,
+                "motion": motion,
+                "color": [round(float(x), 4) for x in part.color],
+                "from": max(window[0], -1e9),
+                "until": min(window[1], 1e9),
+                "low": low.tolist(),
+                "span": span.tolist(),
+                "vertices": len(mesh.vertices),
+                "faces": len(mesh.faces),
+                "positions": self._put(np.round((mesh.vertices - low) / span * 65535), "<u2"),
+                "normals": self._put(np.round(normals * 127), "<i1"),
+                "indices": self._put(mesh.faces, "<u4"),
+            }
+        )
+
+    def motion(self, motion: Motion, poses: Array, color: tuple[float, float, float]) -> dict[str, Any]:
+        return {
+            "color": color,
+            "samples": len(motion.t),
+            "times": self._put(motion.t, "<f4"),
+            "poses": self._put(poses, "<f4"),
+        }
+
+    def _put(self, values: Any, kind: str) -> int:
+        self._block.extend(b"\0" * (-len(self._block) % 4))
+        offset = len(self._block)
+        self._block.extend(np.asarray(values).astype(kind).tobytes())
+        return offset
+
+    def packed(self) -> str:
+        return base64.b64encode(zlib.compress(bytes(self._block), 9)).decode("ascii")
+
+
+def _simplified(parts: list[Part]) -> list[Part]:
+    """The parts with at most `_MOST_FACES` in all: details vanish, the finest first."""
+    edge = max((float(np.ptp(part.triangles.vertices, axis=0).max()) for part in parts), default=1.0)
+    cell = edge / 2000
+    while sum(len(part.triangles.faces) for part in parts) > _MOST_FACES:
+        parts = [_coarser(part, cell) for part in parts]
+        cell *= 1.25
+    return parts
+
+
+def _coarser(part: Part, cell: float) -> Part:
+    coarse = welded(part.triangles, cell)
+    return part._replace(triangles=coarse) if len(coarse.faces) else part
+
+
+def _marked(robot: Robot, marker: Marker) -> Part:
+    ball = sphere(marker.radius)
+    ball = Triangles(ball.vertices + np.asarray(marker.position, dtype=np.float64), ball.faces)
+    if not marker.link:
+        return Part(WORLD, ball, marker.color)
+    body, placement = robot.model.frame(marker.link)
+    return Part(body, ball.moved(placement), marker.color)
+
+
+def _outline(points: Array) -> list[list[float]]:
+    """The points that reach farthest, in each of 26 directions: what a camera must have in its picture."""
+    directions = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
+    return np.unique(points[np.argmax(points @ directions.T, axis=0)], axis=0).round(4).tolist()
+
+
+def _round_length(length: float) -> float:
+    """The next 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * next(step for step in (1, 2, 5, 10) if step * power >= length))
+
+
+def _fragment(header: dict[str, Any], title: str, names: Iterable[str], moving: bool) -> str:
+    files = resources.files("helicoid.view")
+    style, program = ((files / name).read_text(encoding="utf-8") for name in ("player.css", "player.js"))
+    legend = "".join(
+        f'<button title="show or hide"><i style="background:{_css(motion["color"])}"></i>'
+        f"{html.escape(name)}</button>"
+        for name, motion in zip(names, header["motions"], strict=False)
+    )
+    speeds = "".join(f'<option value="{s}"{" selected" * (s == 1)}>{s:g}×</option>' for s in _SPEEDS)
+    apart = '<button class="apart">side by side</button>' if legend else ""
+    bar = (
+        '<div class="bar"><button class="play" aria-label="play or pause"></button>'
+        '<input type="range" min="0" max="1" step="any" value="0" aria-label="time"><output></output>'
+        f'<select aria-label="speed">{speeds}</select>{apart}</div>'
+    )
+    content = json.dumps(header, separators=(",", ":")).replace("</", "<\\/")
+    return (
+        f'<div class="helicoid-player">\n<style>\n{style}</style>\n'
+        '<canvas tabindex="0" aria-label="the robot in 3-D"></canvas>\n'
+        + (f'<div class="title">{html.escape(title)}</div>\n' if title else "")
+        + (f'<div class="legend">{legend}</div>\n' if legend else "")
+        + (bar + "\n" if moving else "")
+        + f'<script type="application/json">{content}</script>\n<script>\n{program}</script>\n</div>'
+    )
+
+
+def _css(color: Sequence[float]) -> str:
+    return "#" + "".join(f"{round(255 * x):02x}" for x in color)

@@ -1,0 +1,50 @@
+"""Where every body of a robot is: one function of q for all of them."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.compiler.function import Function
+from helicoid.dynamics.tree import joint_motions, world_poses
+from helicoid.model.inertia import Array
+from helicoid.model.joints import Expression
+from helicoid.model.model import Model
+from helicoid.robot import Robot
+from helicoid.robot_function import Options, Recipe
+
+
+def body_matrices(robot: Robot) -> Function:
+    """`(q) -> T`, (3 n_bodies, 4): the rows [R_0i p_0i] of every moving body, one body below the other."""
+    shape = (3 * robot.n_bodies, 4)
+    recipe = Recipe("body_matrices", _matrices, ("q",), (("T", shape),), physical=False)
+    return robot.function(recipe, Options())
+
+
+def _matrices(model: Model, q: Expression) -> Expression:
+    poses = world_poses(model, joint_motions(model, q))
+    return ca.vertcat(*(ca.horzcat(R, p) for R, p in poses))
+
+
+def body_poses(robot: Robot, q: ArrayLike) -> Array:
+    """Position and quaternion (x, y, z, qw, qx, qy, qz) of every moving body: (..., n_bodies, 7).
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> print(body_poses(robot, robot.neutral())[1, :4])
+    [1. 0. 0. 1.]
+    """
+    q = np.asarray(q, dtype=np.float64)
+    if robot.n_bodies == 0:
+        return np.zeros((*q.shape[:-1], 0, 7))
+    T = body_matrices(robot)(q).reshape(*q.shape[:-1], robot.n_bodies, 3, 4)
+    return np.concatenate([T[..., 3], quaternions(T[..., :3])], axis=-1)
+
+
+def quaternions(R: Array) -> Array:
+    """Quaternions (w, x, y, z) of rotation matrices (..., 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    xyzw = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat()
+    return np.asarray(xyzw[:, [3, 0, 1, 2]].reshape(*R.shape[:-2], 4), dtype=np.float64)

@@ -1,0 +1,111 @@
+"""A robot in the scene of a viser server: its bodies, and what else of it can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from helicoid.model.inertia import Array
+from helicoid.model.model import WORLD
+from helicoid.robot import Robot
+from helicoid.view.drawing import Part, collision_parts, extent, inertia_parts, visual_parts
+from helicoid.view.poses import body_poses, quaternions
+from helicoid.view.triangles import creased
+
+LAYERS = ("links", "collision shapes", "frames", "center of mass", "inertia ellipsoids")
+_INSIDE = LAYERS[2:]  # links are drawn transparent while one of these is shown
+_TRANSPARENT = 0.4
+
+
+class RobotScene:
+    """The nodes of one robot; a `tint` makes it a ghost: all links in that color, transparent."""
+
+    def __init__(
+        self, server: Any, robot: Robot, name: str, tint: tuple[float, float, float] | None = None
+    ) -> None:
+        self._server, self._robot, self._tint = server, Robot(robot.model), tint
+        self._q = robot.neutral()
+        self.parts = visual_parts(robot)
+        self.size = extent(robot, self.parts)
+        scene = server.scene
+        self.root = scene.add_frame(f"/{name}", show_axes=False)
+        names = [body.name for body in robot.model.bodies]
+        self._paths = {WORLD: f"/{name}/world"} | {i: f"/{name}/{k}" for i, k in enumerate(names)}
+        nodes = {body: scene.add_frame(path, show_axes=False) for body, path in self._paths.items()}
+        self._bodies = [nodes[i] for i in range(robot.n_bodies)]
+        self._layers: dict[str, list[Any]] = {"links": self._add("links", self.parts)}
+        self.place(self._q)
+
+    def place(self, q: Array, poses: Array | None = None) -> None:
+        """Move the robot to a configuration, whose `body_poses` may be known already."""
+        self._q = q
+        known = body_poses(self._robot, q) if poses is None else poses
+        with self._server.atomic():
+            for node, pose in zip(self._bodies, known, strict=True):
+                node.position, node.wxyz = pose[:3], pose[3:]
+            self._place_center()
+
+    def show(self, layer: str, on: bool) -> None:
+        """Show or hide one of `LAYERS`; it is made when first shown."""
+        if on and layer not in self._layers:
+            self._layers[layer] = self._make(layer)
+            self._place_center()
+        for node in self._layers.get(layer, ()):
+            node.visible = on
+        inside = [node for name in _INSIDE for node in self._layers.get(name, ())]
+        faint = _TRANSPARENT if any(node.visible for node in inside) else 1.0
+        for node, part in zip(self._layers["links"], self.parts, strict=True):
+            node.opacity = _opacity(faint * part.color[3])
+
+    def _make(self, layer: str) -> list[Any]:
+        if layer == "collision shapes":
+            return self._add("collision", collision_parts(self._robot))
+        if layer == "inertia ellipsoids":
+            return self._add("inertia", inertia_parts(self._robot))
+        if layer == "frames":
+            return [self._frame(link) for link in self._robot.link_names]
+        mark = self._server.scene.add_icosphere
+        return [mark(f"{self.root.name}/center_of_mass", radius=0.02 * self.size, color=(200, 40, 50))]
+
+    def _add(self, layer: str, parts: Iterable[Part]) -> list[Any]:
+        nodes = []
+        for number, part in enumerate(parts):
+            mesh, normals = creased(part.triangles)
+            vertices, color, opacity = mesh.vertices, np.array(part.color[:3]), part.color[3]
+            if self._tint is not None:
+                color, opacity = 0.35 * color + 0.65 * np.array(self._tint), 0.4 * opacity
+                # A trifle thinner, so that it is hidden where it is at the robot's very place.
+                vertices = vertices - 0.001 * self.size * normals
+            nodes.append(
+                self._server.scene.add_mesh_simple(
+                    f"{self._paths[part.body]}/{layer}_{number}",
+                    vertices.astype(np.float32),
+                    mesh.faces.astype(np.uint32),
+                    color=tuple(int(255 * x) for x in color),
+                    opacity=_opacity(opacity),
+                    side="double",
+                )
+            )
+        return nodes
+
+    def _frame(self, link: str) -> Any:
+        body, placement = self._robot.model.frames[link]
+        return self._server.scene.add_frame(
+            f"{self._paths[body]}/frame_{link}",
+            axes_length=0.09 * self.size,
+            axes_radius=0.003 * self.size,
+            wxyz=quaternions(placement.rotation),
+            position=placement.translation,
+        )
+
+    def _place_center(self) -> None:
+        nodes = self._layers.get("center of mass", [])
+        if nodes and nodes[0].visible:
+            nodes[0].position = self._robot.center_of_mass(self._q)
+
+
+def _opacity(value: float) -> float | None:
+    """As viser wants it: None, and not 1, draws what is behind not at all."""
+    return None if value > 0.99 else value

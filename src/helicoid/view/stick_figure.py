@@ -1,0 +1,65 @@
+"""A robot drawn from its joints alone: capsules between joints, and at each joint what shows how it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import casadi as ca
+import numpy as np
+
+from helicoid.model.inertia import Array
+from helicoid.model.model import WORLD, Body
+from helicoid.robot import Robot
+from helicoid.view import triangles
+from helicoid.view.meshes import Color
+from helicoid.view.triangles import Triangles
+
+LINK_COLOR: Color = (0.80, 0.82, 0.85, 1.0)
+JOINT_COLOR: Color = (0.16, 0.42, 0.72, 1.0)
+
+Stick = tuple[int, Triangles, Color]
+
+
+def sticks(robot: Robot) -> list[Stick]:
+    """(body, triangles, color): rods from each body's joint to the next joints and to the links' ends.
+
+    A joint that turns about one axis is a short cylinder along it, one that slides a bar along its way, any
+    other a ball.
+    """
+    reaches = {body: _ends(robot, body) for body in (WORLD, *range(robot.n_bodies))}
+    lengths = [float(np.linalg.norm(end)) for ends in reaches.values() for end in ends]
+    radius = 0.1 * float(np.mean([x for x in lengths if x > 1e-9] or [1.0]))
+    found = []
+    for body, ends in reaches.items():
+        for end in ends:
+            if np.linalg.norm(end) > radius:
+                found.append((body, triangles.rod(np.zeros(3), end, 0.6 * radius), LINK_COLOR))
+    for i, body_data in enumerate(robot.model.bodies):
+        found.extend((i, shape, JOINT_COLOR) for shape in _joint(body_data, radius))
+    return found
+
+
+def _ends(robot: Robot, body: int) -> list[Array]:
+    """The origins of what a body carries, in its frame: joints of other bodies, links fixed to it.
+
+    A body that carries nothing reaches to twice its center of mass.
+    """
+    model = robot.model
+    carried = [other.placement.translation for other in model.bodies if other.parent == body]
+    fixed = [frame.placement.translation for frame in model.frames.values() if frame.body == body]
+    ends = carried + fixed
+    if body != WORLD and not any(np.linalg.norm(end) > 1e-6 for end in ends):
+        ends = [2 * model.bodies[body].inertia.com]
+    return ends
+
+
+def _joint(body: Body, radius: float) -> Iterator[Triangles]:
+    kind = body.joint.type
+    S = np.array(ca.evalf(ca.densify(kind.subspace(ca.SX(kind.neutral())))))
+    if S.shape[1] > 1:
+        yield triangles.sphere(1.3 * radius)
+    elif np.any(S[:3]):
+        axis = S[:3, 0] / np.linalg.norm(S[:3, 0])
+        yield triangles.rod(-1.5 * radius * axis, 1.5 * radius * axis, radius, "cylinder")
+    else:
+        yield triangles.rod(-3 * radius * S[3:, 0], 3 * radius * S[3:, 0], 0.9 * radius, "cylinder")

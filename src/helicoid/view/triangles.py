@@ -1,0 +1,178 @@
+"""Triangles: the primitives of robot descriptions, and what makes any mesh small and well lit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from helicoid.model.inertia import Array
+from helicoid.model.parts import Placement
+
+Indices = NDArray[np.int64]
+
+_SIDES = 40  # of a circle
+_RINGS = 10  # of a hemisphere
+_MOST_CELLS = 2**20  # along an edge of the box around a mesh
+_CREASE = 40.0  # degrees between two faces; beyond it the edge between them is drawn sharp
+
+
+class Triangles(NamedTuple):
+    """Vertices (n, 3) in m, and faces (m, 3): three vertex numbers each, counterclockwise from outside."""
+
+    vertices: Array
+    faces: Indices
+
+    def moved(self, placement: Placement) -> Triangles:
+        """The same triangles seen from a, given the placement of their frame b in a."""
+        return Triangles(self.vertices @ placement.rotation.T + placement.translation, self.faces)
+
+
+def box(size: ArrayLike) -> Triangles:
+    """Edges (x, y, z), centered.
+
+    >>> box([1, 2, 3]).faces.shape
+    (12, 3)
+    """
+    corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    squares = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+    return Triangles(corners * np.asarray(size, dtype=np.float64), _split(squares))
+
+
+def cylinder(radius: float, length: float) -> Triangles:
+    """Around z, centered."""
+    return _revolved([(0.0, -length / 2), (radius, -length / 2), (radius, length / 2), (0.0, length / 2)])
+
+
+def capsule(radius: float, length: float) -> Triangles:
+    """A cylinder of this length around z, centered, closed by half spheres."""
+    angles = np.linspace(0, np.pi / 2, _RINGS + 1)
+    top = [(radius * np.cos(a), length / 2 + radius * np.sin(a)) for a in angles]
+    return _revolved([(r, -z) for r, z in reversed(top)] + top)
+
+
+def sphere(radius: float) -> Triangles:
+    """Centered."""
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 2 * _RINGS + 1)
+    return _revolved([(radius * np.cos(a), radius * np.sin(a)) for a in angles])
+
+
+def ellipsoid(semi_axes: ArrayLike) -> Triangles:
+    """Semi-axes as the columns of a 3 × 3 matrix, centered."""
+    ball = sphere(1.0)
+    return Triangles(ball.vertices @ np.asarray(semi_axes, dtype=np.float64).T, ball.faces)
+
+
+def rod(start: Array, end: Array, radius: float, shape: str = "capsule") -> Triangles:
+    """A capsule or cylinder from one point to another."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    z = along / length
+    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
+    x /= np.linalg.norm(x)
+    turned = Placement(np.column_stack([x, np.cross(z, x), z]), (start + end) / 2)
+    return (capsule if shape == "capsule" else cylinder)(radius, length).moved(turned)
+
+
+def tube(points: Array, radius: float, sides: int = 6) -> Triangles:
+    """A line (n, 3) drawn thick, by rings that are carried along it without twist."""
+    step = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    points = points[np.concatenate([[True], step > radius / 4])]
+    if len(points) < 2:
+        return sphere(radius).moved(Placement(translation=points[0]))
+    along = np.gradient(points, axis=0)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    side = np.eye(3)[np.argmin(np.abs(along[0]))]
+    angles = np.linspace(0, 2 * np.pi, sides, endpoint=False)
+    rings = []
+    for point, z in zip(points, along, strict=True):
+        side = side - (side @ z) * z
+        side = side / max(float(np.linalg.norm(side)), 1e-12)
+        rings.append(
+            point + radius * (np.outer(np.cos(angles), side) + np.outer(np.sin(angles), np.cross(z, side)))
+        )
+    return Triangles(np.concatenate(rings), _split(_squares(len(points), sides)))
+
+
+def joined(pieces: list[Triangles]) -> Triangles:
+    """Several as one.
+
+    >>> joined([box([1, 1, 1]), box([2, 2, 2])]).vertices.shape
+    (16, 3)
+    """
+    starts = np.cumsum([0, *(len(piece.vertices) for piece in pieces)])
+    faces = [piece.faces + start for piece, start in zip(pieces, starts, strict=False)]
+    return Triangles(np.concatenate([piece.vertices for piece in pieces]), np.concatenate(faces))
+
+
+def welded(mesh: Triangles, cell: float) -> Triangles:
+    """Vertices that share a cubic cell of this edge become one; faces that collapse or repeat go.
+
+    With a tiny cell it joins the faces that a file states one by one; with a larger one it simplifies.
+    """
+    low = mesh.vertices.min(axis=0)
+    cell = max(cell, float((mesh.vertices - low).max()) / _MOST_CELLS)
+    cells = np.round((mesh.vertices - low) / cell).astype(np.int64)
+    _, inverse, counts = np.unique(_packed(cells), return_inverse=True, return_counts=True)
+    columns = [np.bincount(inverse, weights=column) / counts for column in mesh.vertices.T]
+    faces = inverse[mesh.faces]
+    distinct = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    faces = faces[distinct]
+    _, first = np.unique(_packed(np.sort(faces, axis=1)), return_index=True)
+    return Triangles(np.column_stack(columns), faces[np.sort(first)])
+
+
+def creased(mesh: Triangles) -> tuple[Triangles, Array]:
+    """The mesh with a vertex split wherever its faces meet at a sharp edge, and the normal of each vertex.
+
+    The normal of a corner of a face is the mean, by area, of the faces around the vertex that are turned
+    from that face by less than the crease angle.
+    """
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    areas = np.cross(b - a, c - a)
+    sizes = np.linalg.norm(areas, axis=1, keepdims=True)
+    units = areas / np.maximum(sizes, 1e-300)
+    corners = mesh.faces.reshape(-1)
+    normals = np.empty((len(corners), 3))
+    order = np.argsort(corners, kind="stable")
+    starts = np.searchsorted(corners[order], np.arange(len(mesh.vertices) + 1))
+    counts = np.diff(starts)
+    for n in np.unique(counts[counts > 0]):  # vertices with equally many faces, all at once
+        block = order[starts[:-1][counts == n][:, None] + np.arange(n)]  # (vertices, n) corner numbers
+        faces = block // 3
+        near = np.einsum("vik,vjk->vij", units[faces], units[faces]) > np.cos(np.radians(_CREASE))
+        normals[block] = np.einsum("vij,vjk->vik", near, areas[faces])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = np.where(lengths > 1e-300, normals / np.maximum(lengths, 1e-300), np.repeat(units, 3, axis=0))
+    directions = np.round(100 * normals).astype(np.int64) + 100  # 0 to 200 each
+    keys = corners * 201**3 + directions @ np.array([201**2, 201, 1])
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    split = Triangles(mesh.vertices[corners[first]], inverse.reshape(-1, 3))
+    return split, normals[first]
+
+
+def _packed(triples: Indices) -> Indices:
+    """One number for each row of three below 2²¹: rows of numbers sort many times slower."""
+    return (triples[:, 0] << 42) | (triples[:, 1] << 21) | triples[:, 2]
+
+
+def _revolved(profile: list[tuple[float, float]]) -> Triangles:
+    """A profile (radius, z), from bottom to top, turned around z; its ends lie on the axis."""
+    angles = np.linspace(0, 2 * np.pi, _SIDES, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    rings = [np.column_stack([r * circle, np.full(_SIDES, z)]) for r, z in profile]
+    mesh = Triangles(np.concatenate(rings), _split(_squares(len(profile), _SIDES)))
+    extent = float(np.abs(mesh.vertices).max()) or 1.0
+    return welded(mesh, 1e-6 * extent)  # the rings of radius zero become points
+
+
+def _squares(rings: int, sides: int) -> Indices:
+    ring, side = np.meshgrid(np.arange(rings - 1), np.arange(sides), indexing="ij")
+    below, next_side = ring * sides, (side + 1) % sides
+    columns = (below + side, below + next_side, below + sides + next_side, below + sides + side)
+    return np.stack([column.reshape(-1) for column in columns], axis=1)
+
+
+def _split(squares: Indices) -> Indices:
+    return squares[:, [0, 1, 2, 0, 2, 3]].reshape(-1, 3)

@@ -1,0 +1,87 @@
+"""The viewer without a browser: what it listens on, what it refuses, and that the package is it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from types import SimpleNamespace
+from urllib.parse import urlparse
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+import helicoid.view
+from helicoid.view.scene import LAYERS, RobotScene
+from helicoid.view.viewer import view
+
+T = np.linspace(0.0, 2.0, 61)
+
+
+@pytest.fixture
+def robot() -> hc.Robot:
+    return hc.load("double_pendulum")
+
+
+def test_without_viser_it_says_how_to_get_it(robot: hc.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(hc.HelicoidError, match=r"pip install 'helicoid\[view\]'"):
+        view(robot, block=False)
+
+
+def test_it_listens_on_this_machine_alone(robot: hc.Robot) -> None:
+    """What listens everywhere answers on 127.0.0.2 too, where there is such an address."""
+    pytest.importorskip("viser")
+    with view(robot, block=False) as viewer:
+        address = urlparse(viewer.url)
+        assert address.hostname == "127.0.0.1"
+        socket.create_connection(("127.0.0.1", address.port or 0), timeout=5).close()
+        with pytest.raises(OSError):
+            socket.create_connection(("127.0.0.2", address.port or 0), timeout=1)
+
+
+def test_the_package_is_the_function(robot: hc.Robot) -> None:
+    pytest.importorskip("viser")
+    with helicoid.view(robot, block=False) as viewer:  # type: ignore[operator]
+        viewer.show([0.25, -0.5])
+        np.testing.assert_allclose(viewer.q, [0.25, -0.5])
+        with pytest.raises(hc.InputError, match=r"\(N, 2\)"):
+            viewer.show([1.0])
+
+
+def test_a_ghost_needs_a_trajectory(robot: hc.Robot) -> None:
+    with pytest.raises(hc.InputError, match="a ghost accompanies a trajectory"):
+        view(robot, ghost=SimpleNamespace(t=T, q=np.zeros((61, 2))), block=False)
+
+
+def test_showing_a_posture_pauses_the_motion(robot: hc.Robot) -> None:
+    pytest.importorskip("viser")
+    motion = SimpleNamespace(t=T, q=np.column_stack([np.sin(T), T]))
+    with view(robot, motion, block=False) as viewer:
+        viewer.show([0.5, 0.25])
+        assert viewer._playback is not None and not viewer._playback._playing.is_set()
+        np.testing.assert_allclose(viewer.q, [0.5, 0.25])
+
+
+def test_bodies_and_the_center_of_mass_are_placed() -> None:
+    viser = pytest.importorskip("viser")
+    robot = hc.load("quadruped", base="floating").parametric("inertia")
+    server = viser.ViserServer(host="127.0.0.1", verbose=False)
+    try:
+        scene = RobotScene(server, robot, "robot")
+        for layer in LAYERS:
+            scene.show(layer, True)
+        q = robot.random(3)
+        scene.place(q)
+        for node, body in zip(scene._bodies, robot.model.bodies, strict=True):
+            np.testing.assert_allclose(node.position, robot.pose(body.name)(q)[:3, 3], atol=1e-12)
+        plain = hc.Robot(robot.model)
+        center = scene._layers["center of mass"][0]
+        np.testing.assert_allclose(center.position, plain.center_of_mass(q), atol=1e-12)
+        assert all(node.opacity < 1 for node in scene._layers["links"])
+        for layer in LAYERS[1:]:
+            scene.show(layer, False)
+        assert all(node.opacity is None for node in scene._layers["links"])
+        assert not any(node.visible for layer in LAYERS[1:] for node in scene._layers[layer])
+    finally:
+        server.stop()
