@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.compiler.compiled import set_compile
 from helicoid.model.inertia import Array
-from helicoid.simulation import SimulationError, simulate
+from helicoid.simulation import SimulationError, running, simulate
 from helicoid.simulation.running import run
 
 PENDULUM = """
@@ -327,3 +329,47 @@ def test_quaternion_that_is_none_is_refused(dog: Robot) -> None:
         simulate(dog, q, duration=0.01)
     q[3] = 1 + 1e-7
     assert simulate(dog, q, duration=0.0).q[0, 3] == 1.0
+
+
+# Around it --------------------------------------------------------------------------------------------
+
+
+def test_robot_without_joints_has_a_trajectory() -> None:
+    motion = simulate(hc.load('<robot name="stone"><link name="stone"/></robot>'), duration=0.01)
+    assert motion.q.shape == motion.a.shape == (11, 0)
+    np.testing.assert_array_equal(motion.energy, np.zeros(11))
+    assert motion.resample(dt=0.005).q.shape == (3, 0)
+
+
+def test_acceleration_of_a_joint_that_friction_holds_is_zero() -> None:
+    robot = hc.load(PENDULUM.replace('friction="0"', 'friction="2"'))
+    tau = np.array([[1.5], [1.9], [2.5], [2.5]])  # at rest below its pivot, friction holds 2 N·m
+    motion = simulate(robot, None, None, 0.004, tau, method="stiction")
+    np.testing.assert_array_equal(motion.q[:3], np.zeros((3, 1)))
+    np.testing.assert_array_equal(motion.a[:2], np.zeros((2, 1)))
+    np.testing.assert_allclose(motion.a[2], (2.5 - 2.0) / INERTIA, rtol=1e-5)
+
+
+def test_long_runs_show_a_bar_on_a_terminal(arm: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(running, "CHUNK", 0.0)
+    for patience, shown in ((0.0, True), (1e9, False)):
+        monkeypatch.setattr(running, "PATIENCE", patience)
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        simulate(arm, duration=0.5)
+        assert ("simulating" in terminal.getvalue()) is shown
+
+
+def test_interrupting_ends_it_between_chunks(arm: Robot) -> None:
+    def controller(t: float, q: Array, v: Array) -> Array:
+        if t > 0.05:
+            raise KeyboardInterrupt
+        return np.zeros(2)
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(arm, duration=1.0, controller=controller)
+    assert simulate(arm, duration=0.01).q.shape == (11, 2)

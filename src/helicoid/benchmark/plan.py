@@ -35,6 +35,8 @@ class Plan:
     limit: bool = True
     memory: tuple[int, ...] = (1_000_000,)
     """Sizes of the batches whose memory is measured."""
+    rollouts: int = 0
+    """How many rollouts are simulated side by side, beside a single one; 0 for no simulation at all."""
     large_compile: int = 0
     """Joints of the chain whose forward dynamics is compiled to see how that takes; 0 for none."""
 
@@ -50,6 +52,7 @@ QUICK = Plan(
     chain_quantities=("G", "ID", "M", "FD (ABA)"),
     slow_libraries=False,
     start=2,
+    rollouts=1024,
 )
 FULL = Plan(
     name="full",
@@ -60,5 +63,6 @@ FULL = Plan(
     rounds=60,
     batch_rounds=8,
     memory=(100_000, 1_000_000),
+    rollouts=1024,
     large_compile=60,
 )

@@ -18,7 +18,8 @@ UNCLEAN = "leaves vector registers in use, which slows other code until they are
 class Timing:
     """How long one library took for one quantity of one robot; without `seconds`, `note` says why.
 
-    `kind`: "call" is one state; "growth" the same on chains; "batch" is per state of a large batch.
+    `kind`: "call" is one state; "growth" the same on chains; "batch" is per state of a large batch;
+    "rollout" per time step of a simulation.
     """
 
     kind: str

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from helicoid.benchmark import batches, plots, tables
+from helicoid.benchmark import batches, plots, rollouts, tables
 from helicoid.benchmark.comparison import Peers, compare_calls, compare_growth
 from helicoid.benchmark.limit import measure_limit, measure_second_core
 from helicoid.benchmark.peers import find, version_of
@@ -49,7 +49,7 @@ def run(plan: Plan, folder: Path, console: Console) -> Results:
 def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> None:
     """Fill the results."""
     steps = len(plan.robots) * len(plan.quantities) + len(plan.chains) * len(plan.chain_quantities)
-    steps += len(plan.batch_robots) * len(batches.LABELS)
+    steps += len(plan.batch_robots) * len(batches.LABELS) + bool(plan.rollouts) * len(rollouts.CASES)
     steps += bool(plan.start) + plan.limit + bool(plan.memory) + bool(plan.large_compile)
     with _progress(steps, console) as step:
         for name in plan.robots:
@@ -62,6 +62,9 @@ def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> Non
             subject = _subject(name, results)
             if subject is not None:
                 results.timings += batches.compare_batches(subject, peers, plan, step)
+        if plan.rollouts:
+            subject = rollouts.panda_with_fingers()
+            results.timings += rollouts.compare_rollouts(subject, peers, plan, step)
         chains = [chain_subject(n) for n in plan.chains]
         results.timings += compare_growth(chains, plan.chain_quantities, peers, plan, step)
         _measure_figures(plan, results, step)

@@ -55,6 +55,8 @@ def sheets(results: Results) -> Iterator[Sheet]:
     yield from _call_sheets(results)
     if any(results.of_kind("batch")):
         yield _batch_sheet(results)
+    if any(results.of_kind("rollout")):
+        yield _rollout_sheet(results)
     yield from _growth_sheets(results)
     if results.figures:
         rows = [(f.what, _figure(f.value, f.unit), f.note) for f in results.figures]
@@ -134,6 +136,28 @@ def _batch_sheet(results: Results) -> Sheet:
     if not results.has_second_core:
         note += " No second core was free in this run: the times on two threads say nothing."
     return Sheet(f"Batches of {results.batch:,}, ns a state", columns, rows, note)
+
+
+def _rollout_sheet(results: Results) -> Sheet:
+    timings = list(results.of_kind("rollout"))
+    libraries = _libraries(timings)
+    rows = []
+    for robot, label, n in dict.fromkeys((t.robot, t.quantity, t.threads) for t in timings):
+        found = {t.library: t for t in timings if (t.robot, t.quantity, t.threads) == (robot, label, n)}
+        ours = found[OURS].seconds or 0.0
+        others = (_both(found.get(name), ours) for name in libraries)
+        rows.append((robot, _marked(f"{label}, {n}T", found[OURS]), f"{ours * 1e6:.3g}", *others))
+    note = (
+        "Runge-Kutta at 1 kHz with given torques, no contacts; the whole call of simulate counts. MuJoCo is "
+        "its module rollout, MuJoCo, mj_step a loop in Python; Pinocchio is aba in a loop in Python."
+    )
+    return Sheet("Simulation, µs a step (times longer)", ("robot", "what", OURS, *libraries), rows, note)
+
+
+def _both(timing: Timing | None, ours: float) -> str:
+    if timing is None or timing.seconds is None:
+        return _cell(timing, 1e-6)
+    return f"{timing.seconds * 1e6:.3g} ({timing.seconds / ours:.3g}×)"
 
 
 def _growth_sheets(results: Results) -> Iterator[Sheet]:

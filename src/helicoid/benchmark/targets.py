@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from helicoid.benchmark.batches import WALL
 from helicoid.benchmark.results import OURS, UNCLEAN, Results
+from helicoid.benchmark.rollouts import MANY, ONE
 
 ARMS = ("ur5", "panda")
 CALLS = ("ID", "FD (ABA)", "M", "G")
@@ -28,6 +29,7 @@ def outcomes(results: Results) -> Iterator[Outcome]:
     """Every target, in the order in which they were set."""
     yield from _calls(results)
     yield from _batches(results)
+    yield from _rollouts(results)
     yield _lower("compile ID of a 7-joint arm, empty cache", 1.0, results.figure("cold"), "s")
     yield _lower("load it from the cache", 0.030, results.figure("cached"), "s")
     for kind in ("scalar", "batch"):
@@ -71,6 +73,15 @@ def _batches(results: Results) -> Iterator[Outcome]:
             gains[f"{robot} {label}"] = one / two if one and two else None
     yield _least("batch of ID's Jacobians, against Pinocchio's calls", 25.0, jacobians)
     yield _second_core(_least("two threads against one, large batch", 1.7, gains), results)
+
+
+def _rollouts(results: Results) -> Iterator[Outcome]:
+    robot = next((t.robot for t in results.of_kind("rollout")), "")
+    one = {name: results.ratio("rollout", robot, ONE, name) for name in ("MuJoCo", "MuJoCo, mj_step")}
+    yield _least("one rollout, against MuJoCo", 5.0, one)
+    threads = (1, 2) if results.has_second_core else (1,)
+    many = {f"{n} thread{'s' * (n > 1)}": results.ratio("rollout", robot, MANY, "MuJoCo", n) for n in threads}
+    yield _least("rollouts side by side, against MuJoCo's rollout", 16.0, many)
 
 
 def _second_core(outcome: Outcome, results: Results) -> Outcome:

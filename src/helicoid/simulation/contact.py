@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from helicoid.errors import InputError
 from helicoid.model.inertia import Array
@@ -298,4 +297,6 @@ def _root(margin: Callable[[float], float], dt: float) -> float:
         before = dt / 2 ** (part + 1)
         if margin(before) > 0:
             break
+    from scipy.optimize import brentq  # slow to import
+
     return float(brentq(margin, before, dt, xtol=1e-14)) if margin(before) > 0 else 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,10 +45,11 @@ def resampled_states(robot: Robot, t: Array, q: Array, v: Array, left: Rows, s: 
     """q by cubic Hermite interpolation in the tangent space at the left neighbour, v linear."""
     right = np.minimum(left + 1, len(t) - 1)
     lead = (*q.shape[:-2], len(left))
-    h = np.broadcast_to(t[right] - t[left], lead).reshape(-1, 1)
-    s_all = np.broadcast_to(s, lead).reshape(-1, 1)
-    q_0, q_1 = (np.ascontiguousarray(q[..., rows, :].reshape(-1, robot.nq)) for rows in (left, right))
-    v_0, v_1 = (v[..., rows, :].reshape(-1, robot.nv) for rows in (left, right))
+    n = math.prod(lead)
+    h = np.broadcast_to(t[right] - t[left], lead).reshape(n, 1)
+    s_all = np.broadcast_to(s, lead).reshape(n, 1)
+    q_0, q_1 = (np.ascontiguousarray(q[..., rows, :].reshape(n, robot.nq)) for rows in (left, right))
+    v_0, v_1 = (v[..., rows, :].reshape(n, robot.nv) for rows in (left, right))
     chord = robot.difference(q_0, q_1)
     if robot.nq != robot.nv:
         # A velocity at the right end is another tangent vector at the left: d(q_1 ⊖ q_0)/dt = D v_1.

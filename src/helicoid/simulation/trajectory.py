@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -215,9 +216,10 @@ def coordinate_names(model: Model) -> tuple[str, ...]:
 def _compute(name: str, path: Trajectory, robot: Robot, motion: Motion) -> dict[str, Array]:
     """What was asked for, and what comes out with it."""
     lead = path.q.shape[:-1]
-    q, v = path.q.reshape(-1, robot.nq), path.v.reshape(-1, robot.nv)
+    n = math.prod(lead)
+    q, v = path.q.reshape(n, robot.nq), path.v.reshape(n, robot.nv)
     inputs = {
-        key: np.broadcast_to(value, (*lead, value.shape[-1])).reshape(-1, value.shape[-1])
+        key: np.broadcast_to(value, (*lead, value.shape[-1])).reshape(n, value.shape[-1])
         for key, value in motion.inputs.items()
     }
     theta = {"theta": inputs["theta"]} if "theta" in inputs else {}
@@ -228,4 +230,4 @@ def _compute(name: str, path: Trajectory, robot: Robot, motion: Motion) -> dict[
         return {name: robot.potential_energy(q, **theta, **options).reshape(lead)}
     result = motion.acceleration(q, v, **inputs)
     a, forces = result if isinstance(result, tuple) else (result, np.zeros((len(q), 0)))
-    return {"a": a.reshape(*lead, -1), "constraint_forces": forces.reshape(*lead, forces.shape[1])}
+    return {"a": a.reshape(*lead, robot.nv), "constraint_forces": forces.reshape(*lead, forces.shape[1])}

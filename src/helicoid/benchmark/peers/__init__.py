@@ -54,6 +54,14 @@ class Peer:
         """How a user computes it for many states; None if the library has nothing to offer for that."""
         return None
 
+    def rollouts(self, start: State, dt: float, n_threads: int) -> dict[str, Call]:
+        """Ways to simulate from many states, by what they add to the library's name; none by default.
+
+        `start` holds q and v (B, n) and torques for each step, tau (B, N, n). The answer of a call is q after
+        each step, (B, N, n); fixed bases only.
+        """
+        return {}
+
 
 def version_of(package: str) -> str:
     """The version of an installed package.

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
+from mujoco import rollout
 
 from helicoid.benchmark.calls import Call
 from helicoid.benchmark.coordinates import Base, Coordinates
@@ -37,6 +38,13 @@ _STATEMENTS = {
         "mj_solveM(model, data, row, (tau - h)[None])"
     ),
 }
+_LOOP = """
+data.qpos = q0; data.qvel = v0; data.time = 0.0
+for k, torque in enumerate(tau[0]):
+    data.qfrc_applied = torque
+    mj_step(model, data)
+    rows[k] = data.qpos
+"""
 _BASE = Base(q=tuple(range(7)), linear_first=True, world_linear=True, world_angular=False)
 
 
@@ -75,6 +83,26 @@ class Library(Peer):
             return self._coordinates.force(state, after["result"])
 
         return Call(_STATEMENTS[label], {**self._names, **self._coordinates.state(state)._asdict()}, answer)
+
+    def rollouts(self, start: State, dt: float, n_threads: int) -> dict[str, Call]:
+        """Its module `rollout`, which loops in C++, and of one rollout `mj_step` in a loop in Python."""
+        self._model.opt.integrator, self._model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, dt
+        T = self._coordinates.T(start.q[0])  # a permutation on fixed bases
+        q, v, tau = start.q @ T.T, start.v @ T.T, np.ascontiguousarray(start.tau @ T.T)
+        nq, n_steps = q.shape[1], tau.shape[1]
+        names = self._names | {
+            "rollout": rollout.rollout,
+            "pool": [mujoco.MjData(self._model) for _ in range(n_threads)],
+            "start": np.concatenate([np.zeros((len(q), 1)), q, v], axis=1),
+            "applied": mujoco.mjtState.mjSTATE_QFRC_APPLIED,
+            **{"q0": q[0], "v0": v[0], "tau": tau, "rows": np.empty((n_steps, nq))},
+            "mj_step": mujoco.mj_step,
+        }
+        inside = "states, _ = rollout(model, pool, start, tau, control_spec=applied, persistent_pool=True)"
+        calls = {"": Call(inside, names, lambda after: after["states"][..., 1 : 1 + nq] @ T)}
+        if len(q) == 1 and n_threads == 1:
+            calls[", mj_step"] = Call(_LOOP, names, lambda after: after["rows"][None] @ T)
+        return calls
 
 
 def _model(subject: Subject, gravity: tuple[float, ...]) -> Any:

@@ -42,6 +42,16 @@ _FUNCTIONS = (
 )
 _PARAMETERS = (0, 1, 2, 3, 4, 5, 7, 6, 8, 9)  # its Iyy comes before Ixz
 LOOP = 2000  # states that a loop in Python is timed with
+_RUNGE_KUTTA = """
+q, v = q0, v0
+for k, x in enumerate(tau):
+    a1 = aba(model, data, q, v, x).copy(); v2 = v + h / 2 * a1
+    a2 = aba(model, data, q + h / 2 * v, v2, x).copy(); v3 = v + h / 2 * a2
+    a3 = aba(model, data, q + h / 2 * v2, v3, x).copy(); v4 = v + h * a3
+    a4 = aba(model, data, q + h * v3, v4, x)
+    q, v = q + h / 6 * (v + 2 * (v2 + v3) + v4), v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
+    rows[k] = q
+"""
 _BASE = Base(q=(0, 1, 2, 4, 5, 6, 3), linear_first=True, world_linear=False, world_angular=False)
 
 
@@ -108,6 +118,15 @@ class Library(Peer):
         }
         # T is a permutation: its inverse is its transpose, for forces and for accelerations.
         return Call(f"result = f({n_threads}, pool, q, v, x)", arguments, lambda after: after["result"].T @ T)
+
+    def rollouts(self, start: State, dt: float, n_threads: int) -> dict[str, Call]:
+        """Of one rollout, Runge-Kutta in Python around `aba`; it has no simulator."""
+        T = self._coordinates.T(start.q[0])  # a permutation on fixed bases
+        if len(start.q) > 1 or n_threads > 1 or self._model.nq != self._model.nv:
+            return {}
+        names = self._names | {"q0": T @ start.q[0], "v0": T @ start.v[0], "tau": start.tau[0] @ T.T, "h": dt}
+        names["rows"] = np.empty_like(names["tau"])
+        return {"": Call(_RUNGE_KUTTA, names, lambda after: after["rows"][None] @ T)}
 
     def _loop(self, label: str, states: State) -> Call:
         """Derivatives come one by one, in matrices that the next call overwrites; copying is not timed."""
