@@ -28,6 +28,11 @@ FUNCTIONS = {
     "FD (CRBA)": "forward_dynamics_crba",
     "FD (ABA)": "forward_dynamics",
 }
+# Jacobians with respect to all inputs, published for urdf2casadi beside the counts of `published`.
+DERIVATIVES = {
+    "ur5": {"∇G": 881, "∇C": 5157, "∇ID": 4731, "∇M": 4095, "∇FD": 13517},
+    "snake": {"∇ID": 16159, "∇FD": 40901},
+}
 TIPS = {"pan_tilt_pendulum": "tip", "ur5": "tool0", "snake": "link_16"}
 console = Console()
 
@@ -35,8 +40,12 @@ console = Console()
 def main() -> None:
     """Print all tables."""
     robots_table()
+    derivatives_table()
     chain_table()
-    humanoid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hc.DoubtfulModelWarning)
+        closed_form_table()
+        humanoid()
 
 
 def robots_table() -> None:
@@ -68,6 +77,59 @@ def robots_table() -> None:
             table.add_row(name, label, *row)
         table.add_section()
     console.print(table)
+
+
+def derivatives_table() -> None:
+    """Jacobians, each by the cheapest function that gives it."""
+    table = Table(title="Operations of Jacobians with respect to all inputs", title_justify="left")
+    for column in ("robot", "Jacobian", "ours", "urdf2casadi, published", "share"):
+        table.add_column(column, justify="right")
+    for name, known in DERIVATIVES.items():
+        robot = hc.load(name)
+        ours = {
+            "∇G": robot.gravity_derivatives,
+            "∇C": robot.coriolis.jacobian(),
+            "∇ID": robot.inverse_dynamics_derivatives,
+            "∇M": robot.mass_matrix_derivatives,
+            "∇FD": robot.forward_dynamics_derivatives,
+        }
+        for label, theirs in known.items():
+            count = ours[label].n_operations
+            table.add_row(name, label, str(count), str(theirs), f"{count / theirs:.0%}")
+    console.print(table)
+
+
+def closed_form_table() -> None:
+    """M, C and g, alone and with their rates, beside the equations evaluated as they are written."""
+    table = Table(title="Operations of the closed form", title_justify="left")
+    for column in ("robot", "as written, M, C, g", "M, C, g", "with their rates", "ratio"):
+        table.add_column(column, justify="right")
+    sources: list[str | Path] = ["ur5", "panda"]
+    path = example_robot("simple_humanoid_description/urdf/simple_humanoid.urdf")
+    if path is not None:
+        sources.append(path)
+    for source in sources:
+        robot = hc.load(source)
+        alone, both = robot.closed_form.n_operations, robot.closed_form_dot.n_operations
+        row = (str(as_written(robot)), str(alone), str(both), f"{both / alone:.2f}")
+        table.add_row(f"{robot.name}, {robot.nv} joints", *row)
+    console.print(table)
+
+
+def as_written(robot: hc.Robot) -> int:
+    """Operations of equations 6, 27 and 28 of Garofalo et al. (2013) with dense matrices, Ad and Λ given."""
+
+    def product(rows: int, inner: int, columns: int) -> int:
+        return rows * columns * (2 * inner - 1)
+
+    n = robot.nv
+    jacobian = product(6, 6, n) + 6 * n  # J = Ad⁻¹ J_p + Ξ
+    jacobian_dot = 2 * product(6, 6, n) + 6 * n  # J̇ = Ad⁻¹ J̇_p - adj Ad⁻¹ J_p
+    mass = product(6, 6, n) + product(n, 6, n) + n * n  # + Jᵀ (Λ J)
+    skew = product(6, n, 1) + 2 * product(6, 6, 6) + 36  # V = J v, Λ adj - adjᵀ Λ
+    coriolis = 2 * product(6, 6, n) + 6 * n + product(n, 6, n) + n * n  # + Jᵀ (... J + Λ J̇)
+    gravity = 2 * product(6, 6, 1) + product(n, 6, 1) + n  # + Jᵀ (Λ (Ad⁻¹ γ))
+    return robot.n_bodies * (jacobian + jacobian_dot + mass + skew + coriolis + gravity)
 
 
 def urdf2casadi_nodes(name: str) -> Callable[[str], str]:
@@ -111,25 +173,16 @@ def chain_table() -> None:
 
 def humanoid() -> None:
     """How long it takes to build every dynamics function of a humanoid with 50 velocities."""
-    try:
-        import pinocchio  # its wheel knows where the robots lie
-    except ImportError:
-        console.print("pinocchio and example-robot-data are not installed: no humanoid")
+    path = example_robot("talos_data/robots/talos_full_v2.urdf")
+    if path is None:
         return
-    prefix = Path(pinocchio.__file__).parents[4]
-    found = sorted(prefix.glob("share/example-robot-data/robots/talos_data/robots/talos_full_v2.urdf"))
-    if not found:
-        console.print("example-robot-data is not installed: no humanoid")
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", hc.DoubtfulModelWarning)
-        robot = hc.load(found[0], base="floating")
+    robot = hc.load(path, base="floating")
     table = Table(title=f"Talos, {robot.nv} velocities, floating", title_justify="left")
     for column in ("function", "operations", "built in (s)"):
         table.add_column(column, justify="right")
     whole = 0.0
     names = [*FUNCTIONS.values(), "bias", "mass_matrix_inverse", "kinetic_energy", "potential_energy"]
-    for attribute in [*names, "center_of_mass", "com_jacobian"]:
+    for attribute in [*names, "center_of_mass", "com_jacobian", "inverse_dynamics_derivatives"]:
         start = time.perf_counter()
         operations = getattr(robot, attribute).n_operations
         spent = time.perf_counter() - start
@@ -137,6 +190,20 @@ def humanoid() -> None:
         table.add_row(attribute, str(operations), f"{spent:.2f}")
     table.add_row("all", "", f"{whole:.2f}")
     console.print(table)
+
+
+def example_robot(path: str) -> Path | None:
+    """Where a file of example-robot-data lies, if it is installed."""
+    try:
+        import pinocchio  # its wheel knows where the robots lie
+    except ImportError:
+        console.print("pinocchio and example-robot-data are not installed: no humanoid")
+        return None
+    found = Path(pinocchio.__file__).parents[4] / "share/example-robot-data/robots" / path
+    if not found.exists():
+        console.print("example-robot-data is not installed: no humanoid")
+        return None
+    return found
 
 
 if __name__ == "__main__":

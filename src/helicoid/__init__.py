@@ -30,6 +30,13 @@ from helicoid.simulation import (
 )
 
 if TYPE_CHECKING:
+    from helicoid import mpc
+    from helicoid.identification.excitation import Excitation, excitation
+    from helicoid.identification.identifiability import Identifiability, identifiability
+    from helicoid.identification.identify import identify
+    from helicoid.identification.log import Log
+    from helicoid.identification.online import OnlineIdentifier
+    from helicoid.identification.result import Identification
     from helicoid.view.viewer import view
 
 __all__ = [
@@ -38,18 +45,27 @@ __all__ = [
     "ContactPoint",
     "DoubtfulModelWarning",
     "Drive",
+    "Excitation",
     "Function",
     "HelicoidError",
+    "Identifiability",
+    "Identification",
     "InputError",
+    "Log",
     "Measurement",
     "ModelError",
+    "OnlineIdentifier",
     "PerformanceWarning",
     "Robot",
     "RobotDescriptionError",
     "Sensors",
     "SimulationError",
     "Trajectory",
+    "excitation",
+    "identifiability",
+    "identify",
     "load",
+    "mpc",
     "robots",
     "serial_chain",
     "set_compile",
@@ -60,8 +76,20 @@ __all__ = [
 ]
 
 
+_LATER = {
+    **dict.fromkeys(("Excitation", "excitation"), "identification.excitation"),
+    **dict.fromkeys(("Identifiability", "identifiability"), "identification.identifiability"),
+    "identify": "identification.identify",
+    "Log": "identification.log",
+    "OnlineIdentifier": "identification.online",
+    "Identification": "identification.result",
+}
+
+
 def __getattr__(name: str) -> object:
-    """`view` is brought when first used: it imports more than most programs need."""
-    if name == "view":
-        return import_module("helicoid.view")
+    """What imports more than most programs need is brought when first used."""
+    if name in ("mpc", "view"):
+        return import_module(f"helicoid.{name}")
+    if name in _LATER:
+        return getattr(import_module(f"helicoid.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

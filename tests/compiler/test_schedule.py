@@ -35,11 +35,12 @@ def run(program: Program, plan: Schedule) -> list[tuple[int, int]]:
             assert name in known
             assert 0 <= slot < plan.n_slots
             slots[slot] = name
-        for output, element, name in piece.outputs:
-            value = program.outputs[output][element]
-            assert name == named(program, value)
-            assert name in known or program.values[value].operation == INPUT
-            written.append((output, element))
+        for name, places in piece.outputs.items():
+            for output, element in places:
+                value = program.outputs[output][element]
+                assert name == named(program, value)
+                assert name in known or program.values[value].operation == INPUT
+                written.append((output, element))
     return written
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helicoid.compiler.ordering import shortened
 from helicoid.compiler.program import CONSTANT, INPUT, Program
-from helicoid.compiler.schedule import PIECE, Piece, Schedule, Step, cosine, schedule, sine
+from helicoid.compiler.schedule import PIECE, Piece, Schedule, Step, cosine, given, schedule, sine
 
 LARGE = 20_000  # operations from which quick compilation is worth more than the last few percent of speed
 UNIT = 8000  # operations in one translation unit: more of them compile in parallel
@@ -75,16 +76,22 @@ static void hc_repeat(const double *p, int n, hc_v *x) {{
 }}
 static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,
                   ptrdiff_t readable, void *work) {{
-  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y};
+  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y}, *t = w + {n_w};
   ptrdiff_t s = 0;
-  (void)in; (void)stride; (void)out; (void)readable; (void)w;
+  const int past = HC_STREAMS && readable * {n_y} > HC_STREAM_BYTES / 8;
+  (void)in; (void)stride; (void)out; (void)readable; (void)w; (void)t;
     {repeat}
   {constants}
   for (; s + HC_LANES <= n; s += HC_LANES) {{
     {load}
     {calls}
-    {store}
+    if (past) {{
+      {stream}
+    }} else {{
+      {store}
+    }}
   }}
+  if (past) hc_stream_end();
   if (s < n) {{
     {load_rest}
     {calls}
@@ -99,7 +106,9 @@ def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = Tr
     kernels = [
         Kernel(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
     ]
-    head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
+    head = (
+        f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "streaming.h"\n#include "kernel.h"\n'
+    )
     if program.n_operations > LARGE:
         head = "#pragma GCC optimize (1)\n" + head
     drivers = [kernel.driver() for kernel in kernels]
@@ -125,7 +134,9 @@ class Kernel:
     """The C text of one flavour of a program."""
 
     def __init__(self, program: Program, flavour: Flavour, lanes: int) -> None:
-        self.program, self.flavour, self.lanes = program, flavour, lanes
+        # Vectors that wait fill the nearest cache; one sample loses more when results are used at once.
+        self.program = program = shortened(program) if flavour.vector else program
+        self.flavour, self.lanes = flavour, lanes
         self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
         self._input_starts = _starts(program.input_sizes)
         self._output_starts = _starts(program.output_sizes)
@@ -143,7 +154,9 @@ class Kernel:
         """Bytes of scratch."""
         if not self.flavour.vector:
             return 8 * self.schedule.n_slots
-        vectors = sum(self.program.input_sizes) + sum(self.program.output_sizes) + self.schedule.n_slots
+        sizes = self.program.output_sizes
+        streamed = max(sizes, default=0) + 1
+        vectors = sum(self.program.input_sizes) + sum(sizes) + self.schedule.n_slots + streamed
         return 8 * self.lanes * vectors
 
     def declaration(self, number: int) -> str:
@@ -159,6 +172,7 @@ class Kernel:
             yield f"{self.declaration(number)} {{\n {unused}\n{lines}\n}}\n"
 
     def _lines(self, piece: Piece) -> Iterator[str]:
+        """What a piece does. A value that leaves it is written at once: no register has to keep it."""
         kind = self.flavour.type
         loaded: set[int] = set()
         for step in piece.steps:
@@ -167,20 +181,24 @@ class Kernel:
                 yield from self._sincos(step.angles)
             else:
                 yield f"const {kind} {_variable(step.value)} = {self._expression(step.value)};"
-        for name, slot in piece.stores.items():
-            yield f"w[{slot}] = {_variable(name)};"
-        for output, element, name in piece.outputs:
-            if name >= 0 and self.program.values[name].operation == INPUT and name not in loaded:
-                loaded.add(name)
-                yield self._load_input(name)
-            place = (
-                f"y[{self._output_starts[output] + element}]"
-                if self.flavour.vector
-                else f"out[{output}][{element}]"
-            )
-            yield f"{place} = {_variable(name)};"
+            for name in given(self.program, step):
+                if name in piece.stores:
+                    yield f"w[{piece.stores[name]}] = {_variable(name)};"
+                yield from self._write(piece, name)
+        for name in piece.outputs:
+            if name >= 0 and self.program.values[name].operation == INPUT:
+                if name not in loaded:
+                    yield self._load_input(name)
+                yield from self._write(piece, name)
         if not self.flavour.vector and piece is self.schedule.pieces[-1]:
             yield from self.constant_outputs()
+
+    def _write(self, piece: Piece, name: int) -> Iterator[str]:
+        """Assign a value to the output elements that it is."""
+        for output, element in piece.outputs.get(name, ()):
+            at = self._output_starts[output] + element
+            place = f"y[{at}]" if self.flavour.vector else f"out[{output}][{element}]"
+            yield f"{place} = {_variable(name)};"
 
     def _operands(self, step: Step, piece: Piece, loaded: set[int]) -> Iterator[str]:
         """Declare what a step reads and this piece has not yet: inputs, and values from other pieces."""
@@ -290,6 +308,7 @@ class Kernel:
         return _BATCH.format(
             n_x=n_x,
             n_y=n_y,
+            n_w=self.schedule.n_slots,
             calls=calls,
             constants="\n  ".join(self.constant_outputs()),
             repeat=inputs(
@@ -300,6 +319,7 @@ class Kernel:
             ),
             load_rest=inputs("if (stride[{i}]) hc_load_rows_partial(ROWS({i}), {n}, x + {at}, n - s);"),
             store=outputs("hc_store_rows(out[{i}] + s * {n}, {n}, y + {at});"),
+            stream=outputs("hc_stream_rows(out[{i}] + s * {n}, {n}, y + {at}, t);"),
             store_rest=outputs("hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {at}, n - s);"),
         )
 

@@ -32,7 +32,7 @@ class Piece:
     steps: list[Step] = field(default_factory=list)
     loads: dict[int, int] = field(default_factory=dict)  # name -> slot
     stores: dict[int, int] = field(default_factory=dict)
-    outputs: list[tuple[int, int, int]] = field(default_factory=list)  # output, element, name
+    outputs: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # name -> (output, element)
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def schedule(program: Program, angles_at_once: int, size: int = PIECE) -> Schedu
     home: dict[int, int] = {}  # value -> piece that computes it
     for number, piece in enumerate(pieces):
         for step in piece.steps:
-            home.update(dict.fromkeys(_given(program, step), number))
+            home.update(dict.fromkeys(given(program, step), number))
     for output, elements in enumerate(program.outputs):
         for element, value in enumerate(elements):
             if program.values[value].operation != CONSTANT:
                 name = named(program, value)
-                pieces[home.get(name, 0)].outputs.append((output, element, name))
+                pieces[home.get(name, 0)].outputs.setdefault(name, []).append((output, element))
     return Schedule(tuple(pieces), _assign_slots(program, pieces, home))
 
 
@@ -88,7 +88,7 @@ def _levels(program: Program) -> list[int]:
     return levels
 
 
-def _given(program: Program, step: Step) -> tuple[int, ...]:
+def given(program: Program, step: Step) -> tuple[int, ...]:
     """The names of the values that a step computes."""
     if not step.angles:
         return (step.value,)
@@ -141,7 +141,7 @@ def _assign_slots(program: Program, pieces: list[Piece], home: dict[int, int]) -
             for name in needed(program, step):
                 if home[name] != number:
                     piece.loads[name] = slots[name]
-            for name in _given(program, step):
+            for name in given(program, step):
                 if name in last_use:
                     if not free:
                         free.append(n_slots)

@@ -90,17 +90,17 @@ def _inward(
         if body.parent == WORLD:
             continue
         # Nothing that the joint leaves free resists: these rows vanish exactly, and only τ passes.
-        free = _unit_columns(S) if armature.is_zero() else {}
-        reduced = _reduced(inertias[i], U, step.gain, free)
+        free = unit_columns(S) if armature.is_zero() else {}
+        reduced = reduced_inertia(inertias[i], U, step.gain, free)
         passed = p_A[i] + U @ step.drive
         for row, k in free.items():
             passed[row] = torque[body.v][k]
-        inertias[body.parent] = inertias[body.parent] + _inertia_to_parent(motions[i], reduced)
+        inertias[body.parent] = inertias[body.parent] + inertia_to_parent(motions[i], reduced)
         p_A[body.parent] = p_A[body.parent] + to_parent(motions[i], passed)
     return steps
 
 
-def _unit_columns(S: Expression) -> dict[int, int]:
+def unit_columns(S: Expression) -> dict[int, int]:
     """{row: column} of those columns of S that are unit vectors of the coordinate axes."""
     found = {}
     for k in range(S.shape[1]):
@@ -110,7 +110,7 @@ def _unit_columns(S: Expression) -> dict[int, int]:
     return found
 
 
-def _reduced(I_A: Expression, U: Expression, gain: Expression, free: dict[int, int]) -> Expression:
+def reduced_inertia(I_A: Expression, U: Expression, gain: Expression, free: dict[int, int]) -> Expression:
     """I^A - U D⁻¹ Uᵀ: what the parent feels of a body whose joint yields."""
     zero = ca.SX.zeros(1)
     return symmetric(
@@ -124,7 +124,7 @@ def _reduced(I_A: Expression, U: Expression, gain: Expression, free: dict[int, i
     )
 
 
-def _inertia_to_parent(motion: JointMotion, inertia: Expression) -> Expression:
+def inertia_to_parent(motion: JointMotion, inertia: Expression) -> Expression:
     """X* I X of a symmetric I = [[A, B], [Bᵀ, C]]: turned by R, then moved by p, each element once."""
     R, p = motion.R, so3.hat(motion.p)
     A, C = rotate_symmetric(R, inertia[:3, :3]), rotate_symmetric(R, inertia[3:, 3:])

@@ -37,12 +37,29 @@ Tensor = list[Expression]  # for each index of its last axis the matrix of the f
 
 
 def mass_matrix_derivatives(model: Model, physics: Physics, q: Expression) -> Expression:
-    """∂M_ij/∂q_k at [i, j, k], nv × nv × nv."""
+    """∂M_ij/∂q_k at [i, j, k], nv × nv × nv.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> dM_dq = robot.mass_matrix_derivatives(q)
+    >>> np.allclose(dM_dq @ v, robot.mass_matrix_dot(q, v))
+    True
+    """
     return as_output(mass_matrix_changes(model, physics, q))
 
 
 def christoffel_symbols(model: Model, physics: Physics, q: Expression) -> Expression:
-    """Γ_ijk at [i, j, k], nv × nv × nv, with C_ij = Σ_k Γ_ijk v_k the matrix that `coriolis_matrix` gives."""
+    """Γ_ijk at [i, j, k], nv × nv × nv, with C_ij = Σ_k Γ_ijk v_k the matrix that `coriolis_matrix` gives.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> np.allclose(robot.christoffel_symbols(q) @ v, robot.coriolis_matrix(q, v))
+    True
+    """
     return as_output(coriolis_tensor(model, physics, q))
 
 
@@ -68,6 +85,13 @@ def coriolis_matrix_classic(
 
     All three have the same C v; Ṁ - 2 C is skew-symmetric for the first alone. Where velocities are no rates
     of coordinates, the last two have Z_ij = Σ c_ik^m v_k M_mj added (Hamel), the first what keeps it skew.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> [bool(np.allclose(C @ v, robot.coriolis(q, v))) for C in robot.coriolis_matrix_classic(q, v)]
+    [True, True, True]
     """
     nv, dM = model.nv, mass_matrix_changes(model, physics, q)
     M_dot = sum((v[k] * dM[k] for k in range(nv)), ca.SX(nv, nv))

@@ -21,7 +21,16 @@ from helicoid.model.model import WORLD, Model
 
 
 def coriolis_matrix(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """C(q, v), nv × nv, with C v the Coriolis torque and Ṁ - 2 C skew-symmetric."""
+    """C(q, v), nv × nv, with C v the Coriolis torque and Ṁ - 2 C skew-symmetric.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> C = robot.coriolis_matrix(q, v)
+    >>> np.allclose(C @ v, robot.coriolis(q, v)) and np.allclose(C + C.T, robot.mass_matrix_dot(q, v))
+    True
+    """
     tree = elements(model, q)
     inertias = regrouped(model, physics)
     twists: list[Expression] = []

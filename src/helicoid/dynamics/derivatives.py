@@ -19,7 +19,7 @@ import casadi as ca
 from helicoid.dynamics.composite import Composite, Element, add_block, elements, force_cross, motion_cross
 from helicoid.dynamics.crba import rigid_inertia_times
 from helicoid.dynamics.friction import friction_torque
-from helicoid.dynamics.linear import factor, inverse, solve
+from helicoid.dynamics.mass_inverse import times_inverse
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.regrouping import regrouped
 from helicoid.dynamics.rnea import acceleration_tensor, bias, euler_moment
@@ -51,7 +51,16 @@ class _Motion(NamedTuple):
 def inverse_dynamics_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
 ) -> Derivatives:
-    """∂τ/∂q, ∂τ/∂v and M at (q, v, a); springs, friction and armature included."""
+    """∂τ/∂q, ∂τ/∂v and M at (q, v, a); springs, friction and armature included.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> dtau_dq, dtau_dv, M = robot.inverse_dynamics_derivatives(q, v, a)
+    >>> np.allclose(M, robot.mass_matrix(q))
+    True
+    """
     tree = elements(model, q)
     states = _outward(tree, physics, v, a)
     inertias = regrouped(model, physics)
@@ -77,15 +86,24 @@ def forward_dynamics_derivatives(
 ) -> Derivatives:
     """∂a/∂q, ∂a/∂v and M⁻¹ = ∂a/∂τ: from τ = ID(q, v, FD(q, v, τ)), ∂a = -M⁻¹ ∂ID.
 
-    The factors of M, which that needs anyway, give the acceleration too: M a = τ - h(q, v).
+    What multiplies by M⁻¹ gives the acceleration too: M a = τ - h(q, v).
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> da_dq, da_dv, M_inverse = robot.forward_dynamics_derivatives(q, v, [0.0, 0.0])
+    >>> np.allclose(M_inverse @ robot.mass_matrix(q), np.eye(2))
+    True
     """
     nv, a = model.nv, ca.SX.sym("a", model.nv)
     given = inverse_dynamics_derivatives(model, physics, q, v, a)
-    factors = factor(given.M)
-    point = solve(factors, tau - bias(model, physics, q, v))
+    solve = times_inverse(model, physics, q, given.M)
+    point = solve(tau - bias(model, physics, q, v))
     columns = ca.substitute(ca.horzcat(-given.dq, -given.dv), a, point) if nv else ca.SX.zeros(0, 0)
-    solved = solve(factors, columns)
-    return Derivatives(solved[:, :nv], solved[:, nv:], inverse(given.M))
+    solved, inverse = solve(columns), solve(ca.SX.eye(nv))
+    symmetric = ca.tril(inverse) + ca.tril(inverse, False).T  # each element once
+    return Derivatives(solved[:, :nv], solved[:, nv:], symmetric)
 
 
 def _outward(tree: list[Element], physics: Physics, v: Expression, a: Expression) -> list[_Motion]:

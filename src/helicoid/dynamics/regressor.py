@@ -24,7 +24,17 @@ Wrench = Callable[[int], Expression]  # element -> 6 × 10
 
 
 def regressor(model: Model, physics: Physics, q: Expression, v: Expression, a: Expression) -> Expression:
-    """Y with τ = Y π, nv × 10 n_bodies (armature and friction apart)."""
+    """Y with τ = Y π, nv × 10 n_bodies (armature and friction apart).
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> np.allclose(robot.regressor(q, v, a) @ robot.parameters.values, robot.inverse_dynamics(q, v, a))
+    True
+    >>> len(robot.regressor.columns)
+    20
+    """
     tree = elements(model, q)
     V, A = _motions(tree, v, v, a, physics.gravity)
     return _gathered(model, tree, lambda i: _inertia_map(A[i]) + _force_cross(V[i], _inertia_map(V[i])))
@@ -33,7 +43,16 @@ def regressor(model: Model, physics: Physics, q: Expression, v: Expression, a: E
 def slotine_li_regressor(
     model: Model, physics: Physics, q: Expression, v: Expression, v_r: Expression, a_r: Expression
 ) -> Expression:
-    """Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix` (eqs. 15 and 16), nv × 10 n_bodies."""
+    """Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix` (eqs. 15 and 16), nv × 10 n_bodies.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> Y = robot.slotine_li_regressor(q, v, v_r=v, a_r=a)
+    >>> np.allclose(Y, robot.regressor(q, v, a))
+    True
+    """
     tree = elements(model, q)
     V, _ = _motions(tree, v, v, a_r, physics.gravity)
     V_r, A_r = _motions(tree, v, v_r, a_r, physics.gravity)
@@ -46,7 +65,15 @@ def slotine_li_regressor(
 
 
 def momentum_regressor(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """Y with M v = Y π, nv × 10 n_bodies: no acceleration in it."""
+    """Y with M v = Y π, nv × 10 n_bodies: no acceleration in it.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> np.allclose(robot.momentum_regressor(q, v) @ robot.parameters.values, robot.mass_matrix(q) @ v)
+    True
+    """
     tree = elements(model, q)
     still = ca.SX.zeros(model.nv)
     V, _ = _motions(tree, v, v, still, ca.SX.zeros(3))
@@ -64,7 +91,16 @@ def momentum_rate_regressor(model: Model, physics: Physics, q: Expression, v: Ex
 
 
 def energy_regressor(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """y with T + U = y π, 10 n_bodies: no acceleration in it."""
+    """y with T + U = y π, 10 n_bodies: no acceleration in it.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> energy = robot.kinetic_energy(q, v) + robot.potential_energy(q)
+    >>> np.allclose(robot.energy_regressor(q, v) @ robot.parameters.values, energy)
+    True
+    """
     tree = elements(model, q)
     V, _ = _motions(tree, v, v, ca.SX.zeros(model.nv), ca.SX.zeros(3))
     poses = world_poses(model, joint_motions(model, q))

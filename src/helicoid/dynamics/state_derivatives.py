@@ -11,14 +11,14 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid.dynamics import derivatives
-from helicoid.dynamics.aba import forward_dynamics
 from helicoid.dynamics.christoffel import Tensor, as_output, coriolis_tensor, exchanged, mass_matrix_changes
 from helicoid.dynamics.composite import add_block, elements
 from helicoid.dynamics.coriolis import coriolis_matrix
 from helicoid.dynamics.friction import friction_torque
-from helicoid.dynamics.linear import factor, solve
+from helicoid.dynamics.mass_inverse import times_inverse
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.regrouping import regrouped
+from helicoid.dynamics.rnea import bias
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.geometry import so3
 from helicoid.model.joints import Expression
@@ -37,7 +37,16 @@ class SecondDerivatives(NamedTuple):
 def coriolis_matrix_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression
 ) -> tuple[Expression, Expression]:
-    """∂C/∂q and ∂C/∂v = Γ of the matrix of `coriolis_matrix`, nv × nv × nv each."""
+    """∂C/∂q and ∂C/∂v = Γ of the matrix of `coriolis_matrix`, nv × nv × nv each.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> dC_dq, dC_dv = robot.coriolis_matrix_derivatives(q, v)
+    >>> np.allclose(dC_dq @ v + dC_dv @ a, robot.coriolis_matrix_dot(q, v, a))
+    True
+    """
     C = coriolis_matrix(model, physics, q, v)
     return as_output(_along(model, C, q)), as_output(coriolis_tensor(model, physics, q))
 
@@ -76,7 +85,16 @@ def gravity_derivatives(model: Model, physics: Physics, q: Expression) -> Expres
 def inverse_dynamics_second_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
 ) -> SecondDerivatives:
-    """Of τ = ID(q, v, a), friction included; ∂²τ/∂a∂q = ∂M/∂q."""
+    """Of τ = ID(q, v, a), friction included; ∂²τ/∂a∂q = ∂M/∂q.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> second = robot.inverse_dynamics_second_derivatives(q, v, a)
+    >>> np.allclose(second.dM_dq, robot.mass_matrix_derivatives(q))
+    True
+    """
     return SecondDerivatives(*map(as_output, _inverse_dynamics(model, physics, q, v, a)))
 
 
@@ -90,27 +108,36 @@ def forward_dynamics_second_derivatives(
         M a_jk = -(ID_jk + M_j a_k + M_k a_j)
 
     where M_j is the change of M along the direction j, zero along velocities.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> second = robot.forward_dynamics_second_derivatives(q, v, [0.0, 0.0])
+    >>> np.allclose(second.d2a_dqdq, second.d2a_dqdq.swapaxes(1, 2))
+    True
     """
     n = range(model.nv)
-    point = forward_dynamics(model, physics, q, v, tau)
-    first = derivatives.inverse_dynamics_derivatives(model, physics, q, v, point)
     # Derivatives of inverse dynamics are at constant a: a symbol there, which becomes FD afterwards.
     a = ca.SX.sym("a", model.nv)
+    first = derivatives.inverse_dynamics_derivatives(model, physics, q, v, a)
+    solve = times_inverse(model, physics, q, first.M)
+    point = solve(tau - bias(model, physics, q, v))
+    dq, dv = _at(point, a, [-first.dq, -first.dv])
     qq, qv, vv, dM = (_at(point, a, tensor) for tensor in _inverse_dynamics(model, physics, q, v, a))
-    factors = factor(first.M)
-    a_q, a_v, inverse = (solve(factors, b) for b in (-first.dq, -first.dv, ca.SX.eye(model.nv)))
+    a_q, a_v, inverse = (solve(b) for b in (dq, dv, ca.SX.eye(model.nv)))
 
     def turned(x: Expression) -> Expression:
         return ca.horzcat(*(dM[j] @ x for j in n))
 
     right = [qq[k] + turned(a_q[:, k]) + dM[k] @ a_q for k in n]
     right += [qv[k] + turned(a_v[:, k]) for k in n] + vv + [dM[k] @ inverse for k in n]
-    tensors = [[-solve(factors, b) for b in right[i * model.nv : (i + 1) * model.nv]] for i in range(4)]
+    tensors = [[-solve(b) for b in right[i * model.nv : (i + 1) * model.nv]] for i in range(4)]
     return SecondDerivatives(*map(as_output, tensors))
 
 
 def _at(point: Expression, a: Expression, tensor: Tensor) -> Tensor:
-    return list(ca.substitute(tensor, [a], [point])) if tensor else tensor
+    return list(ca.substitute(tensor, [a], [point])) if a.numel() else tensor
 
 
 def _inverse_dynamics(

@@ -140,7 +140,16 @@ def task_gravity(model: Model, physics: Physics, q: Expression, task: Task) -> E
 
 
 def task_dynamics(model: Model, physics: Physics, q: Expression, v: Expression, task: Task) -> TaskDynamics:
-    """Λ, μ and p, which share most of their work."""
+    """Λ, μ and p, which share most of their work.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> Λ, μ, p = robot.task_dynamics("tip", rows=(3, 5))(q, v)
+    >>> np.allclose(Λ, robot.task_inertia("tip", rows=(3, 5))(q)), μ.shape, p.shape
+    (True, (2,), (2,))
+    """
     J, Λ, J_bar = _inverses(model, physics, q, task)
     μ = _coriolis(model, physics, q, v, J, Λ, J_bar)
     return TaskDynamics(Λ, μ, J_bar.T @ rnea.gravity(model, physics, q))
@@ -152,7 +161,16 @@ def dynamically_consistent_inverse(model: Model, physics: Physics, q: Expression
 
 
 def null_space_projector(model: Model, physics: Physics, q: Expression, task: Task) -> Expression:
-    """N(q) = 1 - J̄ J, nv × nv: for velocities from the left, J N = 0; for torques Nᵀ, J M⁻¹ Nᵀ = 0."""
+    """N(q) = 1 - J̄ J, nv × nv: for velocities from the left, J N = 0; for torques Nᵀ, J M⁻¹ Nᵀ = 0.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> projector = robot.null_space_projector("tip", rows=(5,))(q)
+    >>> np.allclose(robot.jacobian("tip", "world_aligned")(q)[5] @ projector, 0)
+    True
+    """
     J, _, J_bar = _inverses(model, physics, q, task)
     return ca.SX.eye(model.nv) - J_bar @ J
 

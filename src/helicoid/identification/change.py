@@ -1,0 +1,75 @@
+"""When the robot is no longer the one that was identified: a cumulative sum over innovations (Page 1954)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_DRIFT = 0.5  # standard deviations that an innovation must exceed its mean by to count
+_THRESHOLD = 25.0  # sum of such excesses: on noise alone it is reached once in some e²⁵ samples
+_CLIP = 6.0  # no single sample counts for more: an outlier is no change
+_USUAL = 9.0  # times the usual innovation: what averages take of one sample at most
+_GOOD = 4.0  # mean squared innovation that is as good as the noise that was stated
+_SLOW, _FAST = 1 / 1000, 1 / 50  # of the averages: of the noise's size, and of what is going on now
+
+
+class ChangeDetector:
+    """Follows ‖e‖² of whitened innovations of m rows: χ² with m degrees of freedom while all is well.
+
+    `scale` is how much larger the innovations usually are than the noise that was stated (at least 1): what
+    is always there is no change. `uncertainty` is the mean information that a row still brings, log √(1 + the
+    variance of its prediction), in units of the noise; near 0 when the parameters are known.
+    """
+
+    def __init__(self, m: int) -> None:
+        self._m = m
+        self.n_changes = 0
+        self.n_samples = 0
+        self.scale = 1.0
+        self.restart()
+
+    def restart(self) -> None:
+        """After a change, or at the start."""
+        self.sum = 0.0
+        self.samples_since = 0
+        self.uncertainty = self.fit = self.nominal_fit = np.inf
+
+    def add(self, squared: float, gain: float, nominal: float) -> bool:
+        """One innovation ‖e‖², the information log det(1 + Y P Yᵀ) that it brought; true at a change.
+
+        `nominal` is ‖δτ/σ‖² of the description's own prediction.
+        """
+        per_row = squared / self._m
+        usual = min(per_row, _USUAL * self.scale)
+        self.samples_since += 1
+        weight = max(_FAST, 1 / self.samples_since)
+        if self.samples_since == 1:
+            self.fit = self.nominal_fit = self.uncertainty = 0.0
+        self.fit += weight * (usual - self.fit)
+        self.nominal_fit += weight * (nominal / self._m - self.nominal_fit)
+        self.uncertainty += weight * (gain / (2 * self._m) - self.uncertainty)
+        excess = (per_row / self.scale - 1) / np.sqrt(2 / self._m)
+        self.sum = max(0.0, self.sum + min(excess, _CLIP) - _DRIFT)
+        self.n_samples += 1
+        slow = max(_SLOW, 1 / (20 + self.n_samples))
+        self.scale = max(1.0, self.scale + slow * (usual - self.scale))
+        if self.sum > _THRESHOLD:
+            if self.n_changes and self.samples_since * _SLOW < 1:
+                # Again so soon: no change but something that the model lacks, which must not count as news.
+                self.scale = max(self.scale, self.fit)
+            self.n_changes += 1
+            self.restart()
+            return True
+        return False
+
+    def add_window(self, n: int, fit: float, variance: float, nominal: float) -> None:
+        """A window of n samples: mean squares of innovations, of the σ of predictions, of the description."""
+        self.samples_since += n
+        self.n_samples += n
+        self.fit, self.uncertainty, self.nominal_fit = fit, float(np.log1p(variance)) / 2, nominal
+
+    @property
+    def trustworthy(self) -> bool:
+        """Known well enough to control by: see `OnlineIdentifier.trustworthy`."""
+        settled = self.samples_since >= 50 and self.sum < _THRESHOLD / 2
+        fits = self.fit < max(_GOOD, self.nominal_fit / 2)
+        return bool(settled and self.uncertainty < 0.05 and fits)

@@ -1,0 +1,268 @@
+"""From a robot and a log to the parameters that explain the log, with everything chosen by the log itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from helicoid.errors import InputError
+from helicoid.identification.consistent import Bounds
+from helicoid.identification.equations import FORMS, thinning
+from helicoid.identification.estimators import covariance
+from helicoid.identification.filtering import noise_bandwidth
+from helicoid.identification.friction import robot_friction
+from helicoid.identification.instrumental import instrumental
+from helicoid.identification.lag import estimate_lag
+from helicoid.identification.log import Log
+from helicoid.identification.measurement import GROUPS, Measurement
+from helicoid.identification.notes import remarks
+from helicoid.identification.preparation import Samples, measured, prepare
+from helicoid.identification.result import Identification
+from helicoid.identification.robust import huber
+from helicoid.identification.score import Score
+from helicoid.identification.selection import (
+    Fit,
+    Tell,
+    Weighted,
+    choose_cutoff,
+    choose_strength,
+    choose_terms,
+    excerpt,
+    fitter,
+    weighted,
+)
+from helicoid.identification.threads import one_blas_thread
+from helicoid.identification.units import check
+from helicoid.identification.validation import held_out
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+
+Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]
+ESTIMATORS: tuple[Estimator, ...] = (
+    "consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental",
+)  # fmt: skip
+_WITH_PRIOR = ("consistent", "ridge")
+_DEFAULT = (*GROUPS, "root")
+_EXTRAS = ("load", "spring")
+# One equation a sample carries less: neither offsets nor the shape of friction can be told from it.
+_SCALAR = ("inertia", "viscous", "coulomb", "armature")
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """The arguments of `identify` that concern the fit."""
+
+    estimator: Estimator
+    form: str
+    strength: float | None
+    bounds: Bounds | None
+
+
+def identify(
+    robot: Robot,
+    log: Log | Sequence[Log],
+    *,
+    estimator: Estimator = "consistent",
+    groups: Sequence[str] | None = None,
+    form: str = "torque",
+    cutoff: float | Literal["auto"] | None = "auto",
+    strength: float | None = None,
+    lag: float | None = None,
+    dead_zone: float = 0.0,
+    bounds: Bounds | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> Identification:
+    """The parameters with which a robot's model reproduces the torques (or wrenches) of a log.
+
+    Args:
+        robot: kinematics, and the description that the fit starts from.
+        log: one recording, or several of the same robot.
+        estimator: "consistent" (the default) gives every body a mass distribution that exists, by a
+            semidefinite program; "ridge" pulls to the description only; "weighted" and "ordinary" are least
+            squares with and without a weight for each joint; "huber" is robust against single bad samples;
+            "total" and "instrumental" allow for noise in the motion.
+        groups: the unknowns, see `Measurement`; by default inertia, viscous and Coulomb friction with a root
+            term, offset and armature, and those of load-dependent friction and springs that pay on held-out
+            data.
+        form: "torque", or without accelerations "momentum" or "energy"; or "power".
+        cutoff: of the zero-phase low-pass (Hz), None for none; by default chosen by cross-validation.
+        strength: of the pull to the description; by default chosen by cross-validation.
+        lag: by which torques follow the motion (s); by default estimated, and 0 unless clearly seen.
+        dead_zone: velocities (rad/s) below which a joint's torque is not used.
+        bounds: on masses and centers of mass, for the consistent estimator.
+        progress: is called with what is being done and how far it is, from 0 to 1.
+
+    Returns:
+        the result: `.robot`, `.predict(log)`, `.score(log)`, `.parameters`, `.notes`, ...
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("double_pendulum")
+    >>> t = np.arange(400) / 100.0
+    >>> q = np.column_stack([np.sin(2 * t), np.cos(3 * t)])
+    >>> v = np.column_stack([2 * np.cos(2 * t), -3 * np.sin(3 * t)])
+    >>> a = np.column_stack([-4 * np.sin(2 * t), -9 * np.cos(3 * t)])
+    >>> log = Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a))
+    >>> result = identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
+    >>> result.score(log).overall_relative < 1e-6
+    True
+    """
+    logs = [log] if isinstance(log, Log) else list(log)
+    with one_blas_thread():
+        return _identified(
+            robot, logs, _Wish(estimator, form, strength, bounds), groups, cutoff, lag, dead_zone, progress
+        )
+
+
+def _identified(
+    robot: Robot,
+    logs: list[Log],
+    wish: _Wish,
+    groups: Sequence[str] | None,
+    cutoff: float | Literal["auto"] | None,
+    lag: float | None,
+    dead_zone: float,
+    progress: Tell | None,
+) -> Identification:
+    wish = _checked(robot, logs, wish)
+    tell: Tell = progress or (lambda what, part: None)
+    wrenches = tuple(logs[0].wrenches)
+    made = _maker(robot, wrenches)
+    chosen = _groups(groups, wrenches, wish.form)
+    some = [part for one in logs for part in excerpt(one)]
+    if cutoff == "auto":
+        cutoff = choose_cutoff(robot, some, made(chosen), tell)
+    stretches, notes = _prepared(robot, some, cutoff, dead_zone)
+    if lag is None:
+        lag = _lag(made(chosen), stretches, tell)
+    stretches = [samples.delayed(lag) for samples in stretches]
+    if groups is None and not wrenches and wish.form not in ("power", "energy"):
+        chosen = choose_terms(stretches, made, chosen, _EXTRAS, wish.bounds, tell)
+    measurement = made(chosen)
+    tell("Fitting", 0.0)
+    if some != logs:
+        everything, notes = _prepared(robot, logs, cutoff, dead_zone)
+        stretches = [samples.delayed(lag) for samples in everything]
+    data = weighted(measurement, stretches, wish.form)
+    if wish.estimator in _WITH_PRIOR and wish.strength is None:
+        wish = replace(wish, strength=choose_strength(measurement, data, wish.estimator, wish.bounds, tell))
+    result = _fitted(robot, measurement, stretches, data, wish, cutoff, lag, notes)
+    tell("Fitting", 1.0)
+    return result
+
+
+def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:
+    if wish.estimator not in ESTIMATORS:
+        raise InputError(f"no estimator is called {wish.estimator!r}; there are: {', '.join(ESTIMATORS)}")
+    if wish.form not in FORMS:
+        raise InputError(f"no form of equations is called {wish.form!r}; there are: {', '.join(FORMS)}")
+    if wish.bounds is not None and wish.estimator != "consistent":
+        raise InputError(f"bounds go with the estimator 'consistent', not with {wish.estimator!r}")
+    if not logs:
+        raise InputError("identify needs a log")
+    for log in logs:
+        check(robot, log)
+        measured(log)
+        if tuple(log.wrenches) != tuple(logs[0].wrenches):
+            raise InputError(f"{log.source}: measures other wrenches than {logs[0].source}")
+    if wish.estimator == "instrumental" and (logs[0].wrenches or wish.form != "torque"):
+        raise InputError("the estimator 'instrumental' needs joint torques in the form 'torque'")
+    if robot.selection.groups:
+        raise InputError("identify takes a robot of numbers; this one is parametric")
+    return wish
+
+
+def _groups(groups: Sequence[str] | None, wrenches: tuple[str, ...], form: str) -> tuple[str, ...]:
+    if groups is not None:
+        return tuple(groups)
+    if wrenches:
+        return ("inertia",)
+    return _SCALAR if form in ("power", "energy") else _DEFAULT
+
+
+def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Measurement]:
+    cache: dict[tuple[str, ...], Measurement] = {}
+
+    def made(groups: tuple[str, ...]) -> Measurement:
+        if groups not in cache:
+            cache[groups] = Measurement(robot, groups, wrenches=wrenches)
+        return cache[groups]
+
+    return made
+
+
+def _prepared(
+    robot: Robot, logs: Sequence[Log], cutoff: float | None, dead_zone: float
+) -> tuple[list[Samples], list[str]]:
+    stretches: list[Samples] = []
+    notes: list[str] = []
+    for log in logs:
+        own, said = prepare(robot, log, cutoff, dead_zone)
+        stretches.extend(own)
+        notes.extend(f"{log.source}: {note}" for note in said)
+    return stretches, notes
+
+
+def _lag(measurement: Measurement, stretches: Sequence[Samples], tell: Tell) -> float:
+    tell("Looking for a lag between motion and torque", 0.0)
+    data = weighted(measurement, stretches)
+    return estimate_lag(measurement, stretches, fitter("ridge", measurement, data, 10.0, None), data.weights)
+
+
+def _fitted(
+    robot: Robot,
+    measurement: Measurement,
+    stretches: Sequence[Samples],
+    data: Weighted,
+    wish: _Wish,
+    cutoff: float | None,
+    lag: float,
+    notes: Sequence[str],
+) -> Identification:
+    strength = wish.strength or 0.0
+    fit = fitter(wish.estimator, measurement, data, strength, wish.bounds)
+    x = fit(data.whole)
+    if wish.estimator == "huber":
+        x = huber(measurement, stretches, x, fit, wish.form)
+    elif wish.estimator == "instrumental":
+        x = instrumental(measurement, stretches, data.weights, data.coordinates)
+    thin = thinning(stretches[0])
+    part = noise_bandwidth(stretches[0].rate / thin, cutoff)
+    spread = covariance(data.whole.combined(data.weights), data.coordinates, strength, part)
+    training, expected = _scores(robot, measurement, data, fit, x)
+    friction = robot_friction(measurement, stretches, x)
+    said = (*notes, *remarks(measurement, x, spread, cutoff, lag, strength, training, expected, stretches))
+    return Identification(
+        robot,
+        measurement,
+        x,
+        spread,
+        friction,
+        wish.estimator,
+        cutoff,
+        lag,
+        strength,
+        training,
+        expected,
+        said,
+    )
+
+
+def _scores(
+    robot: Robot, measurement: Measurement, data: Weighted, fit: Fit, x: Array
+) -> tuple[Score, Score]:
+    """On the log as recorded: of the fit itself, and of fits that did not see what they predict.
+
+    Those are by weighted least squares where the estimator reweighs samples or simulates.
+    """
+    whole = data.recorded.whole
+    counts = np.maximum(np.array(whole.counts, dtype=np.float64), 1.0)
+    size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / counts)
+    names = measurement.row_names
+    effort = robot.limits.effort if not measurement.wrenches else np.full(len(names), np.nan)
+    n = max(whole.counts)
+    left = held_out(data.folds.without(), data.recorded.parts, fit)
+    fitted = np.sqrt(whole.squares(x) / counts)
+    return Score(names, fitted, size, effort, n), Score(names, left, size, effort, n)

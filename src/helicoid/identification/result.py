@@ -1,0 +1,158 @@
+"""What identification gives: parameters with their uncertainty, a robot, predictions, and their errors."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from helicoid.identification.filtering import low_pass
+from helicoid.identification.friction import JointFriction
+from helicoid.identification.log import Log
+from helicoid.identification.measurement import Measurement
+from helicoid.identification.preparation import measured, motion, moved
+from helicoid.identification.score import Score
+from helicoid.identification.units import check
+from helicoid.model.inertia import Array
+from helicoid.model.parts import Joint
+from helicoid.robot import Robot
+
+_BLOCK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiedParameters:
+    """Names, values, standard deviations (infinite: the log does not tell) and what the description said."""
+
+    names: tuple[str, ...]
+    values: Array
+    sigma: Array
+    nominal: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[self.names.index(name)])
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.names)
+        lines = [f"{'parameter':{width}}  {'value':>11}  {'sigma':>9}  {'described':>11}"]
+        for name, value, sigma, nominal in zip(
+            self.names, self.values, self.sigma, self.nominal, strict=True
+        ):
+            spread = f"{sigma:9.2g}" if np.isfinite(sigma) else f"{'open':>9}"
+            lines.append(f"{name:{width}}  {value:11.5g}  {spread}  {nominal:11.5g}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """The result of `identify`.
+
+    `x` are the unknowns of `measurement`, `covariance` theirs. `training` scores the prediction of the log
+    that was fitted; `held_out` that of each sixth of it by a fit to the other five, which is what to expect
+    on new data. `cutoff` (Hz) and `lag` (s) say how signals are low-passed and shifted, `strength` how hard
+    the fit was pulled to the description, `notes` in words what was found and done.
+    """
+
+    nominal: Robot
+    measurement: Measurement
+    x: Array
+    covariance: Array
+    friction: JointFriction
+    estimator: str
+    cutoff: float | None
+    lag: float
+    strength: float
+    training: Score
+    held_out: Score
+    notes: tuple[str, ...]
+
+    @property
+    def sigma(self) -> Array:
+        """Standard deviation of each unknown; infinite where the log does not tell."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    @property
+    def parameters(self) -> IdentifiedParameters:
+        """The unknowns by name."""
+        own = self.measurement.parameters
+        return IdentifiedParameters(own.names, self.x, self.sigma, own.nominal)
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the identified inertia, friction and armature.
+
+        Offsets (but of springs, which then rest elsewhere) and the finer parts of friction have no place in a
+        robot: `predict` has them. Viscous and Coulomb friction are those that come nearest to the whole
+        friction on the log.
+        """
+        parameters = self.measurement.parameters
+        robot = self.nominal
+        if "inertia" in parameters.groups:
+            robot = robot.with_parameters(parameters.of(self.x, "inertia"))
+        own = {b.joint.name: b.v for b in robot.model.bodies if b.joint.mimic is None}
+
+        def rubbing(joint: Joint) -> Joint:
+            if joint.name in own:
+                return _with_friction(joint, *(values[own[joint.name]] for values in self.friction))
+            if joint.mimic is not None:  # its share is part of the joint that it follows
+                return _with_friction(joint, *np.zeros((5, joint.type.nv)))
+            return joint
+
+        return Robot(robot.model.replaced(joints=map(rubbing, robot.model.joints)))
+
+    def predict(self, log: Log) -> Array:
+        """What the sensors would read, (N, rows): one row for each sample of the log as given."""
+        check(self.nominal, log)
+        result = np.empty((len(log), len(self.measurement.row_names)))
+        for part, even, (q, v, a) in motion(self.nominal, log, self.cutoff):
+            predicted = np.vstack(
+                [
+                    self.measurement.predict(self.x, q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
+                    for k in range(0, len(q), _BLOCK)
+                ]
+            )
+            smooth = low_pass(predicted, even.rate, self.cutoff)
+            result[part] = even.back(moved(smooth, -self.lag * even.rate))[: part.stop - part.start]
+        return result
+
+    def score(self, log: Log) -> Score:
+        """How well a log's torques are predicted, joint by joint; prints as a table."""
+        return Score.of(self.measurement.row_names, measured(log), self.predict(log), self.effort)
+
+    @property
+    def effort(self) -> Array:
+        """Effort limits of the measured rows; NaN for wrenches."""
+        if self.measurement.wrenches:
+            return np.full(len(self.measurement.row_names), np.nan)
+        return self.nominal.limits.effort
+
+    def to_urdf(self, path: str | os.PathLike[str]) -> None:
+        """Write the identified robot as a URDF."""
+        self.robot.to_urdf(path)
+
+    def __repr__(self) -> str:
+        return (
+            f"Identification({self.nominal.name!r}, {self.estimator}, {len(self.x)} parameters, error "
+            f"{100 * self.training.overall_relative:.2f} % on the log, "
+            f"{100 * self.held_out.overall_relative:.2f} % held out)"
+        )
+
+
+def _with_friction(
+    joint: Joint, damping: Array, coulomb: Array, armature: Array, stiffness: Array, offset: Array
+) -> Joint:
+    sprung = joint.type.nq == joint.type.nv == 1 and stiffness[0] > 0
+    return replace(
+        joint,
+        damping=damping,
+        friction=coulomb,
+        armature=armature,
+        static_friction=np.where(joint.static_friction >= coulomb, joint.static_friction, 0.0),
+        stiffness=stiffness if sprung else joint.stiffness,
+        rest=-offset / stiffness if sprung else joint.rest,
+    )

@@ -1,0 +1,168 @@
+"""What the log decides, by cross-validation inside it: cut-off, extra terms, trust in the description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid.identification.consistent import Bounds, consistent
+from helicoid.identification.estimators import noise_floor, ordinary, ridge, row_weights, total
+from helicoid.identification.filtering import bandwidth
+from helicoid.identification.log import Log
+from helicoid.identification.measurement import Measurement
+from helicoid.identification.preparation import Samples, prepare
+from helicoid.identification.stack import Stack
+from helicoid.identification.validation import Folds, folds, held_out
+from helicoid.identification.whitened import Coordinates, coordinates
+from helicoid.model.inertia import Array
+from helicoid.robot import Robot
+
+STRENGTHS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+_MIDDLE = 10.0  # strength while other things are chosen
+_MULTIPLES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)  # of the motion's own band
+_TIE = 0.002  # cut-offs whose errors differ by less are alike: the lower one smooths more
+_WORTH = 0.05  # an extra term must lower the held-out error by so much
+_MOST = 20_000  # samples on which to choose
+
+Fit = Callable[[Stack], Array]
+Tell = Callable[[str, float], None]
+
+
+class Weighted(NamedTuple):
+    """A log's parts, the weight of each row (1/σ²), and the coordinates to fit in.
+
+    `recorded` are the same parts with torques as recorded, whatever the form of the equations.
+    """
+
+    folds: Folds
+    recorded: Folds
+    whole: Stack
+    weights: Array
+    coordinates: Coordinates
+
+
+def weighted(measurement: Measurement, stretches: Sequence[Samples], form: str = "torque") -> Weighted:
+    """Fold the samples and weigh their rows by the residuals of an ordinary fit."""
+    parts, recorded = folds(measurement, stretches, form)
+    if form in ("power", "energy"):
+        recorded = folds(measurement, stretches)[1]
+    whole = parts.whole
+    floor = noise_floor(whole)
+    weights = np.ones(len(whole.counts))
+    for _ in range(3):
+        factor = whole.combined(weights)
+        weights = row_weights(whole, ordinary(factor, coordinates(measurement, factor)), floor)
+    return Weighted(parts, recorded, whole, weights, coordinates(measurement, whole.combined(weights)))
+
+
+def fitter(
+    estimator: str, measurement: Measurement, data: Weighted, strength: float, bounds: Bounds | None
+) -> Fit:
+    """From a stack to x, by an estimator of the least squares family."""
+    weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
+    own = data.coordinates
+
+    def fit(stack: Stack) -> Array:
+        factor = stack.combined(weights)
+        if estimator == "consistent":
+            return consistent(measurement, factor, own, strength, bounds)
+        if estimator == "ridge":
+            return ridge(factor, own, strength)
+        if estimator == "total":
+            return total(factor, own)
+        return ordinary(factor, own)
+
+    return fit
+
+
+def excerpt(log: Log) -> list[Log]:
+    """A log that is not too long to choose on: itself, or windows spread over it."""
+    if len(log) <= _MOST:
+        return [log]
+    width = _MOST // 6
+    starts = np.linspace(0, len(log) - width, 6).astype(int)
+    return [log[int(start) : int(start) + width] for start in starts]
+
+
+def choose_cutoff(robot: Robot, logs: Sequence[Log], measurement: Measurement, tell: Tell) -> float | None:
+    """The cut-off (Hz) whose low-passed model predicts the torques as recorded best; None: no low-pass.
+
+    The same samples are held out for each, so that their errors compare.
+    """
+    candidates = list(_cutoffs(logs))
+    lowest = next((cutoff for cutoff in candidates if cutoff is not None), None)
+    edge = 0.0 if lowest is None else 1.0 / lowest
+    errors = []
+    for k, cutoff in enumerate(candidates):
+        tell("Choosing the cut-off of the low-pass", k / len(candidates))
+        stretches = [s for log in logs for s in prepare(robot, log, cutoff, edge=edge)[0]]
+        data = weighted(measurement, stretches)
+        fit = fitter("ridge", measurement, data, _MIDDLE, None)
+        left = held_out(data.folds.without(), data.recorded.parts, fit)
+        errors.append(criterion(left, data.recorded.whole))
+    return next(c for c, e in zip(candidates, errors, strict=True) if e <= (1 + _TIE) * min(errors))
+
+
+def _cutoffs(logs: Sequence[Log]) -> Iterator[float | None]:
+    rate = min(log.rate for log in logs)
+    band = max(bandwidth(np.asarray(log.q if log.v is None else log.v), log.rate) for log in logs)
+    yield from (band * k for k in _MULTIPLES if 0 < band * k < 0.4 * rate)
+    yield None
+
+
+def choose_terms(
+    stretches: Sequence[Samples],
+    measurement: Callable[[tuple[str, ...]], Measurement],
+    groups: tuple[str, ...],
+    extras: Sequence[str],
+    bounds: Bounds | None,
+    tell: Tell,
+) -> tuple[str, ...]:
+    """The groups with those extra terms that pay on held-out data, the best first."""
+
+    def error(chosen: tuple[str, ...]) -> float:
+        made = measurement(chosen)
+        data = weighted(made, stretches)
+        fit = fitter("consistent", made, data, _MIDDLE, bounds)
+        return criterion(held_out(data.folds.without(), data.folds.parts, fit), data.whole)
+
+    best, left = error(groups), list(extras)
+    while left:
+        tell("Choosing the terms of friction", 1 - len(left) / len(extras))
+        errors = {extra: error((*groups, extra)) for extra in left}
+        extra = min(errors, key=lambda name: errors[name])
+        if errors[extra] > (1 - _WORTH) * best:
+            return groups
+        best, groups = errors[extra], (*groups, extra)
+        left.remove(extra)
+    return groups
+
+
+def choose_strength(
+    measurement: Measurement, data: Weighted, estimator: str, bounds: Bounds | None, tell: Tell
+) -> float:
+    """How hard to pull to the description: the strength with the least held-out error."""
+    others, errors = data.folds.without(), []
+    for k, strength in enumerate(STRENGTHS):
+        tell("Choosing how far to trust the description", k / len(STRENGTHS))
+        fit = fitter(estimator, measurement, data, strength, bounds)
+        errors.append(criterion(held_out(others, data.folds.parts, fit), data.whole))
+    return STRENGTHS[int(np.argmin(errors))]
+
+
+def criterion(rmse: Array, whole: Stack) -> float:
+    """One figure for the errors of all rows: the relative error overall, and the mean of each row's own.
+
+    The first is about the large joints, the second (a geometric mean) about all alike; this is the geometric
+    mean of the two.
+    """
+    counts = np.maximum(np.array(whole.counts, dtype=np.float64), 1.0)
+    size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / counts)
+    used = (np.array(whole.counts) > 0) & (size > 0)
+    if not used.any():
+        return 0.0
+    overall = np.sqrt(np.sum(rmse[used] ** 2) / np.sum(size[used] ** 2))
+    each = np.exp(np.mean(np.log(np.maximum(rmse[used], 1e-12 * size[used]) / size[used])))
+    return float(np.sqrt(overall * each))

@@ -1,0 +1,69 @@
+"""Cross-validation inside one log: fit all but one contiguous part, predict that part, for each part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid.identification.equations import blocks, empty, thinning
+from helicoid.identification.measurement import Measurement
+from helicoid.identification.preparation import Samples
+from helicoid.identification.stack import Stack
+from helicoid.model.inertia import Array
+
+FOLDS = 6
+
+
+class Folds(NamedTuple):
+    """The stacks of contiguous parts of a log."""
+
+    parts: list[Stack]
+
+    @property
+    def whole(self) -> Stack:
+        """All parts together."""
+        return added(self.parts)
+
+    def without(self) -> list[Stack]:
+        """For each part, all the others together."""
+        return [reduce(Stack.__add__, [one for one in self.parts if one is not part]) for part in self.parts]
+
+
+def added(stacks: Sequence[Stack]) -> Stack:
+    """The samples of all."""
+    return reduce(Stack.__add__, stacks)
+
+
+def folds(
+    measurement: Measurement, stretches: Sequence[Samples], form: str = "torque", count: int = FOLDS
+) -> tuple[Folds, Folds]:
+    """The samples of all stretches, in order, cut into `count` parts: low-passed, and as recorded.
+
+    Only what was measured differs between the two: how well a low-passed model predicts what was recorded is
+    what its user sees.
+    """
+    lengths = [len(samples.thinned(thinning(samples))) for samples in stretches]
+    ends = np.linspace(0, sum(lengths), count + 1)[1:]
+    smooth = [empty(measurement, form) for _ in range(count)]
+    recorded = list(smooth)
+    seen = 0
+    for samples in stretches:
+        for rows, y, raw, weights in blocks(measurement, samples, form):
+            owner = np.searchsorted(ends, seen + np.arange(len(y)), side="right").clip(max=count - 1)
+            for k in np.unique(owner):
+                own = owner == k
+                mine = [Y[own] for Y in rows]
+                smooth[k] = smooth[k].added(mine, y[own], weights[own])
+                recorded[k] = recorded[k].added(mine, raw[own], weights[own])
+            seen += len(y)
+    return Folds(smooth), Folds(recorded)
+
+
+def held_out(training: Sequence[Stack], held: Sequence[Stack], fit: Callable[[Stack], Array]) -> Array:
+    """Root mean square error of each row over all parts, each predicted by a fit to the others, (rows,)."""
+    squares = sum(part.squares(fit(others)) for others, part in zip(training, held, strict=True))
+    counts = sum(np.array(part.counts) for part in held)
+    return np.sqrt(squares / np.maximum(counts, 1))

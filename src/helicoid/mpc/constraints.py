@@ -1,0 +1,241 @@
+"""The constraints of a problem: limits, frames in boxes and half-spaces, distances, final states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.dynamics import configuration
+from helicoid.errors import InputError
+from helicoid.model.joints import Expression
+from helicoid.mpc.costs import CostTerms
+from helicoid.mpc.shapes import Shape, distance
+from helicoid.mpc.terms import Constraint, vector
+
+if TYPE_CHECKING:
+    from helicoid.robot import Robot
+
+
+class ConstraintTerms(CostTerms):
+    """Ways to add a constraint.
+
+    All take `soft`: None for a hard constraint, else the price of exceeding it by one scaled unit, or a pair
+    (price, price of the square). Bounds change at run time as `<name>_lower` and `<name>_upper`.
+    """
+
+    _constraints: list[Constraint]
+
+    def add_constraint(
+        self,
+        name: str,
+        expression: Expression,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        soft: float | tuple[float, float] | None = None,
+        on_path: bool = True,
+        at_end: bool | None = None,
+        scale: ArrayLike = 1.0,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """lower ≤ expression ≤ upper for any expression of the problem's symbols; equal bounds fix it.
+
+        It holds at every node on the path (at the first, whose state is given, only if the control enters)
+        and at the end, unless it depends on the control. `scale` multiplies the rows, to make them of order
+        one.
+        """
+        expression = ca.SX(expression)
+        if expression.shape[1] != 1 or any(one.name == name for one in self._constraints):
+            raise InputError(f"constraint {name!r}: needs a column and a name that no other one has")
+        controlled = self._needs_control(expression)
+        if at_end and controlled:
+            raise InputError(f"constraint {name!r} depends on the control, which the last node does not have")
+        size = expression.numel()
+        low, high = (vector(bound, size, f"constraint {name!r}", infinite=True) for bound in (lower, upper))
+        if np.any(low > high):
+            raise InputError(f"constraint {name!r}: lower bounds exceed upper bounds in {low} and {high}")
+        price, price2 = soft if isinstance(soft, tuple) else (soft, 0.0)
+        if price is not None and (price < 0 or price2 < 0 or price + price2 <= 0):
+            raise InputError(
+                f"constraint {name!r}: the price of a soft constraint must be positive, got {soft}"
+            )
+        shown = tuple(labels) if labels is not None else tuple(f"row {k}" for k in range(size))
+        self._constraints.append(
+            Constraint(
+                name,
+                expression,
+                low,
+                high,
+                vector(scale, size, f"constraint {name!r}: scale"),
+                on_path,
+                (not controlled) if at_end is None else at_end,
+                price,
+                price2,
+                shown,
+            )
+        )
+        self._changed()
+
+    # Of a robot ------------------------------------------------------------------------------------------
+
+    def add_limits(
+        self,
+        position: float | None = 1.0,
+        velocity: float | None = 1.0,
+        torque: float | None = 1.0,
+        soft: float | tuple[float, float] | None = None,
+    ) -> None:
+        """The robot's own limits, each times a factor; None leaves one out.
+
+        A factor of a range shrinks it towards its middle. They are called `position_limit`, `velocity_limit`
+        and `torque_limit`. Coordinates without limit are left out.
+        """
+        robot = self._robot()
+        symbols, limits, names = self.system.symbols, robot.limits, self._joint_labels(robot)
+        if position is not None:
+            at = [k for k in self._lengths(robot) if np.isfinite(limits.lower[k] + limits.upper[k])]
+            middle, half = (limits.upper + limits.lower)[at] / 2, (limits.upper - limits.lower)[at] / 2
+            self._add_rows(
+                "position_limit", symbols["q"][at], middle - position * half, middle + position * half,
+                1 / np.maximum(half, 1e-3), [str(self._coordinate_labels(robot)[k]) for k in at], soft,
+            )  # fmt: skip
+        for factor, name, key, bound in (
+            (velocity, "velocity_limit", "v", limits.velocity),
+            (torque, "torque_limit", "tau", limits.effort),
+        ):
+            if factor is not None:
+                at = [k for k in range(robot.nv) if np.isfinite(bound[k]) and bound[k] > 0]
+                if key == "tau":
+                    at = [k for k in at if k in robot._actuated]
+                high = factor * bound[at]
+                labels = [names[k] for k in at]
+                self._add_rows(name, symbols[key][at], -high, high, 1 / high, labels, soft)
+
+    def _add_rows(
+        self,
+        name: str,
+        expression: Expression,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        scale: ArrayLike,
+        labels: Sequence[str],
+        soft: float | tuple[float, float] | None,
+    ) -> None:
+        if len(labels):
+            self.add_constraint(name, expression, lower, upper, soft, scale=scale, labels=labels)
+
+    @staticmethod
+    def _lengths(robot: Robot) -> list[int]:
+        """The coordinates in q that are numbers of their own, and no part of a quaternion."""
+        result: list[int] = []
+        start = 0
+        for joint in robot.model.independent_joints:
+            if joint.type.nq == joint.type.nv:
+                result.extend(range(start, start + joint.type.nq))
+            start += joint.type.nq
+        return result
+
+    @staticmethod
+    def _joint_labels(robot: Robot) -> list[str]:
+        from helicoid.dynamics.parametric import velocity_names
+
+        return velocity_names(robot.model)
+
+    @staticmethod
+    def _coordinate_labels(robot: Robot) -> list[str]:
+        names = []
+        for joint in robot.model.independent_joints:
+            nq = joint.type.nq
+            names.extend([joint.name] if nq == 1 else [f"{joint.name}[{k}]" for k in range(nq)])
+        return names
+
+    def add_frame_box(
+        self,
+        frame: str,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        soft: float | tuple[float, float] | None = None,
+        name: str = "frame_box",
+        on_path: bool = True,
+        at_end: bool = True,
+    ) -> None:
+        """lower ≤ p(q) ≤ upper: the origin of a frame in a box of the world (m)."""
+        p = self._robot().pose(frame)(self.system.symbols["q"])[:3, 3]
+        labels = [f"{axis} of {frame}" for axis in "xyz"]
+        self.add_constraint(name, p, lower, upper, soft, on_path, at_end, 5.0, labels)
+
+    def add_half_space(
+        self,
+        frame: str,
+        normal: ArrayLike,
+        offset: float,
+        soft: float | tuple[float, float] | None = None,
+        name: str = "half_space",
+    ) -> None:
+        """n · p(q) ≥ offset (m): the origin of a frame on one side of a plane; n is normalised."""
+        n = vector(normal, 3, f"constraint {name!r}: normal")
+        n = n / np.linalg.norm(n)
+        p = self._robot().pose(frame)(self.system.symbols["q"])[:3, 3]
+        self.add_constraint(name, ca.dot(p, n), offset, soft=soft, scale=5.0, labels=[frame])
+
+    def add_distance(
+        self,
+        one: Shape,
+        other: Shape,
+        margin: float = 0.0,
+        soft: float | tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """At least `margin` (m) between two spheres or capsules, on links or in the world.
+
+        A shape without a link is an obstacle; its points are parameters `<name>_point`, `<name>_start` or
+        `<name>_end`, so that obstacles may move.
+        """
+        robot = self._robot()
+        name = name or f"distance_{sum(c.name.startswith('distance_') for c in self._constraints)}"
+        segments = []
+        for shape in (one, other):
+            points = []
+            for label, point in shape.points.items():
+                if shape.link is None:
+                    points.append(self._parameter(f"{name}_{label}", np.asarray(point, float), 3))
+                else:
+                    T = robot.pose(shape.link)(self.system.symbols["q"])
+                    points.append(T[:3, :3] @ ca.SX(np.asarray(point, float)) + T[:3, 3])
+            segments.append(points)
+        gap = distance(segments[0], segments[1]) - one.radius - other.radius
+        label = f"{one.link or 'obstacle'} and {other.link or 'obstacle'}"
+        self.add_constraint(name, gap, margin, soft=soft, scale=5.0, labels=[label])
+
+    def set_final(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        x: ArrayLike | None = None,
+        mask: ArrayLike = True,
+        soft: float | tuple[float, float] | None = None,
+    ) -> None:
+        """The state at the end: a configuration, a velocity, or (of an ODE) x; `mask` chooses elements.
+
+        The targets are parameters `final_q`, `final_v`, `final_x`. A mask is for one of them at a time.
+        """
+        for key, target in (("q", q), ("v", v), ("x", x)):
+            if target is None:
+                continue
+            symbol = self.system.x if key == "x" else self.system.symbols[key]
+            if (key == "x") != (self.robot is None):
+                raise InputError("a robot's final state is given by q and v, that of an ODE by x")
+            size = np.size(target)
+            wanted = self._parameter(f"final_{key}", np.asarray(target, float), size)
+            if key == "q":
+                error = configuration.difference(self._robot().model, wanted, symbol)
+            else:
+                error = symbol[:size] - wanted
+            chosen = np.flatnonzero(np.broadcast_to(np.asarray(mask, dtype=bool), (error.numel(),)))
+            labels = [f"{key}[{k}]" for k in chosen]
+            self.add_constraint(
+                f"final_{key}_error", error[chosen.tolist()], 0.0, 0.0, soft, on_path=False, labels=labels
+            )

@@ -1,0 +1,264 @@
+"""A controller that solves its problem again at every step, from what is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.compiler.function import Function
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.mpc.engine import STATUS, Engine
+from helicoid.mpc.fallback import Fallback
+from helicoid.mpc.memory import Memory
+from helicoid.mpc.nlp import Outcome
+from helicoid.mpc.offline import find_violations, report, start
+from helicoid.mpc.plan import Plan
+from helicoid.mpc.shifting import Shift
+
+if TYPE_CHECKING:
+    from helicoid.mpc.problem import Problem
+
+INFEASIBLE = 0.05  # of a row's scale: what a step may exceed hard constraints by, such as after a push
+
+
+class Controller:
+    """Model predictive control: `tau = controller.step(q, v)` once in every control period.
+
+    A step linearises the problem around the plan of the step before, shifted by one period (`prepare`, before
+    the measurement is known), then solves one quadratic program for the measured state and takes a step
+    (`feedback`). The first step solves from scratch.
+
+    Args:
+        problem: what to solve. The controller has numbers of its own; `set` changes them.
+        period: time between steps (s); by default the length of the first interval.
+        iterations: Gauss–Newton iterations in each step. More than one helps after jumps of targets.
+        budget: time (s) that the feedback phase may take; None for no limit.
+        cold_iterations: how many the first step may take.
+
+    The torque is that of the model's inverse dynamics for the planned acceleration in the measured state,
+    clipped to the limits. A step never raises and never gives NaN: one that fails or cannot meet hard
+    constraints falls back on the shifted plan, and when that is used up brakes under gravity compensation;
+    `status` says so, and `ok` is False.
+
+    >>> import helicoid as hc
+    >>> problem = hc.mpc.Problem(hc.load("double_pendulum"), horizon=20, dt=0.05)
+    >>> problem.add_posture_cost([1.0, 0.0], weight=1.0, end_weight=10.0)
+    >>> problem.add_velocity_cost(0.1, end_weight=1.0)
+    >>> problem.add_control_cost(1e-4)
+    >>> controller = hc.mpc.Controller(problem)
+    >>> tau = controller.step([0.0, 0.0], [0.0, 0.0])
+    >>> controller.ok, controller.status
+    (True, 'solved')
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        period: float | None = None,
+        iterations: int = 1,
+        budget: float | None = None,
+        cold_iterations: int = 100,
+    ) -> None:
+        lengths = np.diff(problem.times)
+        if budget is not None and not budget > 0:
+            raise InputError(f"budget is a positive time (s) or None, got {budget!r}")
+        if iterations < 1:
+            raise InputError(f"iterations must be at least 1, got {iterations}")
+        self.problem = problem
+        self.period = float(lengths[0] if period is None else period)
+        self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
+        self._engine = Engine(problem.stages, lengths)
+        self._engine.set(qp_tolerance=1e-7)
+        self._budget = 0.0 if budget is None else float(budget)
+        self._memory = Memory.of(self._engine)
+        self._memory.copy_from(problem.memory)
+        self._shift = Shift(problem, self._engine, self.period)
+        self._torque = _torque_function(problem)
+        self._fallback = Fallback(problem, self._memory)
+        self._first_state: Array = self._engine["initial"]
+        self._started = self._prepared = self._must_shift = False
+        self._failures = 0
+        self.status = "not started"
+        self.ok = False
+
+    # In the loop -----------------------------------------------------------------------------------------
+
+    def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
+        """The torque (nv) for a measured state; of an ODE, the control for a state x."""
+        if not self._prepared and self._started:
+            self.prepare()
+        return self.feedback(q, v)
+
+    def prepare(self) -> None:
+        """What can be done before the measurement: shift the plan and linearise around it."""
+        if self._must_shift:
+            self._must_shift = False
+            self._shift()
+        self._engine.prepare()
+        self._prepared = True
+
+    def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
+        """What needs the measurement: the program's solution, and the torque."""
+        if not self._started:
+            return self._start(q, v)
+        if not self._prepared:
+            self.prepare()
+        self._prepared, self._must_shift = False, True
+        if not self._measure(q, v):
+            return self._give_up("the measured state is not finite, or has the wrong size")
+        engine = self._engine
+        engine.set(budget=self._budget)
+        number = engine.feedback()
+        for _ in range(self.iterations - 1):
+            if number or self._out_of_budget():
+                break
+            engine.prepare()
+            number = engine.feedback()
+        if number:
+            return self._give_up(STATUS[number])
+        if engine.result("qp_excess") > INFEASIBLE:
+            return self._give_up(self._conflict())
+        return self._apply("solved")
+
+    def _out_of_budget(self) -> bool:
+        return 0 < self._budget < self.iterations * self._engine.result("seconds")
+
+    def _measure(self, q: ArrayLike, v: ArrayLike | None) -> bool:
+        """Put the measured state where the solver reads it; False if it is of no use."""
+        try:
+            values = np.asarray(q, dtype=np.float64)
+            if v is not None:
+                values = np.concatenate([values, np.asarray(v, dtype=np.float64)])
+        except (TypeError, ValueError):
+            return False
+        if values.shape != (self._fallback.size,) or not np.isfinite(values).all():
+            return False
+        self._first_state[: len(values)] = values
+        return True
+
+    def _apply(self, status: str) -> Array:
+        tau = self._torque(self._first_state, self._engine["u"][0], self._memory.theta)
+        if not np.isfinite(tau).all():
+            return self._give_up("the plan is not finite")
+        self.status, self.ok, self._failures = status, True, 0
+        self._fallback.remember(self._engine["x"], self._engine["u"])
+        return self._fallback.clipped(tau)
+
+    def _give_up(self, reason: str) -> Array:
+        """The shifted plan as long as there is one, then braking under gravity compensation."""
+        self._failures += 1
+        self.ok = False
+        u = self._fallback.planned(self._failures)
+        if u is not None:
+            tau = self._torque(self._fallback.state(self._first_state), u, self._memory.theta)
+            if np.isfinite(tau).all():
+                self.status = f"{reason}; applying the plan of {self._failures} steps ago"
+                return self._fallback.clipped(tau)
+        self.status = f"{reason}; braking under gravity compensation"
+        self._started = False  # the next measurement starts from scratch
+        return self._fallback.brake(self._first_state, self._memory.theta)
+
+    def _conflict(self) -> str:
+        engine, problem = self._engine, self.problem
+        rows = engine["rows"] + engine["moved"]
+        worst = find_violations(problem, rows, 0.5 * INFEASIBLE, self._memory)
+        return f"infeasible: {worst[0]}" if worst else "infeasible"
+
+    # Starting --------------------------------------------------------------------------------------------
+
+    def start(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Solve from scratch for a state, as the first step does by itself.
+
+        Raises:
+            InputError: the state has the wrong size or is not finite.
+        """
+        self._check(q, v)
+        self._start(q, v)
+        self._must_shift = False
+
+    def _check(self, q: ArrayLike, v: ArrayLike | None) -> None:
+        self.problem._state(q, v)
+
+    def _start(self, q: ArrayLike, v: ArrayLike | None) -> Array:
+        if self.status == "not started":
+            self._check(q, v)  # the only place that raises: before the loop has begun
+        if not self._measure(q, v):
+            return self._give_up("the measured state is not finite, or has the wrong size")
+        engine = self._engine
+        state = self._first_state
+        state[self._fallback.size :] = self.problem._state(q, v)[self._fallback.size :]
+        engine["x"][...], engine["u"][:-1] = start(self.problem, state.copy(), None)
+        engine.set(tolerance=1e-5, budget=self._budget and 20 * self._budget)
+        engine.reset()
+        number = engine.solve(self.cold_iterations)
+        self._started, self._prepared, self._must_shift = True, False, True
+        if number in (2, 3, 4) or engine.result("qp_excess") > INFEASIBLE:
+            self._started = False
+            return self._give_up(STATUS[number] if number != 2 else self._conflict())
+        return self._apply("solved" if number == 0 else STATUS[number])
+
+    # Numbers ---------------------------------------------------------------------------------------------
+
+    def set(self, **values: ArrayLike) -> None:
+        """Change targets, weights, bounds or θ by name, for the steps to come; see `Problem.set`."""
+        for name, value in values.items():
+            self._memory.set(name, value)
+        self._prepared = False  # what was linearised had the old numbers
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the last step, from the state that it was measured in."""
+        engine = self._engine
+        outcome = Outcome(engine["x"].copy(), engine["u"][:-1].copy(), self.status, self.ok, self.iterations)
+        seconds, stationarity = engine.result("seconds"), engine.result("stationarity")
+        return report(self.problem, outcome, "sqp", seconds, stationarity, 1e-4, self._memory)
+
+    @property
+    def gains(self) -> Array:
+        """K, nv × 2 nv: tau + K (q ⊖ q_measured, v - v_measured) is the feedback between two steps.
+
+        It is the derivative of the controller's own answer, by the Riccati recursion; of an ODE, nu × nx.
+        """
+        K, problem = self._engine.gains(), self.problem
+        robot = problem.robot
+        if robot is None or problem.formulation == "forward_dynamics":
+            return K if robot is None else np.asarray(robot.selection_matrix.T @ K)
+        by_u, by_x = self._torque_derivatives
+        du, dx = by_u.shape[1], 2 * robot.nv
+        return np.asarray(by_x[:, :dx] + by_u @ K[:du, :dx])
+
+    @property
+    def _torque_derivatives(self) -> tuple[Array, Array]:
+        system, nu = self.problem.system, self.problem.system.nu
+        if "torque_derivatives" not in self.problem._caches:
+            J = system.resolve([system.differentiate(system.symbols["tau"])])[0]
+            made = ca.Function("J", [system.x, system.u, system.theta], [ca.densify(J)])
+            self.problem._caches["torque_derivatives"] = made
+        function = self.problem._caches["torque_derivatives"]
+        J = np.array(function(self._first_state, self._engine["u"][0], self._memory.theta))
+        return J[:, :nu], J[:, nu:]
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """Of the last step: iterations of the quadratic program, seconds of feedback, cost, violation ..."""
+        names = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
+        return {name: self._engine.result(name) for name in names}
+
+    def __repr__(self) -> str:
+        return f"Controller({self.problem.intervals} intervals, period {self.period:g} s; {self.status})"
+
+
+def _torque_function(problem: Problem) -> Any:
+    """(x, u, θ) -> what is applied: the torque of a robot, the control of an ODE."""
+    system = problem.system
+    output = system.u if problem.robot is None else system.resolve([system.symbols["tau"]])[0]
+    inputs = {"x": system.x, "u": system.u}
+    if not system.theta.numel():
+        function = Function.from_expressions("applied_torque", inputs, {"tau": output})
+        return lambda x, u, theta: np.atleast_1d(function(x, u if u.size > 1 else u.item()))
+    function = Function.from_expressions("applied_torque", {**inputs, "theta": system.theta}, {"tau": output})
+    return lambda x, u, theta: np.atleast_1d(function(x, u if u.size > 1 else u.item(), theta))

@@ -1,0 +1,90 @@
+"""What a controller does when a step fails: the plan it had, then braking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helicoid.model.inertia import Array
+from helicoid.mpc.memory import Memory
+
+if TYPE_CHECKING:
+    from helicoid.mpc.problem import Problem
+
+BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
+
+
+class Fallback:
+    """The last good plan, the limits of what may be applied, and how to stop.
+
+    `size` is the number of coordinates that a measurement has.
+    """
+
+    def __init__(self, problem: Problem, memory: Memory) -> None:
+        self._problem, self._memory = problem, memory
+        robot = problem.robot
+        extra = (problem.duration_bounds is not None) + problem.system.nu * (
+            "previous" in problem.system.symbols
+        )
+        self.size = int(problem.system.x.numel()) - extra
+        self._x: Array | None = None
+        self._u: Array = np.zeros((0, problem.system.nu))
+        n = problem.system.nu if robot is None else robot.nv
+        self._limit = (
+            np.full(n, np.inf)
+            if robot is None
+            else np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
+        )
+        self._rows = [
+            (k, row.constraint.scale[row.element], row.constraint.labels[row.element])
+            for k, row in enumerate(problem.stages.path_rows)
+            if row.constraint.name == "torque_limit"
+        ]
+        if robot is not None:
+            from helicoid.dynamics.parametric import velocity_names
+
+            names = velocity_names(robot.model)
+            self._columns = [names.index(label) for _, _, label in self._rows]
+            idle = sorted(set(range(robot.nv)) - set(robot._actuated))
+            self._limit[idle] = 0.0
+
+    def remember(self, x: Array, u: Array) -> None:
+        """Keep a plan that is good."""
+        if self._x is None:
+            self._x, self._u = x.copy(), u.copy()
+        else:
+            self._x[...], self._u[...] = x, u
+
+    def planned(self, failures: int) -> Array | None:
+        """The control that the last good plan has for now, or None when it has come to its end."""
+        if self._x is None or failures > min(len(self._u) - 2, 10):
+            return None
+        self._node = failures
+        return np.asarray(self._u[failures])
+
+    def state(self, measured: Array) -> Array:
+        """The measured state, or the planned one where that is not finite."""
+        if np.isfinite(measured).all() or self._x is None:
+            return measured
+        return np.asarray(self._x[self._node])
+
+    def clipped(self, tau: Array) -> Array:
+        """Within the robot's limits, and those of the problem's constraint `torque_limit`."""
+        limit = self._limit
+        result = np.minimum(np.maximum(tau, -limit), limit)
+        if self._rows:
+            for (k, scale, _), column in zip(self._rows, self._columns, strict=True):
+                low, high = self._memory.lower[0, k] / scale, self._memory.upper[0, k] / scale
+                result[column] = min(max(result[column], low), high)
+        return result
+
+    def brake(self, x: Array, theta: Array) -> Array:
+        """Gravity compensation and damping, τ = g(q) - M(q) v / T; nothing for an ODE."""
+        robot = self._problem.robot
+        if robot is None:
+            return np.zeros(self._problem.system.nu)
+        q, v = x[: robot.nq], x[robot.nq : robot.nq + robot.nv]
+        more = [theta] if robot.selection.groups else []
+        tau = robot.gravity(q, *more) - robot.mass_matrix(q, *more) @ v / BRAKING_TIME
+        return self.clipped(np.where(np.isfinite(tau), tau, 0.0))

@@ -1,0 +1,179 @@
+"""A simulated robot to control: parameters that change, motors with limits, sensors with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array, Inertia
+from helicoid.robot import Robot
+from helicoid.simulation.equations import step_function
+from helicoid.simulation.sensors import CHANNELS, Sensors
+
+Schedule = Callable[[float], ArrayLike]
+
+
+class Measured(NamedTuple):
+    """What the sensors of a plant say: q (nq), v (nv), and tau (nv) as applied until now."""
+
+    q: Array
+    v: Array
+    tau: Array
+
+
+class Plant:
+    """A robot in simulation with true parameters of its own, which a controller need not know.
+
+    Args:
+        robot: what moves; parametric (`robot.parametric(...)`) if its parameters are to change.
+        q0, v0: its state at time zero (v0 zero when not given).
+        theta: the true parameters, constant or as a function of time (s), such as `jump` and `drift` make;
+            by default those of the description.
+        noise: standard deviations by channel, {"q": rad, "v": rad/s, "tau": N·m}; of `q` in tangent space.
+        period: time (s) between measurements, during which the torque is held.
+        substeps: steps of the integrator in a period.
+        friction: whether the robot's damping and dry friction act.
+        seed: of the noise.
+
+    Torques beyond the robot's limits are not given: motors saturate.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r").parametric("payload", payload_link="tip")
+    >>> load = hc.mpc.payload(2.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    >>> plant = Plant(robot, [0.0, 0.5], theta=jump({0.0: np.zeros(10), 0.005: load}), noise={"q": 1e-4})
+    >>> for _ in range(10):
+    ...     plant.apply(np.zeros(2))
+    >>> print(round(plant.time, 3), plant.theta[0])
+    0.01 2.0
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        q0: ArrayLike,
+        v0: ArrayLike | None = None,
+        *,
+        theta: ArrayLike | Schedule | None = None,
+        noise: Mapping[str, ArrayLike] | None = None,
+        period: float = 1e-3,
+        substeps: int = 1,
+        friction: bool = True,
+        seed: int = 0,
+    ) -> None:
+        if not period > 0 or substeps < 1:
+            raise InputError(f"period is above zero and substeps at least 1, got {period} and {substeps}")
+        self.robot, self.period, self.friction, self.seed = robot, float(period), friction, int(seed)
+        self._step = step_function(robot, "rk4", friction=friction)
+        self._substeps, self._dt = int(substeps), self.period / substeps
+        self._start = _state(robot, q0, np.zeros(robot.nv) if v0 is None else v0)
+        self._schedule = _schedule(robot, theta)
+        self._sigma = _deviations(robot, noise or {})
+        self._limit = np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
+        self.reset()
+
+    def reset(self, seed: int | None = None) -> None:
+        """Back to time zero; with another `seed`, to meet other noise."""
+        self.seed = self.seed if seed is None else int(seed)
+        self._random = np.random.default_rng(self.seed)
+        self.steps = 0
+        self.q, self.v = self._start[0].copy(), self._start[1].copy()
+        self.tau = np.zeros(self.robot.nv)
+
+    @property
+    def time(self) -> float:
+        """Seconds since the start."""
+        return self.steps * self.period
+
+    @property
+    def theta(self) -> Array:
+        """The true parameters now; empty for a robot that is not parametric."""
+        return self._schedule(self.time)
+
+    def measure(self) -> Measured:
+        """What the sensors say of the state and of the torque that has been applied."""
+        errors = self._random.normal(size=(3, self.robot.nv)) * self._sigma
+        q = np.asarray(self.robot.integrate(self.q, errors[0]), np.float64)
+        return Measured(q, self.v + errors[1], self.tau + errors[2])
+
+    def apply(self, tau: ArrayLike) -> None:
+        """Move on by one period under a torque (nv), as far as the motors can give it."""
+        wanted = np.asarray(tau, dtype=np.float64)
+        if wanted.shape != (self.robot.nv,) or not np.isfinite(wanted).all():
+            raise InputError(
+                f"tau must be {self.robot.nv} finite numbers at t = {self.time:g} s, got {tau!r}"
+            )
+        self.tau = np.minimum(np.maximum(wanted, -self._limit), self._limit)
+        more = [self.theta] if self.robot.selection.groups else []
+        for _ in range(self._substeps):
+            self.q, self.v = self._step(self.q, self.v, self.tau, *more, self._dt)
+        self.steps += 1
+
+
+def payload(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
+    """θ of the group "payload" (10): mass (kg), center (m) and inertia about it (kg·m²) in the link's frame.
+
+    >>> payload(2.0, [0, 0, 0.1], np.zeros((3, 3))).round(3).tolist()
+    [2.0, 0.0, 0.0, 0.2, 0.02, 0.0, 0.0, 0.02, 0.0, 0.0]
+    """
+    return Inertia.from_com(mass, com, inertia).parameters
+
+
+def jump(values: Mapping[float, ArrayLike]) -> Schedule:
+    """Parameters that are constant and jump at given times (s): {0: before, 2.0: after}.
+
+    >>> jump({0.0: [1.0], 2.0: [3.0]})(1.9), jump({0.0: [1.0], 2.0: [3.0]})(2.0)
+    (array([1.]), array([3.]))
+    """
+    times = np.array(sorted(values), dtype=np.float64)
+    rows = np.array([np.asarray(values[t], dtype=np.float64) for t in sorted(values)])
+    if not len(times) or times[0] != 0:
+        raise InputError(f"the first time must be 0, got {list(values)}")
+    # A time that was counted in periods may be short of the jump by rounding.
+    return lambda t: rows[np.searchsorted(times, t + 1e-9, side="right") - 1]
+
+
+def drift(before: ArrayLike, after: ArrayLike, start: float, end: float) -> Schedule:
+    """Parameters that move evenly from `before` to `after` between two times (s).
+
+    >>> drift([1.0], [3.0], start=1.0, end=2.0)(1.5)
+    array([2.])
+    """
+    first, last = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if first.shape != last.shape or not start < end:
+        raise InputError(f"drift needs two vectors alike and start < end, got {start} and {end}")
+    return lambda t: first + np.clip((t - start) / (end - start), 0.0, 1.0) * (last - first)
+
+
+def _state(robot: Robot, q0: ArrayLike, v0: ArrayLike) -> tuple[Array, Array]:
+    q, v = np.array(q0, dtype=np.float64), np.array(v0, dtype=np.float64)
+    if q.shape != (robot.nq,) or v.shape != (robot.nv,) or not np.isfinite([*q, *v]).all():
+        raise InputError(f"the state is q0 ({robot.nq}) and v0 ({robot.nv}), finite; got {q0!r} and {v0!r}")
+    return q, v
+
+
+def _schedule(robot: Robot, theta: ArrayLike | Schedule | None) -> Callable[[float], Array]:
+    own = np.array(robot.parameters.values) if robot.selection.groups else np.zeros(0)
+    given: Schedule = theta if callable(theta) else (lambda _: own if theta is None else theta)
+
+    def at(t: float) -> Array:
+        return np.asarray(given(t), dtype=np.float64)
+
+    first = at(0.0)
+    if first.shape != own.shape or not np.isfinite(first).all():
+        need = f"{len(own)} finite numbers" if len(own) else "a parametric robot: robot.parametric(...)"
+        raise InputError(f"theta of robot {robot.name!r} needs {need}; got {first}")
+    return at
+
+
+def _deviations(robot: Robot, noise: Mapping[str, ArrayLike]) -> Array:
+    """(3, nv): σ of each channel and velocity."""
+    Sensors(noise=noise)  # raises where channels or numbers are wrong
+    try:
+        rows = [np.broadcast_to(np.asarray(noise.get(c, 0.0), float), (robot.nv,)) for c in CHANNELS]
+    except ValueError:
+        raise InputError(f"noise: one number or {robot.nv} for each channel, got {noise!r}") from None
+    return np.array(rows)

@@ -1,0 +1,305 @@
+"""An optimal control problem: a system, a grid, costs, constraints, and numbers that change at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+from helicoid.model.joints import Expression
+from helicoid.mpc.constraints import ConstraintTerms
+from helicoid.mpc.engine import Engine
+from helicoid.mpc.memory import Memory
+from helicoid.mpc.nlp import NonlinearProgram
+from helicoid.mpc.plan import Plan, as_numbers
+from helicoid.mpc.stage import Stages, best_lanes
+from helicoid.mpc.system import Formulation, System, ode_system, robot_system
+from helicoid.mpc.terms import Constraint, Cost, Parameter
+from helicoid.robot import Robot
+
+
+class Problem(ConstraintTerms):
+    """Minimise ∫ ℓ(x, u) dt + ℓ_end(x) over a grid of nodes, subject to the dynamics and to constraints.
+
+    Args:
+        robot: a robot, or a `System` of another kind (see `from_ode`).
+        horizon: number of intervals; the grid has one node more.
+        dt: length of an interval (s), or
+        grid: times of the nodes (s), from zero on; then `horizon` is not given.
+        formulation: "inverse_dynamics" (accelerations are the controls, torque follows; fastest) or
+            "forward_dynamics" (torques are the controls).
+        duration: (shortest, longest) total time (s) if that is free; the grid is stretched. The plan has it
+            as `t[-1]`, and the symbol `problem.duration` may be used in costs.
+        stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
+
+    The state is x = (q, v), the step v⁺ = v + h a, q⁺ = q ⊕ h v⁺. Costs on the path are multiplied by the
+    length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`, `.tau` of a node,
+    or `.x`, `.u`. Targets, weights and bounds are parameters with names: `set` changes them.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("double_pendulum")
+    >>> problem = hc.mpc.Problem(robot, horizon=20, dt=0.05)
+    >>> problem.add_posture_cost([3.0, 0.0], weight=1.0, end_weight=100.0)
+    >>> problem.add_velocity_cost(0.1, end_weight=10.0)
+    >>> problem.add_control_cost(1e-4)
+    >>> plan = problem.solve([0.0, 0.0], [0.0, 0.0])
+    >>> plan.success, plan.q.shape
+    (True, (21, 2))
+    """
+
+    def __init__(
+        self,
+        robot: Robot | System,
+        horizon: int | None = None,
+        dt: float | None = None,
+        grid: ArrayLike | None = None,
+        formulation: Formulation = "inverse_dynamics",
+        duration: tuple[float, float] | None = None,
+        stabilisation: float = 20.0,
+    ) -> None:
+        self.robot = robot if isinstance(robot, Robot) else None
+        self.formulation = formulation if isinstance(robot, Robot) else "ode"
+        self.times = _times(horizon, dt, grid)
+        self.system = robot_system(robot, formulation, stabilisation) if isinstance(robot, Robot) else robot
+        self._parameters: list[Parameter] = []
+        self._costs: list[Cost] = []
+        self._constraints: list[Constraint] = []
+        self._initial_free = np.zeros(self.system.nx, dtype=bool)
+        self._stages: Stages | None = None
+        self._memory: Memory | None = None
+        self.duration_bounds = duration
+        for name, expression in self.system.holds.items():
+            self.add_constraint(name, expression, 0.0, 0.0, scale=_hold_scale(name, self.robot))
+        if duration is not None:
+            self._free_duration(*duration)
+
+    @classmethod
+    def from_ode(
+        cls,
+        x: Expression,
+        u: Expression,
+        rate: Expression,
+        theta: Expression | None = None,
+        steps: int = 1,
+        **grid: Any,
+    ) -> Problem:
+        """A problem of any ẋ = f(x, u, θ) in CasADi SX, integrated by Runge–Kutta of order 4.
+
+        `steps` are taken in each interval; `grid` are the arguments horizon, dt, grid, duration of a Problem.
+
+        >>> import casadi as ca
+        >>> x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+        >>> problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=10, dt=0.1)
+        >>> problem.add_cost("state", x, 1.0, end_weight=10.0)
+        >>> problem.add_cost("effort", u, 0.1)
+        >>> problem.solve([1.0, 0.0]).success
+        True
+        """
+        return cls(ode_system(x, u, rate, theta, steps), **grid)
+
+    def _free_duration(self, shortest: float, longest: float) -> None:
+        if not 0 < shortest < longest:
+            raise InputError(f"duration needs 0 < shortest < longest, got {(shortest, longest)}")
+        self.system = self.system.with_free_duration()
+        self._initial_free = np.append(self._initial_free, True)
+        self.times = self.times / self.times[-1]
+        self.add_constraint("duration", self.duration, shortest, longest, on_path=False, scale=1 / longest)
+
+    # Symbols ---------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Expression:
+        symbols = self.__dict__.get("system", None)
+        if symbols is not None and name in symbols.symbols:
+            return symbols.symbols[name]
+        raise AttributeError(f"Problem has no attribute {name!r}")
+
+    @property
+    def x(self) -> Expression:
+        """The symbol of a node's state."""
+        return self.system.x
+
+    @property
+    def u(self) -> Expression:
+        """The symbol of a node's control."""
+        return self.system.u
+
+    @property
+    def intervals(self) -> int:
+        """Number of intervals."""
+        return len(self.times) - 1
+
+    # Structure -------------------------------------------------------------------------------------------
+
+    def set_initial(self, **fixed: ArrayLike) -> None:
+        """Which parts of the initial state are given: `q=` and `v=` masks of nv booleans (or one for all).
+
+        By default all are. Of an ODE the mask is `x=`. What is not given is found by the solver.
+        """
+        nv = self.system.nx if self.robot is None else self.robot.nv
+        places = {"x": slice(0, nv)} if self.robot is None else {"q": slice(0, nv), "v": slice(nv, 2 * nv)}
+        for name, mask in fixed.items():
+            if name not in places:
+                raise InputError(f"the initial state has no part {name!r}; there are: {', '.join(places)}")
+            part = places[name]
+            mask = np.broadcast_to(np.asarray(mask, dtype=bool), (part.stop - part.start,))
+            self._initial_free[part] = ~mask
+        self._changed()
+
+    def _changed(self) -> None:
+        self._stages = self._memory = None
+        self._caches.clear()
+
+    @property
+    def stages(self) -> Stages:
+        """The functions of a node, made when first asked for."""
+        if self._stages is None:
+            if not self._costs:
+                raise InputError("the problem has no cost: add one, such as add_velocity_cost(1.0)")
+            free = tuple(bool(f) for f in self._initial_free)
+            self._stages = Stages(
+                self.system, self._parameters, self._costs, self._constraints, free, best_lanes(self.system)
+            )
+        return self._stages
+
+    @property
+    def memory(self) -> Memory:
+        """The numbers that `set` changes."""
+        if self._memory is None:
+            theta = np.zeros(self.system.theta.numel())
+            if self.robot is not None and self.robot.selection.groups:
+                theta = np.array(self.robot.parameters.values)
+            self._memory = Memory.fresh(self.stages, self.intervals, theta)
+        return self._memory
+
+    @cached_property
+    def _caches(self) -> dict[Any, Any]:
+        """What is made of the structure, until that changes."""
+        return {}
+
+    @property
+    def engine(self) -> Engine:
+        """Our solver, compiled for this problem when first asked for."""
+        if "engine" not in self._caches:
+            self._caches["engine"] = Engine(self.stages, np.diff(self.times))
+        made: Engine = self._caches["engine"]
+        return made
+
+    def program(
+        self, solver: str, max_iterations: int, tolerance: float, options: dict[str, Any]
+    ) -> NonlinearProgram:
+        """The nonlinear program for a solver of CasADi, made once for the same settings."""
+        key = solver, max_iterations, tolerance, repr(options)
+        if key not in self._caches:
+            self._caches[key] = NonlinearProgram(self, solver, max_iterations, tolerance, options)
+        made: NonlinearProgram = self._caches[key]
+        return made
+
+    @property
+    def values(self) -> tuple[ca.Function, ca.Function]:
+        """Cost, gap and rows of all nodes on the path, and of the last, on CasADi's virtual machine."""
+        if "values" not in self._caches:
+            path = self.stages.values().map("path", "serial", self.intervals, [4], [])
+            self._caches["values"] = path, self.stages.end_values()
+        made: tuple[ca.Function, ca.Function] = self._caches["values"]
+        return made
+
+    def motion(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array]:
+        """Accelerations and torques (intervals, nv) of a robot's trajectory."""
+        if "motion" not in self._caches:
+            system = self.system
+            outputs = system.resolve([system.symbols["a"], system.symbols["tau"]])
+            function = ca.Function("motion", [system.x, system.u, system.theta], outputs)
+            self._caches["motion"] = function.map("all", "serial", self.intervals, [2], [])
+        a, tau = self._caches["motion"](x[:-1].T, u.T, theta)
+        return as_numbers(a), as_numbers(tau)
+
+    @property
+    def names(self) -> list[str]:
+        """The names that `set` takes."""
+        return self.memory.names
+
+    def set(self, **values: ArrayLike) -> None:
+        """Change targets, weights, bounds, θ or parameters of one's own, by name.
+
+        A cost `tool` has the target `tool`, the weight `tool_weight` and at the end `tool_end_weight`; a
+        constraint `torque` has `torque_lower` and `torque_upper`. Targets may have a row for each node.
+        Values set here are those that the next `solve`, and a new Controller, start from.
+        """
+        for name, value in values.items():
+            self.memory.set(name, value)
+
+    # Solving ---------------------------------------------------------------------------------------------
+
+    def solve(
+        self,
+        q0: ArrayLike,
+        v0: ArrayLike | None = None,
+        solver: str = "sqp",
+        guess: Plan | None = None,
+        max_iterations: int = 200,
+        tolerance: float = 1e-6,
+        options: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Find a plan from a state.
+
+        Args:
+            q0, v0: the state of the first node (v0 zero when not given); of an ODE, x0.
+            solver: "sqp" (ours, compiled, as the Controller uses it), or "ipopt" or "fatrop" of CasADi with
+                exact second derivatives.
+            guess: where to start; else the state held still.
+            tolerance: of optimality and of constraints.
+            options: for CasADi's solvers, theirs.
+
+        A plan that failed says so in `status`, and names in `violations` the constraints it does not meet.
+        """
+        from helicoid.mpc.offline import solve
+
+        return solve(self, self._state(q0, v0), solver, guess, max_iterations, tolerance, dict(options or {}))
+
+    def _state(self, q0: ArrayLike, v0: ArrayLike | None) -> Array:
+        """The first state's coordinates; a free duration starts in the middle of its bounds."""
+        first = np.asarray(q0, dtype=np.float64)
+        if self.robot is not None:
+            second = np.zeros(self.robot.nv) if v0 is None else np.asarray(v0, dtype=np.float64)
+            if first.shape != (self.robot.nq,) or second.shape != (self.robot.nv,):
+                raise InputError(
+                    f"the state needs q0 ({self.robot.nq}) and v0 ({self.robot.nv}), "
+                    f"got shapes {first.shape} and {second.shape}"
+                )
+            first = np.concatenate([first, second])
+        elif v0 is not None:
+            raise InputError("the problem of an ODE takes one initial state, x0")
+        if self.duration_bounds is not None:
+            first = np.append(first, np.mean(self.duration_bounds))
+        if "previous" in self.system.symbols:
+            first = np.concatenate([first, np.zeros(self.system.nu)])
+        if first.shape != (self.system.x.numel(),) or not np.isfinite(first).all():
+            raise InputError(f"the initial state must be {self.system.x.numel()} finite numbers, got {first}")
+        return first
+
+
+def _times(horizon: int | None, dt: float | None, grid: ArrayLike | None) -> Array:
+    if grid is not None:
+        if horizon is not None or dt is not None:
+            raise InputError("give either a grid, or horizon and dt")
+        times = np.asarray(grid, dtype=np.float64)
+        if times.ndim != 1 or len(times) < 2 or times[0] != 0 or not np.all(np.diff(times) > 0):
+            raise InputError("grid must be increasing times (s) that start at zero")
+        return np.asarray(times)
+    if horizon is None or dt is None or horizon < 1 or not 0 < dt < np.inf:
+        raise InputError(f"horizon (at least 1) and dt (s, positive) are needed; got {horizon} and {dt}")
+    return np.asarray(np.arange(horizon + 1) * float(dt), dtype=np.float64)
+
+
+def _hold_scale(name: str, robot: Robot | None) -> float:
+    """One over what counts as much: for forces of a robot its weight, for accelerations 10 m/s²."""
+    if name != "unactuated" or robot is None:
+        return 0.1
+    weight = 9.81 * sum(body.inertia.mass for body in robot.model.bodies)
+    return float(1 / max(weight, 1.0))

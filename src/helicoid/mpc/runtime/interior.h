@@ -1,0 +1,238 @@
+/* A primal-dual interior point method (Mehrotra) for the quadratic program of one iteration.
+ *
+ * Every row a'z has a lower and an upper side. A side, +-a'z <= b + s with s >= 0, may be exceeded by s at the
+ * price rho s + 1/2 rho2 s^2: the program always has an interior, and with a large rho a side is hard. With
+ * t = b + s -+ a'z (slack), lambda its multiplier and mu = rho + rho2 s - lambda that of s >= 0, the central
+ * path is t lambda = s mu = sigma. mu is exact from the start and stays so, since steps are linear; t falls short
+ * by r0 = b + s -+ a'z - t. For a step dc of +-a'z, with i1 = 1 / (rho2 s + mu), i2 = 1 / (t + lambda s i1),
+ *   dlambda = kappa dc + beta,  kappa = lambda i2,  beta = (r1 - lambda (r0 + i1 r2)) i2,
+ *   ds = s i1 dlambda + i1 r2,  dt = ds - dc + r0,  dmu = rho2 ds - dlambda,
+ * where r1, r2 are what t lambda and s mu lack to their targets.
+ *
+ * An active side has t near 0 and a huge kappa, beside which the Hessian would drown in rounding. A proximal
+ * term delta (dlambda)^2 / 2 bounds it: t + lambda (s i1 + delta) in i2, delta dlambda in dt. It changes steps,
+ * not where they lead: it goes to the shortfall, and vanishes with dlambda. */
+#ifndef HELICOID_MPC_INTERIOR_H
+#define HELICOID_MPC_INTERIOR_H
+#include "riccati.h"
+
+/* Loop over the vectors of both sides: e numbers them, r is the same of the row; `sign` of the side. */
+#define FOR_SIDES(s)                                                          \
+  for (int64_t k_ = 0; k_ <= (s)->n; k_++)                                    \
+    for (int side_ = 0; side_ < 2; side_++)                                   \
+      for (int64_t i_ = 0, e = (2 * k_ + side_) * VR, r = k_ * VR; i_ < VR; i_++, e++, r++)
+#define SIGN (side_ ? 1.0 : -1.0)
+
+static inline vec larger(vec a, vec b) {
+  typedef int64_t mask __attribute__((vector_size(8 * LANES)));
+  const mask m = a > b;
+  return (vec)((m & (mask)a) | (~m & (mask)b));
+}
+static inline double largest(vec a) {
+  double m = a[0];
+  for (int i = 1; i < LANES; i++) m = a[i] > m ? a[i] : m;
+  return m;
+}
+
+/* The start: every side at the level sigma, at the linearisation point. A warm start keeps multipliers that are
+ * larger than that. Where a side has less room than its slack t, the difference is its shortfall, which
+ * shrinks with every step as all other residuals do. Returns the number of pairs. */
+static double begin(mpc *s, double sigma, int warm) {
+  const double least = warm ? 1e-9 : 0.1;
+  double count = 0;
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int side = 0; side < 2; side++)
+      for (int i = 0; i < NRP; i++) {
+        const int64_t e = (2 * k + side) * NRP + i, r = k * NRP + i;
+        const double bound = side ? s->upper[r] : -s->lower[r], rho = s->penalty[r];
+        const int on = i < NR && bound < 1e19;
+        s->on[e] = on;
+        if (!on) {
+          s->slack[e] = s->excess[e] = s->excess_multiplier[e] = 1, s->multiplier[e] = s->shortfall[e] = 0;
+          continue;
+        }
+        const double room = bound - (side ? s->rows[r] : -s->rows[r]);
+        double t = larger_of(room, least), lambda = sigma / t;
+        if (warm) lambda = larger_of(lambda, s->multiplier[e]);
+        lambda = smaller_of(lambda, 0.5 * rho);
+        t = larger_of(t, sigma / lambda);
+        const double excess = sigma / (rho - lambda);
+        s->multiplier[e] = lambda;
+        s->slack[e] = t;
+        s->excess[e] = excess;
+        s->excess_multiplier[e] = rho + s->penalty2[r] * excess - lambda;
+        s->shortfall[e] = room + excess - t;
+        count += 2;
+      }
+  memset(s->moved, 0, (s->n + 1) * NRP * sizeof(double));
+  memset(s->step, 0, (s->n + 1) * NZP * sizeof(double));
+  return count;
+}
+
+/* kappa of each side, stiffness of each row. Returns the sum of t lambda + s mu. */
+static double stiffnesses(mpc *s, double delta, double *shortfall) {
+  vec total = {0}, missing = {0};
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int i = 0; i < VR; i++) {
+      const int64_t r = k * VR + i;
+      vec both = {0};
+      for (int side = 0; side < 2; side++) {
+        const int64_t e = (2 * k + side) * VR + i;
+        const vec t = V(s->slack)[e], l = V(s->multiplier)[e], x = V(s->excess)[e];
+        const vec m = V(s->excess_multiplier)[e];
+        const vec i1 = 1 / (V(s->penalty2)[r] * x + m), i2 = 1 / (t + l * (x * i1 + delta));
+        V(s->inverse1)[e] = i1, V(s->inverse2)[e] = i2;
+        both += V(s->kappa)[e] = l * i2;
+        total += V(s->on)[e] * (t * l + x * m);
+        missing = larger(missing, V(s->shortfall)[e] * V(s->shortfall)[e]);
+      }
+      V(s->stiffness)[r] = both;
+    }
+  *shortfall = sqrt(largest(missing));
+  return sum(total);
+}
+
+/* The linear terms that aim at t lambda = s mu = sigma, less the second order of the predictor if `corrected`. */
+static void aim(mpc *s, double sigma, int corrected, double *weight) {
+  const vec target = splat(sigma), keep = splat(corrected);
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int i = 0; i < VR; i++) {
+      const int64_t r = k * VR + i;
+      vec w = -V(s->stiffness)[r] * V(s->moved)[r];
+      for (int side = 0; side < 2; side++) {
+        const int64_t e = (2 * k + side) * VR + i;
+        const vec l = V(s->multiplier)[e], on = V(s->on)[e];
+        const vec r1 = target - V(s->slack)[e] * l - keep * V(s->second1)[e];
+        const vec r2 = target - V(s->excess)[e] * V(s->excess_multiplier)[e] - keep * V(s->second2)[e];
+        const vec q2 = on * r2 * V(s->inverse1)[e];
+        const vec beta = on * (r1 - l * (V(s->shortfall)[e] + q2)) * V(s->inverse2)[e];
+        V(s->bias2)[e] = q2, V(s->beta)[e] = beta;
+        w += side ? l + beta : -(l + beta);
+      }
+      V(weight)[r] = w;
+    }
+}
+
+static inline __attribute__((always_inline)) void moved_rows(
+    const mpc *s, int64_t k, const double *z, double *c, int nb, int ng, const int *at, const double *scale) {
+  for (int r = 0; r < nb; r++) c[r] = scale[r] * z[at[r]];
+  for (int r = 0; r < ng; r++) c[nb + r] = dot_z(s->jacobian + (k * NGM + r) * NZP, z);
+}
+
+/* The Newton point for given linear terms, and where it puts the rows. */
+static void newton(mpc *s, const double *weight, int gaps, int any_free) {
+  row_gradients(s, weight, s->linear);
+  solve_linear(s, s->linear, s->target, gaps, any_free);
+  for (int64_t k = 0; k < s->n; k++)
+    moved_rows(s, k, s->target + k * NZP, s->moved_target + k * NRP, NB, NG, box_at, box_scale);
+  moved_rows(s, s->n, s->target + s->n * NZP, s->moved_target + s->n * NRP, NBT, NGT, last_box_at,
+             last_box_scale);
+}
+
+typedef struct {
+  double longest;          /* the step to the boundary */
+  double first, second;    /* sum of t lambda + s mu along the step: first and second order */
+} Direction;
+
+/* Directions of all sides from that of the rows. The ratios need few digits: floats divide faster. */
+static Direction directions(mpc *s, int keep_second, double delta) {
+  typedef float short_vec __attribute__((vector_size(4 * LANES)));
+  vec second = {0}, first = {0}, ratio = {0};
+  FOR_SIDES(s) {
+    const vec dc = SIGN * (V(s->moved_target)[r] - V(s->moved)[r]), on = V(s->on)[e];
+    const vec t = V(s->slack)[e], l = V(s->multiplier)[e], x = V(s->excess)[e];
+    const vec m = V(s->excess_multiplier)[e];
+    const vec dl = V(s->kappa)[e] * dc + V(s->beta)[e];
+    const vec dx = on * (x * V(s->inverse1)[e] * dl) + V(s->bias2)[e];
+    const vec dt = on * (dx - dc + V(s->shortfall)[e] + delta * dl), dm = on * (V(s->penalty2)[r] * dx - dl);
+    V(s->d_multiplier)[e] = dl, V(s->d_excess)[e] = dx;
+    const vec s1 = dt * dl, s2 = dx * dm;
+    if (keep_second) V(s->second1)[e] = s1, V(s->second2)[e] = s2;
+    second += s1 + s2;
+    first += t * dl + l * dt + x * dm + m * dx;
+#define RATIO(d, v) \
+  __builtin_convertvector(__builtin_convertvector(-(d), short_vec) / __builtin_convertvector(v, short_vec), vec)
+    ratio = larger(ratio, larger(larger(RATIO(dt, t), RATIO(dl, larger(l, splat(1e-30)))),
+                                 larger(RATIO(dx, x), RATIO(dm, m))));
+#undef RATIO
+  }
+  const double worst = largest(ratio);
+  return (Direction){worst > 1e-9 ? 1 / worst : 1e9, sum(first), sum(second)};
+}
+
+static void move(mpc *s, double alpha, double delta) {
+  const vec a = splat(alpha), rest = splat(1 - alpha);
+  FOR_SIDES(s) {
+    const vec dc = SIGN * (V(s->moved_target)[r] - V(s->moved)[r]), on = V(s->on)[e];
+    const vec dl = V(s->d_multiplier)[e], dx = V(s->d_excess)[e];
+    V(s->multiplier)[e] += a * dl;
+    V(s->excess)[e] += a * dx;
+    V(s->slack)[e] += a * on * (dx - dc + V(s->shortfall)[e] + delta * dl);
+    V(s->shortfall)[e] = rest * V(s->shortfall)[e] - a * on * delta * dl;
+    V(s->excess_multiplier)[e] += a * on * (V(s->penalty2)[r] * dx - dl);
+  }
+  for (int64_t r = 0; r < (s->n + 1) * VR; r++)
+    V(s->moved)[r] += a * (V(s->moved_target)[r] - V(s->moved)[r]);
+  for (int64_t i = 0; i < (s->n + 1) * VZ; i++)
+    V(s->step)[i] += a * (V(s->target)[i] - V(s->step)[i]);
+}
+
+/* Iterate at most `most` times; `step` receives the solution. Returns 1 when it got there, 0 when not, and -1
+ * when the Hessian is not positive definite. */
+static int iterate(mpc *s, int warm, int most) {
+  const double scale = s->settings[SCALE], tolerance = s->settings[QP_TOLERANCE] * scale;
+  const double delta = 1e-7 / scale;
+  double gaps = 0, any_free = 0, unmet = 1, *weight = s->row_sum;
+  for (int64_t i = 0; i < s->n * NXP; i++) gaps = larger_of(gaps, fabs(s->gap[i]));
+  for (int i = 0; i < NXP; i++) any_free = larger_of(any_free, s->initial_free[i]);
+  const double count = begin(s, scale * s->settings[warm ? WARM_LEVEL : COLD_LEVEL], warm);
+  int ok = 0;
+  for (int it = 0; it < most; it++) {
+    double shortfall;
+    const double total = stiffnesses(s, delta, &shortfall), level = count ? total / count : 0;
+    s->results[QP_GAP] = level;
+    if (it > 0 && level <= tolerance && unmet < 1e-6 && shortfall < 1e-7) {
+      ok = 1;
+      break;
+    }
+    if (out_of_time(s)) break;
+    s->results[QP_ITERATIONS] += 1;
+    if (!factor(s)) return -1;
+    double alpha = 1;
+    if (count) {
+      aim(s, 0, 0, weight);
+      newton(s, weight, gaps != 0, any_free != 0);
+      const Direction affine = directions(s, 1, delta);
+      const double reach = smaller_of(1, affine.longest);
+      const double left = (total + reach * affine.first + reach * reach * affine.second) / total;
+      const double centring = smaller_of(1, larger_of(left * left * left, 1e-4));
+      aim(s, centring * level, 1, weight);
+      newton(s, weight, gaps != 0, any_free != 0);
+      alpha = smaller_of(1, 0.995 * directions(s, 0, delta).longest);
+    } else {
+      memset(weight, 0, (s->n + 1) * NRP * sizeof(double));
+      newton(s, weight, gaps != 0, any_free != 0);
+    }
+    move(s, alpha, delta);
+    unmet *= 1 - alpha;
+    if (!(alpha > 1e-8)) break;
+  }
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int i = 0; i < VR; i++)
+      V(weight)[k * VR + i] = V(s->multiplier)[(2 * k + 1) * VR + i] - V(s->multiplier)[2 * k * VR + i];
+  row_gradients(s, weight, s->linear);
+  costates(s, s->linear, s->step);
+  return ok;
+}
+
+/* Solve the program of the linearisation, from the multipliers of the one before if `warm`. They may be far off:
+ * then a new start is quicker. */
+static int interior_point(mpc *s, int warm) {
+  const int patience = 14, most = (int)s->settings[MAX_QP];
+  if (warm) {
+    const int ok = iterate(s, 1, smaller_of(patience, most));
+    if (ok != 0 || out_of_time(s)) return ok;
+  }
+  return iterate(s, 0, most);
+}
+#endif

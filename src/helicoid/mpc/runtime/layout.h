@@ -1,0 +1,112 @@
+/* Sizes and memory of one optimal control problem.
+ *
+ * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
+ *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
+ *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
+ *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: q+ = q + h v+, v+ = v + h u with NX = 2 NU,
+ *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
+ *
+ * A node's variables are z = (u, x), each part padded with zeros to whole vectors (for a double integrator q
+ * and v apart). A matrix is an array of columns of that length. */
+#ifndef HELICOID_MPC_LAYOUT_H
+#define HELICOID_MPC_LAYOUT_H
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernel.h"
+
+#define PADDED(n) (((n) + LANES - 1) / LANES * LANES)
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define NUP PADDED(NU)
+#if DOUBLE_INTEGRATOR
+#define NXP (2 * NUP)
+#define X_AT(i) ((i) < NU ? (i) : (i) + NUP - NU)
+#else
+#define NXP PADDED(NX)
+#define X_AT(i) (i)
+#endif
+#define NZP (NUP + NXP)
+#define NR MAX(1, MAX(NB + NG, NBT + NGT))
+#define NRP PADDED(NR)
+#define NGM MAX(1, MAX(NG, NGT))
+
+typedef double vec __attribute__((vector_size(8 * LANES), aligned(8 * LANES), may_alias));
+#define VZ (NZP / LANES)
+#define VX (NXP / LANES)
+#define VU (NUP / LANES)
+#define VR (NRP / LANES)
+#define V(p) ((vec *)(p))
+#define CV(p) ((const vec *)(p))
+
+/* Not fmax and fmin, which are calls; a NaN as the first argument gives the second. */
+static inline double larger_of(double a, double b) { return a > b ? a : b; }
+static inline double smaller_of(double a, double b) { return a < b ? a : b; }
+static inline vec splat(double a) { return a - (vec){0}; }
+static inline double sum(vec a) {
+  double total = 0;
+  for (int i = 0; i < LANES; i++) total += a[i];
+  return total;
+}
+static inline double dot_z(const double *a, const double *b) {
+  vec total = CV(a)[0] * CV(b)[0];
+  for (int i = 1; i < VZ; i++) total += CV(a)[i] * CV(b)[i];
+  return sum(total);
+}
+
+/* One list for the fields that hold numbers: name, doubles of a node (or in all), is it for each node. */
+#define NODE_FIELDS(F)                                                                                      \
+  F(x, NXA) F(u, NU) F(x_trial, NXA) F(u_trial, NU) F(parameters, MAX(1, NPAR)) F(h, 1)                      \
+  F(cost, 1) F(gradient, NZP) F(gap, NXP) F(rows, NRP) F(hessian, NZP * NZP) F(jacobian, NGM * NZP)           \
+  F(dynamics, DOUBLE_INTEGRATOR ? 1 : NXP * NZP)                                                             \
+  F(lower, NRP) F(upper, NRP) F(penalty, NRP) F(penalty2, NRP) F(hard, NRP)                                  \
+  F(step, NZP) F(target, NZP) F(costate, NXP) F(moved, NRP) F(moved_target, NRP) F(stiffness, NRP)            \
+  F(swept, NZP * NZP) F(value_gradient, NXP) F(offset, NUP) F(linear, NZP) F(trial_gap, NXP)                 \
+  F(trial_rows, NRP) F(trial_cost, 1) F(weight, NRP) F(kept_rows, NRP) F(kept_gap, NXP) F(kept_step, NZP) \
+  F(kept_moved, NRP) F(row_sum, NRP)                                                                        \
+  F(on, 2 * NRP) F(multiplier, 2 * NRP) F(slack, 2 * NRP) F(excess, 2 * NRP) F(excess_multiplier, 2 * NRP)   \
+  F(kappa, 2 * NRP) F(beta, 2 * NRP) F(inverse1, 2 * NRP) F(inverse2, 2 * NRP) F(bias2, 2 * NRP)             \
+  F(d_multiplier, 2 * NRP) F(d_excess, 2 * NRP) F(second1, 2 * NRP) F(second2, 2 * NRP) F(shortfall, 2 * NRP)
+#define ONCE_FIELDS(F)                                                                                      \
+  F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
+  F(settings, N_SETTINGS) F(results, N_RESULTS)
+
+enum {
+  TOLERANCE, QP_TOLERANCE, MAX_QP, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
+  SCALE, /* of the cost: levels, penalties, tolerances and regularisation are multiplied by it */
+  N_SETTINGS
+};
+enum {
+  STATUS, ITERATIONS, QP_ITERATIONS, COST, STATIONARITY, GAP, VIOLATION, COMPLEMENTARITY, STEP_LENGTH,
+  QP_GAP, MERIT, GAP_WEIGHT, STEP_SIZE, SECONDS, QP_EXCESS, DECREASE, MERIT_DECREASE, N_RESULTS
+};
+enum { SOLVED, OUT_OF_ITERATIONS, INFEASIBLE, BROKEN, STUCK, OUT_OF_TIME };
+
+typedef struct {
+  int64_t n; /* intervals: nodes 0 to n */
+  const helicoid_kernel *stage, *values, *last, *last_values, *retract, *local;
+  void *work;
+  double started;
+  int warm;
+#define DECLARE(name, size) double *name;
+  NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE)
+#undef DECLARE
+} mpc;
+
+/* What bounds one variable: where it is in z, and the factor that its row carries. */
+static const int box_at[] = BOX_AT;
+static const double box_scale[] = BOX_SCALE;
+static const int last_box_at[] = LAST_BOX_AT;
+static const double last_box_scale[] = LAST_BOX_SCALE;
+
+static inline double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static inline int out_of_time(const mpc *s) {
+  return s->settings[BUDGET] > 0 && now() - s->started > s->settings[BUDGET];
+}
+#endif

@@ -1,0 +1,110 @@
+/* From the solution of a quadratic program to a step: the merit function, and a line search on it. */
+#ifndef HELICOID_MPC_SEARCH_H
+#define HELICOID_MPC_SEARCH_H
+#include "interior.h"
+#include "nodes.h"
+
+typedef struct {
+  double cost, price, gap, violation; /* objective; what exceeding costs; sum of gaps; worst hard row */
+} Merit;
+
+static Merit merit(const mpc *s, const double *cost, const double *gap, const double *rows) {
+  Merit m = {0, 0, 0, 0};
+  for (int64_t k = 0; k <= s->n; k++) {
+    m.cost += cost[k];
+    for (int i = 0; i < NR; i++) {
+      const int64_t r = k * NRP + i;
+      const double over = larger_of(0, larger_of(rows[r] - s->upper[r], s->lower[r] - rows[r]));
+      m.price += over * (s->weight[r] + 0.5 * s->penalty2[r] * over);
+      if (s->hard[r] != 0) m.violation = larger_of(m.violation, over);
+    }
+  }
+  for (int64_t i = 0; i < s->n * NXP; i++) m.gap += fabs(gap[i]);
+  return m;
+}
+
+static double initial_distance(const mpc *s) {
+  double total = 0;
+  for (int i = 0; i < NXP; i++) total += fabs(s->initial_gap[i]);
+  return total;
+}
+
+/* The price of a row in the merit function: that of a soft row, or a little more than the multiplier of a hard
+ * one, which may fall, but slowly (Powell 1978) and not for ever. A lower price than the program's makes for
+ * longer steps. */
+static void update_weights(mpc *s) {
+  const double keep = s->results[ITERATIONS] < 15 ? 0.5 : 1;
+  double largest_costate = 0, *gap_weight = s->results + GAP_WEIGHT;
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int i = 0; i < NR; i++) {
+      const int64_t r = k * NRP + i, e = 2 * k * NRP + i;
+      const double wanted = 1.1 * larger_of(s->multiplier[e], s->multiplier[e + NRP]);
+      s->weight[r] = s->hard[r] == 0 ? s->penalty[r] : larger_of(wanted, keep * s->weight[r] + (1 - keep) * wanted);
+    }
+  for (int64_t i = 0; i < (s->n + 1) * NXP; i++)
+    largest_costate = larger_of(largest_costate, fabs(s->costate[i]));
+  *gap_weight = larger_of(1.1 * largest_costate, keep * *gap_weight + (1 - keep) * 1.1 * largest_costate);
+}
+
+/* The program once more, with the constraints as they are at the rejected trial point: this takes out the
+ * second order that made it exceed them. `step` then holds the corrected step. */
+static int correct(mpc *s) {
+  const size_t rows = (s->n + 1) * NRP * sizeof(double), steps = (s->n + 1) * NZP * sizeof(double);
+  memcpy(s->kept_rows, s->rows, rows);
+  memcpy(s->kept_moved, s->moved, rows);
+  memcpy(s->kept_gap, s->gap, s->n * NXP * sizeof(double));
+  memcpy(s->kept_step, s->step, steps);
+  for (int64_t i = 0; i < (s->n + 1) * NRP; i++) s->rows[i] = s->trial_rows[i] - s->moved[i];
+  for (int64_t i = 0; i < s->n * NXP; i++) s->gap[i] += s->trial_gap[i];
+  const int ok = interior_point(s, 1);
+  memcpy(s->rows, s->kept_rows, rows);
+  memcpy(s->gap, s->kept_gap, s->n * NXP * sizeof(double));
+  return ok > 0;
+}
+
+/* The merit function at a step of length alpha. */
+static double merit_of_step(mpc *s, double alpha, double distance) {
+  try_step(s, alpha);
+  evaluate_trial(s);
+  const Merit m = merit(s, s->trial_cost, s->trial_gap, s->trial_rows);
+  return m.cost + m.price + s->results[GAP_WEIGHT] * (m.gap + (1 - alpha) * distance);
+}
+
+/* Line search of the merit function along `step`. Returns the length of the step, 0 when there is none. */
+static double search(mpc *s) {
+  double slope = 0, price = 0;
+  update_weights(s);
+  for (int64_t k = 0; k <= s->n; k++) {
+    slope += dot_z(s->gradient + k * NZP, s->step + k * NZP);
+    for (int i = 0; i < NR; i++) {
+      const int64_t r = k * NRP + i;
+      const double at = s->rows[r] + s->moved[r];
+      const double over = larger_of(0, larger_of(at - s->upper[r], s->lower[r] - at));
+      price += over * (s->weight[r] + 0.5 * s->penalty2[r] * over);
+    }
+  }
+  const Merit here = merit(s, s->cost, s->gap, s->rows);
+  const double distance = initial_distance(s), weight = s->results[GAP_WEIGHT];
+  const double value = here.cost + here.price + weight * (here.gap + distance);
+  const double decrease = larger_of(0, here.price - slope - price + weight * (here.gap + distance));
+  const double noise = 1e-12 * (fabs(value) + s->settings[SCALE]);
+  s->results[MERIT] = value;
+  s->results[DECREASE] = decrease;
+  for (double alpha = 1; alpha > 1e-4; alpha *= 0.5) {
+    const double allowed = value - 1e-4 * alpha * decrease + noise;
+    double there = merit_of_step(s, alpha, distance);
+    s->results[MERIT_DECREASE] = value - there;
+    if (there <= allowed) return alpha;
+    if (out_of_time(s)) return 0;
+    if (alpha == 1) {
+      if (correct(s) && (there = merit_of_step(s, 1, distance)) <= allowed) {
+        s->results[MERIT_DECREASE] = value - there;
+        return 1;
+      }
+      memcpy(s->step, s->kept_step, (s->n + 1) * NZP * sizeof(double));
+      memcpy(s->moved, s->kept_moved, (s->n + 1) * NRP * sizeof(double));
+    }
+  }
+  return 0;
+}
+#endif

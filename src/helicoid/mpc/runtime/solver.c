@@ -1,0 +1,267 @@
+/* Sequential quadratic programming on the nodes, and what Python calls. */
+#include "search.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* Optimality at the linearisation: gradient of the Lagrangian, largest gap, violation, complementarity. */
+static void residuals(mpc *s) {
+  double *weight = s->row_sum, worst = 0, gap = 0, product = 0;
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int i = 0; i < NRP; i++) {
+      const double *l = s->multiplier + 2 * k * NRP + i;
+      const int64_t r = k * NRP + i;
+      weight[r] = i < NR ? l[NRP] - l[0] : 0;
+      if (i < NR && l[NRP] != 0) product = larger_of(product, fabs(l[NRP] * larger_of(0, s->upper[r] - s->rows[r])));
+      if (i < NR && l[0] != 0) product = larger_of(product, fabs(l[0] * larger_of(0, s->rows[r] - s->lower[r])));
+    }
+  row_gradients(s, weight, s->linear);
+  for (int64_t k = 0; k <= s->n; k++) {
+    double *a = s->linear + k * NZP;
+    if (k < s->n) add_transposed(a, s->costate + (k + 1) * NXP, s->h[k], AB_OF(s, k));
+    for (int i = k < s->n ? 0 : NUP; i < NZP; i++) {
+      const double costate = i < NUP ? 0 : s->costate[k * NXP + i - NUP];
+      if (k == 0 && i >= NUP && s->initial_free[i - NUP] == 0) continue;
+      worst = larger_of(worst, fabs(a[i] - costate));
+    }
+  }
+  for (int64_t i = 0; i < s->n * NXP; i++) gap = larger_of(gap, fabs(s->gap[i]));
+  for (int i = 0; i < NXP; i++) gap = larger_of(gap, fabs(s->initial_gap[i]));
+  s->results[STATIONARITY] = worst;
+  s->results[GAP] = gap;
+  s->results[COMPLEMENTARITY] = product;
+}
+
+static void set_hard_penalty(mpc *s, double penalty) {
+  s->settings[HARD_PENALTY] = penalty;
+  for (int64_t i = 0; i < (s->n + 1) * NRP; i++)
+    if (s->hard[i] != 0) s->penalty[i] = penalty * s->settings[SCALE];
+}
+
+/* How much the program's solution exceeds hard rows: zero unless their penalty is too low, or they conflict. */
+static double hard_excess(const mpc *s) {
+  double worst = 0;
+  for (int64_t k = 0; k <= s->n; k++)
+    for (int side = 0; side < 2; side++)
+      for (int i = 0; i < NR; i++)
+        if (s->hard[k * NRP + i] != 0 && s->on[(2 * k + side) * NRP + i] != 0)
+          worst = larger_of(worst, s->excess[(2 * k + side) * NRP + i]);
+  return worst;
+}
+
+/* The quadratic program; a higher price for hard rows as long as that makes its solution exceed them less. */
+static int solve_program(mpc *s) {
+  int ok = interior_point(s, s->warm);
+  double excess = hard_excess(s);
+  while (ok > 0 && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
+    const double before = s->settings[HARD_PENALTY];
+    set_hard_penalty(s, 10 * before);
+    ok = interior_point(s, 0);
+    const double after = hard_excess(s);
+    if (after > 0.9 * excess) {
+      excess = after;
+      break;
+    }
+    excess = after;
+  }
+  s->results[QP_EXCESS] = excess;
+  return ok;
+}
+
+static void accept_trial(mpc *s) {
+  memcpy(s->x, s->x_trial, (s->n + 1) * NXA * sizeof(double));
+  memcpy(s->u, s->u_trial, s->n * NU * sizeof(double));
+}
+
+/* Levenberg and Marquardt's damping: more of it where steps bring less than the model promised, which for a step
+ * of Gauss and Newton is half of the slope. Close to the solution that cannot be told from rounding. */
+static void adapt(mpc *s, double alpha) {
+  double *reg = s->settings + REGULARISATION;
+  const double promised = 0.5 * s->results[DECREASE], got = s->results[MERIT_DECREASE];
+  if (promised < 1e-9 * s->settings[SCALE]) return;
+  if (alpha < 1 || got < 0.25 * promised)
+    *reg = larger_of(1e-2, 4 * *reg);
+  else if (got > 0.6 * promised)
+    *reg = *reg > 1e-3 ? *reg / 5 : 0;
+}
+
+/* Everything of an iteration after the linearisation. Returns the length of the step. */
+static double improve(mpc *s) {
+  double *reg = s->settings + REGULARISATION;
+  const Merit here = merit(s, s->cost, s->gap, s->rows);
+  s->results[COST] = here.cost;
+  s->results[VIOLATION] = here.violation;
+  for (int attempt = 0; attempt < 8; attempt++) {
+    const int ok = solve_program(s);
+    if (ok > 0) {
+      const double alpha = search(s);
+      if (alpha > 0) {
+        accept_trial(s);
+        double size = 0;
+        for (int64_t i = 0; i < (s->n + 1) * NZP; i++) size = larger_of(size, fabs(s->step[i]));
+        s->results[STEP_SIZE] = alpha * size;
+        adapt(s, alpha);
+        double moved = 0;
+        for (int64_t i = 0; i < (s->n + 1) * NRP; i++) moved = larger_of(moved, fabs(s->moved[i]));
+        s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
+        return s->results[STEP_LENGTH] = alpha;
+      }
+    }
+    if (out_of_time(s)) break;
+    *reg = larger_of(1e-2, 10 * *reg);
+    s->warm = 0;
+  }
+  return s->results[STEP_LENGTH] = 0;
+}
+
+static int optimal(const mpc *s) {
+  const double *r = s->results, tolerance = s->settings[TOLERANCE];
+  return r[STATIONARITY] < tolerance * s->settings[SCALE] && r[GAP] < tolerance &&
+         r[COMPLEMENTARITY] < tolerance * s->settings[SCALE];
+}
+
+/* The size of the cost, from what it is at the start and how it bends. */
+static void find_scale(mpc *s) {
+  double cost = 0, bend = 0;
+  for (int64_t k = 0; k <= s->n; k++) {
+    cost += fabs(s->cost[k]);
+    for (int i = 0; i < NZP; i++) bend = larger_of(bend, s->hessian[(k * NZP + i) * NZP + i]);
+  }
+  const double scale = 0.03 * cost + 1e-3 * bend;
+  s->settings[SCALE] = isfinite(scale) && scale > 1e-12 ? scale : 1;
+  set_hard_penalty(s, s->settings[HARD_PENALTY]);
+}
+
+EXPORTED void mpc_prepare(mpc *s) { linearise(s); }
+
+/* The feedback phase: the program for the measured state, and one step. */
+EXPORTED int mpc_feedback(mpc *s) {
+  s->started = now();
+  s->results[QP_ITERATIONS] = 0;
+  see_initial(s);
+  const double length = improve(s);
+  s->results[SECONDS] = now() - s->started;
+  s->results[ITERATIONS] = 1;
+  s->results[STATUS] = length > 0 ? SOLVED : out_of_time(s) ? OUT_OF_TIME : STUCK;
+  return (int)s->results[STATUS];
+}
+
+/* Iterate until the residuals are below the tolerance. */
+EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
+  s->started = now();
+  s->results[QP_ITERATIONS] = 0;
+  int status = OUT_OF_ITERATIONS;
+  int64_t it = 0;
+  for (;; it++) {
+    s->results[ITERATIONS] = (double)it;
+    linearise(s);
+    if (it == 0 && !s->warm) find_scale(s);
+    see_initial(s);
+    residuals(s);
+    const Merit here = merit(s, s->cost, s->gap, s->rows);
+    s->results[COST] = here.cost, s->results[VIOLATION] = here.violation;
+    if (!isfinite(here.cost + here.price + here.gap)) {
+      status = BROKEN;
+      break;
+    }
+    if (it > 0 && optimal(s)) {
+      status = here.violation < s->settings[TOLERANCE] ? SOLVED : INFEASIBLE;
+      break;
+    }
+    if (it >= max_iterations) break;
+    if (out_of_time(s)) {
+      status = OUT_OF_TIME;
+      break;
+    }
+    const double length = improve(s);
+    /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
+    if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
+        here.violation < s->settings[TOLERANCE]) {
+      status = SOLVED;
+      break;
+    }
+    if (length == 0) {
+      status = here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
+      break;
+    }
+  }
+  s->results[STATUS] = status;
+  s->results[SECONDS] = now() - s->started;
+  return status;
+}
+
+/* Forget what earlier solutions left: multipliers, penalties, regularisation. */
+EXPORTED void mpc_reset(mpc *s) {
+  memset(s->multiplier, 0, 2 * (s->n + 1) * NRP * sizeof(double));
+  memset(s->weight, 0, (s->n + 1) * NRP * sizeof(double));
+  memset(s->costate, 0, (s->n + 1) * NXP * sizeof(double));
+  s->results[GAP_WEIGHT] = 0;
+  s->settings[REGULARISATION] = 0;
+  s->warm = 0;
+}
+
+/* Move everything that belongs to a node by one node towards the first. */
+EXPORTED void mpc_shift(mpc *s) {
+  const int64_t n = s->n;
+#define SHIFT(field, size, count) \
+  memmove(s->field, s->field + (size), (count) * (size) * sizeof(double))
+  SHIFT(x, NXA, n);
+  SHIFT(u, NU, n - 1);
+  SHIFT(costate, NXP, n);
+  /* The rows of the last node are others than those of the nodes before: it keeps its own. */
+  SHIFT(multiplier, 2 * NRP, n - 1);
+#undef SHIFT
+}
+
+/* The feedback of the first node: du = K dx, NU rows of NX. */
+EXPORTED void mpc_gains(const mpc *s, double *K) {
+  for (int i = 0; i < NU; i++)
+    for (int j = 0; j < NX; j++) K[i * NX + j] = -s->swept[(NUP + X_AT(j)) * NZP + i];
+}
+
+EXPORTED void mpc_destroy(mpc *s) { free(s); }
+
+EXPORTED mpc *mpc_create(int64_t n, const helicoid_kernel *stage, const helicoid_kernel *values,
+                         const helicoid_kernel *last, const helicoid_kernel *last_values,
+                         const helicoid_kernel *retract, const helicoid_kernel *local) {
+  const helicoid_kernel *kernels[] = {stage, values, last, last_values, retract, local};
+  size_t work = 64, bytes = PADDED(sizeof(mpc) / 8 + 1) * 8;
+  for (int i = 0; i < 6; i++)
+    if (kernels[i] && (size_t)kernels[i]->batch_work > work) work = (size_t)kernels[i]->batch_work;
+  bytes = (bytes + 63) / 64 * 64;
+#define ROOM(count) ((((size_t)(count)) * 8 + 63) / 64 * 64)
+  size_t total = bytes + ROOM(work / 8 + 8);
+#define ADD(name, size) total += ROOM((n + 1) * (int64_t)(size));
+  NODE_FIELDS(ADD)
+#undef ADD
+#define ADD(name, size) total += ROOM(size);
+  ONCE_FIELDS(ADD)
+#undef ADD
+  mpc *s = aligned_alloc(64, (total + 63) / 64 * 64);
+  if (!s) return 0;
+  memset(s, 0, total);
+  char *at = (char *)s + bytes;
+  s->n = n;
+  s->stage = stage, s->values = values, s->last = last, s->last_values = last_values;
+  s->retract = retract, s->local = local;
+  s->work = at;
+  at += ROOM(work / 8 + 8);
+#define PLACE(name, size) s->name = (double *)at, at += ROOM((n + 1) * (int64_t)(size));
+  NODE_FIELDS(PLACE)
+#undef PLACE
+#define PLACE(name, size) s->name = (double *)at, at += ROOM(size);
+  ONCE_FIELDS(PLACE)
+#undef PLACE
+  return s;
+}
+
+/* The address of a field by its name, and how many doubles it has for a node (or in all). */
+EXPORTED double *mpc_field(mpc *s, const char *name, int64_t *size) {
+#define FIND(field, count)          \
+  if (!strcmp(name, #field)) {      \
+    *size = (count);                \
+    return s->field;                \
+  }
+  NODE_FIELDS(FIND) ONCE_FIELDS(FIND)
+#undef FIND
+  return 0;
+}

@@ -1,0 +1,73 @@
+"""Spheres and capsules, and how far they are from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from helicoid.model.joints import Expression
+
+_ROUNDING = 1e-9  # m²: keeps the distance differentiable where axes meet
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball about a point (m) of a link, or of the world where `link` is None."""
+
+    radius: float
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    link: str | None = None
+
+    @property
+    def points(self) -> dict[str, ArrayLike]:
+        """The ends of its axis, one and the same."""
+        return {"point": self.point}
+
+
+@dataclass(frozen=True, eq=False)
+class Capsule:
+    """All points within `radius` (m) of the segment from `start` to `end`, on a link or in the world."""
+
+    radius: float
+    start: ArrayLike
+    end: ArrayLike
+    link: str | None = None
+
+    @property
+    def points(self) -> dict[str, ArrayLike]:
+        """The ends of its axis."""
+        return {"start": self.start, "end": self.end}
+
+
+Shape = Sphere | Capsule
+
+
+def distance(one: Sequence[Expression], other: Sequence[Expression]) -> Expression:
+    """Between two axes, each a point or the two ends of a segment (Ericson 2005, section 5.1.9)."""
+    p, d = one[0], one[-1] - one[0]
+    q, e = other[0], other[-1] - other[0]
+    if len(one) == 1 and len(other) == 1:
+        return _norm(p - q)
+    if len(one) == 1:
+        return _norm(p - q - e * _clamped(ca.dot(p - q, e) / ca.dot(e, e)))
+    if len(other) == 1:
+        return distance(other, one)
+    r = p - q
+    a, b, f, dd, ee = ca.dot(d, d), ca.dot(d, e), ca.dot(e, r), ca.dot(d, r), ca.dot(e, e)
+    denominator = a * ee - b * b
+    parallel = denominator < 1e-12 * a * ee
+    s = ca.if_else(parallel, 0.5, _clamped((b * f - dd * ee) / ca.if_else(parallel, 1.0, denominator)))
+    t = _clamped((b * s + f) / ee)
+    s = _clamped((b * t - dd) / a)
+    return _norm(r + d * s - e * t)
+
+
+def _clamped(s: Expression) -> Expression:
+    return ca.fmin(ca.fmax(s, 0), 1)
+
+
+def _norm(x: Expression) -> Expression:
+    return ca.sqrt(ca.dot(x, x) + _ROUNDING)

@@ -1,0 +1,63 @@
+"""From the plan of one step to the start of the next: the same motion, one period later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from helicoid.compiler.function import Function, Input, Output
+from helicoid.errors import InputError
+from helicoid.mpc.engine import Engine
+
+if TYPE_CHECKING:
+    from helicoid.mpc.problem import Problem
+
+
+class Shift:
+    """Moves an engine's trajectory and multipliers by a period: by whole nodes if that is the grid's step.
+
+    Otherwise states and controls are interpolated in time. At the end the last ones stay.
+    """
+
+    def __init__(self, problem: Problem, engine: Engine, period: float) -> None:
+        self._engine = engine
+        times = problem.times
+        if not 0 < period <= times[-1]:
+            raise InputError(
+                f"period must be positive and at most the horizon {times[-1]:g} s, got {period!r}"
+            )
+        lengths = np.diff(times)
+        self._whole = bool(np.allclose(lengths, period, rtol=1e-9)) and problem.duration_bounds is None
+        later = np.minimum(times + period, times[-1])
+        self._before = np.minimum(np.searchsorted(times, later, side="right") - 1, len(times) - 2)
+        self._fraction = ((later - times[self._before]) / lengths[self._before])[:, None]
+        # An interval's control belongs to its middle; nothing to interpolate in the last.
+        self._next_control = np.minimum(self._before[:-1] + 1, len(times) - 2)
+        self._nearest = np.minimum(self._before + (self._fraction[:, 0] > 0.5), len(times) - 1)
+        self._between = None if self._whole else _interpolation(problem)
+
+    def __call__(self) -> None:
+        if self._between is None:
+            self._engine.shift()
+            return
+        engine, k, f = self._engine, self._before, self._fraction
+        x, u = engine["x"], engine["u"]
+        x[...] = self._between(x[k], x[k + 1], f[:, 0])
+        u[:-1] = (1 - f[:-1]) * u[k[:-1]] + f[:-1] * u[self._next_control]
+        multiplier, path = engine["multiplier"], np.minimum(self._nearest[:-1], len(k) - 2)
+        multiplier[:-1] = multiplier[path]
+
+
+def _interpolation(problem: Problem) -> Function:
+    """(x0, x1, f) -> x0 ⊕ f (x1 ⊖ x0)."""
+    system = problem.system
+    n = system.x.numel()
+    x0, x1, f = ca.SX.sym("x0", n), ca.SX.sym("x1", n), ca.SX.sym("f")
+    between = system.retract(x0, f * system.local(x0, x1))
+    return Function.from_expressions(
+        "between",
+        [(Input("x0", (n,)), x0), (Input("x1", (n,)), x1), (Input("f", ()), f)],
+        [(Output("x", (n,)), between)],
+    )

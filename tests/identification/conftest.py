@@ -1,0 +1,6 @@
+"""Makes `synthetic_logs` importable whatever the import mode of pytest."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from random_trees import fewer, robots
+from synthetic_logs import arm, recording, truth
+
+from helicoid import InputError, Robot
+from helicoid.identification.consistent import Bounds, consistent
+from helicoid.identification.estimators import ridge
+from helicoid.identification.measurement import Measurement
+from helicoid.identification.preparation import prepare
+from helicoid.identification.selection import weighted
+from helicoid.identification.stack import Stack
+from helicoid.identification.whitened import coordinates
+from helicoid.model.inertia import Inertia
+
+
+def assert_consistent(measurement: Measurement, x: np.ndarray) -> None:
+    for start in range(0, 10 * measurement.robot.n_bodies, 10):
+        body = Inertia.from_parameters(x[start : start + 10])
+        assert body.mass > 0 and not body.doubts()
+        assert np.linalg.eigvalsh(body.pseudo)[0] > 0
+    for group in ("viscous", "coulomb", "armature"):
+        assert np.all(measurement.parameters.of(x, group) >= 0)
+
+
+@fewer
+@given(robots(max_bodies=3, mimics=False), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 1e3]))
+def test_whatever_the_data_bodies_can_have_the_result(robot: Robot, seed: int, strength: float) -> None:
+    rng = np.random.default_rng(seed)
+    measurement = Measurement(robot)
+    q = np.array([robot.random(rng) for _ in range(30)])
+    v, a, y = rng.normal(size=(3, 30, robot.nv)) * np.array([1.0, 1.0, 50.0])[:, None, None]
+    factor = Stack.of(measurement, q, v, a, y).combined()
+    x = consistent(measurement, factor, coordinates(measurement, factor), strength)
+    assert_consistent(measurement, x)
+
+
+IDENTITY = np.array([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1])  # as whitened elements: the reference body itself
+
+
+def problem() -> tuple[Measurement, object, object]:
+    robot = arm()
+    log = recording(truth(robot, 3), 4, noise=2.0, seconds=5.0)
+    measurement = Measurement(robot)
+    data = weighted(measurement, prepare(robot, log)[0])
+    return measurement, data.whole.combined(data.weights), data.coordinates
+
+
+def test_the_solution_is_that_of_an_independent_modelling_tool() -> None:
+    cp = pytest.importorskip("cvxpy")
+    measurement, factor, own = problem()
+    ours = consistent(measurement, factor, own, 1.0)
+    u = cp.Variable(len(own.origin))
+    x = own.origin + own.T @ u
+    constraints = [x[30:36] >= 0, x[39:42] >= 0]
+    units = np.column_stack([Inertia.from_parameters(unit).pseudo.ravel() for unit in np.eye(10)])
+    for start in own.bodies:
+        block = own.T[start : start + 10, start : start + 10]
+        least = 1e-3 * Inertia.from_parameters(block @ IDENTITY).pseudo
+        constraints.append(cp.reshape(units @ x[start : start + 10], (4, 4), order="C") - least >> 0)
+    pull = cp.sum_squares(cp.multiply(own.inertial, u))
+    task = cp.Problem(cp.Minimize(cp.sum_squares(factor.R @ x - factor.z) + pull), constraints)
+    task.solve(solver=cp.CLARABEL)
+
+    def cost(values: np.ndarray) -> float:
+        deviation = np.linalg.solve(own.T, values - own.origin) * own.inertial
+        return float(np.sum((factor.R @ values - factor.z) ** 2) + deviation @ deviation)
+
+    assert cost(ours) == pytest.approx(task.value, rel=1e-5)
+
+
+def test_constraints_that_do_not_bite_change_nothing() -> None:
+    robot = arm()
+    log = recording(truth(robot, 3, 0.05), 4, seconds=5.0)
+    measurement = Measurement(robot)
+    data = weighted(measurement, prepare(robot, log)[0])
+    factor = data.whole.combined(np.ones(3))
+    found = consistent(measurement, factor, data.coordinates, 1e-6)
+    free = ridge(factor, data.coordinates, 1e-6)
+    predicted, expected = factor.R @ found, factor.R @ free
+    assert np.linalg.norm(predicted - expected) < 1e-3 * np.linalg.norm(expected)
+
+
+def test_bounds_are_kept() -> None:
+    measurement, factor, own = problem()
+    names = [body.name for body in measurement.robot.model.bodies]
+    bounds = Bounds(mass={names[1]: (9.0, 9.5)}, com={names[2]: ([-0.01, -0.02, 0.0], [0.01, 0.0, 0.1])})
+    x = consistent(measurement, factor, own, 1.0, bounds)
+    assert_consistent(measurement, x)
+    assert 9.0 - 1e-5 < x[10] < 9.5 + 1e-5
+    com = x[21:24] / x[20]
+    assert np.all(com >= [-0.0101, -0.0201, -1e-4]) and np.all(com <= [0.0101, 1e-4, 0.1001])
+    with pytest.raises(InputError, match="no moving body is called 'hand'"):
+        consistent(measurement, factor, own, 1.0, Bounds(mass={"hand": (0, 1)}))

@@ -1,0 +1,199 @@
+"""The whole way: a synthetic twin of the real logs, and everything that a result offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from synthetic_logs import arm, motion, recording, truth
+
+import helicoid as hc
+from helicoid import InputError, Robot
+from helicoid.identification.gains import drive_gains, from_currents
+from helicoid.identification.identify import identify
+from helicoid.identification.log import Log
+from helicoid.identification.measurement import GROUPS, Measurement
+from helicoid.identification.payload import identify_payload
+from helicoid.identification.result import Identification
+
+ROBOT = arm()
+TRUTH = truth(ROBOT, 1)
+
+
+@pytest.fixture(scope="module")
+def twin() -> tuple[Identification, list[str]]:
+    """As from a real robot: noisy torques, no accelerations, noisy velocities, defaults only."""
+    log = recording(TRUTH, 2, noise=1.0, seconds=15.0)
+    rng = np.random.default_rng(0)
+    noisy = Log.from_arrays(log.t, log.q, log.v + 0.02 * rng.normal(size=log.v.shape), tau=log.tau)
+    told: list[str] = []
+    return identify(ROBOT, noisy, progress=lambda what, part: told.append(what)), told
+
+
+def test_the_twin_predicts_another_motion(twin: tuple[Identification, list[str]]) -> None:
+    result, told = twin
+    test = recording(TRUTH, 77)
+    before = ROBOT.inverse_dynamics(test.q, test.v, test.a)
+    described = np.linalg.norm(before - test.tau) / np.linalg.norm(test.tau)
+    score = result.score(test)
+    assert score.overall_relative < 0.03 < 0.3 < described
+    assert result.training.overall_relative <= result.held_out.overall_relative < 0.05
+    assert result.cutoff is not None and result.lag == 0.0
+    assert "overall" in str(score) and any("low-passed" in note for note in result.notes)
+    assert {"Choosing the cut-off of the low-pass", "Fitting"} <= set(told)
+
+
+def test_predictions_have_a_row_for_each_sample(twin: tuple[Identification, list[str]]) -> None:
+    result, _ = twin
+    test = recording(TRUTH, 78, seconds=3.0)
+    t = np.array(test.t) + np.random.default_rng(0).uniform(-0.002, 0.002, len(test))
+    q, v, a = (np.column_stack([np.interp(t, test.t, c) for c in x.T]) for x in (test.q, test.v, test.a))
+    t[200:] += 5.0  # a gap as well
+    predicted = result.predict(Log.from_arrays(t, q, v, a))
+    assert predicted.shape == (len(test), 3) and np.all(np.isfinite(predicted))
+
+
+def test_the_urdf_read_back_is_the_identified_robot(twin: tuple[Identification, list[str]], tmp_path: Path) -> None:
+    result, _ = twin
+    result.to_urdf(tmp_path / "identified.urdf")
+    again = hc.load(tmp_path / "identified.urdf")
+    _, q, v, a = motion(ROBOT, 5, 0.2)
+    expected = result.robot.inverse_dynamics(q, v, a, friction=True)
+    np.testing.assert_allclose(again.inverse_dynamics(q, v, a, friction=True), expected, rtol=1e-8, atol=1e-8)
+
+
+def falling(robot: Robot, seconds: float = 0.5, dt: float = 1e-3) -> np.ndarray:
+    q, v = np.array([0.3, -0.5, 0.8]), np.zeros(3)
+    for _ in range(round(seconds / dt)):
+        v = v + dt * robot.forward_dynamics(q, v, np.zeros(3), friction=True, smoothing=0.1)
+        q = q + dt * v
+    return q
+
+
+def test_the_identified_robot_falls_as_the_true_one(twin: tuple[Identification, list[str]]) -> None:
+    result, _ = twin
+    expected, described = falling(TRUTH), falling(ROBOT)
+    off = np.linalg.norm(falling(result.robot) - expected)
+    assert off < 0.1 * np.linalg.norm(described - expected)
+
+
+def test_values_that_the_log_tells_are_found(twin: tuple[Identification, list[str]]) -> None:
+    plain = identify(ROBOT, recording(TRUTH, 2, noise=0.1), groups=GROUPS, cutoff=None, lag=0.0)
+    names = [f"{joint}.damping" for joint in ROBOT.joint_names]
+    damping = np.concatenate([b.joint.damping for b in TRUTH.model.bodies])
+    np.testing.assert_allclose([plain.parameters[name] for name in names], damping, atol=0.05)
+    assert plain.parameters.sigma.shape == (len(plain.parameters),)
+    assert names[0] in str(plain.parameters) and "held out" in repr(plain)
+
+
+def test_a_lag_is_found_and_undone() -> None:
+    log = recording(TRUTH, 2, noise=0.2, seconds=15.0)
+    late = Log.from_arrays(log.t[:-6], log.q[:-6], log.v[:-6], log.a[:-6], log.tau[:-6])
+    shifted = Log.from_arrays(log.t[:-6], log.q[6:], log.v[6:], log.a[6:], log.tau[:-6])
+    assert identify(ROBOT, late, groups=GROUPS, cutoff=8.0, strength=1.0).lag == 0.0
+    result = identify(ROBOT, shifted, groups=GROUPS, cutoff=8.0, strength=1.0)
+    assert result.lag == pytest.approx(0.06, abs=0.004)
+    assert result.score(shifted).overall_relative < 0.03
+
+
+def test_extra_terms_are_taken_only_where_they_are() -> None:
+    log = recording(TRUTH, 2, noise=0.3, seconds=15.0)
+    assert identify(ROBOT, log, cutoff=None, lag=0.0).measurement.groups[-1] == "root"
+    sprung = Log.from_arrays(log.t, log.q, log.v, log.a, log.tau + 30.0 * log.q)
+    result = identify(ROBOT, sprung, cutoff=None, lag=0.0)
+    assert "spring" in result.measurement.groups
+    np.testing.assert_allclose([b.joint.stiffness[0] for b in result.robot.model.bodies], 30.0, rtol=0.05)
+
+
+def test_several_logs_are_one_problem() -> None:
+    logs = [recording(TRUTH, seed, noise=0.3, seconds=4.0) for seed in (2, 3)]
+    result = identify(ROBOT, logs, groups=GROUPS, cutoff=None, lag=0.0, strength=1.0)
+    assert result.score(recording(TRUTH, 9)).overall_relative < 0.02
+
+
+def test_wrenches_tell_what_torques_cannot() -> None:
+    links = [body.name for body in ROBOT.model.bodies]
+    t, q, v, a = motion(ROBOT, 2, 4.0)
+    exact = TRUTH.parameters.values
+    read = Measurement(ROBOT, ("inertia",), wrenches=links[2:3]).predict(exact, q, v, a)
+    log = Log.from_arrays(t, q, v, a, wrenches={links[2]: read})
+    result = identify(ROBOT, log, estimator="ordinary", cutoff=None, lag=0.0)
+    np.testing.assert_allclose(result.x[20:30], exact[20:30], atol=1e-8)
+    assert result.score(log).overall_relative < 1e-8
+
+
+def test_a_floating_robot_is_told_by_its_joints_and_a_base_that_nothing_pushes() -> None:
+    robot = hc.load(hc_floating(), base="floating")
+    actual = robot.with_parameters(robot.parameters.values * 1.3)
+    rng = np.random.default_rng(0)
+    t = np.arange(600) / 200
+    v = np.column_stack([np.sin(w * t + p) for w, p in rng.uniform(1.0, 6.0, (robot.nv, 2))])
+    q = [robot.random(1)]
+    for one, two in zip(v[:-1], v[1:], strict=True):
+        q.append(np.asarray(robot.integrate(q[-1], (one + two) / 400)))
+    a = np.gradient(v, t, axis=0, edge_order=2)
+    tau = actual.inverse_dynamics(np.array(q), v, a)
+    log = Log.from_arrays(t, np.array(q), v, a, tau)
+    result = identify(robot, log, estimator="ordinary", groups=("inertia",), cutoff=None, lag=0.0)
+    assert result.score(log).overall_relative < 1e-6
+    assert result.x[0] + result.x[10] == pytest.approx(1.3 * 3.0, rel=1e-6)
+
+
+def hc_floating() -> str:
+    """Two bodies on a hinge."""
+    body = '<inertial><mass value="{}"/><origin xyz="0.1 0 0.2"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial>'
+    return (
+        f'<robot name="hinge"><link name="a">{body.format(2)}</link><link name="b">{body.format(1)}</link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+
+
+def test_a_payload_is_weighed(twin: tuple[Identification, list[str]]) -> None:
+    result, _ = twin
+    tip = ROBOT.link_names[-1]
+    inertia = np.diag([0.02, 0.03, 0.04])
+    loaded = TRUTH.with_payload(tip, 2.0, [0.05, -0.02, 0.1], inertia)
+    log = recording(loaded, 12, noise=0.5)
+    payload = identify_payload(result, log, tip)
+    assert payload.inertia.mass == pytest.approx(2.0, abs=max(0.1, 4 * payload.sigma[0]))
+    assert not payload.inertia.doubts()
+    exact = identify_payload(TRUTH, recording(loaded, 12), tip)
+    assert exact.inertia.mass == pytest.approx(2.0, abs=1e-3)
+    np.testing.assert_allclose(exact.inertia.com, [0.05, -0.02, 0.1], atol=2e-3)
+    assert exact.on(TRUTH).parameters.values[20] == pytest.approx(loaded.parameters.values[20], abs=1e-3)
+
+
+def test_gains_of_drives_come_from_a_known_load() -> None:
+    gains = np.array([12.0, 9.0, 7.0])
+    tip = ROBOT.link_names[-1]
+    load = (tip, 3.0, [0.1, 0.2, 0.1], np.diag([0.01, 0.01, 0.01]))
+    runs = []
+    for robot, seed in ((TRUTH, 2), (TRUTH.with_payload(*load), 3)):
+        log = recording(robot, seed, noise=0.05)
+        runs.append(Log.from_arrays(log.t, log.q, log.v, log.a, log.tau / gains))
+    found, sigma = drive_gains(ROBOT, *runs, *load)
+    np.testing.assert_allclose(found, gains, rtol=0.02)
+    assert np.all(np.abs(found - gains) < 5 * sigma + 1e-6)
+    np.testing.assert_allclose(from_currents(runs[0], gains).tau, runs[0].tau * gains)
+    with pytest.raises(InputError, match="3 finite numbers"):
+        from_currents(runs[0], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"estimator": "magic"}, "no estimator is called 'magic'; there are: consistent"),
+        ({"form": "impulse"}, "no form of equations is called 'impulse'"),
+        ({"groups": ("drag",)}, "no group of unknowns is called 'drag'"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        identify(ROBOT, recording(TRUTH, 1, seconds=2.0), **arguments)
+
+
+def test_a_log_without_torques_is_refused() -> None:
+    log = recording(TRUTH, 1, seconds=2.0)
+    with pytest.raises(InputError, match="neither torques nor wrenches"):
+        identify(ROBOT, Log.from_arrays(log.t, log.q, log.v))

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helicoid import InputError
+from helicoid.identification.log import Log
+
+HEADER = "t,q1,q2,dq1,dq2,tau1,tau2"
+ROWS = ["0,0.1,0.2,1,2,5,6", "0.1,0.2,0.4,1,2,5.5,6.5", "0.2,0.3,0.6,1,2,6,7"]
+
+
+def written(path: Path, header: str = HEADER, rows: list[str] | None = None) -> Path:
+    path.write_text("\n".join([header, *(ROWS if rows is None else rows)]))
+    return path
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_columns_are_found_by_name(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("\n".join(line.replace(",", separator) for line in [HEADER, *ROWS]))
+    log = Log.from_csv(path)
+    np.testing.assert_array_equal(log.q, [[0.1, 0.2], [0.2, 0.4], [0.3, 0.6]])
+    assert log.v is not None and log.tau is not None and log.a is None
+    assert log.column("tau", 1) == "tau2"
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.csv", "stamp,a,b,dq1,dq2,x,y")
+    log = Log.from_csv(path, columns={"t": "stamp", "q": ["b", "a"], "tau": ["x", "y"]})
+    np.testing.assert_array_equal(log.q[0], [0.2, 0.1])
+    with pytest.raises(InputError, match="has no column 'z'; it has: stamp"):
+        Log.from_csv(path, columns={"t": "z"})
+    with pytest.raises(InputError, match="found no column for t"):
+        Log.from_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([*ROWS, "0.3,nan,0,1,2,5,6"], "column 'q1' is nan at sample 3"),
+        ([*ROWS, "0.3,0.1,0,1,2,oops,6"], r"column 'tau1' at sample 3 \(line 5\) is 'oops'"),
+        ([*ROWS, "0.15,0.1,0,1,2,5,6"], "goes back from 0.2 s at sample 3"),
+        ([*ROWS, "0.2,0.1,0,1,2,5,6"], "repeats 0.2 s at sample 3"),
+        ([*ROWS, "0.3,0.1"], r"sample 3 \(line 5\) has 2 values, the header 7"),
+        (ROWS[:1], "at least two samples"),
+    ],
+)
+def test_faults_are_named_by_column_and_sample(tmp_path: Path, rows: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Log.from_csv(written(tmp_path / "run.csv", rows=rows))
+
+
+def test_archives_and_parts(tmp_path: Path) -> None:
+    t, q = np.arange(10) / 10, np.arange(20.0).reshape(10, 2)
+    np.savez(tmp_path / "run.npz", t=t, q=q, dq=q, tau=q)
+    log = Log.from_npz(tmp_path / "run.npz")
+    assert len(log[2:-3]) == 5 and len(log.between(0.2, 0.5)) == 4
+    np.testing.assert_array_equal(log[2:-3].tau, q[2:-3])
+    with pytest.raises(ValueError, match="read-only"):
+        log.q[0] = 1.0
+    with pytest.raises(InputError, match="slice"):
+        log[3]

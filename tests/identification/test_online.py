@@ -1,0 +1,341 @@
+"""Online identification: exactly the least squares solution, whatever the order, and what hangs on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import helicoid as hc
+from helicoid import Robot
+from helicoid.errors import InputError
+from helicoid.identification.online import OnlineIdentifier
+from helicoid.identification.projection import ConsistentSet
+from helicoid.identification.theta import ThetaEquations
+from random_trees import Array, assert_close, robots, seeds, state
+
+# Each example differentiates a robot by all its parameters.
+fewest = settings(max_examples=max(1, settings.default.max_examples // 6))
+
+
+def samples(robot: Robot, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    q = np.array([robot.random(rng) for _ in range(n)])
+    v, a = rng.normal(size=(2, n, robot.nv))
+    return q, v, a
+
+
+def perturbed(robot: Robot, rng: np.random.Generator) -> Robot:
+    """The same robot, each body's density another: consistent, and not the description."""
+    scaled = [body.inertia.parameters * rng.uniform(0.7, 1.3) for body in robot.model.bodies]
+    return robot.with_parameters(np.concatenate(scaled))
+
+
+def regressor(identifier: OnlineIdentifier, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+    """Y of θ by differentiating the parametric robot, and the torque at θ = 0: an independent way to both."""
+    robot = identifier.parametric
+    theta = np.zeros(len(robot.parameters))
+    # Friction belongs to measured torques whether it is identified or not.
+    torque = robot.inverse_dynamics.with_options(friction=True)
+    slope = torque.jacobian("theta")
+    Y = np.array([slope(*state, theta) for state in zip(q, v, a, strict=True)])
+    still = np.array([torque(*state, theta) for state in zip(q, v, a, strict=True)])
+    return Y.reshape(-1, len(theta)), still.ravel()
+
+
+@fewest
+@given(robots(max_bodies=2), seeds)
+def test_recursion_is_the_batch_solution(robot: Robot, seed: int) -> None:
+    """With a prior and without forgetting: mean and covariance of the textbook's formula in all of θ."""
+    rng = np.random.default_rng(seed)
+    sigma = rng.uniform(0.1, 1.0, robot.nv)
+    # The joint of a floating base has neither friction nor armature, though θ has room for them.
+    groups = ("inertia",) if robot.model.floating else ("inertia", "friction", "armature")
+    identifier = OnlineIdentifier(robot, groups, noise=sigma, forgetting=1.0)
+    q, v, a = samples(robot, 12, rng)
+    tau = robot.inverse_dynamics(q, v, a, friction=True) + 0.5 * sigma * rng.normal(size=v.shape)
+    prior_mean, prior_covariance = identifier.estimate, identifier.covariance
+    # The changes that such noise may show would start the recursion anew.
+    identifier.change.add = lambda *innovation: False  # type: ignore[method-assign]
+    for sample in zip(q, v, a, tau, strict=True):
+        identifier.update(*sample)
+    Y, still = regressor(identifier, q, v, a)
+    weights = np.tile(1 / sigma**2, 12)
+    gain = prior_covariance @ Y.T @ np.linalg.inv(Y @ prior_covariance @ Y.T + np.diag(1 / weights))
+    scale = np.sqrt(np.diag(prior_covariance)) + 1e-12
+    expected = prior_mean + gain @ (tau.ravel() - still - Y @ prior_mean)
+    assert_close((identifier.estimate - expected) / scale, np.zeros_like(scale), 1e-6, scale=1.0)
+    covariance = prior_covariance - gain @ Y @ prior_covariance
+    assert_close(
+        (identifier.covariance - covariance) / np.outer(scale, scale), 0 * covariance, 1e-6, scale=1.0
+    )
+
+
+@fewest
+@given(robots(max_bodies=2), seeds)
+def test_momentum_and_its_rate(robot: Robot, seed: int) -> None:
+    """d/dt momentum + rate = torque along a motion, for every column and for the nominal torque."""
+    q, v, a = state(robot, seed)
+    equations = ThetaEquations(robot, ("inertia", "friction", "armature"))
+    h = 1e-4
+    later, earlier = (
+        equations.momentum_rows(robot.integrate(q, s * h * (v + s * h / 2 * a)), v + s * h * a)[0]
+        for s in (1, -1)
+    )
+    rate = equations.momentum_rows(q, v)[1]
+    expected = equations.torque_rows(q, v, a)
+    assert_close((later - earlier) / (2 * h) + rate, expected, 1e-5, scale=1.0)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_finds_the_robot(base: str, rng: np.random.Generator) -> None:
+    robot = hc.load("kuka_lwr4", base=base) if base == "floating" else hc.load("ur5")
+    truth = perturbed(robot, rng)
+    identifier = OnlineIdentifier(robot, noise=0.05)
+    q, v, a = samples(robot, 250, rng)
+    tau = truth.inverse_dynamics(q, v, a, friction=True) + 0.05 * rng.normal(size=v.shape)
+    for sample in zip(q, v, a, tau, strict=True):
+        identifier.update(*sample)
+    assert identifier.change.n_changes == 0
+    assert identifier.trustworthy
+    q, v, a = samples(robot, 50, rng)
+    expected = truth.inverse_dynamics(q, v, a)
+    for found in (identifier.robot.inverse_dynamics(q, v, a), predicted(identifier, q, v, a)):
+        assert np.sqrt(np.mean((found - expected) ** 2)) < 0.05
+    before = robot.inverse_dynamics(q, v, a)
+    assert np.sqrt(np.mean((before - expected) ** 2)) > 0.5
+    assert all(not body.inertia.doubts() for body in identifier.robot.model.bodies)
+
+
+def predicted(identifier: OnlineIdentifier, q: Array, v: Array, a: Array) -> Array:
+    theta = np.tile(identifier.theta, (len(q), 1))
+    return np.asarray(identifier.parametric.inverse_dynamics(q, v, a, theta))
+
+
+def test_friction_and_armature_arrive_in_the_robot(rng: np.random.Generator) -> None:
+    robot = hc.load("planar_2r")
+    identifier = OnlineIdentifier(robot, ("armature", "friction"), noise=0.01, forgetting=1.0)
+    damping, coulomb, armature = np.array([[0.5, 0.2], [0.3, 0.1], [0.05, 0.02]])
+    q, v, a = samples(robot, 400, rng)
+    tau = robot.inverse_dynamics(q, v, a) + damping * v + coulomb * np.tanh(v / 0.01) + armature * a
+    for sample in zip(q, v, a, tau, strict=True):
+        identifier.update(*sample)
+    assert identifier.names[:2] == ("joint_1.armature", "joint_2.armature")
+    np.testing.assert_allclose(identifier.theta, np.concatenate([armature, damping, coulomb]), rtol=0.02)
+    found = identifier.robot.inverse_dynamics(q[:5], v[:5], a[:5], friction=True)
+    assert_close(found, tau[:5], 0.01)
+
+
+def test_payload_only(rng: np.random.Generator) -> None:
+    robot = hc.load("ur5")
+    link = robot.link_names[-1]
+    load = robot.with_payload(link, 2.0, [0.02, -0.01, 0.1], np.diag([0.01, 0.012, 0.008]))
+    identifier = OnlineIdentifier(robot, "payload", payload_link=link, noise=0.1, forgetting=1.0)
+    q, v, a = samples(robot, 600, rng)
+    for sample in zip(q, v, a, load.inverse_dynamics(q, v, a, friction=True), strict=True):
+        identifier.update(*sample)
+    assert identifier.theta.shape == (10,)
+    assert identifier.theta[0] == pytest.approx(2.0, rel=0.01)
+    np.testing.assert_allclose(identifier.theta[1:4] / identifier.theta[0], [0.02, -0.01, 0.1], atol=2e-3)
+    assert_close(identifier.robot.mass_matrix(q[0]), load.mass_matrix(q[0]), 0.02)
+
+
+def test_change_is_noticed_and_learnt(rng: np.random.Generator) -> None:
+    robot = hc.load("planar_2r")
+    loaded = robot.with_payload("tip", 1.0, [0, 0, 0.05], np.zeros((3, 3)))
+    identifier = OnlineIdentifier(robot, "payload", payload_link="tip", noise=0.2)
+    q, v, a = samples(robot, 900, rng)
+    noise = 0.2 * rng.normal(size=v.shape)
+    for k, sample in enumerate(zip(q, v, a, strict=True)):
+        actual = robot if k < 500 else loaded
+        tau = actual.inverse_dynamics(*sample) + noise[k]
+        if k == 250:
+            tau = tau + 50.0  # an outlier is no change
+        identifier.update(*sample, tau)
+        if k == 499:
+            assert identifier.change.n_changes == 0
+            assert identifier.trustworthy
+        if k == 530:
+            assert identifier.change.n_changes == 1
+            assert not identifier.trustworthy
+    assert identifier.change.n_changes == 1
+    assert identifier.trustworthy
+    assert identifier.theta[0] == pytest.approx(1.0, abs=0.1)
+
+
+def test_noise_larger_than_stated_is_no_change(rng: np.random.Generator) -> None:
+    robot = hc.load("planar_2r")
+    identifier = OnlineIdentifier(robot, noise=0.1)
+    q, v, a = samples(robot, 600, rng)
+    tau = robot.inverse_dynamics(q, v, a) + 0.15 * rng.normal(size=v.shape)
+    for sample in zip(q, v, a, tau, strict=True):
+        identifier.update(*sample)
+    assert identifier.change.scale > 1.2
+    assert identifier.change.n_changes <= 1
+
+
+def test_forgetting_keeps_the_prior(rng: np.random.Generator) -> None:
+    """A robot that stands still tells gravity alone: the rest stays as uncertain as it was, and no more."""
+    robot = hc.load("ur5")
+    identifier = OnlineIdentifier(robot, forgetting=0.98, noise=0.1)
+    before = identifier.standard_deviations
+    q, still = robot.random(rng), np.zeros(robot.nv)
+    tau = robot.gravity(q)
+    for _ in range(2000):
+        identifier.update(q, still, still, tau)
+    ratio = identifier.standard_deviations / before
+    assert ratio.max() < 1.6
+    assert ratio.min() < 0.9
+    assert_close(identifier.estimate, robot.parameters.values, 1e-6)
+
+
+def test_without_acceleration(rng: np.random.Generator) -> None:
+    """The filtered momentum finds the parameters as accelerations do, from a start in motion."""
+    robot = hc.load("planar_2r")
+    truth = perturbed(robot, rng)
+    with_acceleration = OnlineIdentifier(robot, noise=0.02, forgetting=1.0)
+    without = OnlineIdentifier(robot, noise=0.02, forgetting=1.0)
+    dt = 2e-3
+    t = dt * np.arange(2500)[:, None]
+    w = np.array([[3.1, 5.3], [7.7, 2.9]])
+    q = sum(np.sin(w[k] * t + k) for k in range(2))
+    v = sum(w[k] * np.cos(w[k] * t + k) for k in range(2))
+    a = sum(-(w[k] ** 2) * np.sin(w[k] * t + k) for k in range(2))
+    tau = truth.inverse_dynamics(q, v, a)
+    for k in range(len(t)):
+        without.update_without_acceleration(q[k], v[k], tau[k], dt)
+        with_acceleration.update(q[k], v[k], a[k], tau[k])
+    for identifier in (without, with_acceleration):
+        found = identifier.robot.inverse_dynamics(q, v, a)
+        assert np.sqrt(np.mean((found - tau) ** 2)) < 0.003 * np.sqrt(np.mean(tau**2))
+
+
+def test_window_with_prior(rng: np.random.Generator) -> None:
+    """Windows of ten samples, each with the last estimate as prior, close in on the truth."""
+    robot = hc.load("ur5")
+    truth = perturbed(robot, rng)
+    identifier = OnlineIdentifier(robot, noise=0.01)
+    q, v, a = samples(robot, 60, rng)
+    check = samples(robot, 30, rng)
+    expected = truth.inverse_dynamics(*check)
+    errors = []
+    for start in range(0, 60, 10):
+        window = slice(start, start + 10)
+        identifier.update_window(
+            q[window],
+            v[window],
+            a[window],
+            truth.inverse_dynamics(q[window], v[window], a[window], friction=True),
+        )
+        errors.append(np.abs(identifier.robot.inverse_dynamics(*check) - expected).max())
+    assert errors[-1] < 1e-2 * np.abs(expected).max()
+    assert errors[-1] < errors[0]
+    # Ten samples of 36 unknowns average little of the noise; a hundred do.
+    assert not identifier.trustworthy
+    q, v, a = samples(robot, 100, rng)
+    identifier.update_window(q, v, a, truth.inverse_dynamics(q, v, a, friction=True))
+    assert identifier.trustworthy
+    # One window in one go is the solution of ridge regression.
+    alone = OnlineIdentifier(robot, noise=0.5, forgetting=1.0)
+    prior, mean = alone.covariance, alone.estimate
+    tau = truth.inverse_dynamics(q[:10], v[:10], a[:10], friction=True)
+    alone.update_window(q[:10], v[:10], a[:10], tau)
+    Y, still = regressor(alone, q[:10], v[:10], a[:10])
+    A, b = Y / 0.5, (tau.ravel() - still) / 0.5
+    gain = prior @ A.T @ np.linalg.inv(A @ prior @ A.T + np.eye(len(A)))
+    assert_close(alone.estimate, mean + gain @ (b - A @ mean), 1e-8)
+
+
+def test_projection_is_the_semidefinite_program(rng: np.random.Generator) -> None:
+    cp = pytest.importorskip("cvxpy")
+    robot = hc.load("planar_2r")
+    identifier = OnlineIdentifier(robot, noise=0.5)
+    q, v, a = samples(robot, 30, rng)
+    light = robot.with_parameters(0.02 * robot.parameters.values)
+    for sample in zip(q, v, a, light.inverse_dynamics(q, v, a), strict=True):
+        identifier.update(*sample)
+    members: ConsistentSet = identifier._consistent
+    estimate, information = identifier.estimate, np.linalg.inv(identifier.covariance)
+    assert not members.contains(estimate)
+    found = identifier.theta
+    assert members.contains(found)
+    x = cp.Variable(len(estimate))
+    rules = []
+    for start, whitening in members.bodies.items():
+        P = cp.Variable((4, 4), symmetric=True)
+        w = whitening.W @ x[start : start + 10]
+        rules.append(P >> members.least * np.eye(4))
+        rules += [
+            P[i, j] * (1 if i == j else np.sqrt(2)) == w[k]
+            for k, (i, j) in enumerate(zip(*np.triu_indices(4), strict=True))
+        ]
+    root = np.linalg.cholesky(information).T
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(root @ (x - estimate))), rules)
+    problem.solve(solver="CLARABEL")
+    distance = float((found - estimate) @ information @ (found - estimate))
+    assert problem.value * (1 - 1e-3) <= distance <= problem.value * 1.02 + 0.02
+
+
+def test_memory_is_constant(rng: np.random.Generator) -> None:
+    robot = hc.load("planar_2r")
+    identifier = OnlineIdentifier(robot)
+
+    def size() -> int:
+        return sum(part.nbytes for part in vars(identifier).values() if isinstance(part, np.ndarray))
+
+    q, v, a = samples(robot, 40, rng)
+    identifier.update(q[0], v[0], a[0], v[0])
+    start = size()
+    for sample in zip(q, v, a, v, strict=True):
+        identifier.update(*sample)
+    assert size() == start
+
+
+def test_compiled(rng: np.random.Generator) -> None:
+    hc.set_compile(True)
+    robot = hc.load("planar_2r")
+    identifier, peer = OnlineIdentifier(robot, noise=0.1), OnlineIdentifier(robot, noise=0.1)
+    peer_rows = peer._equations.torque_rows
+    q, v, a = samples(robot, 20, rng)
+    tau = robot.inverse_dynamics(q, v, a) + 1.0
+    for sample in zip(q, v, a, tau, strict=True):
+        identifier.update(*sample)
+    hc.set_compile(False)
+    for sample in zip(q, v, a, tau, strict=True):
+        peer.update(*sample)
+    assert peer_rows is peer._equations.torque_rows
+    assert_close(identifier.estimate, peer.estimate, 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"groups": "gravity"}, "cannot be identified"),
+        ({"groups": ()}, "at least one group"),
+        ({"noise": [1.0, 0.0]}, "noise"),
+        ({"forgetting": 0.0}, "forgetting"),
+        ({"spread": 0.0}, "spread"),
+    ],
+)
+def test_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        OnlineIdentifier(hc.load("planar_2r"), **arguments)  # type: ignore[arg-type]
+
+
+def test_bad_samples_are_left_out(rng: np.random.Generator) -> None:
+    robot = hc.load("planar_2r")
+    identifier = OnlineIdentifier(robot, forgetting=1.0)
+    q, v, a = samples(robot, 10, rng)
+    for sample in zip(q, v, a, v, strict=True):
+        identifier.update(*sample)
+    before = identifier.estimate
+    with pytest.raises(InputError, match="not finite"):
+        identifier.update(q[0], [0.0, np.nan], a[0], v[0])
+    with pytest.raises(InputError, match="not finite"):
+        identifier.update_window(q, v, a, np.full_like(v, np.inf))
+    with pytest.raises(InputError, match="not finite"):
+        identifier.update_without_acceleration(q[0], [np.nan, 0.0], v[0], 1e-3)
+    with pytest.raises(InputError, match="tau"):
+        identifier.update(q[0], v[0], a[0], [1.0])
+    with pytest.raises(InputError, match="tau"):
+        identifier.update_window(q, v, a, v[0])
+    np.testing.assert_array_equal(identifier.estimate, before)
