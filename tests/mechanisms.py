@@ -1,4 +1,4 @@
-"""Closed mechanisms that several tests use: a four-bar linkage and a Stewart platform, as URDF."""
+"""Closed mechanisms that several tests use: a four-bar linkage, a Stewart platform and a delta robot."""
 
 from __future__ import annotations
 
@@ -104,4 +104,29 @@ def stewart_urdf(leg_mass: float) -> str:
             loops.append(
                 f'<loop name="ball{k}" kind="point" link_a="upper{k}" link_b="platform" xyz_b="{end}"/>'
             )
+    return "".join([*parts, "<helicoid>", *loops, "</helicoid></robot>"])
+
+
+DELTA_BASE, DELTA_ARM, DELTA_ROD, DELTA_PLATFORM, DELTA_WIDTH = 0.2, 0.3, 0.7, 0.06, 0.05  # m
+
+
+def delta_urdf() -> str:
+    """Three driven arms, two rods on each (a parallelogram), a platform that loops hold to all six rods."""
+    parts, loops = ['<robot name="delta"><link name="base"/>', _link("platform", 0.4, "0 0 0", 1e-3)], []
+    for k in range(3):
+        angle = 2 * np.pi * k / 3
+        c, s = np.cos(angle), np.sin(angle)
+        parts.append(_link(f"arm{k}", 0.5, f"0 0 {-DELTA_ARM / 2}", 4e-3))
+        parts.append(f"""<joint name="motor{k}" type="continuous"><parent link="base"/><child link="arm{k}"/>
+          <origin xyz="{DELTA_BASE * c} {DELTA_BASE * s} 0" rpy="0 0 {angle}"/><axis xyz="0 1 0"/></joint>""")
+        for side, y in (("left", DELTA_WIDTH), ("right", -DELTA_WIDTH)):
+            rod = f"{side}{k}"
+            parts.append(_link(rod, 0.1, f"0 0 {-DELTA_ROD / 2}", 4e-3))
+            parts.append(f"""<joint name="{rod}_joint" type="universal"><parent link="arm{k}"/>
+              <child link="{rod}"/><origin xyz="0 {y} {-DELTA_ARM}"/><axis xyz="0 1 0"/>
+              <helicoid axis2="1 0 0"/></joint>""")
+            end = f"{DELTA_PLATFORM * c - y * s} {DELTA_PLATFORM * s + y * c} 0"
+            loops.append(f"""<loop name="{rod}_ball" kind="point" link_a="{rod}" link_b="platform"
+              xyz_a="0 0 {-DELTA_ROD}" xyz_b="{end}"/>""")
+    parts.append('<joint name="free" type="floating"><parent link="base"/><child link="platform"/></joint>')
     return "".join([*parts, "<helicoid>", *loops, "</helicoid></robot>"])

@@ -57,6 +57,11 @@ class TestContacts:
             arm.with_contact("tip", kind="rope", at=(0, 0, 0))  # type: ignore[arg-type]
         with pytest.raises(hc.ModelError, match="two constraints are called 'end'"):
             arm.with_contact("tip", at=(0, 0, 0), name="end").with_contact("tip", at=(0, 0, 0), name="end")
+        for normal in ((0, 0, 0), (np.nan, 0, 1), (1, 0)):
+            with pytest.raises(hc.ModelError, match="normal is a direction"):
+                arm.with_contact("tip", at=(0, 0, 0), normal=normal)
+        with pytest.raises(hc.InputError, match="point must be numbers, got 'toe'"):
+            arm.with_contact("tip", "toe", at=(0, 0, 0))
 
 
 class TestEquations:

@@ -15,7 +15,7 @@ from helicoid.dynamics import assembly, configuration, constrained, constraints
 from helicoid.dynamics.assembly import ConstraintReport
 from helicoid.dynamics.kinematics import Reference
 from helicoid.dynamics.task_space import Rows, check_rank, twist_task
-from helicoid.errors import ModelError
+from helicoid.errors import InputError, ModelError
 from helicoid.model.inertia import Array, frozen_array
 from helicoid.model.joints import Expression
 from helicoid.robot_base import Made, RobotBase
@@ -118,7 +118,12 @@ class ConstraintFunctions(Restraints):
         Joints named in `hold` keep their coordinates: the crank of a linkage. Raises ModelError, with the
         constraint that stays open and by how much, where there is none.
         """
+        hold = (hold,) if isinstance(hold, str) else tuple(hold)
         start = np.asarray(q, dtype=np.float64)
+        if not np.all(np.isfinite(start)):
+            raise InputError(
+                f"project_configuration of {self.model.name!r}: q has entries that are not finite"
+            )
         if start.ndim == 2:
             return np.stack([self.project_configuration(row, hold) for row in start])
         start = frozen_array(start, (self.nq,), f"q of {self.model.name!r}")
@@ -150,6 +155,8 @@ class ConstraintFunctions(Restraints):
           base_link_tip  point      2 of 3 rows independent, violation 0
         """
         error, A = self.constraint_position(q), self.constraint_jacobian(q)
+        if np.ndim(error) != 1:
+            raise InputError("constraint_report tells of one configuration, q of shape (nq,)")
         return assembly.report(error, A, self.constraints, self.model.floating)
 
     # Inside ---------------------------------------------------------------------------------------------

@@ -103,14 +103,14 @@ class Restraints(RobotBase):
         >>> hc.load("planar_2r").with_contact("tip", **wall).constraint_jacobian([0.0, 1.0])
         array([[-0.673177, -0.673177]])
         """
-        points = np.atleast_2d(np.asarray(point, dtype=np.float64))
+        points = np.atleast_2d(_numbers("point", point))
         if points.ndim != 2 or points.shape[1:] != (3,):
             raise InputError(f"with_contact: point is three numbers or (n, 3), got shape {np.shape(point)}")
         poses = self._anchors(link, points, kind, q, at)
         base, added = name or f"{link}_contact", list(self.added)
         for k, (one, posed) in enumerate(zip(points, poses, strict=True)):
             named = base if name and len(points) == 1 else self._fresh_name(base, added, k)
-            added.append(contact(named, link, kind, one, posed, np.asarray(normal, dtype=np.float64)))
+            added.append(contact(named, link, kind, one, posed, _numbers("normal", normal)))
         return self._held(self.model, added)
 
     def constrain(
@@ -192,7 +192,7 @@ class Restraints(RobotBase):
             at = np.zeros(3)
         if at is None:
             raise InputError(f"with_contact: say where {link!r} is held, by q=... or at=...")
-        given = np.asarray(at, dtype=np.float64)
+        given = _numbers("at", at)
         if given.shape == (4, 4) and len(points) == 1:
             return [placement(given, None, f"contact of {link!r}: at")]
         if kind == "surface" or given.shape not in ((3,), points.shape):
@@ -206,3 +206,10 @@ class Restraints(RobotBase):
         self.model.frame(link)
         recipe = Recipe("pose", pose, ("q",), (("T", (4, 4)),), physical=False, arguments=(link,))
         return self.function(recipe, Options())
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"with_contact: {name} must be numbers, got {value!r}") from error

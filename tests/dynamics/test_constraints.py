@@ -212,6 +212,14 @@ class TestStatesThatAreAllowed:
         q = robot.project_configuration(start, hold=["crank_joint"])
         assert_allclose(q[:, 0], start[:, 0], rtol=0)
         assert_allclose(q[1], robot.project_configuration(start[1], hold=["crank_joint"]))
+        assert_allclose(q[1], robot.project_configuration(start[1], hold="crank_joint"))
+
+    def test_refused(self) -> None:
+        robot = hc.load(four_bar_urdf())
+        with pytest.raises(hc.InputError, match="q has entries that are not finite"):
+            robot.find_consistent([0.0, np.nan, 0.0])
+        with pytest.raises(hc.InputError, match="one configuration"):
+            robot.constraint_report(np.zeros((2, 3)))
 
     def test_a_loop_that_cannot_close_is_named_with_its_gap(self) -> None:
         robot = hc.load("planar_2r").close_loop(

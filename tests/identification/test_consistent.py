@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_trees import fewer, robots
 from synthetic_logs import arm, recording, truth
 
 from helicoid import InputError, Robot
@@ -16,6 +15,7 @@ from helicoid.identification.selection import weighted
 from helicoid.identification.stack import Stack
 from helicoid.identification.whitened import coordinates
 from helicoid.model.inertia import Inertia
+from random_trees import fewer, robots
 
 
 def assert_consistent(measurement: Measurement, x: np.ndarray) -> None:

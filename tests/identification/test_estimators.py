@@ -35,9 +35,7 @@ def test_without_noise_base_parameters_are_exact(estimator: str) -> None:
 @pytest.mark.parametrize("estimator", ["consistent", "ridge"])
 def test_a_weak_pull_to_the_description_hardly_matters(estimator: str) -> None:
     log = recording(TRUTH, 2)
-    result = identify(
-        ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0, strength=1e-4
-    )
+    result = identify(ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0, strength=1e-4)
     assert wrong_torque(result) < 1e-4
 
 
@@ -124,14 +122,10 @@ def test_instruments_remove_the_bias_of_noisy_motion() -> None:
     for seed in range(4):
         log = recording(TRUTH, seed, noise=0.1, seconds=20.0)
         rng = np.random.default_rng(seed)
-        noisy = Log.from_arrays(
-            log.t, log.q, log.v, log.a + 3.0 * rng.normal(size=log.a.shape), log.tau
-        )
+        noisy = Log.from_arrays(log.t, log.q, log.v, log.a + 3.0 * rng.normal(size=log.a.shape), log.tau)
         for estimator, found in (("weighted", biased), ("instrumental", unbiased)):
             found.append(
-                wrong_torque(
-                    identify(ROBOT, noisy, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0)
-                )
+                wrong_torque(identify(ROBOT, noisy, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0))
             )
     assert np.mean(unbiased) < 0.5 * np.mean(biased)
 

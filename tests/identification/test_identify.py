@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,8 @@ def test_the_twin_predicts_another_motion(twin: tuple[Identification, list[str]]
     before = ROBOT.inverse_dynamics(test.q, test.v, test.a)
     described = np.linalg.norm(before - test.tau) / np.linalg.norm(test.tau)
     score = result.score(test)
-    assert score.overall_relative < 0.03 < 0.3 < described
-    assert result.training.overall_relative <= result.held_out.overall_relative < 0.05
+    assert score.overall_relative < 0.03 < 0.15 < described
+    assert result.training.overall_relative <= result.held_out.overall_relative < 0.08
     assert result.cutoff is not None and result.lag == 0.0
     assert "overall" in str(score) and any("low-passed" in note for note in result.notes)
     assert {"Choosing the cut-off of the low-pass", "Fitting"} <= set(told)
@@ -54,7 +55,18 @@ def test_predictions_have_a_row_for_each_sample(twin: tuple[Identification, list
     assert predicted.shape == (len(test), 3) and np.all(np.isfinite(predicted))
 
 
-def test_the_urdf_read_back_is_the_identified_robot(twin: tuple[Identification, list[str]], tmp_path: Path) -> None:
+def test_a_robot_that_stands_still_is_predicted_too(twin: tuple[Identification, list[str]]) -> None:
+    result, _ = twin
+    still = Log.from_arrays(np.arange(50) / 100, np.tile([0.3, -0.4, 0.5], (50, 1)))
+    expected = result.robot.gravity([0.3, -0.4, 0.5])
+    predicted = result.predict(still)
+    offset = result.measurement.parameters.of(result.x, "offset")
+    np.testing.assert_allclose(predicted, np.tile(expected + offset, (50, 1)), atol=1e-6)
+
+
+def test_the_urdf_read_back_is_the_identified_robot(
+    twin: tuple[Identification, list[str]], tmp_path: Path
+) -> None:
     result, _ = twin
     result.to_urdf(tmp_path / "identified.urdf")
     again = hc.load(tmp_path / "identified.urdf")
@@ -130,7 +142,7 @@ def test_a_floating_robot_is_told_by_its_joints_and_a_base_that_nothing_pushes()
     t = np.arange(600) / 200
     v = np.column_stack([np.sin(w * t + p) for w, p in rng.uniform(1.0, 6.0, (robot.nv, 2))])
     q = [robot.random(1)]
-    for one, two in zip(v[:-1], v[1:], strict=True):
+    for one, two in pairwise(v):
         q.append(np.asarray(robot.integrate(q[-1], (one + two) / 400)))
     a = np.gradient(v, t, axis=0, edge_order=2)
     tau = actual.inverse_dynamics(np.array(q), v, a)
@@ -142,10 +154,14 @@ def test_a_floating_robot_is_told_by_its_joints_and_a_base_that_nothing_pushes()
 
 def hc_floating() -> str:
     """Two bodies on a hinge."""
-    body = '<inertial><mass value="{}"/><origin xyz="0.1 0 0.2"/><inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial>'
+    body = (
+        '<inertial><mass value="{}"/><origin xyz="0.1 0 0.2"/>'
+        '<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
     return (
         f'<robot name="hinge"><link name="a">{body.format(2)}</link><link name="b">{body.format(1)}</link>'
-        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint></robot>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint>'
+        "</robot>"
     )
 
 

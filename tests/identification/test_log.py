@@ -53,6 +53,17 @@ def test_faults_are_named_by_column_and_sample(tmp_path: Path, rows: list[str], 
         Log.from_csv(written(tmp_path / "run.csv", rows=rows))
 
 
+def test_what_simulated_sensors_measure_is_a_log() -> None:
+    import helicoid as hc
+
+    robot = hc.load("double_pendulum")
+    fall = hc.simulate(robot, robot.neutral() + 0.5, [0.0, 0.0], 0.2)
+    for recorded in (fall, hc.Sensors(rate=100.0)(fall)):
+        log = Log.from_trajectory(recorded)
+        np.testing.assert_array_equal(log.q, recorded.q)
+        assert log.tau is not None and log.tau.shape == log.q.shape
+
+
 def test_archives_and_parts(tmp_path: Path) -> None:
     t, q = np.arange(10) / 10, np.arange(20.0).reshape(10, 2)
     np.savez(tmp_path / "run.npz", t=t, q=q, dq=q, tau=q)

@@ -30,6 +30,7 @@ def halves(path: Path) -> tuple[Log, Log]:
     return log[:first], log[first:]
 
 
+@pytest.mark.slow
 def test_kuka_predicts_the_second_run() -> None:
     folder = DATA / "kuka_lwr4"
     robot = hc.load(folder / "kuka_lwr4.urdf")
@@ -42,6 +43,7 @@ def test_kuka_predicts_the_second_run() -> None:
     assert all(body.inertia.mass > 0 and not body.inertia.doubts() for body in result.robot.model.bodies)
 
 
+@pytest.mark.slow
 def test_ur10_predicts_the_rest_of_its_run() -> None:
     train, test = halves(DATA / "ur10" / "ur10_exciting_trajectory.csv")
     result = identify(hc.load(DATA / "ur10" / "ur10_robot.urdf"), train)

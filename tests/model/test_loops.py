@@ -53,6 +53,10 @@ class TestRefused:
     def test_no_pose(self, robot: hc.Robot) -> None:
         with pytest.raises(hc.ModelError, match="origin_a is no pose"):
             robot.close_loop("ground", "coupler", "pose", origin_a=np.ones((4, 4)))
+        with pytest.raises(hc.ModelError, match="origin_b must be finite"):
+            robot.close_loop("ground", "coupler", "point", origin_b=(np.nan, 0, 0))
+        with pytest.raises(hc.ModelError, match="origin_a is a point or a 4 × 4 pose, in numbers"):
+            robot.close_loop("ground", "coupler", "point", origin_a="tip")
 
 
 class TestEdits:

@@ -103,3 +103,23 @@ def test_refused() -> None:
         simulate_contacts(ball, [])
     with pytest.raises(hc.InputError, match="the torque is 6 finite numbers"):
         simulate_contacts(ball, [ContactPoint("ball")], [0, 0, 1, 1, 0, 0, 0], controller=[1.0])
+    with pytest.raises(hc.InputError, match="at 0 s it is 'off'"):
+        simulate_contacts(ball, [ContactPoint("ball")], controller=lambda t, q, v: "off")
+    with pytest.raises(hc.InputError, match="moves one robot"):
+        simulate_contacts(ball, [ContactPoint("ball")], np.tile([0, 0, 1, 1, 0, 0, 0], (2, 1)))
+
+
+def test_divergence_is_told_and_keeps_what_was_computed() -> None:
+    ball = hc.load(BALL, base="floating")
+    with pytest.raises(hc.SimulationError, match=r"diverged at t = 0.0\d s") as caught:
+        simulate_contacts(
+            ball,
+            [ContactPoint("ball")],
+            [0, 0, 1, 1, 0, 0, 0],
+            [0, 0, 0, 0, 0, 1.0],
+            duration=1.0,
+            controller=lambda t, q, v: 1e5 * v,
+            dt=0.01,
+        )
+    motion = caught.value.trajectory
+    assert len(motion) > 2 and np.all(np.isfinite(motion.energy))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from typing import Any
 
@@ -13,7 +14,7 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.compiler.compiled import set_compile
 from helicoid.model.inertia import Array
-from helicoid.simulation import SimulationError, running, simulate
+from helicoid.simulation import SimulationError, adaptive, running, simulate
 from helicoid.simulation.running import run
 
 PENDULUM = """
@@ -312,6 +313,14 @@ def test_absurd_rows_are_found_wherever_they_are_in_a_chunk() -> None:
         ({"controller": [np.inf, 0]}, "not finite"),
         ({"controller": lambda t, q, v: np.zeros(3)}, "controller must return"),
         ({"controller": lambda t, q, v: [np.nan, 0]}, "controller must return"),
+        ({"controller": lambda t, q, v: None}, "it returned None"),
+        ({"controller": lambda t, q, v: "off"}, "it returned 'off'"),
+        ({"controller": np.zeros((0, 2)), "duration": 0}, "the torque must have shape"),
+        ({"duration": "1"}, "positive times"),
+        ({"dt": -1e-3}, "positive times"),
+        ({"method": "adaptive", "rtol": np.nan}, "rtol is from"),
+        ({"method": "stiff", "atol": -1.0}, "atol above 0"),
+        ({"f_ext": [np.zeros(6)]}, "f_ext names links"),
         ({"f_ext": {"link_2": np.zeros(5)}}, "f_ext\\['link_2'\\] must have shape"),
         ({"f_ext": {"nothing": np.zeros(6)}}, "nothing"),
         ({"q0": np.zeros((3, 2)), "v0": np.zeros((4, 2))}, "one length; got 3, 4"),
@@ -320,6 +329,49 @@ def test_absurd_rows_are_found_wherever_they_are_in_a_chunk() -> None:
 def test_wrong_arguments_are_named(arm: Robot, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(hc.HelicoidError, match=message):
         simulate(arm, **{"duration": 0.01, **arguments})
+
+
+def test_a_robot_is_no_name() -> None:
+    with pytest.raises(InputError, match="takes a robot"):
+        simulate("planar_2r")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("controller", [None, [1.0, 2.0], [[1.0, 2.0]], lambda t, q, v: [1.0, 2.0]])
+def test_no_duration_is_one_sample_with_its_forces(arm: Robot, controller: Any) -> None:
+    tau = np.zeros((1, 2)) if controller is None else np.array([[1.0, 2.0]])
+    f_ext = {"link_2": lambda t, q, v: np.ones(6)}
+    motion = simulate(arm, [0.3, 0.2], [1.0, 0.0], 0, controller, f_ext=f_ext, friction=False)
+    np.testing.assert_array_equal(motion.tau, tau)
+    expected = arm.forward_dynamics([0.3, 0.2], [1.0, 0.0], tau[0], f_ext={"link_2": np.ones(6)})
+    np.testing.assert_allclose(motion.a, [expected])
+
+
+def test_nan_of_a_controller_says_when_and_where_and_keeps_what_was_computed(arm: Robot) -> None:
+    def controller(t: float, q: Array, v: Array) -> Array:
+        return np.array([[0.5, np.nan if t > 0.0095 else 0.2]] * 3)
+
+    with pytest.raises(SimulationError, match=r"at 0\.01 s its answer for joint 'joint_2' is not") as caught:
+        simulate(
+            arm, np.zeros((3, 2)), duration=0.1, controller=controller, disturbance=lambda t, q, v: 0 * q
+        )
+    motion = caught.value.trajectory
+    good = simulate(arm, np.zeros((3, 2)), duration=0.01, controller=[0.5, 0.2])
+    for name in ("t", "q", "v", "tau", "a"):
+        np.testing.assert_allclose(getattr(motion, name), getattr(good, name), atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "stiff"])
+def test_methods_that_choose_their_steps_do_not_follow_a_divergence_for_ever(
+    arm: Robot, method: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adaptive, "MOST_CALLS", 3000)
+    with pytest.raises(
+        SimulationError, match=r"diverged at t = 0.00\d s, where the velocity of joint"
+    ) as caught:
+        simulate(arm, [0.3, 0.2], None, 1.0, lambda t, q, v: 1e5 * v, method=method)
+    assert np.all(np.isfinite(caught.value.trajectory.v))
+    with pytest.raises(SimulationError, match="'joint_1' is inf"):
+        simulate(arm, [0.3, 0.2], None, 1.0, [1e300, 0.0], method=method)
 
 
 def test_quaternion_that_is_none_is_refused(dog: Robot) -> None:
@@ -373,3 +425,28 @@ def test_interrupting_ends_it_between_chunks(arm: Robot) -> None:
     with pytest.raises(KeyboardInterrupt):
         simulate(arm, duration=1.0, controller=controller)
     assert simulate(arm, duration=0.01).q.shape == (11, 2)
+
+
+INTERRUPTED = """
+import os, signal, threading
+import numpy as np
+import helicoid as hc
+
+hc.set_compile(True)
+robot = hc.load("planar_2r")
+before = hc.simulate(robot, [0.3, 0.2], duration=0.1)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    hc.simulate(robot, [0.3, 0.2], duration=1e4, dt=0.01, substeps=10_000)
+except KeyboardInterrupt:
+    after = hc.simulate(robot, [0.3, 0.2], duration=0.1)
+    print("stopped", np.array_equal(before.q, after.q))
+"""
+
+
+def test_a_signal_stops_compiled_code_and_leaves_it_usable() -> None:
+    # Hours of work without Python between the steps: only an interrupt can end it within the time.
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split() == ["stopped", "True"]

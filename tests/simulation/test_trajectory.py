@@ -72,6 +72,10 @@ def test_resampling_refuses_what_it_cannot_know(flight: Trajectory) -> None:
         flight.resample()
     with pytest.raises(InputError, match="dt must be positive"):
         flight.resample(dt=-1)
+    with pytest.raises(InputError, match="times is empty"):
+        flight.resample([])
+    with pytest.raises(InputError, match="times are numbers"):
+        flight.resample("end")
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz"])
@@ -115,6 +119,32 @@ def test_what_fails_leaves_no_file(
     with pytest.raises(ZeroDivisionError):
         flight.save(tmp_path / "flight.csv")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
+
+
+def test_files_of_other_shapes_are_refused(flight: Trajectory, tmp_path: Path) -> None:
+    flight.save(tmp_path / "flight.npz")
+    with np.load(tmp_path / "flight.npz") as file:
+        arrays = dict(file)
+    for name in ("t", "v", "a", "kinetic_energy"):
+        np.savez(tmp_path / "cut.npz", **{**arrays, name: arrays[name][:-1]})
+        with pytest.raises(InputError, match="shape"):
+            Trajectory.load(tmp_path / "cut.npz")
+    np.save(tmp_path / "one.npy", arrays["q"])
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    (tmp_path / "empty.npz").touch()
+    for name in ("one.npz", "empty.npz"):
+        with pytest.raises(InputError, match="no archive"):
+            Trajectory.load(tmp_path / name)
+    flight.save(tmp_path / "flight.csv")
+    lines = (tmp_path / "flight.csv").read_text().splitlines()
+    (tmp_path / "cut.csv").write_text("\n".join([*lines[:3], lines[3].rpartition(",")[0]]))
+    with pytest.raises(InputError, match="line 4 has"):
+        Trajectory.load(tmp_path / "cut.csv")
+
+
+def test_a_missing_folder_is_named(flight: Trajectory, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no folder '.*nowhere'"):
+        flight.save(tmp_path / "nowhere" / "flight.csv")
 
 
 @pytest.mark.parametrize("text", ["", "t,q.a\n1\n", "x,y\n1,2\n", "t,q.a,v.a\n0,one,2\n"])

@@ -46,6 +46,8 @@ def contact(name: str, link: str, kind: str, point: Array, at: Placement, normal
         raise ModelError(f"contact {name!r}: kind must be one of {', '.join(_PARTS)}; got {kind!r}")
     if not (np.all(np.isfinite(point)) and np.all(np.isfinite(at.translation))):
         raise ModelError(f"contact {name!r}: its points must be finite, got {point} at {at.translation}")
+    if normal.shape != (3,) or not np.all(np.isfinite(normal)) or not np.any(normal):
+        raise ModelError(f"contact {name!r}: normal is a direction, three finite numbers; got {normal}")
     R = rotation_to(normal)
     world, own = Placement(R, at.translation), Placement(at.rotation.T @ R, point)
     return Closure(name, kind, None, link, world, own, _PARTS[kind], _BOUNCING[kind])

@@ -66,6 +66,17 @@ def log_cholesky(pi: Any) -> Any:
     return _joined([log(m) / 2, log(e1), log(e2), log(e3), s12, s23, s13, t1, t2, t3], pi)
 
 
+LEAST = 0.5 * np.log(1e-3)
+"""Where α and d of a body, measured by its reference, stop: a thousandth of its mass or squared extent."""
+
+
+def least_step(eta: Array) -> Array:
+    """How far η (10 n) may fall, (10 n): bodies that lose all mass or extent are none to a computer."""
+    least = np.full((len(eta) // 10, 10), -np.inf)
+    least[:, :4] = np.minimum(LEAST - eta.reshape(-1, 10)[:, :4], 0.0)
+    return least.ravel()
+
+
 class BodyCoordinates:
     """Log-Cholesky coordinates of bodies, each measured by a reference body: P = L P'(η) Lᵀ, L Lᵀ that of it.
 

@@ -37,9 +37,7 @@ class Block(NamedTuple):
     weights: Array
 
 
-def stacked(
-    measurement: Measurement, samples: Samples, form: str = "torque", block: int = BLOCK
-) -> Stack:
+def stacked(measurement: Measurement, samples: Samples, form: str = "torque", block: int = BLOCK) -> Stack:
     """The stack of a stretch."""
     stack = empty(measurement, form)
     for rows, y, _, weights in blocks(measurement, samples, form, block):

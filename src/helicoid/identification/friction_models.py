@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid.compiler.function import Function, Input, Output
-from helicoid.identification.measurement import Measurement
+from helicoid.identification.measurement import Indices, Measurement
 from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
 
@@ -37,18 +37,19 @@ class FrictionModel(NamedTuple):
     signed: tuple[str, ...] = ()
     absorbs: tuple[str, ...] = ()
 
-    @cache
-    def function(self) -> Function:
-        """`(v, epsilon, shape) -> columns (terms), slopes (terms, shapes)`."""
-        v, epsilon, s = ca.SX.sym("v"), ca.SX.sym("epsilon"), ca.SX.sym("s", len(self.shapes))
-        columns = ca.vertcat(*self.columns(v, epsilon, s))
-        n, m = len(self.terms), len(self.shapes)
-        inputs = [(Input("v", ()), v), (Input("epsilon", ()), epsilon)]
-        outputs = [(Output("columns", (n,)), ca.densify(columns))]
-        if m:
-            inputs.append((Input("shape", (m,)), s))
-            outputs.append((Output("slopes", (n, m)), ca.densify(ca.jacobian(columns, s))))
-        return Function.from_expressions("friction_columns", inputs, outputs)
+
+@cache
+def _columns(model: FrictionModel) -> Function:
+    """`(v, epsilon, shape) -> columns (terms), slopes (terms, shapes)`; without shapes, columns alone."""
+    v, epsilon, s = ca.SX.sym("v"), ca.SX.sym("epsilon"), ca.SX.sym("s", len(model.shapes))
+    columns = ca.SX(ca.densify(ca.vertcat(*model.columns(v, epsilon, s))))
+    n, m = len(model.terms), len(model.shapes)
+    inputs: list[tuple[Input, ca.SX]] = [(Input("v", ()), v), (Input("epsilon", ()), epsilon)]
+    outputs: list[tuple[Output, ca.SX]] = [(Output("columns", (n,)), columns)]
+    if m:
+        inputs.append((Input("shape", (m,)), s))
+        outputs.append((Output("slopes", (n, m)), ca.densify(ca.jacobian(columns, s))))
+    return Function.from_expressions("friction_columns", inputs, outputs)
 
 
 def _direction(v: Expression, epsilon: Expression) -> Expression:
@@ -111,7 +112,7 @@ class ShapedMeasurement(Measurement):
         return chosen
 
     @cached_property
-    def supports(self) -> tuple[Array, ...]:
+    def supports(self) -> tuple[Indices, ...]:
         """As of every measurement; the bodies' part is that of the plain one, which takes long to find."""
         bodies = self._plain.parameters.groups.get("inertia", slice(0, 0))
         own = self.parameters.groups.get("inertia", bodies)
@@ -125,18 +126,14 @@ class ShapedMeasurement(Measurement):
             found[row].append(column)
         return tuple(np.array(sorted(columns), dtype=np.intp) for columns in found)
 
-    @cached_property
-    def _friction(self) -> Function:
-        return self.model.function()
-
     def _term(self, group: str, k: int, q: Array, v: Array, a: Array, load: Array | None) -> Array:
         model = self.model
         if group not in model.terms and group not in model.shapes:
             return super()._term(group, k, q, v, a, load)
         epsilon = np.full(len(v), self.smoothing[k])
         if not model.shapes:
-            return np.asarray(self._friction(v[:, k], epsilon)[:, model.terms.index(group)])
-        made = self._friction(v[:, k], epsilon, np.broadcast_to(self.shapes[k], (len(v), len(model.shapes))))
+            return np.asarray(_columns(model)(v[:, k], epsilon)[:, model.terms.index(group)])
+        made = _columns(model)(v[:, k], epsilon, np.broadcast_to(self.shapes[k], (len(v), len(model.shapes))))
         if group in model.terms:
             return np.asarray(made.columns[:, model.terms.index(group)])
         assert self._slopes_at is not None

@@ -232,8 +232,12 @@ def _fitted(
     part = noise_bandwidth(stretches[0].rate / thin, cutoff)
     spread = covariance(data.whole.combined(data.weights), data.coordinates, strength, part)
     training, expected = _scores(robot, measurement, data, fit, x)
+    blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
     friction = robot_friction(measurement, stretches, x)
-    said = (*notes, *remarks(measurement, x, spread, cutoff, lag, strength, training, expected, stretches))
+    said = (
+        *notes,
+        *remarks(measurement, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
+    )
     return Identification(
         robot,
         measurement,
@@ -248,6 +252,13 @@ def _fitted(
         expected,
         said,
     )
+
+
+def _blurred(data: Weighted, fit: Fit) -> Array:
+    """The held-out relative error of each row after the low-pass: without most of the sensors' noise."""
+    whole = data.whole
+    size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / np.maximum(np.array(whole.counts), 1))
+    return held_out(data.folds.without(), data.folds.parts, fit) / np.where(size > 0, size, np.nan)
 
 
 def _scores(

@@ -50,8 +50,8 @@ def instrumental(
 def simulated(robot: Robot, samples: Samples) -> Samples:
     """The motion of the simulated robot, under a computed-torque controller that knows it.
 
-    Whatever its parameters, they then cancel: a' = a + 2 ω (v - v') + ω² (q ⊖ q'), by semi-implicit Euler, after
-    a reference q, v, a made of the positions alone.
+    Whatever its parameters, they then cancel: a' = a + 2 ω (v - v') + ω² (q ⊖ q'), by semi-implicit Euler,
+    after a reference q, v, a made of the positions alone.
     """
     rate = samples.rate
     cutoff = min(_REFERENCE * bandwidth(samples.v, rate), 0.4 * rate)

@@ -70,7 +70,7 @@ class ParameterSet:
     >>> import helicoid as hc
     >>> parameters = Measurement(hc.load("double_pendulum"), ("inertia", "viscous")).parameters
     >>> len(parameters), parameters.groups["viscous"], parameters.names[-1]
-    (22, slice(20, 22, None), 'elbow.damping')
+    (22, slice(20, 22, None), 'joint_2.damping')
     """
 
     names: tuple[str, ...]
@@ -90,6 +90,13 @@ class ParameterSet:
     def of(self, x: Array, group: str) -> Array:
         """The part of x that belongs to a group; empty where the group is not among the unknowns."""
         return x[self.groups.get(group, slice(0, 0))]
+
+
+class _Plan(NamedTuple):
+    """A row of Y: runs of columns of the bodies' regressor with their places, and terms with theirs."""
+
+    runs: list[tuple[slice, slice]]
+    terms: list[tuple[int, str]]
 
 
 class Measurement:
@@ -208,18 +215,16 @@ class Measurement:
 
         This is what a `Stack` takes: a third of the numbers of `regressor` for a 7-joint arm.
         """
-        inertial = self.parameters.groups.get("inertia", slice(0, 0))
         dense = self._inertial(q, v, a) if "inertia" in self.groups else None
         load = self._holding(q)
-        terms = {(row, column): group for row, column, group in self._term_columns}
         blocks: list[Array] = []
-        for k, support in enumerate(self.supports):
-            block = np.empty((len(q), len(support)), order="F")
-            inside = (support >= inertial.start) & (support < inertial.stop)
+        for k, plan in enumerate(self._plans):
+            block = np.empty((len(q), len(self.supports[k])), order="F")
             if dense is not None:
-                block[:, inside] = dense[:, k, support[inside] - inertial.start]
-            for position in np.flatnonzero(~inside):
-                block[:, position] = self._term(terms[k, int(support[position])], k, q, v, a, load)
+                for into, columns in plan.runs:
+                    block[:, into] = dense[:, k, columns]
+            for position, group in plan.terms:
+                block[:, position] = self._term(group, k, q, v, a, load)
             blocks.append(block)
         return blocks
 
@@ -231,6 +236,26 @@ class Measurement:
     def _inertial(self, q: Array, v: Array, a: Array) -> Array:
         blocks = [function(q, v, a) for function in self._inertial_functions]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+    @cached_property
+    def _plans(self) -> list[_Plan]:
+        """For each row, where its columns come from; in runs, since copying is what takes time."""
+        start = self.parameters.groups.get("inertia", slice(0, 0)).start
+        terms = {(row, column): group for row, column, group in self._term_columns}
+        plans = []
+        for k, support in enumerate(self.supports):
+            runs: list[tuple[slice, slice]] = []
+            own: list[tuple[int, str]] = []
+            for position, column in enumerate(int(c) for c in support):
+                if (k, column) in terms:
+                    own.append((position, terms[k, column]))
+                elif runs and runs[-1][0].stop == position and runs[-1][1].stop == column - start:
+                    into, columns = runs[-1]
+                    runs[-1] = slice(into.start, position + 1), slice(columns.start, column - start + 1)
+                else:
+                    runs.append((slice(position, position + 1), slice(column - start, column - start + 1)))
+            plans.append(_Plan(runs, own))
+        return plans
 
     @cached_property
     def _term_columns(self) -> list[tuple[int, int, str]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from helicoid.errors import InputError
 from helicoid.identification.consistent import signed
-from helicoid.identification.coordinates import BodyCoordinates, solid_bodies
+from helicoid.identification.coordinates import BodyCoordinates, least_step, solid_bodies
 from helicoid.identification.elimination import Linearised, Step, solve, triangle
 from helicoid.identification.measurement import Measurement
 from helicoid.identification.preparation import Samples
@@ -77,6 +77,7 @@ class Unknowns:
         self._bodies = BodyCoordinates(solid_bodies(x[self.inertial]))
         self.start, self.scale = np.array(x), scale
         self.lower = np.full(len(x), -np.inf)
+        self.lower[self.inertial] = least_step(np.zeros(self.inertial.stop - self.inertial.start))
         nonnegative = signed(measurement)
         self.start[nonnegative] = np.maximum(x[nonnegative], 0.0)
         self.lower[nonnegative] = -self.start[nonnegative] / scale[nonnegative]

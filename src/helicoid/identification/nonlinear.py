@@ -2,9 +2,9 @@
 
     min Σ_k w_k ‖F[Y_k(s) x(η) - y_k]‖² + strength · distance²,   over η, the sizes of all terms, and shapes s
 
-with the low-pass F, the weights and the pull to the description of the linear fit: with friction of known shape
-this is its semidefinite program without the cones. Gauss-Newton with Levenberg's damping; samples are only seen
-through the triangular factor of the problem linearised at (x, s).
+with the low-pass F, the weights and the pull to the description of the linear fit: with friction of known
+shape this is its semidefinite program without the cones. Gauss-Newton with Levenberg's damping; samples are
+only seen through the triangular factor of the problem linearised at (x, s).
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid.errors import InputError
-from helicoid.identification.coordinates import BodyCoordinates, solid_bodies
+from helicoid.identification.coordinates import BodyCoordinates, least_step, solid_bodies
+from helicoid.identification.elimination import triangle
 from helicoid.identification.equations import stacked
 from helicoid.identification.friction import JointFriction, robot_friction
-from helicoid.identification.friction_models import MODELS, RUBBING, FrictionModel, ShapedMeasurement
+from helicoid.identification.friction_models import MODELS, FrictionModel, ShapedMeasurement
 from helicoid.identification.log import Log
 from helicoid.identification.measurement import Measurement
 from helicoid.identification.preparation import Samples, prepare
 from helicoid.identification.prior import Whitening
 from helicoid.identification.result import Identification
 from helicoid.identification.selection import weighted
-from helicoid.identification.stack import Factor, Stack
+from helicoid.identification.stack import Factor
+from helicoid.identification.threads import one_blas_thread
 from helicoid.identification.validation import added
 from helicoid.model.inertia import Array
 from helicoid.robot import Robot
@@ -77,11 +79,10 @@ class _Problem:
         """The unknowns of `measurement(point)`: "inertia" comes first among them."""
         return np.concatenate([self.bodies.parameters(point.eta), point.sizes])
 
-    def linearised(self, point: Point) -> tuple[Factor, Stack]:
-        """The problem in (x, change of shapes) at a point, without the pull; and its rows by themselves."""
+    def linearised(self, point: Point) -> Factor:
+        """The problem in (x, change of shapes) at a point, without the pull."""
         measurement = self.measurement(point).linearised(self.x(point))
-        stack = added([stacked(measurement, samples) for samples in self.stretches])
-        return stack.combined(self.weights), stack
+        return added([stacked(measurement, samples) for samples in self.stretches]).combined(self.weights)
 
     def squares(self, point: Point, factor: Factor) -> float:
         """The sum of squares at the point that `factor` was made at."""
@@ -105,15 +106,16 @@ class _Problem:
         measurement = self.measurement(point)
         groups, n = measurement.parameters.groups, len(point.eta)
         least = np.full(len(measurement.parameters), -np.inf)
+        least[:n] = least_step(point.eta)
         for group, own in groups.items():
             if group not in ("inertia", *_FREE):
                 least[own] = -point.sizes[own.start - n : own.stop - n]
-        lower, upper = self.shape_limits()
+        lower, upper = self._shape_limits()
         jointed = list(measurement.jointed)
         low, high = ((limit - point.shapes)[jointed].T.ravel() for limit in (lower, upper))
         return np.concatenate([least, low]), np.concatenate([np.full(len(least), np.inf), high])
 
-    def shape_limits(self) -> tuple[Array, Array]:
+    def _shape_limits(self) -> tuple[Array, Array]:
         """The range of the shapes, (nv, number of shapes) each."""
         fastest = np.maximum(self.fastest, 1e-6)
         lower, upper = np.zeros((2, len(fastest), len(self.model.shapes)))
@@ -138,7 +140,7 @@ def _step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]) -> Ar
     size = np.where(size > 0, size, 1.0)
     A = np.vstack([J / size, np.sqrt(damping) * np.eye(len(size))])
     b = -np.append(r, np.zeros(len(size)))
-    R = np.linalg.qr(np.column_stack([A, b]), mode="r")
+    R = triangle(np.column_stack([A, b]))
     low, high = limits[0] * size, limits[1] * size
     free = np.linalg.lstsq(R[:-1, :-1], R[:-1, -1], rcond=None)[0]
     if np.any(free < low) or np.any(free > high):
@@ -147,13 +149,13 @@ def _step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]) -> Ar
     return np.asarray(free / size)
 
 
-def _solve(problem: _Problem, point: Point) -> tuple[Point, Factor, Stack]:
-    factor, stack = problem.linearised(point)
+def _solve(problem: _Problem, point: Point) -> tuple[Point, Factor]:
+    factor = problem.linearised(point)
     squares, damping = problem.squares(point, factor), 1e-4
     for _ in range(_ITERATIONS):
         J, r = problem.rows(point, factor)
         trial = problem.moved(point, _step(J, r, damping, problem.limits(point)))
-        trial_factor, trial_stack = problem.linearised(trial)
+        trial_factor = problem.linearised(trial)
         now = problem.squares(trial, trial_factor)
         if not now < squares:
             damping *= 10.0
@@ -161,11 +163,11 @@ def _solve(problem: _Problem, point: Point) -> tuple[Point, Factor, Stack]:
                 break
             continue
         gain = squares - now
-        point, factor, stack, squares = trial, trial_factor, trial_stack, now
+        point, factor, squares = trial, trial_factor, now
         damping = max(damping / 10.0, 1e-12)
         if gain < _ENOUGH * squares:
             break
-    return point, factor, stack
+    return point, factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +202,11 @@ class NonlinearIdentification(Identification):
 def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") -> NonlinearIdentification:
     """Fit again with a friction model that is not linear in its parameters, from a linear result on.
 
-    `friction` is "viscous", "coulomb", "asymmetric", "stribeck" or "sigmoid" and takes the place of all viscous,
-    Coulomb and root terms; the other unknowns, the low-pass, the lag and the pull to the description stay those
-    of `result`. Bodies are physically consistent at every step. Returns a result like that of `identify`; its
-    `held_out` is not known (NaN): score another log, and keep the model only if that is better for it.
+    `friction` is "viscous", "coulomb", "asymmetric", "stribeck" or "sigmoid" and takes the place of all
+    viscous, Coulomb and root terms; the other unknowns, the low-pass, the lag and the pull to the description
+    stay those of `result`. Bodies are physically consistent at every step. Returns a result like that of
+    `identify`; its `held_out` is not known (NaN): score another log, and keep the model only if it gains
+    there.
 
     >>> import helicoid as hc
     >>> from helicoid.identification.identify import identify
@@ -223,10 +226,12 @@ def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") 
     if plain.wrenches or plain.groups[:1] != ("inertia",):
         raise InputError("a nonlinear fit needs joint torques, and inertia as the first of the unknowns")
     stretches = [samples.delayed(result.lag) for samples in prepare(result.nominal, log, result.cutoff)[0]]
-    weights = weighted(plain, stretches).weights
-    problem = _Problem(plain, model, stretches, weights, max(result.strength, 1e-6))
-    start = min(_starts(problem, result), key=lambda point: problem.squares(point, problem.linearised(point)[0]))
-    point, factor, _ = _solve(problem, start)
+    with one_blas_thread():
+        weights = weighted(plain, stretches).weights
+        problem = _Problem(plain, model, stretches, weights, max(result.strength, 1e-6))
+        starts = _starts(problem, result)
+        errors = [problem.squares(start, problem.linearised(start)) for start in starts]
+        point, factor = _solve(problem, starts[int(np.argmin(errors))])
     return _result(result, problem, point, factor, friction, log)
 
 
@@ -251,19 +256,15 @@ def _starts(problem: _Problem, result: Identification) -> list[Point]:
 
 def _first(plain: Measurement, x: Array, group: str) -> Array:
     """What the linear result says of a term, or of the one that comes nearest to it."""
-    kind = {"sigmoid": "coulomb", "stribeck": None}.get(group, group.split("_")[0])
-    if group in plain.groups or kind in plain.groups:
-        return np.maximum(plain.parameters.of(x, group if group in plain.groups else kind), _floor(group))
+    nearest = group if group in plain.groups else {"sigmoid": "coulomb"}.get(group, group.split("_")[0])
+    if nearest in plain.groups:
+        return np.maximum(plain.parameters.of(x, nearest), -np.inf if group in _FREE else 0.0)
     return np.zeros(len(plain.jointed))
-
-
-def _floor(group: str) -> float:
-    return -np.inf if group in _FREE else 0.0
 
 
 def _improved(problem: _Problem, point: Point) -> Point:
     """One step in the sizes alone: a start from which widths can be compared."""
-    factor, _ = problem.linearised(point)
+    factor = problem.linearised(point)
     J, r = problem.rows(point, factor)
     n, m = len(point.eta), len(point.sizes)
     own = slice(n, n + m)

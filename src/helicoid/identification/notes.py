@@ -24,9 +24,13 @@ def remarks(
     strength: float,
     training: Score,
     expected: Score,
+    blurred: Array,
     stretches: Sequence[Samples],
 ) -> Iterator[str]:
-    """Sentences on how the result came about and what to be careful with."""
+    """Sentences on how the result came about and what to be careful with.
+
+    `blurred` is the held-out relative error of each row after the low-pass.
+    """
     n = sum(len(samples) for samples in stretches)
     span = sum(len(samples) / samples.rate for samples in stretches)
     if cutoff is None:
@@ -41,11 +45,16 @@ def remarks(
         yield f"Held-out data ask for {' and '.join(names[e] for e in extras)}."
     if strength:
         yield f"The fit is pulled to the description with strength {strength:g}."
-    yield from _doubts(measurement, x, covariance, training, expected)
+    yield from _doubts(measurement, x, covariance, training, expected, blurred)
 
 
 def _doubts(
-    measurement: Measurement, x: Array, covariance: Array, training: Score, expected: Score
+    measurement: Measurement,
+    x: Array,
+    covariance: Array,
+    training: Score,
+    expected: Score,
+    blurred: Array,
 ) -> Iterator[str]:
     ratio = expected.overall_relative / max(training.overall_relative, 1e-12)
     if ratio > _OVERFIT and expected.overall_relative > 1e-6:
@@ -53,7 +62,7 @@ def _doubts(
             f"Warning: the held-out error is {ratio:.1f} times that on the log: the log is too short, or "
             "excites too little, for so many parameters."
         )
-    for name, relative in zip(expected.names, expected.relative, strict=True):
+    for name, relative in zip(expected.names, blurred, strict=True):
         if relative > _POOR:
             yield (
                 f"Warning: {name} is predicted with {100 * relative:.0f} % error on held-out data: it does "

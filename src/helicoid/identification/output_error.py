@@ -16,6 +16,7 @@ from helicoid.identification.multiple_shooting import OutputError, Refinement, W
 from helicoid.identification.preparation import Samples, prepare
 from helicoid.identification.result import Identification
 from helicoid.identification.shooting import Simulator
+from helicoid.identification.threads import one_blas_thread
 from helicoid.model.inertia import Array
 
 _BODIES = 0.3  # how far bodies are believed to be off, as a part of themselves (one standard deviation)
@@ -63,7 +64,8 @@ def fit_output_error(
     problem = OutputError(Simulator(measurement), windows, x, _scale(measurement, windows, x))
     spread = np.ones(len(x))
     spread[problem.unknowns.inertial] = _BODIES
-    refined = refine(problem, spread, iterations, progress)
+    with one_blas_thread():
+        refined = refine(problem, spread, iterations, progress)
     return _refined(result, refined, stretches, log, horizon)
 
 
@@ -108,11 +110,11 @@ def _refined(
     result: Identification, refined: Refinement, stretches: list[Samples], log: Log, horizon: float
 ) -> Identification:
     nv = result.nominal.nv
-    before, after = refined.before, refined.after
+    left = np.maximum(refined.after, 1e-12) / np.maximum(refined.before, 1e-12)
     note = (
-        f"Refined by output error over windows of {horizon:g} s in {refined.iterations} iterations: "
-        f"simulated positions deviate by {_rms(before[:nv]):.3g} before and {_rms(after[:nv]):.3g} after, "
-        f"velocities by {_rms(before[nv:]):.3g} and {_rms(after[nv:]):.3g} (RMS, SI units)."
+        f"Refined by output error over windows of {horizon:g} s in {refined.iterations} iterations: left "
+        f"of the deviations between simulated and measured motion is {_percent(left[:nv])} in positions and "
+        f"{_percent(left[nv:])} in velocities (geometric means over the joints)."
     )
     unknown = np.full(len(result.held_out.names), np.nan)
     new = replace(
@@ -127,5 +129,5 @@ def _refined(
     return replace(new, training=new.score(log))
 
 
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(values**2)))
+def _percent(left: Array) -> str:
+    return f"{100 * float(np.exp(np.mean(np.log(left)))):.3g} %"

@@ -43,7 +43,7 @@ def identify_payload(
     result = robot if isinstance(robot, Identification) else None
     bare = robot.nominal if isinstance(robot, Identification) else robot
     cutoff = result.cutoff if result is not None and cutoff is None else cutoff
-    check(bare, log)
+    check(bare, log, moving=False)
     frame = bare.model.frame(link)
     R, p = frame.placement.rotation, frame.placement.translation
     to_body = np.column_stack([Inertia.from_parameters(u).transformed(R, p).parameters for u in np.eye(10)])

@@ -107,7 +107,7 @@ class Identification:
 
     def predict(self, log: Log) -> Array:
         """What the sensors would read, (N, rows): one row for each sample of the log as given."""
-        check(self.nominal, log)
+        check(self.nominal, log, moving=False)
         result = np.empty((len(log), len(self.measurement.row_names)))
         for part, even, (q, v, a) in motion(self.nominal, log, self.cutoff):
             predicted = np.vstack(

@@ -19,7 +19,7 @@ from helicoid.errors import InputError
 from helicoid.identification.measurement import Indices, Measurement
 from helicoid.model.inertia import Array
 
-BLOCK = 1024  # samples: large enough for LAPACK's blocked code, small enough to stay in the cache
+BLOCK = 256  # samples: large enough for LAPACK's blocked code, small enough to stay in the cache
 
 
 class Factor(NamedTuple):
@@ -134,7 +134,7 @@ def triangular(R: Array, block: Array) -> Array:
     if len(block) == 0:
         return R
     n = R.shape[0]
-    updated, _, _, info = lapack.dtpqrt(0, min(16, n), np.asfortranarray(R), np.asfortranarray(block))
+    updated, _, _, info = lapack.dtpqrt(0, min(8, n), np.asfortranarray(R), np.asfortranarray(block))
     if info != 0:
         raise InputError("the samples could not be stacked: they must be finite numbers")
     return updated

@@ -15,15 +15,19 @@ _DEGREES = 180.0 / np.pi
 _STILL = 0.02  # rad or m: a joint that covers less tells nothing about itself
 
 
-def check(robot: Robot, log: Log) -> None:
-    """Refuse a log that cannot be of this robot; warn of what is doubtful."""
+def check(robot: Robot, log: Log, moving: bool = True) -> None:
+    """Refuse a log that cannot be of this robot; warn of what is doubtful.
+
+    With `moving`, a log from which nothing can be identified because nothing moves is refused too.
+    """
     _check_shapes(robot, log)
     _check_positions(robot, log)
     if log.v is not None:
         _check_velocities(robot, log)
     if log.tau is not None:
         _check_torques(robot, log)
-    _check_motion(robot, log)
+    if moving:
+        _check_motion(robot, log)
 
 
 def _check_shapes(robot: Robot, log: Log) -> None:

@@ -39,7 +39,7 @@ class Coordinates:
     def stated(self, start: int) -> Array:
         """The whitened elements of a described body, the first of which is `start`."""
         own = slice(start, start + 10)
-        return np.linalg.solve(self.T[own, own], self.origin[own])
+        return np.asarray(np.linalg.solve(self.T[own, own], self.origin[own]), dtype=np.float64)
 
     @property
     def inertial(self) -> Array:

@@ -58,7 +58,12 @@ def placement(origin: ArrayLike, axis: ArrayLike | None, what: str) -> Placement
     The axis is seen from the link. It leaves the other two axes open, which is why it cannot be given
     together with a pose.
     """
-    given = np.asarray(origin, dtype=np.float64)
+    try:
+        given = np.asarray(origin, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what} is a point or a 4 × 4 pose, in numbers; got {origin!r}") from error
+    if not np.all(np.isfinite(given)):
+        raise ModelError(f"{what} must be finite, got {origin!r}")
     if given.shape == (4, 4):
         if axis is not None:
             raise ModelError(f"{what} is a pose, which has its own z axis: leave out axis, or give a point")

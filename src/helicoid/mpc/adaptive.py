@@ -30,6 +30,8 @@ class Adaptive:
             it is `hc.OnlineIdentifier(robot, ("payload",), payload_link=...)`.
         learn_every: steps from one sample of the identifier to the next; it gets the mean torque in between.
         hand_over_every: steps from one hand-over to the next.
+        following: time (s) in which the controller's θ goes 63 % of the way to a new estimate, so that torques
+            do not jump. In between it is possible too: such parameters form a convex set.
 
     `step` never raises: where the identifier cannot use a sample, the controller goes on with the θ it has,
     and `status` says so.
@@ -53,6 +55,7 @@ class Adaptive:
         identifier: OnlineIdentifier,
         learn_every: int = 1,
         hand_over_every: int = 10,
+        following: float = 0.03,
     ) -> None:
         robot = controller.problem.robot
         if robot is None or not robot.selection.groups:
@@ -62,14 +65,15 @@ class Adaptive:
                 f"the controller's robot is parametric in {robot.selection}, the identifier finds "
                 f"{identifier.parametric.selection}: they must be the same"
             )
-        if learn_every < 1 or hand_over_every < 1:
+        if learn_every < 1 or hand_over_every < 1 or not following >= 0:
             raise InputError(
-                f"learn_every and hand_over_every are numbers of steps, at least 1; got {learn_every} and "
-                f"{hand_over_every}"
+                "learn_every and hand_over_every are at least 1 (steps), following at least 0 (s); got "
+                f"{learn_every}, {hand_over_every} and {following}"
             )
         self.controller, self.identifier = controller, identifier
         self._learn_every, self._hand_over_every = int(learn_every), int(hand_over_every)
-        self._sizes = (robot.nq,), (robot.nv,), (robot.nv,)
+        interval = self._hand_over_every * controller.period
+        self._share = 1.0 if following == 0 else 1 - math.exp(-interval / following)
         self._only_payload = robot.selection.groups == ("payload",)
         self._impulse, self._heard, self._since, self._count = np.zeros(robot.nv), 0, 0, 0
         self._trouble = ""
@@ -97,36 +101,27 @@ class Adaptive:
     def _learn(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, a: ArrayLike | None) -> None:
         """One sample for the identifier; one that is of no use is left out."""
         self._since += 1
-        if not self._usable(q, v, tau, a):
-            self._trouble = "a sample was left out: not finite, or of the wrong size"
-            return
-        self._trouble = ""
         try:
             if a is not None:
                 self.identifier.update(q, v, a, tau)
-                return
-            self._impulse += np.asarray(tau, dtype=np.float64)
-            self._heard += 1
-            if self._since < self._learn_every:
-                return
-            mean, dt = self._impulse / self._heard, self._since * self.controller.period
-            self._impulse[:], self._heard, self._since = 0.0, 0, 0
-            self.identifier.update_without_acceleration(q, v, mean, dt)
-        except (HelicoidError, np.linalg.LinAlgError) as error:
-            self._trouble = str(error)
-
-    def _usable(self, *values: ArrayLike | None) -> bool:
-        try:
-            arrays = [np.asarray(x, dtype=np.float64) for x in values if x is not None]
-            right = [x.shape for x in arrays] == [*self._sizes, *self._sizes[1:2]][: len(arrays)]
-            return right and math.isfinite(sum([float(x @ x) for x in arrays]))
-        except (TypeError, ValueError):
-            return False
+            else:
+                self._impulse += np.asarray(tau, dtype=np.float64)
+                self._heard += 1
+                if self._heard < self._learn_every:
+                    return
+                mean, self._heard = self._impulse / self._heard, 0
+                self._impulse[:] = 0.0
+                self.identifier.update_without_acceleration(q, v, mean, self._since * self.controller.period)
+                self._since = 0
+            self._trouble = ""
+        except (HelicoidError, np.linalg.LinAlgError, TypeError, ValueError) as error:
+            self._trouble = f"left out by the identifier: {error}"
 
     def _hand_over(self) -> None:
         try:
             # A lone payload has a closed form; several bodies share what torques tell of them.
-            theta = possible(self.identifier.estimate) if self._only_payload else self.identifier.theta
+            found = possible(self.identifier.estimate) if self._only_payload else self.identifier.theta
+            theta = self.theta + self._share * (found - self.theta)
             self.controller.set(theta=theta)
         except (HelicoidError, np.linalg.LinAlgError) as error:
             self._trouble = str(error)

@@ -39,7 +39,7 @@ class Comparison:
         """The adaptive controller's tracking error (rms) between two times, over the informed one's."""
         return self.adaptive.rms(start, end) / self.informed.rms(start, end)
 
-    def recovered(self, since: float, tolerance: float = 0.1, window: float = 0.25) -> float:
+    def recovered(self, since: float, tolerance: float = 0.1, window: float = 0.5) -> float:
         """Seconds after `since` from which on the adaptive controller tracks like the informed one.
 
         That is, the rms error of every later window (s) is within `tolerance` of the informed controller's;
@@ -57,13 +57,14 @@ class Comparison:
         return float(times[np.flatnonzero(worse)[-1] + 1]) if worse.any() else 0.0
 
     def overhead(self) -> float:
-        """Time for learning and handing over, as a part of the controller's own: ratio of the means.
+        """Time for learning and handing over, as a part of the controller's own.
 
-        A few steps in a hundred, in which the machine did something else, are left out.
+        The ratio of typical times: medians of the means of a hundred steps, so that what is done only now and
+        then counts, and what the machine does besides does not.
         """
         run = self.adaptive
-        own = run.seconds - run.learning_seconds
-        return _usual_mean(run.learning_seconds[1:]) / _usual_mean(own[1:])
+        learning, own = run.learning_seconds, run.seconds - run.learning_seconds
+        return _typical(learning) / _typical(own)
 
 
 def compare(
@@ -113,5 +114,6 @@ def _moving_rms(error: Array, n: int) -> Array:
     return np.sqrt((sums[n:] - sums[:-n]) / n)
 
 
-def _usual_mean(values: Array) -> float:
-    return float(np.mean(values[values <= np.percentile(values, 95)]))
+def _typical(seconds: Array) -> float:
+    blocks = max(1, len(seconds) // 100)
+    return float(np.median([block.mean() for block in np.array_split(seconds, blocks)]))

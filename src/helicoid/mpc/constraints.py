@@ -96,12 +96,18 @@ class ConstraintTerms(CostTerms):
         robot = self._robot()
         symbols, limits, names = self.system.symbols, robot.limits, self._joint_labels(robot)
         if position is not None:
-            at = [k for k in self._lengths(robot) if np.isfinite(limits.lower[k] + limits.upper[k])]
-            middle, half = (limits.upper + limits.lower)[at] / 2, (limits.upper - limits.lower)[at] / 2
+            lower, upper = limits.lower, limits.upper
+            at = [k for k in self._lengths(robot) if np.isfinite(lower[k]) or np.isfinite(upper[k])]
+            low, high = lower[at], upper[at]
+            both = np.isfinite(low) & np.isfinite(high)
+            half = np.where(both, np.subtract(high, low, where=both, out=np.full(len(at), 2.0)) / 2, 1.0)
+            # A range on one side only has no middle to shrink to.
+            inward = np.where(both, (1 - position) * half, 0.0)
+            labels = [self._coordinate_labels(robot)[k] for k in at]
+            scale = 1 / np.maximum(half, 1e-3)
             self._add_rows(
-                "position_limit", symbols["q"][at], middle - position * half, middle + position * half,
-                1 / np.maximum(half, 1e-3), [str(self._coordinate_labels(robot)[k]) for k in at], soft,
-            )  # fmt: skip
+                "position_limit", symbols["q"][at], low + inward, high - inward, scale, labels, soft
+            )
         for factor, name, key, bound in (
             (velocity, "velocity_limit", "v", limits.velocity),
             (torque, "torque_limit", "tau", limits.effort),

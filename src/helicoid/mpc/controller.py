@@ -80,6 +80,7 @@ class Controller:
         self._torque = _torque_function(problem)
         self._fallback = Fallback(problem, self._memory)
         self._first_state: Array = self._engine["initial"]
+        self._x, self._u = self._engine["x"], self._engine["u"]
         self._started = self._prepared = self._must_shift = False
         self._failures = 0
         self.status = "not started"
@@ -111,7 +112,6 @@ class Controller:
         if not self._measure(q, v):
             return self._give_up("the measured state is not finite, or has the wrong size")
         engine = self._engine
-        engine.set(budget=self._budget)
         number = engine.feedback()
         for _ in range(self.iterations - 1):
             if number or self._out_of_budget():
@@ -141,12 +141,20 @@ class Controller:
         return True
 
     def _apply(self, status: str) -> Array:
-        tau = self._torque(self._first_state, self._engine["u"][0], self._memory.theta)
+        tau = self._torque(self._first_state, self._u[0], self._memory.theta)
         if not np.isfinite(tau).all():
             return self._give_up("the plan is not finite")
         self.status, self.ok, self._failures = status, True, 0
-        self._fallback.remember(self._engine["x"], self._engine["u"])
+        self._hold_previous(True)
+        self._fallback.remember(self._x, self._u)
         return self._fallback.clipped(tau)
+
+    def _hold_previous(self, known: bool) -> None:
+        """The control before the next one is that of this step, once there is one."""
+        if "previous" in self.problem.system.symbols:
+            nu, at = self.problem.system.nu, self.problem.stages.state_at
+            self._first_state[-nu:] = self._u[0]
+            self._engine["initial_free"][at[-nu:]] = 0.0 if known else 1.0
 
     def _give_up(self, reason: str) -> Array:
         """The shifted plan as long as there is one, then braking under gravity compensation."""
@@ -194,9 +202,12 @@ class Controller:
         engine["x"][...], engine["u"][:-1] = start(self.problem, state.copy(), None)
         engine.set(tolerance=1e-5, budget=self._budget and 20 * self._budget)
         engine.reset()
+        self._hold_previous(False)
         number = engine.solve(self.cold_iterations)
+        engine.set(budget=self._budget)
         self._started, self._prepared, self._must_shift = True, False, True
-        if number in (2, 3, 4) or engine.result("qp_excess") > INFEASIBLE:
+        nothing_yet = number == 5 and engine.result("iterations") < 1
+        if number in (2, 3, 4) or nothing_yet or engine.result("qp_excess") > INFEASIBLE:
             self._started = False
             return self._give_up(STATUS[number] if number != 2 else self._conflict())
         return self._apply("solved" if number == 0 else STATUS[number])

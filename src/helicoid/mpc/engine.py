@@ -43,6 +43,8 @@ RESULTS = (
     *("complementarity", "step_length", "qp_gap", "merit", "gap_weight", "step_size", "seconds", "qp_excess"),
     *("decrease", "merit_decrease"),
 )
+_SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
+_RESULT_AT = {name: k for k, name in enumerate(RESULTS)}
 STATUS = (
     "solved",
     "stopped after the allowed iterations",
@@ -125,11 +127,11 @@ class Engine:
     def set(self, **settings: float) -> None:
         """Change settings by the names in `SETTINGS`."""
         for name, value in settings.items():
-            self._settings[SETTINGS.index(name)] = value
+            self._settings[_SETTING_AT[name]] = value
 
     def result(self, name: str) -> float:
         """One of `RESULTS` of the last call."""
-        return float(self._results[RESULTS.index(name)])
+        return float(self._results[_RESULT_AT[name]])
 
     def prepare(self) -> None:
         """Linearise around the trajectory in x and u."""

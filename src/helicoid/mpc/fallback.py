@@ -36,16 +36,16 @@ class Fallback:
             if robot is None
             else np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
         )
-        self._rows = [
-            (k, row.constraint.scale[row.element], row.constraint.labels[row.element])
-            for k, row in enumerate(problem.stages.path_rows)
-            if row.constraint.name == "torque_limit"
+        limits = [
+            (k, r) for k, r in enumerate(problem.stages.path_rows) if r.constraint.name == "torque_limit"
         ]
+        self._rows = [k for k, _ in limits]
+        self._scale = np.array([row.constraint.scale[row.element] for _, row in limits])
         if robot is not None:
             from helicoid.dynamics.parametric import velocity_names
 
             names = velocity_names(robot.model)
-            self._columns = [names.index(label) for _, _, label in self._rows]
+            self._columns = [names.index(row.constraint.labels[row.element]) for _, row in limits]
             idle = sorted(set(range(robot.nv)) - set(robot._actuated))
             self._limit[idle] = 0.0
 
@@ -71,12 +71,11 @@ class Fallback:
 
     def clipped(self, tau: Array) -> Array:
         """Within the robot's limits, and those of the problem's constraint `torque_limit`."""
-        limit = self._limit
-        result = np.minimum(np.maximum(tau, -limit), limit)
+        result = np.minimum(np.maximum(tau, -self._limit), self._limit)
         if self._rows:
-            for (k, scale, _), column in zip(self._rows, self._columns, strict=True):
-                low, high = self._memory.lower[0, k] / scale, self._memory.upper[0, k] / scale
-                result[column] = min(max(result[column], low), high)
+            low = self._memory.lower[0, self._rows] / self._scale
+            high = self._memory.upper[0, self._rows] / self._scale
+            result[self._columns] = np.minimum(np.maximum(result[self._columns], low), high)
         return result
 
     def brake(self, x: Array, theta: Array) -> Array:

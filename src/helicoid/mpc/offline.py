@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import InputError
 from helicoid.model.inertia import Array
 from helicoid.mpc.engine import STATUS, Engine
@@ -114,6 +115,8 @@ def report(
     if robot is not None:
         a, tau = problem.motion(x, u, memory.theta)
         parts = {"q": x[:, : robot.nq], "v": x[:, robot.nq : robot.nq + robot.nv], "a": a, "tau": tau}
+        for name in ("velocity_limit", "torque_limit"):
+            parts[name] = _limit(problem, memory, name)
     return Plan(
         t=np.concatenate([[0.0], np.cumsum(lengths)]),
         x=x,
@@ -131,6 +134,20 @@ def report(
         robot=robot,
         **parts,
     )
+
+
+def _limit(problem: Problem, memory: Memory, name: str) -> Array:
+    """The upper bounds (nv) of a constraint whose rows are labelled by velocities, at the second node."""
+    assert problem.robot is not None
+    names = velocity_names(problem.robot.model)
+    limit = np.full(len(names), np.inf)
+    for k, row in enumerate(problem.stages.path_rows):
+        label = row.constraint.labels[row.element]
+        if row.constraint.name == name and label in names:
+            limit[names.index(label)] = (
+                memory.upper[min(1, problem.intervals - 1), k] / row.constraint.scale[row.element]
+            )
+    return limit
 
 
 def evaluate(problem: Problem, x: Array, u: Array, memory: Memory) -> tuple[float, float, Array]:

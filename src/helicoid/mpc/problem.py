@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -15,6 +17,7 @@ from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
 from helicoid.mpc.constraints import ConstraintTerms
 from helicoid.mpc.engine import Engine
+from helicoid.mpc.grid import node_times
 from helicoid.mpc.memory import Memory
 from helicoid.mpc.nlp import NonlinearProgram
 from helicoid.mpc.plan import Plan, as_numbers
@@ -65,7 +68,7 @@ class Problem(ConstraintTerms):
     ) -> None:
         self.robot = robot if isinstance(robot, Robot) else None
         self.formulation = formulation if isinstance(robot, Robot) else "ode"
-        self.times = _times(horizon, dt, grid)
+        self.times = node_times(horizon, dt, grid)
         self.system = robot_system(robot, formulation, stabilisation) if isinstance(robot, Robot) else robot
         self._parameters: list[Parameter] = []
         self._costs: list[Cost] = []
@@ -262,6 +265,17 @@ class Problem(ConstraintTerms):
 
         return solve(self, self._state(q0, v0), solver, guess, max_iterations, tolerance, dict(options or {}))
 
+    def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write the functions of the nodes as a C99 library (see docs/export.md), for a solver of one's own.
+
+        `stage(x, u, x_next, p, theta, h)` gives cost, gradient and Gauss–Newton Hessian along z = (u, x), the
+        gap of the dynamics and its derivative, and the rows of the constraints; those that bound single
+        elements of z come first, `jacobian` is of the others. `end(x, p, theta)` is the same of the last.
+        """
+        from helicoid.mpc.exporting import export_c
+
+        return export_c(self.stages, folder)
+
     def _state(self, q0: ArrayLike, v0: ArrayLike | None) -> Array:
         """The first state's coordinates; a free duration starts in the middle of its bounds."""
         first = np.asarray(q0, dtype=np.float64)
@@ -282,19 +296,6 @@ class Problem(ConstraintTerms):
         if first.shape != (self.system.x.numel(),) or not np.isfinite(first).all():
             raise InputError(f"the initial state must be {self.system.x.numel()} finite numbers, got {first}")
         return first
-
-
-def _times(horizon: int | None, dt: float | None, grid: ArrayLike | None) -> Array:
-    if grid is not None:
-        if horizon is not None or dt is not None:
-            raise InputError("give either a grid, or horizon and dt")
-        times = np.asarray(grid, dtype=np.float64)
-        if times.ndim != 1 or len(times) < 2 or times[0] != 0 or not np.all(np.diff(times) > 0):
-            raise InputError("grid must be increasing times (s) that start at zero")
-        return np.asarray(times)
-    if horizon is None or dt is None or horizon < 1 or not 0 < dt < np.inf:
-        raise InputError(f"horizon (at least 1) and dt (s, positive) are needed; got {horizon} and {dt}")
-    return np.asarray(np.arange(horizon + 1) * float(dt), dtype=np.float64)
 
 
 def _hold_scale(name: str, robot: Robot | None) -> float:

@@ -287,7 +287,7 @@ def _price(cost: Cost) -> Expression:
 
 
 def best_lanes(system: System) -> int:
-    """How many doubles the solver takes at a time: in wide vectors, small problems would be mostly padding."""
+    """How many doubles the solver takes at a time: in wide vectors, small problems are mostly padding."""
 
     def work(lanes: int) -> float:
         stages = Stages(system, (), (), (), (), lanes)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from helicoid.compiler.function import Function
 from helicoid.model.inertia import Array
+from helicoid.simulation.running import ABSURD
 
 SOLVERS = {"adaptive": "DOP853", "stiff": "LSODA"}
 """From the name of a method to SciPy's: Dormand-Prince of order 8, or one that turns to BDF when stiff."""
+MOST_CALLS = 300_000  # of the equations between two samples: seconds of work, where a dozen are common
 Settle = Callable[[Array, Array, int], tuple[Array, Array]]
 
 
@@ -40,33 +43,52 @@ class Adaptive:
         self._held = all(len(value) == 1 for value in inputs)
 
     def run(self, first: int, last: int) -> None:
-        """Compute rows first + 1 to last. Where the solver gives up, the rest becomes NaN."""
+        """Compute rows first + 1 to last. Where the motion diverges, the rest is not finite."""
         stride = last - first if self._held else 1
         for rollout in range(self._q.shape[1]):
             for k in range(first, last, stride):
                 self._integrate(k, k + stride, rollout)
 
     def _integrate(self, first: int, last: int, rollout: int) -> None:
-        from scipy.integrate import solve_ivp
+        from scipy import integrate  # slow to import
 
         nq = self._q.shape[2]
         forces = [self._row(value, first, rollout) for value in self._inputs]
         x = np.concatenate([self._q[first, rollout], self._v[first, rollout]])
         rows = np.full((last - first, len(x)), np.nan)
         if np.all(np.isfinite(x)):
-            solution = solve_ivp(
-                lambda t, x: self._rate(x, *forces),
-                (self._times[first], self._times[last]),
-                x,
-                method=self._solver,
-                t_eval=self._times[first + 1 : last + 1],
-                rtol=self._rtol,
-                atol=self._atol,
-            )
-            rows[: solution.y.shape[1]] = solution.y.T
+            times = self._times[first : last + 1]
+            tolerances = {"rtol": self._rtol, "atol": self._atol}
+            make = getattr(integrate, self._solver)
+            with np.errstate(over="ignore", invalid="ignore"):  # what diverges is told by its time and joint
+                solver = make(lambda t, x: self._rate(x, *forces), times[0], x, times[-1], **tolerances)
+                _fill(rows, times, solver, nq)
         q, v = self._settle(rows[:, :nq], rows[:, nq:], rollout)
+        gone = ~np.all(np.isfinite(rows), axis=1)
+        v[gone] = rows[
+            gone, nq:
+        ]  # projecting on constraints would make NaN of all, and hide which joint it was
         self._q[first + 1 : last + 1, rollout], self._v[first + 1 : last + 1, rollout] = q, v
 
     def _row(self, value: Array, k: int, rollout: int) -> Array:
         row = value[k if len(value) > 1 else 0]
         return row[rollout if len(row) > 1 else 0]
+
+
+def _fill(rows: Array, times: Array, solver: Any, nq: int) -> None:
+    """States at times[1:]; where the motion is beyond reason, its fastest joint is marked and the rest left.
+
+    A solver that keeps its tolerance follows a divergent motion faithfully, in ever more and shorter steps:
+    nothing overflows, and without a limit it would never end.
+    """
+    done = 0
+    while solver.status == "running":
+        solver.step()
+        v = np.abs(solver.y[nq:])
+        if solver.status == "failed" or not np.all(v < ABSURD) or solver.nfev > MOST_CALLS * (done + 1):
+            rows[done], rows[done, nq + int(np.argmax(v))] = solver.y, np.inf
+            return
+        reached = int(np.searchsorted(times[1:], solver.t, side="right"))
+        if reached > done:
+            rows[done:reached] = solver.dense_output()(times[done + 1 : reached + 1]).T
+            done = reached

@@ -21,6 +21,8 @@ from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 from helicoid.simulation.equations import step_function
 from helicoid.simulation.forces import Force
+from helicoid.simulation.rollouts import divergence
+from helicoid.simulation.running import ABSURD
 from helicoid.simulation.simulate import SimulationError
 from helicoid.simulation.start import sampling_times, start
 from helicoid.simulation.trajectory import Trajectory
@@ -97,6 +99,8 @@ def simulate_contacts(
         raise InputError("simulate_contacts needs contacts; without any, call simulate")
     times = sampling_times(duration, dt)
     begin = start(robot, q0, v0, None, None)
+    if begin.many:
+        raise InputError("simulate_contacts moves one robot: contacts of a batch would close at other times")
     run = _Run(robot, list(contacts), restitution, resting, friction)
     q, v = begin.q[0], begin.v[0]
     run.begin(q)
@@ -110,6 +114,9 @@ def simulate_contacts(
             q, v = run.advance(float(t), q, v, tau, dt)
         except RuntimeError as error:
             raise SimulationError(str(error), _trajectory(robot, times, states, torques)) from error
+        if not np.all(np.abs(v) < ABSURD):
+            message = divergence(robot, float(times[k + 1]), v)
+            raise SimulationError(message, _trajectory(robot, times, states, torques))
         if k == 0:
             forces.append(run.forces(*states[0], tau))
         forces.append(run.forces(q, v, tau))
@@ -121,7 +128,10 @@ def simulate_contacts(
 
 def _torque(controller: Force, t: float, q: Array, v: Array, nv: int) -> Array:
     given = controller(t, q.copy(), v.copy()) if callable(controller) else controller
-    tau = np.zeros(nv) if given is None else np.asarray(given, dtype=np.float64)
+    try:
+        tau = np.zeros(nv) if given is None else np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the torque is {nv} finite numbers; at {t:g} s it is {given!r}") from error
     if tau.shape != (nv,) or not np.all(np.isfinite(tau)):
         raise InputError(f"the torque is {nv} finite numbers; at {t:g} s it is {tau}")
     return tau

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,14 @@ from helicoid.model.inertia import Array
 Feedback = Callable[[float, Array, Array], ArrayLike]
 """`(t, q, v) -> force`, called once at the beginning of every time step. In a batch, q is (B, nq)."""
 Force = ArrayLike | Feedback | None
+
+
+class NotFinite(InputError):
+    """A callable gave NaN or infinity for the step from row `row` on."""
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class Forces:
@@ -30,10 +38,11 @@ class Forces:
         wrenches: Mapping[str, Force],
         n_steps: int,
         n_rollouts: int | None,
-        nv: int,
+        names: Sequence[str],
         limit: Array | None,
     ) -> None:
-        self._limit, self._many = limit, n_rollouts is not None
+        self._limit, self._many, self._names = limit, n_rollouts is not None, names
+        nv = len(names)
         shape = n_steps, n_rollouts or 1
         self.tau = self._clipped(_series("the torque", tau, nv, *shape))
         self._disturbance = _series("the disturbance", disturbance, nv, *shape)
@@ -58,16 +67,38 @@ class Forces:
         state = (q, v) if self._many else (q[0], v[0])
         for name, feedback, rows in self._feedbacks:
             wanted = rows.shape[1:] if self._many else rows.shape[2:]
-            answer = np.asarray(feedback(t, *(part.copy() for part in state)), dtype=np.float64)
-            if answer.shape not in (wanted, wanted[-1:]) or not np.all(np.isfinite(answer)):
-                shapes = " or ".join(str(shape) for shape in dict.fromkeys((wanted, wanted[-1:])))
-                raise InputError(
-                    f"{name} must return {shapes} finite numbers; at {t:g} s it returned {answer}"
-                )
+            answer = self._answer(name, feedback, t, state, wanted)
+            if not np.all(np.isfinite(answer)):
+                for _, _, asked in self._feedbacks:
+                    asked[k] = asked[max(k - 1, 0)]
+                self._add(k)
+                raise NotFinite(self._complaint(name, t, answer), k)
             rows[k] = self._clipped(answer) if rows is self.tau else answer
+        self._add(k)
+
+    def _add(self, k: int) -> None:
+        """Row k of `net`."""
         if self.net is not self.tau:
             self.net[k] = self.tau[min(k, len(self.tau) - 1)]
             self.net[k] += self._disturbance[min(k, len(self._disturbance) - 1)]
+
+    def _answer(
+        self, name: str, feedback: Feedback, t: float, state: tuple[Array, ...], wanted: tuple[int, ...]
+    ) -> Array:
+        given = feedback(t, *(part.copy() for part in state))
+        try:
+            answer = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            answer = np.empty(0)
+        if given is None or answer.shape not in (wanted, wanted[-1:]):
+            shapes = " or ".join(str(shape) for shape in dict.fromkeys((wanted, wanted[-1:])))
+            raise InputError(f"{name} must return {shapes} finite numbers; at {t:g} s it returned {given!r}")
+        return answer
+
+    def _complaint(self, name: str, t: float, answer: Array) -> str:
+        column = int(np.argwhere(~np.isfinite(answer))[0, -1])
+        at = f"entry {column}" if name.startswith("f_ext") else f"joint {self._names[column]!r}"
+        return f"{name} must return finite numbers; at {t:g} s its answer for {at} is not: {answer}"
 
     def _clipped(self, tau: Array) -> Array:
         return tau if self._limit is None else np.clip(tau, -self._limit, self._limit)
@@ -78,10 +109,11 @@ def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -
     if value is None:
         return np.zeros((1, 1, size))
     if callable(value):
-        return np.zeros((n_steps, n_rollouts, size))
+        return np.zeros((max(n_steps, 1), n_rollouts, size))
     array = _numbers(what, value)
     if array.shape == (size,):
         return array.reshape(1, 1, size)
+    n_steps = max(n_steps, 1)  # a simulation of no duration still has a row, and a force that acts in it
     lengths = (n_steps, n_steps + 1)
     if array.ndim == 2 and array.shape[1] == size and len(array) in (1, *lengths):
         return array[:n_steps, None, :].copy()

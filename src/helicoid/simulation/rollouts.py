@@ -92,12 +92,21 @@ class Rollouts:
 
     def divergence(self, k: int) -> str:
         """What went wrong in row k."""
-        speeds = np.nan_to_num(np.abs(self.v[k]), nan=np.inf, posinf=np.inf)
-        rollout, column = (int(i) for i in np.unravel_index(np.argmax(speeds), speeds.shape))
+        rollout = int(np.argmax(_speeds(self.v[k]).max(axis=1)))
         where = f" of rollout {rollout}" if self._many else ""
-        joint, value = velocity_names(self.robot.model)[column], self.v[k, rollout, column]
-        return (
-            f"{self.robot.name}: the simulation{where} diverged at t = {self.times[k]:g} s, where the "
-            f"velocity of joint {joint!r} is {value:.3g}. Smaller steps (dt, substeps), weaker gains or "
-            "method='stiff' may help; the error's `trajectory` holds the states before"
-        )
+        message = divergence(self.robot, float(self.times[k]), self.v[k, rollout], where)
+        return f"{message}, and so may method='stiff'"
+
+
+def divergence(robot: Robot, t: float, v: Array, where: str = "") -> str:
+    """The message of a simulation that velocities (nv,) beyond reason end at time t (s)."""
+    column = int(np.argmax(_speeds(v)))
+    return (
+        f"{robot.name}: the simulation{where} diverged at t = {t:g} s, where the velocity of joint "
+        f"{velocity_names(robot.model)[column]!r} is {v[column]:.3g}; the error's `trajectory` holds "
+        "the states before. Smaller steps or weaker gains may help"
+    )
+
+
+def _speeds(v: Array) -> Array:
+    return np.nan_to_num(np.abs(v), nan=np.inf, posinf=np.inf)

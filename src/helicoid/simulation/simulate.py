@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation.adaptive import SOLVERS
 from helicoid.simulation.equations import FIXED
-from helicoid.simulation.forces import Force, Forces
+from helicoid.simulation.forces import Force, Forces, NotFinite
 from helicoid.simulation.rollouts import Rollouts
 from helicoid.simulation.running import run
 from helicoid.simulation.start import sampling_times, start
@@ -82,7 +83,8 @@ def simulate(
         gravity, smoothing, expressed_in: as the options of `robot.forward_dynamics`.
 
     Raises:
-        SimulationError: a velocity became infinite, NaN or absurd. Its `trajectory` holds what came before.
+        SimulationError: a velocity became infinite, NaN or absurd, or a callable gave NaN. Its `trajectory`
+            holds what came before.
 
     >>> import helicoid as hc
     >>> robot = hc.load("double_pendulum")
@@ -93,8 +95,12 @@ def simulate(
     >>> print(held.q[-1].round(9))
     [1. 0.]
     """
-    _check_method(method, substeps)
+    if not isinstance(robot, Robot):
+        raise InputError(f"simulate takes a robot, such as hc.load('panda'); got {robot!r}")
+    _check_method(method, substeps, rtol, atol)
     times = sampling_times(duration, dt)
+    if f_ext is not None and not isinstance(f_ext, Mapping):
+        raise InputError(f"f_ext names links, such as {{'tool0': [0, 0, 0, 0, 0, 10]}}; got {f_ext!r}")
     wrenches = dict(f_ext or {})
     options: dict[str, Any] = {"friction": friction, "f_ext": tuple(wrenches), "expressed_in": expressed_in}
     options |= {} if smoothing is None else {"smoothing": smoothing}
@@ -102,20 +108,29 @@ def simulate(
     begin = start(robot, q0, v0, theta, controller, disturbance, *wrenches.values())
     n_rollouts = len(begin.q) if begin.many else None
     limit = robot.limits.effort if saturate else None
-    forces = Forces(controller, disturbance, wrenches, len(times) - 1, n_rollouts, robot.nv, limit)
+    forces = Forces(
+        controller, disturbance, wrenches, len(times) - 1, n_rollouts, velocity_names(robot.model), limit
+    )
     rollouts = Rollouts(robot, times, begin, forces, method, options)
     chooses = method in SOLVERS
     advance = rollouts.adaptive(rtol, atol) if chooses else rollouts.fixed(dt / substeps, substeps)
-    n_rows = run(len(times) - 1, advance, rollouts.v, one_by_one=forces.sampled)
+    try:
+        if len(times) == 1:
+            forces.sample(0, 0.0, rollouts.q[0], rollouts.v[0])
+        n_rows = run(len(times) - 1, advance, rollouts.v, one_by_one=forces.sampled)
+    except NotFinite as error:
+        raise SimulationError(str(error), rollouts.trajectory(error.row + 1)) from error
     if n_rows < len(times):
         raise SimulationError(rollouts.divergence(n_rows), rollouts.trajectory(n_rows))
     return rollouts.trajectory(n_rows)
 
 
-def _check_method(method: str, substeps: int) -> None:
+def _check_method(method: str, substeps: int, rtol: float, atol: float) -> None:
     if method not in (*FIXED, *SOLVERS):
         raise InputError(f"method is one of {', '.join((*FIXED, *SOLVERS))}; got {method!r}")
     if not isinstance(substeps, (int, np.integer)) or substeps < 1:
         raise InputError(f"substeps is a whole number, at least 1; got {substeps!r}")
     if substeps > 1 and method in SOLVERS:
         raise InputError(f"method {method!r} chooses its own steps: leave substeps out, or tighten rtol")
+    if not (1e-13 <= rtol < 1 and 0 < atol < np.inf):
+        raise InputError(f"rtol is from 1e-13 to 1, and atol above 0; got {rtol!r} and {atol!r}")

@@ -18,7 +18,8 @@ _NEAR = 1e-3  # m, rad, and of a quaternion's length: a state further off is a m
 
 def sampling_times(duration: float, dt: float) -> Array:
     """0, dt, ... duration."""
-    if not (0 < dt < np.inf and 0 <= duration < np.inf):
+    numbers = all(isinstance(value, (int, float, np.number)) for value in (duration, dt))
+    if not numbers or not (0 < dt < np.inf and 0 <= duration < np.inf):
         raise InputError(f"duration and dt are positive times (s); got {duration!r} and {dt!r}")
     n_steps = round(duration / dt)
     if abs(n_steps * dt - duration) > 1e-6 * dt * max(1, n_steps):

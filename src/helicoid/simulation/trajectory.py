@@ -172,7 +172,13 @@ class Trajectory:
                 raise InputError(f"dt must be positive (s), got {dt!r}")
             # A whole number of steps is not lost to rounding.
             return self.t[0] + dt * np.arange(int((self.t[-1] - self.t[0]) / dt * (1 + 1e-12)) + 1)
-        return np.asarray(times, dtype=np.float64).ravel()
+        try:
+            wanted = np.asarray(times, dtype=np.float64).ravel()
+        except (TypeError, ValueError) as error:
+            raise InputError(f"times are numbers (s), got {times!r}") from error
+        if wanted.size == 0:
+            raise InputError("times is empty: a trajectory has at least one sample")
+        return wanted
 
     # Files and pictures -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import tempfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ def save(trajectory: Trajectory, path: Path) -> None:
         raise InputError(f"{path}: a trajectory is saved as .npz or .csv")
     if path.suffix.lower() == ".csv" and trajectory.batch is not None:
         raise InputError(f"{path}: a CSV file holds one motion: save trajectory[k], or all of them as .npz")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -85,7 +88,8 @@ def load(path: Path, robot: Robot | None) -> Trajectory:
         raise InputError(f"{path}: a trajectory is read from .npz or .csv")
     try:
         content = reader(path)
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        _check_shapes(content)
+    except (OSError, ValueError, KeyError, BadZipFile, csv.Error, zlib.error) as error:
         raise InputError(f"{path}: cannot be read as a trajectory: {error}") from error
     q_names, v_names = tuple(content.pop("q_names")), tuple(content.pop("v_names"))
     name = str(content.pop("name"))
@@ -97,11 +101,28 @@ def load(path: Path, robot: Robot | None) -> Trajectory:
     return Trajectory(t, q, v, tau, robot, name, q_names, v_names, known=content)
 
 
+def _check_shapes(content: dict[str, Any]) -> None:
+    """Every array has a row for each time; a batch has its axis first."""
+    q = content["q"]
+    if q.ndim not in (2, 3) or content["t"].shape != q.shape[-2:-1]:
+        raise ValueError(f"q of shape {q.shape} does not fit times of shape {content['t'].shape}")
+    sizes = {"q": len(content["q_names"]), **dict.fromkeys(_PER_JOINT[1:], len(content["v_names"]))}
+    wanted = {name: (*q.shape[:-1], size) for name, size in sizes.items()}
+    wanted |= dict.fromkeys(_ENERGIES, q.shape[:-1])
+    for name, shape in wanted.items():
+        if content[name].shape != shape:
+            raise ValueError(f"{name} has shape {content[name].shape}, where {shape} is right")
+
+
 def _read_npz(path: Path) -> dict[str, Any]:
-    with np.load(path) as file:
-        if str(file["format"]) != _FORMAT:
-            raise ValueError(f"its format is {file['format']}, not {_FORMAT}")
-        content: dict[str, Any] = {name: file[name] for name in file.files if name != "format"}
+    with path.open("rb") as opened:
+        if opened.read(2) != b"PK":
+            raise ValueError("it is no archive of NumPy arrays")
+        opened.seek(0)
+        with np.load(opened) as file:
+            if str(file["format"]) != _FORMAT:
+                raise ValueError(f"its format is {file['format']}, not {_FORMAT}")
+            content: dict[str, Any] = {name: file[name] for name in file.files if name != "format"}
     for key in ("q_names", "v_names"):
         content[key] = content[key].tolist()
     return content
@@ -111,9 +132,13 @@ def _read_csv(path: Path) -> dict[str, Any]:
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file)
         header = next(rows, [])
-        table = np.array([[float(number) for number in row] for row in rows], dtype=np.float64)
-    if not header or table.ndim != 2 or table.shape[1] != len(header):
-        raise ValueError(f"{len(header)} names of columns do not fit the numbers below them")
+        lines = [[float(number) for number in row] for row in rows]
+    for number, line in enumerate(lines, start=2):
+        if len(line) != len(header):
+            raise ValueError(f"line {number} has {len(line)} numbers below {len(header)} names of columns")
+    if not lines:
+        raise ValueError("it has no numbers")
+    table = np.array(lines, dtype=np.float64)
 
     def columns(prefix: str) -> tuple[list[str], Array]:
         found = [k for k, text in enumerate(header) if text.startswith(prefix)]

@@ -66,6 +66,8 @@ static double begin(mpc *s, double sigma, int warm) {
       }
   memset(s->moved, 0, (s->n + 1) * NRP * sizeof(double));
   memset(s->step, 0, (s->n + 1) * NZP * sizeof(double));
+  memset(s->second1, 0, 2 * (s->n + 1) * NRP * sizeof(double));
+  memset(s->second2, 0, 2 * (s->n + 1) * NRP * sizeof(double));
   return count;
 }
 
@@ -181,7 +183,7 @@ static void move(mpc *s, double alpha, double delta) {
  * when the Hessian is not positive definite. */
 static int iterate(mpc *s, int warm, int most) {
   const double scale = s->settings[SCALE], tolerance = s->settings[QP_TOLERANCE] * scale;
-  const double delta = 1e-7 / scale;
+  const double delta = 1e-7 / scale, enough = sqrt(s->settings[QP_TOLERANCE]); /* the next iteration goes on */
   double gaps = 0, any_free = 0, unmet = 1, *weight = s->row_sum;
   for (int64_t i = 0; i < s->n * NXP; i++) gaps = larger_of(gaps, fabs(s->gap[i]));
   for (int i = 0; i < NXP; i++) any_free = larger_of(any_free, s->initial_free[i]);
@@ -191,7 +193,7 @@ static int iterate(mpc *s, int warm, int most) {
     double shortfall;
     const double total = stiffnesses(s, delta, &shortfall), level = count ? total / count : 0;
     s->results[QP_GAP] = level;
-    if (it > 0 && level <= tolerance && unmet < 1e-6 && shortfall < 1e-7) {
+    if (it > 0 && level <= tolerance && unmet < enough && shortfall < 1e-2 * enough) {
       ok = 1;
       break;
     }

@@ -9,23 +9,31 @@
 #define HELICOID_MPC_RICCATI_H
 #include "layout.h"
 
-/* M = hessian + damping (Marquardt's, in proportion to the diagonal) + sum over rows of stiffness * (row)(row)', into the columns of G. */
+/* Row j of it is the unit vector j. Changing one element of a vector in memory would stall the next wide load. */
+static double unit[NZP][NZP] __attribute__((aligned(64)));
+static void make_units(void) {
+  for (int j = 0; j < NZP; j++) unit[j][j] = 1;
+}
+
+/* M = hessian + damping (Marquardt's, in proportion to the diagonal) + sum over rows of stiffness * (row)(row)',
+ * into the columns of G. */
 static inline __attribute__((always_inline)) void stiffened(
     const mpc *s, int64_t k, double *G, int nb, int ng, const int *at, const double *scale, int first) {
   const double *H = s->hessian + k * NZP * NZP, *J = s->jacobian + k * NGM * NZP;
   const double *w = s->stiffness + k * NRP + nb;
   const double reg = s->settings[REGULARISATION], least = 1e-6 * s->settings[SCALE];
+  double diagonal[NZP];
+  for (int j = 0; j < NZP; j++) diagonal[j] = reg * (fabs(H[j * NZP + j]) + least);
+  for (int r = 0; r < nb; r++) diagonal[at[r]] += s->stiffness[k * NRP + r] * scale[r] * scale[r];
   for (int j = first; j < NZP; j++) {
     vec column[VZ];
-    for (int i = 0; i < VZ; i++) column[i] = CV(H + j * NZP)[i];
+    for (int i = 0; i < VZ; i++) column[i] = CV(H + j * NZP)[i] + diagonal[j] * CV(unit[j])[i];
     for (int r = 0; r < ng; r++) {
       const vec f = splat(w[r] * J[r * NZP + j]);
       for (int i = 0; i < VZ; i++) column[i] += f * CV(J + r * NZP)[i];
     }
     for (int i = 0; i < VZ; i++) V(G + j * NZP)[i] = column[i];
-    G[j * NZP + j] += reg * (fabs(H[j * NZP + j]) + least);
   }
-  for (int r = 0; r < nb; r++) G[at[r] * NZP + at[r]] += s->stiffness[k * NRP + r] * scale[r] * scale[r];
 }
 
 #if DOUBLE_INTEGRATOR
@@ -96,6 +104,14 @@ static inline void advance(double *x, const double *z, const double *gap, double
 #endif
 #define AB_OF(s, k) ((s)->dynamics + (DOUBLE_INTEGRATOR ? 0 : (k) * NXP * NZP))
 
+static inline void eliminate(double *G, const vec *column, int j, double inverse, int from, int to) {
+#pragma GCC unroll 4
+  for (int l = from; l < to; l++) {
+    const vec f = splat(G[l * NZP + j] * inverse);
+    for (int i = 0; i < VZ; i++) V(G + l * NZP)[i] -= f * column[i];
+  }
+}
+
 /* Gauss-Jordan on the first NU rows and columns. Returns whether all pivots were positive. */
 static inline int sweep(double *G, double smallest) {
   int positive = 1;
@@ -105,15 +121,11 @@ static inline int sweep(double *G, double smallest) {
     if (!(d > smallest)) positive = 0;
     const double inverse = 1 / d;
     vec column[VZ];
-    pivot[j] = d - 1; /* makes row j of the other columns come out as their element times `inverse` */
-    for (int i = 0; i < VZ; i++) column[i] = CV(pivot)[i];
-    for (int l = 0; l < NZP; l++) {
-      if (l == j || (l >= NU && l < NUP)) continue;
-      const vec f = splat(G[l * NZP + j] * inverse);
-      for (int i = 0; i < VZ; i++) V(G + l * NZP)[i] -= f * column[i];
-    }
-    for (int i = 0; i < VZ; i++) V(pivot)[i] = -inverse * column[i];
-    pivot[j] = inverse;
+    /* One less on the diagonal makes row j of the other columns come out as their element times `inverse`. */
+    for (int i = 0; i < VZ; i++) column[i] = CV(pivot)[i] - CV(unit[j])[i];
+    eliminate(G, column, j, inverse, 0, NU); /* of the pivot itself too, which is set afterwards */
+    eliminate(G, column, j, inverse, NUP, NZP);
+    for (int i = 0; i < VZ; i++) V(pivot)[i] = CV(unit[j])[i] - inverse * column[i];
   }
   return positive;
 }

@@ -236,6 +236,7 @@ EXPORTED mpc *mpc_create(int64_t n, const helicoid_kernel *stage, const helicoid
 #define ADD(name, size) total += ROOM(size);
   ONCE_FIELDS(ADD)
 #undef ADD
+  make_units();
   mpc *s = aligned_alloc(64, (total + 63) / 64 * 64);
   if (!s) return 0;
   memset(s, 0, total);

@@ -1,0 +1,23 @@
+"""The times of a problem's nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid.errors import InputError
+from helicoid.model.inertia import Array
+
+
+def node_times(horizon: int | None, dt: float | None, grid: ArrayLike | None) -> Array:
+    """From a number of intervals and their length (s), or from the times themselves."""
+    if grid is not None:
+        if horizon is not None or dt is not None:
+            raise InputError("give either a grid, or horizon and dt")
+        times = np.asarray(grid, dtype=np.float64)
+        if times.ndim != 1 or len(times) < 2 or times[0] != 0 or not np.all(np.diff(times) > 0):
+            raise InputError("grid must be increasing times (s) that start at zero")
+        return np.asarray(times)
+    if horizon is None or dt is None or horizon < 1 or not 0 < dt < np.inf:
+        raise InputError(f"horizon (at least 1) and dt (s, positive) are needed; got {horizon} and {dt}")
+    return np.asarray(np.arange(horizon + 1) * float(dt), dtype=np.float64)

@@ -1,0 +1,252 @@
+"""The controller in a loop: tracking, failures, changes at run time, interruptions, memory."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import time
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.mpc import Controller, Problem
+from mpc.problems import START, TARGET, arm, reset
+
+
+def simulate(
+    controller: Controller, q: np.ndarray, v: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A loop with the robot's own model, ten small steps in each control period."""
+    robot = controller.problem.robot
+    assert robot is not None
+    for _ in range(steps):
+        tau = controller.step(q, v)
+        assert np.isfinite(tau).all()
+        for _ in range(10):
+            v = v + 0.1 * controller.period * robot.forward_dynamics(q, v, tau)
+            q = q + 0.1 * controller.period * v
+    return q, v
+
+
+@pytest.fixture
+def controller() -> Controller:
+    problem = arm()
+    reset(problem)
+    return Controller(problem)
+
+
+def test_reaches_targets_and_follows_changes(controller: Controller) -> None:
+    robot = controller.problem.robot
+    assert robot is not None
+    q, v = simulate(controller, START, np.zeros(2), 40)
+    tip = robot.pose("tip")
+    assert np.linalg.norm(tip(q)[:3, 3] - TARGET) < 0.03
+    controller.set(position=[0.9, 0.0, 0.5])
+    q, v = simulate(controller, q, v, 60)
+    assert controller.ok and controller.status == "solved"
+    assert np.linalg.norm(tip(q)[:3, 3] - [0.9, 0.0, 0.5]) < 0.03
+
+
+def test_steps_converge_to_the_solution_of_the_problem(controller: Controller) -> None:
+    """For a state that stays, repeated steps without shift are iterations of the same problem."""
+    controller.step(START, [0.0, 0.0])
+    for _ in range(4):
+        controller._must_shift = False
+        tau = controller.step(START + 0.05, [0.1, 0.0])
+    plan = controller.problem.solve(START + 0.05, [0.1, 0.0])
+    assert plan.tau is not None
+    np.testing.assert_allclose(tau, plan.tau[0], atol=1e-3)
+    np.testing.assert_allclose(controller.plan.x, plan.x, atol=1e-4)
+
+
+def test_phases_apart_are_a_step(controller: Controller) -> None:
+    other = Controller(controller.problem)
+    for one in (controller, other):
+        one.step(START, [0.0, 0.0])
+    controller.prepare()
+    np.testing.assert_array_equal(
+        controller.feedback(START + 0.01, [0.1, 0.0]), other.step(START + 0.01, [0.1, 0.0])
+    )
+
+
+def test_gains_are_the_derivative_of_the_answer() -> None:
+    problem = arm()
+    reset(problem)
+    problem.set(
+        velocity_limit_lower=-50, velocity_limit_upper=50, torque_limit_lower=-900, torque_limit_upper=900
+    )
+    answers = []
+    for shift in (0.0, 1e-5, -1e-5):
+        controller = Controller(problem)
+        controller.start(START, [0.0, 0.0])
+        controller.prepare()
+        answers.append(controller.feedback(START + np.array([shift, 0.0]), [0.0, 0.0]))
+        if shift == 0.0:
+            gains = controller.gains
+    assert gains.shape == (2, 4)
+    np.testing.assert_allclose((answers[1] - answers[2]) / 2e-5, gains[:, 0], rtol=1e-3, atol=1e-2)
+
+
+def test_a_conflict_in_the_middle_falls_back_and_recovers(controller: Controller) -> None:
+    q, v = simulate(controller, START, np.zeros(2), 3)
+    controller.set(velocity_limit_lower=5.0, velocity_limit_upper=6.0)  # no motor can do that in time
+    tau = controller.step(q, v)
+    assert not controller.ok and "infeasible" in controller.status
+    assert "applying the plan of 1 steps ago" in controller.status
+    assert np.isfinite(tau).all()
+    for _ in range(20):
+        tau = controller.step(q, v)
+        assert np.isfinite(tau).all() and np.abs(tau).max() <= 40
+    assert "braking" in controller.status
+    controller.set(velocity_limit_lower=-2.0, velocity_limit_upper=2.0)
+    simulate(controller, q, v, 3)
+    assert controller.ok and controller.status == "solved"
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 0.0], [np.inf, 0.0], [1.0], "nothing", None])
+def test_measurements_of_no_use_never_raise_nor_give_nan(controller: Controller, bad: object) -> None:
+    controller.step(START, [0.0, 0.0])
+    for _ in range(25):
+        tau = controller.step(bad, [0.0, 0.0])  # type: ignore[arg-type]
+        assert tau.shape == (2,) and np.isfinite(tau).all()
+        assert not controller.ok and "measured state" in controller.status
+    controller.step(START, [0.0, 0.0])
+    assert controller.ok
+
+
+def test_the_first_step_says_what_is_wrong_with_the_state() -> None:
+    with pytest.raises(hc.InputError, match=r"q0 \(2\)"):
+        Controller(arm()).step([0.0], [0.0])
+
+
+def test_torque_is_clipped(controller: Controller) -> None:
+    controller.step(START, [0.0, 0.0])
+    tau = controller.step(START + 1.5, [3.0, -3.0])
+    assert np.abs(tau).max() <= 40
+
+
+def test_theta_changes_without_compiling() -> None:
+    plain = hc.load("planar_2r")
+    robot = plain.parametric("payload", payload_link="tip")
+    problem = Problem(robot, horizon=5, dt=0.05)
+    problem.add_posture_cost([0.2, 0.4], 1.0, 10.0)
+    problem.add_velocity_cost(0.1, 1.0)
+    problem.add_torque_cost(1e-3)
+    controller = Controller(problem)
+    loaded = plain.with_payload("tip", 2.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+    q, v = np.array([0.2, 0.4]), np.zeros(2)
+    np.testing.assert_allclose(controller.step(q, v), plain.gravity(q), atol=1e-3)
+    controller.set(theta=[2.0] + 9 * [0.0])
+    np.testing.assert_allclose(controller.step(q, v), loaded.gravity(q), atol=1e-3)
+
+
+def test_a_period_shorter_than_the_grid() -> None:
+    problem = arm()
+    reset(problem)
+    controller = Controller(problem, period=0.01)
+    robot = problem.robot
+    assert robot is not None
+    q, _ = simulate(controller, START, np.zeros(2), 150)
+    assert np.linalg.norm(robot.pose("tip")(q)[:3, 3] - TARGET) < 0.03
+
+
+def test_a_budget_of_time_stops_a_step() -> None:
+    problem = arm()
+    reset(problem)
+    controller = Controller(problem, budget=1e-9)
+    for _ in range(30):
+        tau = controller.step(START, [0.0, 0.0])
+        assert np.isfinite(tau).all() and not controller.ok
+    assert "time" in controller.status
+
+
+def test_an_ode() -> None:
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=20, dt=0.1)
+    problem.add_cost("state", x, 1.0, end_weight=10.0)
+    problem.add_cost("effort", u, 0.1)
+    problem.add_constraint("force", u, -0.5, 0.5)
+    controller, state = Controller(problem), np.array([1.0, 0.0])
+    for _ in range(60):
+        force = controller.step(state)
+        assert np.abs(force).max() <= 0.5 + 1e-6
+        state = state + 0.1 * np.array([state[1] + 0.05 * force[0], force[0]])
+    np.testing.assert_allclose(state, 0.0, atol=0.02)
+
+
+def test_controls_do_not_jump_between_steps_when_jerk_costs() -> None:
+    jumps = []
+    for weight in (1e-6, 1e-1):
+        problem = Problem(hc.load("planar_2r"), horizon=10, dt=0.05)
+        problem.add_posture_cost([0.0, 0.5], 10.0, 100.0)
+        problem.add_velocity_cost(0.1, 1.0)
+        problem.add_control_cost(1e-4)
+        problem.add_control_rate_cost(weight)
+        controller = Controller(problem)
+        simulate(controller, START, np.zeros(2), 5)
+        before = controller.plan.u[0]
+        controller.set(posture=[0.5, 1.5])
+        controller.step(controller.plan.q[1], controller.plan.v[1])  # type: ignore[index]
+        assert controller.ok
+        jumps.append(np.abs(controller.plan.u[0] - before).max())
+    assert jumps[1] < 0.1 * jumps[0]
+
+
+def test_a_signal_leaves_it_usable(controller: Controller) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    controller.step(START, [0.0, 0.0])
+    before = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    try:
+        for _ in range(20):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.003)
+                end = time.monotonic() + 5
+                while time.monotonic() < end:
+                    controller.step(START, [0.0, 0.0])
+            except KeyboardInterrupt:
+                interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == 20
+    simulate(controller, START, np.zeros(2), 5)
+    assert controller.ok
+
+
+def test_memory_does_not_grow(controller: Controller) -> None:
+    def megabytes() -> float:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    for _ in range(500):
+        controller.step(START, [0.0, 0.0])
+    before = megabytes()
+    for _ in range(5000):
+        controller.set(position=TARGET)
+        controller.step(START, [0.0, 0.0])
+    assert megabytes() - before < 4
+
+
+@pytest.mark.slow
+def test_an_hour_of_control(controller: Controller) -> None:
+    """72,000 periods between targets that change every second."""
+    robot = controller.problem.robot
+    assert robot is not None
+    rng = np.random.default_rng(0)
+    q, v, failures = START, np.zeros(2), 0
+    simulate(controller, q, v, 100)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for step in range(72_000):
+        if step % 20 == 0:
+            controller.set(position=[0.6 + 0.4 * rng.random(), 0.0, 0.5 + 0.4 * rng.random()])
+        tau = controller.step(q, v)
+        assert np.isfinite(tau).all()
+        failures += not controller.ok
+        v = v + controller.period * robot.forward_dynamics(q, v, tau)
+        q = q + controller.period * v
+    assert failures < 100
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
