@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -140,3 +142,10 @@ def test_a_robot_without_constraints_moves_freely(arm: hc.Robot) -> None:
 
 def test_repr_counts_the_rows(arm: hc.Robot) -> None:
     assert repr(arm.with_contact("tip", at=(1, 0, 0))).endswith("fixed base, 3 constraint rows)")
+
+
+def test_what_a_urdf_cannot_state_is_named(arm: hc.Robot, tmp_path: Path) -> None:
+    held = arm.with_contact("tip", q=np.zeros(2), name="touch").with_actuators("joint_1")
+    with pytest.warns(hc.DoubtfulModelWarning, match="'touch', the choice of actuators"):
+        held.to_urdf(tmp_path / "held.urdf")
+    assert hc.load(tmp_path / "held.urdf").constraints == ()

@@ -125,16 +125,15 @@ def view(
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the plot.")] = Path("demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Of the sensors' noise.")] = 0,
 ) -> None:
-    """Load the Panda, drop it under gravity and plot the fall."""
+    """Let a Panda pick up a load that nobody told it about, and watch it find out."""
     with _told():
-        from helicoid.demo import drop
+        from helicoid.demo import run
 
-        robot = load("panda")
-        show(robot)
-        written = drop(robot, output)
-    console.print(f"\nThe fall is drawn in [bold]{escape(str(written))}[/]", soft_wrap=True)
+        written = run(output, seed, console)
+    console.print(f"\nThe motion in 3-D and all plots: [bold]{escape(str(written))}[/]", soft_wrap=True)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.dynamics import link_side, parametric
+from helicoid.errors import DoubtfulModelWarning
 from helicoid.model import edit, flexible
 from helicoid.model.drives import Drive, with_drives
 from helicoid.model.inertia import Array
@@ -181,7 +183,15 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
         return Robot(model, selection, *self._after_edit(model))
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot as a URDF file; reading it gives the same dynamics."""
+        """Write the robot as a URDF file; reading it gives the same dynamics.
+
+        Contacts, own equations and a choice of actuators have no place there: a warning names them.
+        """
         from helicoid.model.urdf_writer import write_urdf
 
+        lost = [repr(one.name) for one in self.added]
+        lost += ["the choice of actuators"] if self.actuators is not None else []
+        if lost:
+            text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"
+            warnings.warn(DoubtfulModelWarning(text), stacklevel=2)
         write_urdf(self.model, path)

@@ -150,9 +150,9 @@ class ConstraintFunctions(Restraints):
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").close_loop("base_link", "tip", "point", origin_a=(1, 0, 1))
-        >>> robot.constraint_report(robot.project_configuration([0.5, 1.0]))
-        3 rows, rank 2: redundancy 1, mobility 0; largest violation 0
-          base_link_tip  point      2 of 3 rows independent, violation 0
+        >>> report = robot.constraint_report(robot.project_configuration([0.5, 1.0]))
+        >>> report.rows, report.rank, report.redundancy, report.mobility
+        (3, 2, 1, 0)
         """
         error, A = self.constraint_position(q), self.constraint_jacobian(q)
         if np.ndim(error) != 1:

@@ -235,3 +235,14 @@ class TestStatesThatAreAllowed:
         assert_allclose(
             robot.parametric("inertia").find_consistent(start, np.ones(3)).v, expected.v, rtol=1e-9
         )
+
+
+def test_derivatives_of_the_constrained_motion_where_rows_depend_on_each_other() -> None:
+    robot = hc.load(four_bar_urdf())  # its hinge has 5 rows, of which 2 are independent
+    q = joint_angles(four_bar_angles(1.0))
+    v, tau, h = robot.project_velocity(q, [2.0, 0, 0]), np.array([1.0, 0.3, -0.2]), 1e-6
+    motion = robot.constrained_forward_dynamics
+    for name, moved in (("q", lambda d: (robot.integrate(q, d), v, tau)), ("v", lambda d: (q, v + d, tau))):
+        ahead, behind = ([motion(*moved(s * h * e)).a for e in np.eye(3)] for s in (1, -1))
+        differences = (np.array(ahead) - np.array(behind)).T / (2 * h)
+        assert_allclose(motion.jacobian(name)(q, v, tau)[0], differences, rtol=1e-6, atol=1e-6)

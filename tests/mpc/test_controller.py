@@ -176,6 +176,7 @@ def test_an_ode() -> None:
     np.testing.assert_allclose(state, 0.0, atol=0.02)
 
 
+@pytest.mark.slow
 def test_controls_do_not_jump_between_steps_when_jerk_costs() -> None:
     jumps = []
     for weight in (1e-6, 1e-1):

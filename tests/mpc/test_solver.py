@@ -165,6 +165,7 @@ def test_floating_base_steps_on_the_manifold() -> None:
     np.testing.assert_allclose(np.linalg.norm(ours.q[:, 3:7], axis=1), 1, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_contact_forces_are_controls_of_a_constrained_robot() -> None:
     """An arm whose tip stands on a wall: the plan keeps it there, and τ = ID + Aᵀ λ."""
     free = hc.load("planar_2r")

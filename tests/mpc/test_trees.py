@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_trees import robots
 
 import helicoid as hc
 from helicoid.mpc import Problem
+from random_trees import robots
 
 
 @pytest.mark.slow
@@ -20,7 +20,7 @@ from helicoid.mpc import Problem
     st.integers(0, 2**16),
 )
 def test_small_motions_of_random_trees_agree_with_ipopt(robot: hc.Robot, formulation: str, seed: int) -> None:
-    """Near the start, where there is one optimum: our steps in the tangent space and theirs in coordinates."""
+    """Near the start, where there is one optimum: our steps in the tangent space, theirs in coordinates."""
     rng = np.random.default_rng(seed)
     q = robot.random(rng)
     target = robot.integrate(q, 0.1 * rng.normal(size=robot.nv))

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 import helicoid as hc
+from helicoid.dynamics.physics import SMOOTHING
 from helicoid.identification.consistent import consistent
 from helicoid.identification.measurement import Measurement
 from helicoid.identification.stack import BLOCK, Stack
@@ -73,9 +74,10 @@ def main() -> None:
     data = model.createData()
     q, v, a = states(robot, SAMPLES)
     tau = np.asarray(robot.inverse_dynamics(q, v, a)) + np.random.default_rng(1).normal(size=v.shape)
-    measurement = Measurement(robot, ("inertia",))
+    measurement = Measurement(robot, ("inertia", "viscous", "coulomb", "offset"))
     dense = np.empty((SAMPLES, robot.nv, 10 * robot.n_bodies))
     theirs = np.empty_like(dense)
+    stacked = np.zeros((SAMPLES, robot.nv, len(measurement.parameters)))
 
     def loop() -> Array:
         for k in range(SAMPLES):
@@ -83,8 +85,11 @@ def main() -> None:
         return theirs
 
     def solved() -> object:
-        loop()
-        return np.linalg.lstsq(theirs.reshape(-1, theirs.shape[2]), tau.ravel(), rcond=None)
+        stacked[:, :, : dense.shape[2]] = loop()
+        diagonal = np.arange(robot.nv)
+        for k, columns in enumerate((v, np.tanh(v / SMOOTHING), np.ones_like(v))):
+            stacked[:, diagonal, dense.shape[2] + k * robot.nv + diagonal] = columns
+        return np.linalg.lstsq(stacked.reshape(-1, stacked.shape[2]), tau.ravel(), rcond=None)
 
     def fused() -> object:
         with one_blas_thread():
@@ -103,7 +108,8 @@ def main() -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         t_many = streamed(full, MANY)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"{SAMPLES} samples of a {robot.nv}-joint arm")
+    unknowns = len(measurement.parameters)
+    print(f"{SAMPLES} samples of a {robot.nv}-joint arm, least squares for {unknowns} parameters")
     print(f"{'':34}{'Helicoid':>10}{'peer':>10}{'ratio':>8}")
     print(f"{'dense regressor':34}{t_dense:9.4f}s{t_loop:9.4f}s{t_loop / t_dense:8.1f}")
     print(f"{'regressor and least squares':34}{t_fused:9.4f}s{t_solved:9.4f}s{t_solved / t_fused:8.1f}")

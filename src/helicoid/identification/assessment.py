@@ -29,14 +29,15 @@ LIGHTS: tuple[Light, ...] = ("good", "doubtful", "bad")
 _ERROR = (0.10, 0.25)  # of all torques, on data that the fit has not seen
 _WORST = (0.30, 0.70)  # of the worst joint
 _RATIO = (1.5, 2.5)  # of unseen data to the fitted log
-_KNOWN = 0.1  # σ of a combination of parameters, as a part of the body
-_UNKNOWN = (0.5, 0.8)  # part of the combinations that are not known so well
+_KNOWN = 0.3  # σ of a combination of parameters, as a part of the body
+_UNKNOWN = (0.5, 1.0)  # part of the combinations that are not known so well: for these the description stands
 
 
 @dataclass(frozen=True)
 class Check:
-    """A question, its answer in words, and a light."""
+    """A question, its answer in words, a light, and what it is about in a word or two."""
 
+    topic: str
     question: str
     answer: str
     light: Light
@@ -93,9 +94,7 @@ class Assessment:
             first = int(np.count_nonzero(~bodies))
             values = np.linalg.svd(R[first:, first:], compute_uv=False)
         rate = stretches[0].rate / thinning(stretches[0])
-        names = result.measurement.parameters.names
-        own = {names[k] for k in np.flatnonzero(bodies)}
-        rank = sum(names[k] in own for k in self.told.independent)
+        rank = max(0, self.told.rank - first)
         return np.asarray(values[:rank] * np.sqrt(noise_bandwidth(rate, result.cutoff)))
 
     @property
@@ -132,7 +131,7 @@ class Assessment:
             "doubtful": "Use this result with care",
             "bad": "Do not trust this result",
         }
-        reasons = [check.question.rstrip("?").lower() for check in self.checks if check.light == self.light]
+        reasons = [check.topic for check in self.checks if check.light == self.light]
         why = "" if self.light == "good" else f" Look at: {', '.join(reasons)}."
         return f"{words[self.light]}: {figure}.{why}"
 
@@ -144,12 +143,12 @@ class Assessment:
         yield self._consistency()
         warnings = self.warnings
         answer = "nothing to complain about" if not warnings else f"{len(warnings)} warnings, see the notes"
-        yield Check("Is the data sound?", answer, "doubtful" if warnings else "good")
+        yield Check("the warnings", "Is the data sound?", answer, "doubtful" if warnings else "good")
 
     def _prediction(self) -> Check:
         error = self.unseen.overall_relative
         if not np.isfinite(error):
-            return Check("Does it predict unseen data?", "not tried: give a validation log", "doubtful")
+            return Check("the error on unseen data", "Does it predict unseen data?", "not tried: give a validation log", "doubtful")
         relative = np.where(np.isfinite(self.unseen.relative), self.unseen.relative, 0.0)
         worst = int(np.argmax(relative))
         light = max(_light(error, _ERROR), _light(relative[worst], _WORST), key=LIGHTS.index)
@@ -158,28 +157,28 @@ class Assessment:
             f"{100 * error:.2g} % error ({where}); worst joint {self.unseen.names[worst]} with "
             f"{100 * relative[worst]:.2g} %"
         )
-        return Check("Does it predict unseen data?", answer, light)
+        return Check("the error on unseen data", "Does it predict unseen data?", answer, light)
 
     def _against_description(self) -> Check:
         before, after = self.described.overall_relative, self.unseen.overall_relative
         after = after if np.isfinite(after) else self.fitted.overall_relative
         light: Light = "good" if after < before else "bad" if after > 1.1 * before else "doubtful"
         answer = f"description {100 * before:.2g} %, identified {100 * after:.2g} % error"
-        return Check("Is it better than the description?", answer, light)
+        return Check("the error of the description", "Is it better than the description?", answer, light)
 
     def _generalisation(self) -> Check:
         fitted, unseen = self.fitted.overall_relative, self.unseen.overall_relative
         if not np.isfinite(unseen):
-            return Check("Is it more than memory?", "not known without unseen data", "doubtful")
+            return Check("overfitting", "Is it more than memory?", "not known without unseen data", "doubtful")
         ratio = unseen / fitted if fitted > 0 else 1.0
         light = "good" if unseen < 1e-4 else _light(ratio, _RATIO)
         answer = f"error on unseen data is {ratio:.2g} times that on the fitted log"
-        return Check("Is it more than memory?", answer, light)
+        return Check("overfitting", "Is it more than memory?", answer, light)
 
     def _excitation(self) -> Check:
         known, rank = int(np.count_nonzero(self.precision > 1 / _KNOWN)), len(self.precision)
         answer = f"{known} of {rank} combinations of the bodies' parameters are known to {100 * _KNOWN:g} %"
-        return Check("Did the motion excite enough?", answer, _light(1 - known / max(rank, 1), _UNKNOWN))
+        return Check("excitation", "Did the motion excite enough?", answer, _light(1 - known / max(rank, 1), _UNKNOWN))
 
     def _consistency(self) -> Check:
         result = self.result
@@ -192,8 +191,8 @@ class Assessment:
             if pi[0] <= 0 or Inertia.from_parameters(pi).doubts()
         ]
         if impossible:
-            return Check("Can such bodies exist?", f"no: {', '.join(impossible)}", "bad")
-        return Check("Can such bodies exist?", f"yes, all {len(bodies)} of them", "good")
+            return Check("impossible bodies", "Can such bodies exist?", f"no: {', '.join(impossible)}", "bad")
+        return Check("impossible bodies", "Can such bodies exist?", f"yes, all {len(bodies)} of them", "good")
 
 
 def _light(value: float, limits: tuple[float, float]) -> Light:

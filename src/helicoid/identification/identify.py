@@ -150,7 +150,7 @@ def _identified(
         wish = replace(wish, strength=choose_strength(measurement, data, wish.estimator, wish.bounds, tell))
     result = _fitted(robot, measurement, stretches, data, wish, cutoff, lag, notes)
     tell("Fitting", 1.0)
-    return result
+    return replace(result, logs=tuple(logs))
 
 
 def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:

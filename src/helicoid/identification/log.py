@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import InputError
 from helicoid.model.inertia import Array
+
+if TYPE_CHECKING:
+    from helicoid.robot import Robot
 
 _KINDS = ("q", "v", "a", "tau")
 # What each kind of column may be called, before the number or name of its joint.
@@ -204,6 +207,28 @@ class Log:
         if not {"t", "q"} <= arrays.keys():
             raise InputError(f"{name}: needs arrays t and q (and tau, v, a); it holds {', '.join(held)}")
         return Log.from_arrays(**arrays, source=name)
+
+    @staticmethod
+    def from_bag(
+        path: str | os.PathLike[str],
+        topic: str | None = None,
+        *,
+        joints: Sequence[str] | None = None,
+        robot: Robot | None = None,
+    ) -> Log:
+        """From sensor_msgs/JointState in a bag: .bag (ROS 1), a folder (ROS 2), .mcap or .db3.
+
+        Columns are in the order of `joints`, or of the joints of `robot`, or else of the first message.
+        `topic` may be left out where only one has such messages. Times are those of the messages' headers (of
+        the bag where they have none), counted from the first sample; positions, velocities and efforts
+        become q, v and tau (rad, rad/s, N·m; m, m/s, N), and what was not recorded None.
+
+        Needs rosbags: `pip install 'helicoid[bags]'`. For example
+        `hc.Log.from_bag("run1.mcap", "/joint_states", robot=robot)`.
+        """
+        from helicoid.identification.log_bags import read_bag
+
+        return read_bag(path, topic, joints, robot)
 
 
 def _numbers(values: Any, what: str, source: str) -> Array:

@@ -105,15 +105,16 @@ class _Problem:
         """The least and the largest step: friction is not negative, shapes stay where samples are."""
         measurement = self.measurement(point)
         groups, n = measurement.parameters.groups, len(point.eta)
-        least = np.full(len(measurement.parameters), -np.inf)
-        least[:n] = least_step(point.eta)
+        least, most = (np.full(len(measurement.parameters), limit) for limit in (-np.inf, np.inf))
+        # Bodies are exponentials of η: what a linearisation says ends at about 1.
+        least[:n], most[:n] = np.maximum(least_step(point.eta), -1.0), 1.0
         for group, own in groups.items():
             if group not in ("inertia", *_FREE):
                 least[own] = -point.sizes[own.start - n : own.stop - n]
         lower, upper = self._shape_limits()
         jointed = list(measurement.jointed)
         low, high = ((limit - point.shapes)[jointed].T.ravel() for limit in (lower, upper))
-        return np.concatenate([least, low]), np.concatenate([np.full(len(least), np.inf), high])
+        return np.concatenate([least, low]), np.concatenate([most, high])
 
     def _shape_limits(self) -> tuple[Array, Array]:
         """The range of the shapes, (nv, number of shapes) each."""
@@ -298,7 +299,7 @@ def _result(
         notes=(*result.notes, f"Fitted again in log-Cholesky coordinates with {friction} friction."),
     )
     new = NonlinearIdentification(**own, model=friction, shapes=shapes)
-    return replace(new, training=new.score(log))
+    return replace(new, training=new.score(log), logs=(log,))
 
 
 def _joint_friction(measurement: ShapedMeasurement, stretches: Sequence[Samples], x: Array) -> JointFriction:

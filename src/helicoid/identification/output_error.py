@@ -126,7 +126,7 @@ def _refined(
         held_out=replace(result.held_out, rmse=unknown),
         notes=(*result.notes, note),
     )
-    return replace(new, training=new.score(log))
+    return replace(new, training=new.score(log), logs=(log,))
 
 
 def _percent(left: Array) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from helicoid.model.inertia import Array
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 6, 22
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 6, 25
 _COLUMNS = 700  # points that a line keeps: as many as there are columns of pixels
 
 
@@ -52,9 +52,9 @@ def plot(
     for tick, label in _ticks(x0, x1, logarithmic):
         at = float(across(tick))
         parts.append(f'<path class="grid" d="M{at:.1f} {_TOP}V{height - _BOTTOM}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{height - 9}" text-anchor="middle">{label}</text>')
+        parts.append(f'<text x="{at:.1f}" y="{height - 13}" text-anchor="middle">{label}</text>')
     parts.append(
-        f'<text class="label" x="{width - _RIGHT}" y="{height - 1}" text-anchor="end">{escape(xlabel)}</text>'
+        f'<text class="label" x="{width - _RIGHT}" y="{height - 2}" text-anchor="end">{escape(xlabel)}</text>'
     )
     middle = _TOP + inner_height / 2
     parts.append(

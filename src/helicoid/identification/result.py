@@ -55,7 +55,7 @@ class Identification:
     `x` are the unknowns of `measurement`, `covariance` theirs. `training` scores the prediction of the log
     that was fitted; `held_out` that of each sixth of it by a fit to the other five, which is what to expect
     on new data. `cutoff` (Hz) and `lag` (s) say how signals are low-passed and shifted, `strength` how hard
-    the fit was pulled to the description, `notes` in words what was found and done.
+    the fit was pulled to the description, `notes` in words what was found and done, `logs` what was fitted.
     """
 
     nominal: Robot
@@ -70,6 +70,7 @@ class Identification:
     training: Score
     held_out: Score
     notes: tuple[str, ...]
+    logs: tuple[Log, ...] = ()
 
     @property
     def sigma(self) -> Array:
@@ -134,6 +135,15 @@ class Identification:
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
         """Write the identified robot as a URDF."""
         self.robot.to_urdf(path)
+
+    def report(self, path: str | os.PathLike[str], validation: Log | None = None) -> None:
+        """Write a self-contained HTML page: can this result be trusted, and why?
+
+        `validation` is a log that the fit has not seen; without one, cross-validation stands in for it.
+        """
+        from helicoid.identification.report import write_report
+
+        write_report(self, path, self.logs, validation)
 
     def __repr__(self) -> str:
         return (

@@ -1,9 +1,32 @@
-"""Optimal control: problems, plans, and a controller that solves them while the robot moves."""
+"""Optimal control: problems, plans, and controllers that solve them while the robot moves, and learn."""
 
+from helicoid.mpc.adaptive import Adaptive
+from helicoid.mpc.closed_loop import Run, Sample, closed_loop
+from helicoid.mpc.comparison import Comparison, compare
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.plan import Plan, Violation
+from helicoid.mpc.plant import Measured, Plant, drift, jump, payload
 from helicoid.mpc.problem import Problem
 from helicoid.mpc.shapes import Capsule, Sphere
 from helicoid.mpc.system import System
 
-__all__ = ["Capsule", "Controller", "Plan", "Problem", "Sphere", "System", "Violation"]
+__all__ = [
+    "Adaptive",
+    "Capsule",
+    "Comparison",
+    "Controller",
+    "Measured",
+    "Plan",
+    "Plant",
+    "Problem",
+    "Run",
+    "Sample",
+    "Sphere",
+    "System",
+    "Violation",
+    "closed_loop",
+    "compare",
+    "drift",
+    "jump",
+    "payload",
+]

@@ -105,7 +105,10 @@ class Adaptive:
             if a is not None:
                 self.identifier.update(q, v, a, tau)
             else:
-                self._impulse += np.asarray(tau, dtype=np.float64)
+                torque = np.asarray(tau, dtype=np.float64)
+                if torque.shape != self._impulse.shape:
+                    raise InputError(f"tau_measured has shape {torque.shape}, not {self._impulse.shape}")
+                self._impulse += torque
                 self._heard += 1
                 if self._heard < self._learn_every:
                     return

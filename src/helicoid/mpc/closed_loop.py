@@ -222,7 +222,7 @@ class _Record:
         motion = Motion(acceleration(robot, friction=plant.friction), inputs, None)
         trajectory = Trajectory(t, self.q, self.v, self.tau, robot, motion=motion)
         columns = list(zip(*self.seen, strict=True)) or [(), (), ()]
-        estimate, deviation = (np.array(rows).reshape(-1, n) for rows in columns[1:])
+        estimate, deviation = (np.array(rows).reshape(len(rows), n) for rows in columns[1:])
         return Run(
             self.label, trajectory, self.error, self.seconds, self.learning, self.theta, self.true,
             np.array(columns[0]), estimate, deviation, self.ok, self.statuses,

@@ -39,7 +39,7 @@ class Comparison:
         """The adaptive controller's tracking error (rms) between two times, over the informed one's."""
         return self.adaptive.rms(start, end) / self.informed.rms(start, end)
 
-    def recovered(self, since: float, tolerance: float = 0.1, window: float = 0.5) -> float:
+    def recovered(self, since: float, tolerance: float = 0.1, window: float = 1.0) -> float:
         """Seconds after `since` from which on the adaptive controller tracks like the informed one.
 
         That is, the rms error of every later window (s) is within `tolerance` of the informed controller's;

@@ -78,7 +78,7 @@ class Controller:
         self._memory.copy_from(problem.memory)
         self._shift = Shift(problem, self._engine, self.period)
         self._torque = _torque_function(problem)
-        self._fallback = Fallback(problem, self._memory)
+        self._fallback = Fallback(problem, self._memory, self.period)
         self._first_state: Array = self._engine["initial"]
         self._x, self._u = self._engine["x"], self._engine["u"]
         self._started = self._prepared = self._must_shift = False
@@ -203,7 +203,9 @@ class Controller:
         engine.set(tolerance=1e-5, budget=self._budget and 20 * self._budget)
         engine.reset()
         self._hold_previous(False)
-        number = engine.solve(self.cold_iterations)
+        # A start in the middle of the loop must not hold it up for long.
+        first = self.status == "not started"
+        number = engine.solve(self.cold_iterations if first else min(10, self.cold_iterations))
         engine.set(budget=self._budget)
         self._started, self._prepared, self._must_shift = True, False, True
         nothing_yet = number == 5 and engine.result("iterations") < 1

@@ -21,8 +21,9 @@ class Fallback:
     `size` is the number of coordinates that a measurement has.
     """
 
-    def __init__(self, problem: Problem, memory: Memory) -> None:
-        self._problem, self._memory = problem, memory
+    def __init__(self, problem: Problem, memory: Memory, period: float) -> None:
+        self._problem, self._memory, self._period = problem, memory, period
+        self._node = 0
         robot = problem.robot
         extra = (problem.duration_bounds is not None) + problem.system.nu * (
             "previous" in problem.system.symbols
@@ -57,11 +58,12 @@ class Fallback:
             self._x[...], self._u[...] = x, u
 
     def planned(self, failures: int) -> Array | None:
-        """The control that the last good plan has for now, or None when it has come to its end."""
-        if self._x is None or failures > min(len(self._u) - 2, 10):
+        """The control that the last good plan has for now, or None in the second half of its horizon."""
+        times, now = self._problem.times, failures * self._period
+        if self._x is None or now > 0.5 * times[-1]:
             return None
-        self._node = failures
-        return np.asarray(self._u[failures])
+        self._node = int(np.searchsorted(times, now * (1 + 1e-9), side="right")) - 1
+        return np.asarray(self._u[self._node])
 
     def state(self, measured: Array) -> Array:
         """The measured state, or the planned one where that is not finite."""

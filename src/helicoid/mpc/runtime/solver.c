@@ -84,13 +84,14 @@ static void adapt(mpc *s, double alpha) {
     *reg = *reg > 1e-3 ? *reg / 5 : 0;
 }
 
-/* Everything of an iteration after the linearisation. Returns the length of the step. */
-static double improve(mpc *s) {
+/* Everything of an iteration after the linearisation, with more damping where there is no step. Returns the
+ * length of the step. */
+static double improve(mpc *s, int attempts) {
   double *reg = s->settings + REGULARISATION;
   const Merit here = merit(s, s->cost, s->gap, s->rows);
   s->results[COST] = here.cost;
   s->results[VIOLATION] = here.violation;
-  for (int attempt = 0; attempt < 8; attempt++) {
+  for (int attempt = 0; attempt < attempts; attempt++) {
     const int ok = solve_program(s);
     if (ok > 0) {
       const double alpha = search(s);
@@ -138,7 +139,7 @@ EXPORTED int mpc_feedback(mpc *s) {
   s->started = now();
   s->results[QP_ITERATIONS] = 0;
   see_initial(s);
-  const double length = improve(s);
+  const double length = improve(s, 2); /* not more: a loop waits */
   s->results[SECONDS] = now() - s->started;
   s->results[ITERATIONS] = 1;
   s->results[STATUS] = length > 0 ? SOLVED : out_of_time(s) ? OUT_OF_TIME : STUCK;
@@ -172,7 +173,7 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
       status = OUT_OF_TIME;
       break;
     }
-    const double length = improve(s);
+    const double length = improve(s, 8);
     /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
         here.violation < s->settings[TOLERANCE]) {

@@ -1,0 +1,148 @@
+"""Identification during model predictive control, in the configuration that a thesis gives for it.
+
+    python examples/thesis_adaptive_mpc.py [picture.png]
+
+Algorithm 4 of "System identification during nonlinear model predictive control" (Heidelberg), as stated there:
+shooting over 2 nodes, a final time that is free between one and three periods of 10 ms, torques within ±100 N·m,
+at most 10 iterations, the distance of the final state from the wanted one as the only cost; sensors without
+noise that give q, q̇, q̈ and the wrench in every joint; true parameters that change at random. What is to come
+out: from wrenches all links but the first are identified, and two consecutive samples are enough for that.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import helicoid as hc
+from helicoid.identification.wrenches import wrench_regressor
+
+Array = NDArray[np.float64]
+
+DT, NODES = 1 / 100, 2  # s, and how many intervals of shooting
+GRAVITY = (0.0, 0.0, -9.8)  # m/s², as the thesis has it
+TORQUE = 100.0  # N·m
+STEPS, CHANGE_EVERY = 300, 100
+START = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+WANTED = np.array([0.6, -0.3, 0.4, -1.9, 0.3, 1.9, 0.2])
+
+
+class Record(NamedTuple):
+    """By step: distance of the joints (rad), and how wrong the estimate's wrenches and torques are (N, N·m)."""
+
+    distance: Array
+    wrench_error: Array
+    mass_error: Array
+
+
+def optimal_control(robot: hc.Robot) -> hc.mpc.Problem:
+    """min Φ(x(t_f)) with t_f free; the model's θ are all inertial parameters."""
+    problem = hc.mpc.Problem(
+        robot, horizon=NODES, dt=DT, formulation="forward_dynamics", duration=(DT, 3 * DT)
+    )
+    problem.add_posture_cost(WANTED, 0.0, end_weight=1.0)
+    problem.add_velocity_cost(0.0, end_weight=3e-3)
+    problem.add_control_cost(1e-9)  # the thesis has none; it makes the torques unique
+    problem.add_constraint("torque_limit", problem.tau, -TORQUE, TORQUE, scale=1 / TORQUE)
+    return problem
+
+
+def changed(parameters: Array, rng: np.random.Generator) -> Array:
+    """Every body lighter or heavier by up to a fifth."""
+    return np.asarray(parameters * np.repeat(rng.uniform(0.8, 1.2, len(parameters) // 10), 10))
+
+
+class LeastSquares:
+    """θ from the last two samples of wrenches, as near to the estimate before as these allow."""
+
+    def __init__(self, robot: hc.Robot, theta: Array) -> None:
+        bodies = [body.name for body in robot.model.bodies]
+        self._regressors = [
+            wrench_regressor(robot, name).with_options(gravity=GRAVITY) for name in bodies
+        ]
+        self._last: tuple[Array, Array] | None = None
+        self.theta = theta.copy()
+
+    def wrenches(self, q: Array, v: Array, a: Array) -> Array:
+        """Y with Y θ the wrenches in all joints: of the model, and with the true θ of an ideal sensor."""
+        return np.vstack([regressor(q, v, a) for regressor in self._regressors])
+
+    def update(self, Y: Array, measured: Array) -> None:
+        """min ‖Y θ - F‖ over both samples, and of all such θ the one nearest to the last."""
+        samples = [(Y, measured)] if self._last is None else [self._last, (Y, measured)]
+        rows = np.vstack([sample[0] for sample in samples])
+        missing = np.concatenate([sample[1] for sample in samples]) - rows @ self.theta
+        scale = np.maximum(np.linalg.norm(rows, axis=0), 1e-9)
+        self.theta = self.theta + np.linalg.lstsq(rows / scale, missing, rcond=1e-11)[0] / scale
+        self._last = Y, measured
+
+
+def run(robot: hc.Robot, seed: int = 0) -> Record:
+    """Algorithm 4."""
+    rng = np.random.default_rng(seed)
+    parametric = robot.parametric("inertia", "gravity")
+    problem = optimal_control(parametric)
+    nominal = robot.parameters.values
+    estimator, q, v, true = LeastSquares(robot, nominal), START, np.zeros(robot.nv), nominal
+    actions: list[Array] = []
+    rows = []
+    for step in range(STEPS):
+        if step % CHANGE_EVERY == 0:
+            true = changed(nominal, rng)
+        if not actions:  # solve again from the measured state, with what is known by now
+            problem.set(theta=np.concatenate([estimator.theta, GRAVITY]))
+            actions = list(problem.solve(q, v, max_iterations=10).tau)
+        tau = np.clip(actions.pop(0), -TORQUE, TORQUE)
+        truth = np.concatenate([true, GRAVITY])
+        a = parametric.forward_dynamics(q, v, tau, truth)
+        Y = estimator.wrenches(q, v, a)
+        estimator.update(Y, Y @ true)
+        wrong = estimator.theta - true
+        rows.append([np.linalg.norm(q - WANTED), np.abs(Y @ wrong).max(), np.abs(wrong[10::10]).max()])
+        motion = hc.simulate(
+            parametric, q, v, duration=DT, dt=DT, controller=tau, theta=truth, substeps=4, friction=False
+        )
+        q, v = motion.q[-1], motion.v[-1]
+    return Record(*np.array(rows).T)
+
+
+def draw(record: Record, path: Path) -> None:
+    """The distance from the wanted posture, and the error of the estimated masses."""
+    import matplotlib.pyplot as plt
+
+    figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
+    t = DT * np.arange(len(record.distance))
+    above.plot(t, record.distance, color="#2a6cb8")
+    above.set(ylabel="distance of the joints (rad)", title="Control, while all masses change every second")
+    below.semilogy(t, np.maximum(record.mass_error, 1e-16), color="#c8324a")
+    below.set(xlabel="time (s)", ylabel="error of masses (kg)", title="Worst mass of links 2 to 7")
+    for axes in (above, below):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
+def main() -> None:
+    robot = hc.load("panda")
+    links = [body.name for body in robot.model.bodies]
+    told = hc.identifiability(robot, wrenches=links)
+    print("parameters of each link that wrenches tell: alone, only in combination, not at all")
+    for link, (alone, combined, never) in told.of_links().items():
+        print(f"  {link}: {alone:2d} {combined:2d} {never:2d}")
+    record = run(robot)
+    print("\nstep   distance (rad)   worst wrench error (N, N·m)   worst mass error, links 2 to 7 (kg)")
+    for start in range(0, STEPS, CHANGE_EVERY):
+        for step in (start, start + 1, start + 2, start + CHANGE_EVERY - 1):
+            values = record.distance[step], record.wrench_error[step], record.mass_error[step]
+            print(f"{step:4d} {values[0]:12.4f} {values[1]:22.1e} {values[2]:29.1e}")
+    if len(sys.argv) > 1:
+        draw(record, Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()
