@@ -42,15 +42,16 @@ def real_arm(described: hc.Robot) -> hc.Robot:
 
 def recorded(arm: hc.Robot, described: hc.Robot, motion: hc.Excitation, seed: int) -> hc.Log:
     """The arm led along a motion by a controller that knows the description only, seen by sensors."""
-    gains = np.max([np.diag(described.mass_matrix(q)) for q in motion.q[::50]], axis=0)
+    # Rotors, which the description leaves out, are what a drive has to move at the wrist.
+    gains = np.max([np.diag(described.mass_matrix(q)) for q in motion.q[::50]], axis=0) + 0.3
 
     def controller(t: float, q: Array, v: Array) -> Array:
-        q_wanted, v_wanted, a_wanted = motion.at(t)
+        q_wanted, v_wanted, a_wanted = (values[0] for values in motion.at([t]))
         return described.inverse_dynamics(q_wanted, v_wanted, a_wanted) + gains * (
             900 * (q_wanted - q) + 60 * (v_wanted - v)
         )
 
-    run = hc.simulate(arm, motion.q[0], motion.v[0], float(motion.t[-1]), controller, dt=1e-3)
+    run = hc.simulate(arm, motion.q[0], motion.v[0], float(motion.t[-1]), controller, dt=1e-3, substeps=5)
     sensors = hc.Sensors(noise={"q": 2e-5, "v": 2e-3, "tau": 0.3}, rate=RATE, seed=seed)
     return hc.Log.from_trajectory(sensors(run), source=f"run{seed}.csv")
 

@@ -29,7 +29,7 @@ from helicoid.compiler.compiled import set_compile
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=40,
+    max_examples=25,
     derandomize="CI" in os.environ,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],

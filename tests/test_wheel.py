@@ -45,7 +45,7 @@ def test_wheel_holds_every_source_file_and_robot(wheel: Path) -> None:
     expected = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*")
-        if path.suffix in {".py", ".urdf"} or path.name == "py.typed"
+        if path.suffix in {".py", ".urdf", ".c", ".h", ".js", ".css"} or path.name == "py.typed"
     }
     assert "helicoid/py.typed" in expected
     assert "helicoid/model/bundled/panda.urdf" in expected

@@ -73,11 +73,11 @@ def _joints_of(robot: Robot | None, joints: Sequence[str] | None) -> tuple[str, 
         raise InputError("joints and robot both say which joints come in which order: give one of them")
     if robot is not None:
         for joint in robot.model.independent_joints:
-            if joint.kind.nq != 1:
+            if joint.type.nq != 1:
                 raise InputError(
-                    f"joint {joint.name!r} of robot {robot.name!r} has {joint.kind.nq} coordinates, a JointState "
-                    "has one a joint: read the other joints with joints=[...], and put the log together "
-                    "with Log.from_arrays"
+                    f"joint {joint.name!r} of robot {robot.name!r} has {joint.type.nq} coordinates, a "
+                    "JointState has one a joint: read the other joints with joints=[...], and put the log "
+                    "together with Log.from_arrays"
                 )
         joints = robot.joint_names
     if isinstance(joints, str):
@@ -89,6 +89,7 @@ def _joints_of(robot: Robot | None, joints: Sequence[str] | None) -> tuple[str, 
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """A reader of the bag, and what makes a message of its bytes."""
     try:
+        from apsw import Error as DatabaseError
         from rosbags.rosbag1 import Reader as Reader1
         from rosbags.rosbag1 import ReaderError as Error1
         from rosbags.rosbag2 import Reader as Reader2
@@ -105,10 +106,10 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
         else:
             with Reader2(path) as second:
                 yield second, get_typestore(Stores.LATEST).deserialize_cdr
-    except (Error1, Error2, SerdeError, OSError) as error:
+    except (Error1, Error2, SerdeError, DatabaseError, OSError) as error:
         raise InputError(
-            f"{path}: cannot be read as a bag: {error}. A bag is a .bag file of ROS 1, a folder with a "
-            "metadata.yaml of ROS 2, or an .mcap or .db3 file"
+            f"{path}: cannot be read as a bag: {str(error).rstrip('.')}. A bag is a .bag file of ROS 1, a "
+            "folder with a metadata.yaml of ROS 2, or an .mcap or .db3 file"
         ) from error
 
 

@@ -1,0 +1,80 @@
+"""The table that fills while the demonstration runs, and the summary after it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from helicoid.demo.results import Results
+from helicoid.mpc.closed_loop import Sample
+from helicoid.mpc.comparison import ADAPTIVE, FIXED, INFORMED, LABELS
+
+ROW = 0.5  # s of the motion in a row
+COLORS = {FIXED: "dark_orange", INFORMED: "green", ADAPTIVE: "bright_blue"}
+
+
+class LiveTable:
+    """Collects samples of three runs into rows of half a second, and shows them as they come."""
+
+    def __init__(self, live: Live, picked_up: float) -> None:
+        self._live, self._picked_up = live, picked_up
+        self._rows: dict[int, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+        self._count = 0
+
+    def __call__(self, label: str, sample: Sample) -> None:
+        self._rows[int(sample.time / ROW + 1e-9)][label].append(sample)
+        self._count += 1
+        if self._count % 10 == 0:
+            self._live.update(self.table())
+
+    def table(self) -> Table:
+        """All rows there are."""
+        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
+        table.add_column("\ntime", justify="right")
+        for label, heading in zip(LABELS, ("error:\nfixed", "true\nmodel", "\nadaptive"), strict=True):
+            table.add_column(heading, justify="right", style=COLORS[label], min_width=9)
+        table.add_column("payload\nestimated", justify="right", style=COLORS[ADAPTIVE], min_width=18)
+        table.add_column("\ntrue", justify="right", min_width=9)
+        table.add_column("step\nmedian", justify="right", min_width=9)
+        for index in sorted(self._rows):
+            table.add_row(*self._cells(index, self._rows[index]))
+        return table
+
+    def _cells(self, index: int, row: dict[str, list[Sample]]) -> list[str | Text]:
+        errors = [self._error(row.get(label, [])) for label in LABELS]
+        latest = next(samples[-1] for samples in row.values())
+        learned = row.get(ADAPTIVE)
+        estimate = (
+            "" if not learned else f"{learned[-1].estimate[0]:.3f} ± {2 * learned[-1].deviation[0]:.3f} kg"
+        )
+        times = [sample.seconds for samples in row.values() for sample in samples]
+        picked = index == int(self._picked_up / ROW + 1e-9)
+        true = Text(f"{latest.true_theta[0]:.3f} kg", "bold red" if picked else "")
+        return [
+            f"{ROW * (index + 1):.1f} s",
+            *errors,
+            estimate,
+            true,
+            f"{1e6 * float(np.median(times)):.0f} µs",
+        ]
+
+    @staticmethod
+    def _error(samples: list[Sample]) -> str:
+        if not samples:
+            return ""
+        return f"{1e3 * float(np.sqrt(np.mean([sample.error**2 for sample in samples]))):.1f} mm"
+
+
+def summary(results: Results) -> Table:
+    """The three controllers beside each other."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
+    table.add_column("\ncontroller", min_width=12)
+    for name in results.columns:
+        table.add_column(name.replace(", ", "\n"), justify="right", min_width=10)
+    for label, cells in results.rows:
+        table.add_row(label, *cells, style=COLORS[label])
+    return table
