@@ -2,11 +2,12 @@
 
     python examples/thesis_adaptive_mpc.py [picture.png]
 
-Algorithm 4 of "System identification during nonlinear model predictive control" (Heidelberg), as stated there:
-shooting over 2 nodes, a final time that is free between one and three periods of 10 ms, torques within ±100 N·m,
-at most 10 iterations, the distance of the final state from the wanted one as the only cost; sensors without
-noise that give q, q̇, q̈ and the wrench in every joint; true parameters that change at random. What is to come
-out: from wrenches all links but the first are identified, and two consecutive samples are enough for that.
+Algorithm 4 of a thesis from Heidelberg, "System Identification during Nonlinear Model Predictive Control", as
+it is stated there: shooting over 2 nodes, a final time that is free between one and three periods of 10 ms,
+torques within ±100 N·m, at most 10 iterations, the distance of the final state from the wanted one as the only
+cost; sensors without noise that give q, q̇, q̈ and the wrench in every joint; true parameters that change at
+random. What should come out: from wrenches all links but the first are identified, and two consecutive samples
+are enough for that.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ Array = NDArray[np.float64]
 
 DT, NODES = 1 / 100, 2  # s, and how many intervals of shooting
 TORQUE = 100.0  # N·m
-STEPS, CHANGE_EVERY = 300, 100
+STEPS, CHANGE_EVERY, TARGET_EVERY = 300, 100, 40
 START = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
-WANTED = np.array([0.6, -0.3, 0.4, -1.9, 0.3, 1.9, 0.2])
+POSTURES = np.array([[0.6, -0.3, 0.4, -1.9, 0.3, 1.9, 0.2], START])
 
 
 class Record(NamedTuple):
@@ -43,7 +44,7 @@ def optimal_control(robot: hc.Robot) -> hc.mpc.Problem:
     problem = hc.mpc.Problem(
         robot, horizon=NODES, dt=DT, formulation="forward_dynamics", duration=(DT, 3 * DT)
     )
-    problem.add_posture_cost(WANTED, 0.0, end_weight=1.0)
+    problem.add_posture_cost(POSTURES[0], 0.0, end_weight=1.0)
     problem.add_velocity_cost(0.0, end_weight=3e-3)
     problem.add_control_cost(1e-9)  # the thesis has none; it makes the torques unique
     problem.add_constraint("torque_limit", problem.tau, -TORQUE, TORQUE, scale=1 / TORQUE)
@@ -61,7 +62,7 @@ class LeastSquares:
     def __init__(self, robot: hc.Robot, theta: Array) -> None:
         bodies = [body.name for body in robot.model.bodies]
         self._regressors = [wrench_regressor(robot, name) for name in bodies]
-        self._last: tuple[Array, Array] | None = None
+        self._last = np.zeros((0, len(theta))), np.zeros(0)
         self.theta = theta.copy()
 
     def wrenches(self, q: Array, v: Array, a: Array) -> Array:
@@ -70,12 +71,18 @@ class LeastSquares:
 
     def update(self, Y: Array, measured: Array) -> None:
         """min ‖Y θ - F‖ over both samples, and of all such θ the one nearest to the last."""
-        samples = [(Y, measured)] if self._last is None else [self._last, (Y, measured)]
-        rows = np.vstack([sample[0] for sample in samples])
-        missing = np.concatenate([sample[1] for sample in samples]) - rows @ self.theta
-        scale = np.maximum(np.linalg.norm(rows, axis=0), 1e-9)
-        self.theta = self.theta + np.linalg.lstsq(rows / scale, missing, rcond=1e-11)[0] / scale
-        self._last = Y, measured
+        last_Y, last_measured = self._last
+        both = np.vstack([last_Y, Y]), np.concatenate([last_measured, measured])
+        theta, unexplained = self._nearest(*both)
+        if unexplained > 1e-6:  # no θ explains both: it has changed in between
+            theta, _ = self._nearest(Y, measured)
+        self.theta, self._last = theta, (Y, measured)
+
+    def _nearest(self, Y: Array, measured: Array) -> tuple[Array, float]:
+        """The least squares estimate, and the largest wrench that it leaves unexplained."""
+        scale = np.maximum(np.linalg.norm(Y, axis=0), 1e-9)
+        step = np.linalg.lstsq(Y / scale, measured - Y @ self.theta, rcond=1e-11)[0] / scale
+        return self.theta + step, float(np.abs(Y @ (self.theta + step) - measured).max())
 
 
 def run(robot: hc.Robot, seed: int = 0) -> Record:
@@ -90,15 +97,16 @@ def run(robot: hc.Robot, seed: int = 0) -> Record:
     for step in range(STEPS):
         if step % CHANGE_EVERY == 0:
             true = changed(nominal, rng)
+        wanted = POSTURES[step // TARGET_EVERY % 2]
         if not actions:  # solve again from the measured state, with what is known by now
-            problem.set(theta=estimator.theta)
+            problem.set(theta=estimator.theta, posture=wanted)
             actions = list(problem.solve(q, v, solver="ipopt", max_iterations=10).tau)
         tau = np.clip(actions.pop(0), -TORQUE, TORQUE)
         a = parametric.forward_dynamics(q, v, tau, true)
         Y = estimator.wrenches(q, v, a)
         estimator.update(Y, Y @ true)
         wrong = estimator.theta - true
-        rows.append([np.linalg.norm(q - WANTED), np.abs(Y @ wrong).max(), np.abs(wrong[10:]).max()])
+        rows.append([np.linalg.norm(q - wanted), np.abs(Y @ wrong).max(), np.abs(wrong[10:]).max()])
         motion = hc.simulate(
             parametric, q, v, duration=DT, dt=DT, controller=tau, theta=true, substeps=4, friction=False
         )

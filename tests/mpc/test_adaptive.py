@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,7 +107,14 @@ def test_a_plant_moves_like_a_simulation() -> None:
         true.apply([3.0, -1.0])
     loaded = robot().with_payload("tip", 1.5, [0.05, 0.0, 0.0], 1e-3 * np.eye(3))
     motion = hc.simulate(
-        loaded, START, [1.0, 1.86], duration=0.1, controller=[3.0, -1.0], dt=PERIOD, method="rk4", friction=False
+        loaded,
+        START,
+        [1.0, 1.86],
+        duration=0.1,
+        controller=[3.0, -1.0],
+        dt=PERIOD,
+        method="rk4",
+        friction=False,
     )
     np.testing.assert_allclose(true.q, motion.q[-1], atol=1e-10)
     np.testing.assert_allclose(true.v, motion.v[-1], atol=1e-9)
@@ -288,3 +296,18 @@ def test_the_panda_finds_its_load(seed: int) -> None:
     assert result.adaptive.settled(0, 0.02, since=PICKED_UP) < 1.0
     assert result.ratio(PICKED_UP + 2.0) < 1.1
     assert result.fixed.rms(PICKED_UP + 2.0) > 5 * result.informed.rms(PICKED_UP + 2.0)
+
+
+@pytest.mark.slow
+def test_two_samples_of_wrenches_identify_the_panda_while_it_is_controlled() -> None:
+    """What the thesis of the example claims, in its configuration."""
+    import runpy
+
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "thesis_adaptive_mpc.py"))
+    hc.set_compile(True)
+    record = example["run"](hc.load("panda"))
+    for changed in (0, 100, 200):
+        assert record.theta_error[changed] > 1e-3
+        assert np.all(record.theta_error[changed + 1 : changed + 10] < 1e-8)
+        assert np.all(record.wrench_error[changed + 1 : changed + 10] < 1e-8)
+    assert record.distance[39] < 0.1 * record.distance[0]

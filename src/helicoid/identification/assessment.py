@@ -142,7 +142,8 @@ class Assessment:
         yield self._excitation()
         yield self._consistency()
         warnings = self.warnings
-        answer = "nothing to complain about" if not warnings else f"{len(warnings)} warnings, see the notes"
+        count = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}, see the notes"
+        answer = count if warnings else "nothing to complain about"
         yield Check("the warnings", "Is the data sound?", answer, "doubtful" if warnings else "good")
 
     def _prediction(self) -> Check:
