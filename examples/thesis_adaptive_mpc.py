@@ -2,12 +2,12 @@
 
     python examples/thesis_adaptive_mpc.py [picture.png]
 
-Algorithm 4 of a thesis from Heidelberg, "System Identification during Nonlinear Model Predictive Control", as
-it is stated there: shooting over 2 nodes, a final time that is free between one and three periods of 10 ms,
-torques within ±100 N·m, at most 10 iterations, the distance of the final state from the wanted one as the only
-cost; sensors without noise that give q, q̇, q̈ and the wrench in every joint; true parameters that change at
-random. What should come out: from wrenches all links but the first are identified, and two consecutive samples
-are enough for that.
+Algorithm 4 of a thesis from Heidelberg, "System Identification during Nonlinear Model Predictive Control",
+as it is stated there: shooting over 2 nodes, a final time that is free between one and three periods of
+10 ms, torques within ±100 N·m, at most 10 iterations, the distance of the final state from the wanted one as
+the only cost; sensors without noise that give q, q̇, q̈ and the wrench in every joint; true parameters
+that change at random. What should come out: from wrenches all links but the first are identified, and two
+consecutive samples are enough for that.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def draw(record: Record, path: Path) -> None:
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
     t = DT * np.arange(len(record.distance))
     above.plot(t, record.distance, color="#2a6cb8")
-    above.set(ylabel="distance of the joints (rad)", title="Control, while all masses change every second")
+    above.set(ylabel="distance of the joints (rad)", title="Control, while all bodies change every second")
     below.semilogy(t, np.maximum(record.theta_error, 1e-16), color="#c8324a")
     title = "Worst error of the 60 parameters of links 2 to 7"
     below.set(xlabel="time (s)", ylabel="kg, kg·m, kg·m²", title=title)

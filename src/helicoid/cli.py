@@ -1,4 +1,4 @@
-"""The command line: `helicoid info`, `robots`, `check`, `demo`, `view`, `codegen`, `bench`."""
+"""The command line: `helicoid info`, `robots`, `check`, `demo`, `view`, `identify`, `codegen`, `bench`."""
 
 from __future__ import annotations
 
@@ -121,6 +121,27 @@ def view(
     _show_doubts(doubts)
     if record is not None:
         console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)
+
+
+@app.command()
+def identify(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ, MCAP or a bag.")],
+    validate: Annotated[Path | None, typer.Option(help="A log to judge the result by.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")] = Path(
+        "identified"
+    ),
+    estimator: Annotated[str, typer.Option(help="How; the default is physically consistent.")] = "consistent",
+    friction: Annotated[str | None, typer.Option(help="A nonlinear friction model to refine with.")] = None,
+    floating: FloatingOption = False,
+) -> None:
+    """Find the masses, inertias and friction of a robot from logs of its motion."""
+    with _told() as doubts:
+        from helicoid.identification.command import run
+
+        loaded = load(robot, base="floating" if floating else "fixed")
+        _show_doubts(doubts)
+        run(loaded, logs, validate, output, console, estimator, friction)  # type: ignore[arg-type]
 
 
 @app.command()

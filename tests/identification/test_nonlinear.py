@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from synthetic_logs import Array, arm, recording, truth
 
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification import nonlinear
+from helicoid.identification.friction_fit import FrictionFit, Point
 from helicoid.identification.friction_models import MODELS, ShapedMeasurement
 from helicoid.identification.identify import identify
 from helicoid.identification.log import Log
@@ -15,7 +16,6 @@ from helicoid.identification.nonlinear import fit_nonlinear
 from helicoid.identification.preparation import prepare
 from helicoid.identification.result import Identification
 from helicoid.identification.selection import weighted
-from synthetic_logs import Array, arm, recording, truth
 
 GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature")
 
@@ -45,11 +45,11 @@ def test_the_same_friction_gives_what_the_program_gives(linear: Identification, 
     fitted = fit_nonlinear(linear, log, "coulomb")
     stretches = prepare(linear.nominal, log, None)[0]
     weights = weighted(linear.measurement, stretches).weights
-    problem = nonlinear._Problem(linear.measurement, MODELS["coulomb"], stretches, weights, 10.0)
+    problem = FrictionFit(linear.measurement, MODELS["coulomb"], stretches, weights, 10.0)
 
     def objective(result: Identification) -> float:
         own, order = result.measurement.parameters, fitted.measurement.groups
-        point = nonlinear.Point(
+        point = Point(
             problem.bodies.coordinates(own.of(result.x, "inertia")),
             np.concatenate([own.of(result.x, group) for group in order if group != "inertia"]),
             np.zeros((linear.nominal.nv, 0)),

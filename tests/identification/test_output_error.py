@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+from synthetic_logs import truth
 
 import helicoid as hc
 from helicoid import Robot
@@ -20,7 +21,6 @@ from helicoid.identification.output_error import fit_output_error
 from helicoid.identification.preparation import prepare
 from helicoid.identification.shooting import Simulator
 from random_trees import Array, fewer, robots, seeds
-from synthetic_logs import truth
 
 GROUPS = ("inertia", "viscous", "offset", "armature")
 

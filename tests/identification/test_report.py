@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
+from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid import Robot
@@ -23,7 +24,6 @@ from helicoid.identification.log import Log
 from helicoid.identification.report import report_page
 from helicoid.identification.report_plots import Line, plot, spectrum
 from helicoid.identification.result import Identification
-from synthetic_logs import arm, recording, truth
 
 NASTY = "<script>alert(1)</script>"
 
@@ -117,7 +117,9 @@ def test_a_motion_of_one_joint_excites_too_little(robot: Robot) -> None:
     assert known[0] < known[1]
 
 
-def test_the_page_is_whole_and_loads_nothing(result: Identification, logs: tuple[Log, Log], tmp_path: Path) -> None:
+def test_the_page_is_whole_and_loads_nothing(
+    result: Identification, logs: tuple[Log, Log], tmp_path: Path
+) -> None:
     result.report(tmp_path / "report.html", logs[1])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     names = parsed(page).names
@@ -197,6 +199,8 @@ def test_the_command_writes_what_it_says(robot: Robot, logs: tuple[Log, Log], tm
 def test_the_command_says_what_is_wrong(robot: Robot, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         run(robot, [tmp_path / "none.csv"], None, tmp_path, Console(file=StringIO()))
+    with pytest.raises(HelicoidError, match="bag"):  # a folder is read as one
+        run(robot, [tmp_path], None, tmp_path, Console(file=StringIO()))
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(HelicoidError, match="no folder"):
         run(robot, [tmp_path / "none.csv"], None, tmp_path / "file", Console(file=StringIO()))

@@ -29,10 +29,11 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
         identifier = scenario.identifier()
         del prepared, identifier
     console.print(f"prepared in {time.perf_counter() - began:.1f} s\n", style="dim")
-    with Live(console=console, refresh_per_second=8) as live:
+    # Drawn between steps: a thread that draws would take time from those that are measured.
+    with Live(console=console, auto_refresh=False) as live:
         table = LiveTable(live, PICKED_UP)
         results = Results(scenario.compare(watch=table))
-        live.update(table.table())
+        live.update(table.table(), refresh=True)
     console.print()
     console.print(summary(results))
     console.print()

@@ -29,7 +29,7 @@ class LiveTable:
         self._rows[int(sample.time / ROW + 1e-9)][label].append(sample)
         self._count += 1
         if self._count % 10 == 0:
-            self._live.update(self.table())
+            self._live.update(self.table(), refresh=True)
 
     def table(self) -> Table:
         """All rows there are."""
@@ -74,7 +74,7 @@ def summary(results: Results) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
     table.add_column("\ncontroller", min_width=12)
     for name in results.columns:
-        table.add_column(name.replace(", ", "\n"), justify="right", min_width=10)
+        table.add_column(name.replace(", ", "\n"), justify="right", min_width=8)
     for label, cells in results.rows:
         table.add_row(label, *cells, style=COLORS[label])
     return table

@@ -99,7 +99,7 @@ class Scenario:
         """The three runs."""
         return compare(
             self.problem, self.plant, self.identifier(), self.duration,
-            targets=self.targets, error=self.error, watch=watch, learn_every=5, hand_over_every=20,
+            targets=self.targets, error=self.error, watch=watch, learn_every=4, hand_over_every=30,
         )  # fmt: skip
 
     # The path -------------------------------------------------------------------------------------------

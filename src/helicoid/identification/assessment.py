@@ -149,7 +149,12 @@ class Assessment:
     def _prediction(self) -> Check:
         error = self.unseen.overall_relative
         if not np.isfinite(error):
-            return Check("the error on unseen data", "Does it predict unseen data?", "not tried: give a validation log", "doubtful")
+            return Check(
+                "the error on unseen data",
+                "Does it predict unseen data?",
+                "not tried: give a validation log",
+                "doubtful",
+            )
         relative = np.where(np.isfinite(self.unseen.relative), self.unseen.relative, 0.0)
         worst = int(np.argmax(relative))
         light = max(_light(error, _ERROR), _light(relative[worst], _WORST), key=LIGHTS.index)
@@ -170,7 +175,9 @@ class Assessment:
     def _generalisation(self) -> Check:
         fitted, unseen = self.fitted.overall_relative, self.unseen.overall_relative
         if not np.isfinite(unseen):
-            return Check("overfitting", "Is it more than memory?", "not known without unseen data", "doubtful")
+            return Check(
+                "overfitting", "Is it more than memory?", "not known without unseen data", "doubtful"
+            )
         ratio = unseen / fitted if fitted > 0 else 1.0
         light = "good" if unseen < 1e-4 else _light(ratio, _RATIO)
         answer = f"error on unseen data is {ratio:.2g} times that on the fitted log"
@@ -179,7 +186,9 @@ class Assessment:
     def _excitation(self) -> Check:
         known, rank = int(np.count_nonzero(self.precision > 1 / _KNOWN)), len(self.precision)
         answer = f"{known} of {rank} combinations of the bodies' parameters are known to {100 * _KNOWN:g} %"
-        return Check("excitation", "Did the motion excite enough?", answer, _light(1 - known / max(rank, 1), _UNKNOWN))
+        return Check(
+            "excitation", "Did the motion excite enough?", answer, _light(1 - known / max(rank, 1), _UNKNOWN)
+        )
 
     def _consistency(self) -> Check:
         result = self.result

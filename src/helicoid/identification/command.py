@@ -35,8 +35,8 @@ def run(
 ) -> Assessment:
     """Identify from the logs, write identified.urdf, report.html and parameters.csv, print a summary.
 
-    `friction` names a model of `fit_nonlinear`, which then starts from the linear result. Doubts about the logs
-    are printed before the summary.
+    `friction` names a model of `fit_nonlinear`, which then starts from the linear result. Doubts about the
+    logs are printed before the summary.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -46,8 +46,8 @@ def run(
         raise InputError("a nonlinear friction model is fitted to one log; give one, or leave --friction out")
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", DoubtfulLogWarning)
-        training = [read_log(path) for path in logs]
-        held = None if validate is None else read_log(validate)
+        training = [read_log(path, robot) for path in logs]
+        held = None if validate is None else read_log(validate, robot)
         result = _with_progress(
             console, lambda tell: identify(robot, training, estimator=estimator, progress=tell)
         )
@@ -61,10 +61,12 @@ def run(
     return assessment
 
 
-def read_log(path: Path) -> Log:
-    """A log from a file: .npz, or text with a line of column names."""
-    if not path.is_file():
+def read_log(path: Path, robot: Robot) -> Log:
+    """A log from a file: .npz, a bag (.mcap, .db3, .bag or a folder), or text with a line of column names."""
+    if not path.exists():
         raise InputError(f"{path}: there is no such file")
+    if path.is_dir() or path.suffix in (".mcap", ".db3", ".bag"):
+        return Log.from_bag(path, robot=robot)
     return Log.from_npz(path) if path.suffix == ".npz" else Log.from_csv(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import linalg
 
 from helicoid.identification.stack import Factor, Stack
 from helicoid.identification.whitened import Coordinates
@@ -16,7 +17,7 @@ _HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
 def ordinary(factor: Factor, coordinates: Coordinates) -> Array:
     """min ‖Y x - y‖²; of all solutions the one nearest to the description."""
     own = coordinates.factor(factor)
-    U, S, Vt = np.linalg.svd(_scaled(own.R)[0], full_matrices=False)
+    U, S, Vt = _svd(_scaled(own.R)[0])
     scale = _scaled(own.R)[1]
     kept = _RANK * S[0] < S
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
@@ -38,7 +39,7 @@ def total(factor: Factor, coordinates: Coordinates) -> Array:
     """
     own = coordinates.factor(factor)
     A, scale = _scaled(own.R)
-    U, S, Vt = np.linalg.svd(A, full_matrices=False)
+    U, S, Vt = _svd(A)
     y = np.append(own.z, np.sqrt(own.rest))
     size = float(np.linalg.norm(y))
     seen = U[:, _RANK * S[0] < S]
@@ -81,7 +82,7 @@ def covariance(factor: Factor, coordinates: Coordinates, strength: float, part: 
     if strength > 0:
         own = augmented(own, coordinates, strength * part)
     A, scale = _scaled(own.R)
-    S, Vt = np.linalg.svd(A, full_matrices=False)[1:]
+    S, Vt = _svd(A)[1:]
     kept = _RANK * S[0] < S
     spread = coordinates.T @ (scale[:, None] * Vt.T)
     C = (spread[:, kept] / S[kept] ** 2) @ spread[:, kept].T
@@ -100,6 +101,12 @@ def huber_weights(residuals: Array, weights: Array) -> Array:
         if sigma > 0:
             result[:, k] *= np.minimum(1.0, _HUBER * sigma / np.maximum(r, 1e-300))
     return result
+
+
+def _svd(A: Array) -> tuple[Array, Array, Array]:
+    """By QR iteration: divide and conquer, NumPy's way, now and then fails on factors of deficient rank."""
+    U, S, Vt = linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
+    return U, S, Vt
 
 
 def _scaled(R: Array) -> tuple[Array, Array]:

@@ -174,12 +174,11 @@ class OutputError:
 
 
 class Refinement(NamedTuple):
-    """x and its covariance, RMS of (q, v) deviations at the start and at the end (2 nv), iterations taken."""
+    """x and its covariance, RMS of the (q, v) deviations that are left (2 nv), iterations taken."""
 
     x: Array
     covariance: Array
-    before: Array
-    after: Array
+    deviations: Array
     iterations: int
 
 
@@ -194,8 +193,7 @@ def refine(
     `spread` is how far, as a standard deviation, each ξ is believed to lie from 0.
     """
     point, taken = problem.start(), 0
-    before = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)).residuals)
-    sigma = before
+    sigma = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)).residuals)
     for _ in range(_ROUNDS):
         search = _Search(problem, spread, np.maximum(sigma, _floor(problem.windows)))
         while taken < iterations and not search.done:
@@ -206,7 +204,7 @@ def refine(
         sigma = search.rms
     slope = problem.unknowns.slope(point.xi)
     covariance = slope @ search.covariance @ slope.T
-    return Refinement(problem.unknowns.x(point.xi), covariance, before, sigma, taken)
+    return Refinement(problem.unknowns.x(point.xi), covariance, sigma, taken)
 
 
 class _Search:

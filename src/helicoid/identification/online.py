@@ -23,6 +23,7 @@ from helicoid.identification import prior
 from helicoid.identification.change import ChangeDetector
 from helicoid.identification.projection import ConsistentSet
 from helicoid.identification.theta import ThetaEquations, with_theta
+from helicoid.identification.threads import one_blas_thread
 from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
@@ -247,8 +248,10 @@ class OnlineIdentifier:
 
         Nearest in the metric of `covariance`: what the data tell is kept, what they leave open gives way.
         """
-        information = np.asarray(np.linalg.inv(self.covariance), np.float64)
-        return self._consistent.nearest(self.estimate, information)
+        members, (base, untold) = self._consistent, self._whitened
+        with one_blas_thread():
+            rows = self._R[:-1, :-1] @ base
+            return members.nearest(self.estimate, untold + rows.T @ rows / self.change.scale)
 
     @cached_property
     def covariance(self) -> Array:
@@ -290,3 +293,15 @@ class OnlineIdentifier:
         indices = np.concatenate([np.zeros(0, np.intp), *(np.arange(s.start, s.stop) for s in joints)])
         scale = np.sqrt(np.diag(self._prior))
         return ConsistentSet(prior.whitenings(self._equations), indices, scale)
+
+    @cached_property
+    def _whitened(self) -> tuple[Array, Array]:
+        """C of δβ = C w, and what the prior knows besides β, in the coordinates w of `_consistent`.
+
+        The inverse of `covariance` in these is P⁻¹ - Cᵀ (C P Cᵀ)⁻¹ C + Cᵀ (RᵀR / scale) C, P being the prior.
+        """
+        members = self._consistent
+        base = self._equations.told.base @ members.inverse
+        known = np.linalg.inv(members.W @ self._prior @ members.W.T)
+        rows = self._R_prior @ base
+        return base, known - rows.T @ rows

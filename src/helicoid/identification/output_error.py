@@ -109,12 +109,12 @@ def _scale(measurement: Measurement, windows: Windows, x: Array) -> Array:
 def _refined(
     result: Identification, refined: Refinement, stretches: list[Samples], log: Log, horizon: float
 ) -> Identification:
-    nv = result.nominal.nv
-    left = np.maximum(refined.after, 1e-12) / np.maximum(refined.before, 1e-12)
+    nv, left = result.nominal.nv, refined.deviations
+    worst = int(np.argmax(left[:nv]))
     note = (
-        f"Refined by output error over windows of {horizon:g} s in {refined.iterations} iterations: left "
-        f"of the deviations between simulated and measured motion is {_percent(left[:nv])} in positions and "
-        f"{_percent(left[nv:])} in velocities (geometric means over the joints)."
+        f"Refined by output error in {refined.iterations} iterations. Simulated for {horizon:g} s at a time, "
+        f"positions deviate by {np.median(left[:nv]):.2g} and velocities by {np.median(left[nv:]):.2g} (RMS, "
+        f"median over the joints), most at {result.measurement.row_names[worst]} with {left[worst]:.2g}."
     )
     unknown = np.full(len(result.held_out.names), np.nan)
     new = replace(
@@ -127,7 +127,3 @@ def _refined(
         notes=(*result.notes, note),
     )
     return replace(new, training=new.score(log), logs=(log,))
-
-
-def _percent(left: Array) -> str:
-    return f"{100 * float(np.exp(np.mean(np.log(left)))):.3g} %"

@@ -30,8 +30,8 @@ class Adaptive:
             it is `hc.OnlineIdentifier(robot, ("payload",), payload_link=...)`.
         learn_every: steps from one sample of the identifier to the next; it gets the mean torque in between.
         hand_over_every: steps from one hand-over to the next.
-        following: time (s) in which the controller's θ goes 63 % of the way to a new estimate, so that torques
-            do not jump. In between it is possible too: such parameters form a convex set.
+        following: time (s) in which the controller's θ goes 63 % of the way to a new estimate, so that
+            torques do not jump. What lies in between is possible too: such parameters form a convex set.
 
     `step` never raises: where the identifier cannot use a sample, the controller goes on with the θ it has,
     and `status` says so.

@@ -15,6 +15,7 @@ from helicoid.model.joints import Expression
 from helicoid.mpc.costs import CostTerms
 from helicoid.mpc.shapes import Shape, distance
 from helicoid.mpc.terms import Constraint, vector
+from helicoid.mpc.terms import mask as chosen_elements
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot
@@ -47,31 +48,37 @@ class ConstraintTerms(CostTerms):
         and at the end, unless it depends on the control. `scale` multiplies the rows, to make them of order
         one.
         """
-        expression = ca.SX(expression)
-        if expression.shape[1] != 1 or any(one.name == name for one in self._constraints):
-            raise InputError(f"constraint {name!r}: needs a column and a name that no other one has")
+        expression = self._column(expression, f"constraint {name!r}")
+        if not name.isidentifier() or any(one.name == name for one in self._constraints):
+            raise InputError(f"constraint {name!r}: needs a name that is an identifier and no other one has")
         controlled = self._needs_control(expression)
         if at_end and controlled:
             raise InputError(f"constraint {name!r} depends on the control, which the last node does not have")
+        ends = (not controlled) if at_end is None else at_end
+        if not on_path and not ends:
+            raise InputError(f"constraint {name!r} would hold nowhere: neither on the path nor at the end")
         size = expression.numel()
         low, high = (vector(bound, size, f"constraint {name!r}", infinite=True) for bound in (lower, upper))
         if np.any(low > high):
             raise InputError(f"constraint {name!r}: lower bounds exceed upper bounds in {low} and {high}")
         price, price2 = soft if isinstance(soft, tuple) else (soft, 0.0)
-        if price is not None and (price < 0 or price2 < 0 or price + price2 <= 0):
+        if price is not None and not (price >= 0 and price2 >= 0 and 0 < price + price2 < np.inf):
             raise InputError(
                 f"constraint {name!r}: the price of a soft constraint must be positive, got {soft}"
             )
         shown = tuple(labels) if labels is not None else tuple(f"row {k}" for k in range(size))
+        factors = vector(scale, size, f"constraint {name!r}: scale")
+        if len(shown) != size or not np.all(factors > 0):
+            raise InputError(f"constraint {name!r}: needs {size} labels and positive scales")
         self._constraints.append(
             Constraint(
                 name,
                 expression,
                 low,
                 high,
-                vector(scale, size, f"constraint {name!r}: scale"),
+                factors,
                 on_path,
-                (not controlled) if at_end is None else at_end,
+                ends,
                 price,
                 price2,
                 shown,
@@ -94,6 +101,11 @@ class ConstraintTerms(CostTerms):
         and `torque_limit`. Coordinates without limit are left out.
         """
         robot = self._robot()
+        if any(factor is not None and not 0 < factor < np.inf for factor in (position, velocity, torque)):
+            raise InputError(
+                "factors of limits are positive, or None to leave one out; "
+                f"got {position}, {velocity}, {torque}"
+            )
         symbols, limits, names = self.system.symbols, robot.limits, self._joint_labels(robot)
         if position is not None:
             lower, upper = limits.lower, limits.upper
@@ -183,6 +195,8 @@ class ConstraintTerms(CostTerms):
     ) -> None:
         """n · p(q) ≥ offset (m): the origin of a frame on one side of a plane; n is normalised."""
         n = vector(normal, 3, f"constraint {name!r}: normal")
+        if not np.any(n):
+            raise InputError(f"constraint {name!r}: the normal of a plane must not be zero")
         n = n / np.linalg.norm(n)
         p = self._robot().pose(frame)(self.system.symbols["q"])[:3, 3]
         self.add_constraint(name, ca.dot(p, n), offset, soft=soft, scale=5.0, labels=[frame])
@@ -202,19 +216,20 @@ class ConstraintTerms(CostTerms):
         """
         robot = self._robot()
         name = name or f"distance_{sum(c.name.startswith('distance_') for c in self._constraints)}"
-        segments = []
-        for shape in (one, other):
-            points = []
-            for label, point in shape.points.items():
-                if shape.link is None:
-                    points.append(self._parameter(f"{name}_{label}", np.asarray(point, float), 3))
-                else:
-                    T = robot.pose(shape.link)(self.system.symbols["q"])
-                    points.append(T[:3, :3] @ ca.SX(np.asarray(point, float)) + T[:3, 3])
-            segments.append(points)
-        gap = distance(segments[0], segments[1]) - one.radius - other.radius
-        label = f"{one.link or 'obstacle'} and {other.link or 'obstacle'}"
-        self.add_constraint(name, gap, margin, soft=soft, scale=5.0, labels=[label])
+        with self._undone_on_error():
+            segments = []
+            for shape in (one, other):
+                points = []
+                for label, point in shape.points.items():
+                    if shape.link is None:
+                        points.append(self._parameter(f"{name}_{label}", np.asarray(point, float), 3))
+                    else:
+                        T = robot.pose(shape.link)(self.system.symbols["q"])
+                        points.append(T[:3, :3] @ ca.SX(np.asarray(point, float)) + T[:3, 3])
+                segments.append(points)
+            gap = distance(segments[0], segments[1]) - one.radius - other.radius
+            label = f"{one.link or 'obstacle'} and {other.link or 'obstacle'}"
+            self.add_constraint(name, gap, margin, soft=soft, scale=5.0, labels=[label])
 
     def set_final(
         self,
@@ -231,17 +246,18 @@ class ConstraintTerms(CostTerms):
         for key, target in (("q", q), ("v", v), ("x", x)):
             if target is None:
                 continue
-            symbol = self.system.x if key == "x" else self.system.symbols[key]
             if (key == "x") != (self.robot is None):
                 raise InputError("a robot's final state is given by q and v, that of an ODE by x")
-            size = np.size(target)
-            wanted = self._parameter(f"final_{key}", np.asarray(target, float), size)
-            if key == "q":
-                error = configuration.difference(self._robot().model, wanted, symbol)
-            else:
-                error = symbol[:size] - wanted
-            chosen = np.flatnonzero(np.broadcast_to(np.asarray(mask, dtype=bool), (error.numel(),)))
-            labels = [f"{key}[{k}]" for k in chosen]
-            self.add_constraint(
-                f"final_{key}_error", error[chosen.tolist()], 0.0, 0.0, soft, on_path=False, labels=labels
-            )
+            # Of an ODE without what a problem adds to its state, such as a free duration.
+            symbol = self.system.symbols[key]
+            with self._undone_on_error():
+                wanted = self._parameter(f"final_{key}", np.asarray(target, float), symbol.numel())
+                if key == "q":
+                    error = configuration.difference(self._robot().model, wanted, symbol)
+                else:
+                    error = symbol - wanted
+                chosen = np.flatnonzero(chosen_elements(mask, error.numel(), f"final {key}"))
+                labels = [f"{key}[{k}]" for k in chosen]
+                self.add_constraint(
+                    f"final_{key}_error", error[chosen.tolist()], 0.0, 0.0, soft, on_path=False, labels=labels
+                )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -13,6 +14,7 @@ from helicoid.errors import InputError
 from helicoid.model.inertia import Array
 from helicoid.mpc.engine import STATUS, Engine
 from helicoid.mpc.fallback import Fallback
+from helicoid.mpc.initial import initial_state, normalise
 from helicoid.mpc.memory import Memory
 from helicoid.mpc.nlp import Outcome
 from helicoid.mpc.offline import find_violations, report, start
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 INFEASIBLE = 0.05  # of a row's scale: what a step may exceed hard constraints by, such as after a push
 
+USELESS = "the measured state is not finite, has the wrong size, or a quaternion that is not unit"
+
 
 class Controller:
     """Model predictive control: `tau = controller.step(q, v)` once in every control period.
@@ -34,9 +38,11 @@ class Controller:
 
     Args:
         problem: what to solve. The controller has numbers of its own; `set` changes them.
-        period: time between steps (s); by default the length of the first interval.
+        period: time between steps (s); by default the length of the first interval (needed where the
+            duration is free).
         iterations: Gauss–Newton iterations in each step. More than one helps after jumps of targets.
-        budget: time (s) that the feedback phase may take; None for no limit.
+        budget: time (s) that the feedback phase may take; None for no limit. Starting from scratch may take
+            20 times as long.
         cold_iterations: how many the first step may take.
 
     The torque is that of the model's inverse dynamics for the planned acceleration in the measured state,
@@ -68,6 +74,8 @@ class Controller:
             raise InputError(f"budget is a positive time (s) or None, got {budget!r}")
         if iterations < 1:
             raise InputError(f"iterations must be at least 1, got {iterations}")
+        if period is None and problem.duration_bounds is not None:
+            raise InputError("the duration of the problem is free: say how long a step takes with period=...")
         self.problem = problem
         self.period = float(lengths[0] if period is None else period)
         self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
@@ -110,32 +118,49 @@ class Controller:
             self.prepare()
         self._prepared, self._must_shift = False, True
         if not self._measure(q, v):
-            return self._give_up("the measured state is not finite, or has the wrong size")
+            return self._give_up(USELESS)
         engine = self._engine
-        number = engine.feedback()
-        for _ in range(self.iterations - 1):
-            if number or self._out_of_budget():
-                break
-            engine.prepare()
-            number = engine.feedback()
+        number = self._iterate()
         if number:
             return self._give_up(STATUS[number])
         if engine.result("qp_excess") > INFEASIBLE:
             return self._give_up(self._conflict())
         return self._apply("solved")
 
-    def _out_of_budget(self) -> bool:
-        return 0 < self._budget < self.iterations * self._engine.result("seconds")
+    def _iterate(self) -> int:
+        """The iterations of a step, as many as the budget has time for; the number of the status."""
+        engine, began = self._engine, time.perf_counter()
+        number = engine.feedback()
+        for _ in range(self.iterations - 1):
+            if number:
+                break
+            if self._budget:
+                left = self._budget - (time.perf_counter() - began)
+                if left < 1.5 * engine.result("seconds"):  # with the linearisation, as long as the one before
+                    break
+                engine.set(budget=left)
+            engine.prepare()
+            number = engine.feedback()
+        engine.set(budget=self._budget)
+        return number
 
     def _measure(self, q: ArrayLike, v: ArrayLike | None) -> bool:
         """Put the measured state where the solver reads it; False if it is of no use."""
         try:
             values = np.asarray(q, dtype=np.float64)
-            if v is not None:
-                values = np.concatenate([values, np.asarray(v, dtype=np.float64)])
+            robot = self.problem.robot
+            if robot is not None:
+                second = np.asarray(v, dtype=np.float64)
+                if values.shape != (robot.nq,) or second.shape != (robot.nv,):
+                    return False
+                values = np.concatenate([values, second])
+            elif v is not None:
+                return False
         except (TypeError, ValueError):
             return False
         if values.shape != (self._fallback.size,) or not np.isfinite(values).all():
+            return False
+        if not normalise(values, self.problem.quaternions):
             return False
         self._first_state[: len(values)] = values
         return True
@@ -179,26 +204,27 @@ class Controller:
     # Starting --------------------------------------------------------------------------------------------
 
     def start(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Solve from scratch for a state, as the first step does by itself.
+        """Solve from scratch for a state (v zero when not given), as the first step does by itself.
 
         Raises:
             InputError: the state has the wrong size or is not finite.
         """
-        self._check(q, v)
-        self._start(q, v)
+        robot = self.problem.robot
+        initial_state(self.problem, q, v)
+        self._start(q, np.zeros(robot.nv) if v is None and robot is not None else v)
         self._must_shift = False
-
-    def _check(self, q: ArrayLike, v: ArrayLike | None) -> None:
-        self.problem._state(q, v)
 
     def _start(self, q: ArrayLike, v: ArrayLike | None) -> Array:
         if self.status == "not started":
-            self._check(q, v)  # the only place that raises: before the loop has begun
+            # The only place that raises: before the loop has begun.
+            if v is None and self.problem.robot is not None:
+                raise InputError("a step needs the measured velocity v too")
+            initial_state(self.problem, q, v)
         if not self._measure(q, v):
-            return self._give_up("the measured state is not finite, or has the wrong size")
+            return self._give_up(USELESS)
         engine = self._engine
         state = self._first_state
-        state[self._fallback.size :] = self.problem._state(q, v)[self._fallback.size :]
+        state[self._fallback.size :] = initial_state(self.problem, q, v)[self._fallback.size :]
         engine["x"][...], engine["u"][:-1] = start(self.problem, state.copy(), None)
         engine.set(tolerance=1e-5, budget=self._budget and 20 * self._budget)
         engine.reset()
@@ -236,13 +262,16 @@ class Controller:
 
         It is the derivative of the controller's own answer, by the Riccati recursion; of an ODE, nu × nx.
         """
-        K, problem = self._engine.gains(), self.problem
-        robot = problem.robot
-        if robot is None or problem.formulation == "forward_dynamics":
-            return K if robot is None else np.asarray(robot.selection_matrix.T @ K)
+        problem, robot = self.problem, self.problem.robot
+        # Without what a problem adds to the state: a free duration, the control before.
+        dx = self._fallback.size if robot is None else 2 * robot.nv
+        K = self._engine.gains()[:, :dx]
+        if robot is None:
+            return K
+        if problem.formulation == "forward_dynamics":
+            return np.asarray(robot.selection_matrix.T @ K)
         by_u, by_x = self._torque_derivatives
-        du, dx = by_u.shape[1], 2 * robot.nv
-        return np.asarray(by_x[:, :dx] + by_u @ K[:du, :dx])
+        return np.asarray(by_x[:, :dx] + by_u @ K)
 
     @property
     def _torque_derivatives(self) -> tuple[Array, Array]:

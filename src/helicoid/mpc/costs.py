@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -56,6 +58,8 @@ class CostTerms:
                     f"got shape {value.shape}"
                 )
             value = np.tile(value.reshape(1, size), (nodes, 1))
+        if not np.isfinite(value).all():
+            raise InputError(f"{name!r} must be finite, got {value[0]}")
         self._check_new(name)
         symbol = ca.SX.sym(name, size)
         self._parameters.append(Parameter(name, symbol, value))
@@ -78,13 +82,12 @@ class CostTerms:
         """½ w |r|² of any residual r of the symbols, on the path and, with `end_weight`, at the end.
 
         With `square=False` the cost is w times the expression, a number, by its exact second derivatives,
-        which should be positive semidefinite where it matters. A weight is a number or one for each element.
+        which should be positive semidefinite where it matters. A weight is a number or one for each element;
+        where it is zero, on the path or at the end, the cost is left out and `set` cannot bring it in.
         """
-        expression = ca.SX(expression)
-        if expression.shape[1] != 1 or (not square and expression.numel() != 1):
-            raise InputError(
-                f"cost {name!r}: needs a column (a number if not square), got {expression.shape}"
-            )
+        expression = self._column(expression, f"cost {name!r}")
+        if not square and expression.numel() != 1:
+            raise InputError(f"cost {name!r}: needs a number if not square, got {expression.shape}")
         size = max(np.size(weight), np.size(0 if end_weight is None else end_weight))
         if size not in (1, expression.numel()):
             raise InputError(f"cost {name!r}: weight must have 1 or {expression.numel()} numbers")
@@ -99,10 +102,42 @@ class CostTerms:
             raise InputError(f"cost {name!r}: weights must be finite and not negative")
         self._check_new(f"{name}_weight")
         symbol = ca.SX.sym(f"{name}_weight", size)
-        self._parameters.append(Parameter(f"{name}_weight", symbol, values, f"{name}_end_weight"))
         on_path = bool(np.any(values[0] != 0)) or not ends
-        self._costs.append(Cost(name, expression, symbol, square, on_path, ends))
+        cost = Cost(name, expression, symbol, square, on_path, ends)
+        self._parameters.append(Parameter(f"{name}_weight", symbol, values, cost))
+        self._costs.append(cost)
         self._changed()
+
+    def _column(self, expression: Expression, what: str) -> Expression:
+        """An expression of the problem's symbols as a column of SX."""
+        try:
+            column = ca.SX(expression)
+        except NotImplementedError:
+            kind = type(expression).__name__
+            raise InputError(f"{what}: needs CasADi SX of the problem's symbols, got {kind}") from None
+        if column.shape[1] != 1 or column.numel() == 0:
+            raise InputError(f"{what}: needs a column, got shape {column.shape}")
+        system = self.system
+        known = [system.x, system.u, system.theta, system.h]
+        known += [y.symbol for y in system.intermediates] + [p.symbol for p in self._parameters]
+        free = ca.Function("f", known, [column], {"allow_free": True}).get_free()
+        if free:
+            raise InputError(
+                f"{what}: {', '.join(map(str, free))} are no symbols of this problem; "
+                "problem.parameter makes one for a number of your own"
+            )
+        return column
+
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        """A term that is refused leaves no parameters behind, so that it can be added once more."""
+        count = len(self._parameters)
+        try:
+            yield
+        except InputError:
+            del self._parameters[count:]
+            self._changed()
+            raise
 
     def _needs_control(self, expression: Expression) -> bool:
         system = self.system
@@ -126,7 +161,9 @@ class CostTerms:
     ) -> None:
         """½ w |p(q) - target|² of a frame's origin in the world (m)."""
         p = self._robot().pose(frame)(self.system.symbols["q"])[:3, 3]
-        self.add_cost(name, p - self._parameter(name, np.asarray(target, float), 3), weight, end_weight)
+        with self._undone_on_error():
+            wanted = self._parameter(name, np.asarray(target, float), 3)
+            self.add_cost(name, p - wanted, weight, end_weight)
 
     def add_orientation_cost(
         self,
@@ -138,8 +175,9 @@ class CostTerms:
     ) -> None:
         """½ w |log(R_targetᵀ R(q))|², the angle (rad) between a frame and a target rotation (3 × 3)."""
         R = self._robot().pose(frame)(self.system.symbols["q"])[:3, :3]
-        wanted = ca.reshape(self._parameter(name, np.asarray(target, float), 9), 3, 3).T
-        self.add_cost(name, so3.log(wanted.T @ R), weight, end_weight)
+        with self._undone_on_error():
+            wanted = ca.reshape(self._parameter(name, np.asarray(target, float), 9), 3, 3).T
+            self.add_cost(name, so3.log(wanted.T @ R), weight, end_weight)
 
     def add_pose_cost(
         self,
@@ -151,9 +189,10 @@ class CostTerms:
     ) -> None:
         """Orientation and position in one, residual (rad, rad, rad, m, m, m), for a target pose (4 × 4)."""
         T = self._robot().pose(frame)(self.system.symbols["q"])
-        wanted: Any = ca.reshape(self._parameter(name, np.asarray(target, float), 16), 4, 4).T
-        turn = so3.log(wanted[:3, :3].T @ T[:3, :3])
-        self.add_cost(name, ca.vertcat(turn, T[:3, 3] - wanted[:3, 3]), weight, end_weight)
+        with self._undone_on_error():
+            wanted: Any = ca.reshape(self._parameter(name, np.asarray(target, float), 16), 4, 4).T
+            turn = so3.log(wanted[:3, :3].T @ T[:3, :3])
+            self.add_cost(name, ca.vertcat(turn, T[:3, 3] - wanted[:3, 3]), weight, end_weight)
 
     def add_posture_cost(
         self,
@@ -164,9 +203,10 @@ class CostTerms:
     ) -> None:
         """½ w |q ⊖ target|²: distance of the joints from a posture (nq), in the tangent space (nv)."""
         robot = self._robot()
-        wanted = self._parameter(name, np.asarray(target, float), robot.nq)
-        residual = configuration.difference(robot.model, wanted, self.system.symbols["q"])
-        self.add_cost(name, residual, weight, end_weight)
+        with self._undone_on_error():
+            wanted = self._parameter(name, np.asarray(target, float), robot.nq)
+            residual = configuration.difference(robot.model, wanted, self.system.symbols["q"])
+            self.add_cost(name, residual, weight, end_weight)
 
     def add_velocity_cost(
         self, weight: ArrayLike, end_weight: ArrayLike | None = None, name: str = "velocity"
@@ -180,11 +220,12 @@ class CostTerms:
         """½ w |τ - τ_ref|²; the reference is gravity g(q), or given numbers (nv), settable as `name`."""
         robot = self._robot()
         q, tau, theta = self.system.symbols["q"], self.system.symbols["tau"], self.system.theta
-        if reference is None:
-            held: Any = robot.gravity(q, *([theta] if robot.selection.groups else []))
-        else:
-            held = self._parameter(name, np.asarray(reference, float), robot.nv)
-        self.add_cost(name, tau - held, weight)
+        with self._undone_on_error():
+            if reference is None:
+                held: Any = robot.gravity(q, *([theta] if robot.selection.groups else []))
+            else:
+                held = self._parameter(name, np.asarray(reference, float), robot.nv)
+            self.add_cost(name, tau - held, weight)
 
     def add_control_cost(self, weight: ArrayLike, name: str = "control") -> None:
         """½ w |u|² of the controls: accelerations or torques."""

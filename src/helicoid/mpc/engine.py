@@ -17,7 +17,7 @@ from helicoid.compiler.compiled import announced
 from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.compiler.program import Program
 from helicoid.compiler.toolchain import native_lanes
-from helicoid.errors import HelicoidError
+from helicoid.errors import CompileError, HelicoidError
 from helicoid.model.inertia import Array
 from helicoid.mpc.stage import Stages
 
@@ -64,8 +64,14 @@ class Engine:
 
     def __init__(self, stages: Stages, lengths: Array) -> None:
         self.stages, self.intervals = stages, len(lengths)
-        kernels = self._kernels()
-        self._library = ctypes.CDLL(str(_solver(_definitions(stages))))
+        try:
+            kernels, solver = self._kernels(), _solver(_definitions(stages))
+        except CompileError as error:
+            raise CompileError(
+                f"{error}. Controllers and the solver 'sqp' are compiled C; "
+                "problem.solve(..., solver='ipopt') does without"
+            ) from error
+        self._library = ctypes.CDLL(str(solver))
         api = self._library
         api.mpc_create.restype = ctypes.c_void_p
         api.mpc_create.argtypes = [ctypes.c_int64, *(6 * [ctypes.c_void_p])]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 
 from helicoid.model.inertia import Array
 from helicoid.mpc.memory import Memory
+from helicoid.mpc.stage import Row
 
 if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem
@@ -38,15 +40,14 @@ class Fallback:
             else np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
         )
         limits = [
-            (k, r) for k, r in enumerate(problem.stages.path_rows) if r.constraint.name == "torque_limit"
+            (k, row, column)
+            for k, row in enumerate(problem.stages.path_rows)
+            if row.constraint.name == "torque_limit" and (column := _torque_of(problem, row)) is not None
         ]
-        self._rows = [k for k, _ in limits]
-        self._scale = np.array([row.constraint.scale[row.element] for _, row in limits])
+        self._rows = [k for k, _, _ in limits]
+        self._scale = np.array([row.constraint.scale[row.element] for _, row, _ in limits])
+        self._columns = [column for _, _, column in limits]
         if robot is not None:
-            from helicoid.dynamics.parametric import velocity_names
-
-            names = velocity_names(robot.model)
-            self._columns = [names.index(row.constraint.labels[row.element]) for _, row in limits]
             idle = sorted(set(range(robot.nv)) - set(robot._actuated))
             self._limit[idle] = 0.0
 
@@ -59,8 +60,10 @@ class Fallback:
 
     def planned(self, failures: int) -> Array | None:
         """The control that the last good plan has for now, or None in the second half of its horizon."""
-        times, now = self._problem.times, failures * self._period
-        if self._x is None or now > 0.5 * times[-1]:
+        if self._x is None:
+            return None
+        times, now = self._problem.times, failures * self._period / self._problem.duration_of(self._x)
+        if now > 0.5 * times[-1]:
             return None
         self._node = int(np.searchsorted(times, now * (1 + 1e-9), side="right")) - 1
         return np.asarray(self._u[self._node])
@@ -87,5 +90,13 @@ class Fallback:
             return np.zeros(self._problem.system.nu)
         q, v = x[: robot.nq], x[robot.nq : robot.nq + robot.nv]
         more = [theta] if robot.selection.groups else []
-        tau = robot.gravity(q, *more) - robot.mass_matrix(q, *more) @ v / BRAKING_TIME
+        with np.errstate(all="ignore"):  # of a state that no robot can be in
+            tau = robot.gravity(q, *more) - robot.mass_matrix(q, *more) @ v / BRAKING_TIME
         return self.clipped(np.where(np.isfinite(tau), tau, 0.0))
+
+
+def _torque_of(problem: Problem, row: Row) -> int | None:
+    """Which torque of a robot a row bounds, by itself; None if it is something else."""
+    tau = problem.system.symbols.get("tau", ca.SX(0, 1))
+    expression = row.constraint.expression[row.element]
+    return next((k for k in range(tau.numel()) if ca.is_equal(expression, tau[k])), None)

@@ -17,7 +17,13 @@ def node_times(horizon: int | None, dt: float | None, grid: ArrayLike | None) ->
         times = np.asarray(grid, dtype=np.float64)
         if times.ndim != 1 or len(times) < 2 or times[0] != 0 or not np.all(np.diff(times) > 0):
             raise InputError("grid must be increasing times (s) that start at zero")
+        if not np.isfinite(times).all():
+            raise InputError("grid must be finite times (s)")
         return np.asarray(times)
-    if horizon is None or dt is None or horizon < 1 or not 0 < dt < np.inf:
-        raise InputError(f"horizon (at least 1) and dt (s, positive) are needed; got {horizon} and {dt}")
+    whole = isinstance(horizon, (int, np.integer)) and horizon >= 1
+    if not whole or dt is None or not 0 < dt < np.inf:
+        raise InputError(
+            f"horizon (an integer, at least 1) and dt (s, positive) are needed; got {horizon!r} and {dt!r}"
+        )
+    assert horizon is not None
     return np.asarray(np.arange(horizon + 1) * float(dt), dtype=np.float64)

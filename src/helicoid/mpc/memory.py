@@ -93,11 +93,14 @@ class Memory:
         for parameter in self.stages.parameters:
             columns = slice(start, start + parameter.symbol.numel())
             start = columns.stop
-            if parameter.end_name is None:
+            cost = parameter.cost
+            if cost is None:
                 result[parameter.name] = self.parameters[:, columns], "parameter"
-            else:
+                continue
+            if cost.on_path:
                 result[parameter.name] = self.parameters[:-1, columns], "parameter"
-                result[parameter.end_name] = self.parameters[-1:, columns], "parameter"
+            if cost.at_end:
+                result[f"{cost.name}_end_weight"] = self.parameters[-1:, columns], "parameter"
         return result
 
     @cached_property
@@ -121,7 +124,8 @@ class Memory:
             self._set_bound(name, self._bounds[name], numbers)
             return
         if name not in self._setters:
-            raise InputError(f"there is no {name!r} to set; there are: {', '.join(self.names)}")
+            why = " (a weight that is zero when its cost is added stays zero)" * name.endswith("_weight")
+            raise InputError(f"there is no {name!r} to set{why}; there are: {', '.join(self.names)}")
         array, kind = self._setters[name]
         if not np.isfinite(numbers).all():
             raise InputError(f"{name} must be finite")

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from helicoid.compiler.compiled import announced, is_on
+from helicoid.compiler.compiled import is_on
 from helicoid.compiler.function import Function
 from helicoid.errors import CompileError, InputError
 from helicoid.model.inertia import Array
 from helicoid.model.joints import Expression
+from helicoid.mpc.progress import progress
 
 if TYPE_CHECKING:
     from helicoid.mpc.memory import Memory
@@ -150,7 +151,7 @@ class NonlinearProgram:
             prices += [array[k, i] for i in node.soft for array in (memory.penalty, memory.penalty2)]
         low, high = self._bounds(memory)
         p = np.concatenate([memory.parameters.ravel(), memory.theta, x0, np.array(prices, dtype=float)])
-        with announced(f"solving by {self._solver_name}"):
+        with progress(lambda: f"by {self._solver_name}"):
             try:
                 result = self._solve(
                     x0=np.concatenate(first), p=p, lbx=np.concatenate(free), ubx=np.inf, lbg=low, ubg=high

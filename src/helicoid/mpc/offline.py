@@ -15,6 +15,7 @@ from helicoid.mpc.engine import STATUS, Engine
 from helicoid.mpc.memory import Memory
 from helicoid.mpc.nlp import Outcome
 from helicoid.mpc.plan import Plan, Violation, as_numbers
+from helicoid.mpc.progress import progress
 from helicoid.mpc.stage import Row
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ def _by_engine(
     engine["x"][...], engine["u"][:-1], engine["initial"][...] = x, u, x0
     engine.set(tolerance=tolerance, qp_tolerance=min(1e-9, 1e-2 * tolerance), budget=0.0)
     engine.reset()
-    status = engine.solve(max_iterations)
+
+    def told() -> str:  # the solver updates its results as it goes
+        iteration, cost, violation = (engine.result(name) for name in ("iterations", "cost", "violation"))
+        return f"(iteration {iteration:.0f}, cost {cost:.6g}, violation {violation:.1e})"
+
+    with progress(told):
+        status = engine.solve(max_iterations)
     iterations = int(engine.result("iterations"))
     return Outcome(engine["x"].copy(), engine["u"][:-1].copy(), STATUS[status], status == 0, iterations)
 
@@ -102,16 +109,11 @@ def report(
     violations = find_violations(problem, rows, max(10 * tolerance, 1e-8), memory)
     hard = _excess(memory, rows) * (memory.hard != 0)
     status = outcome.status
-    if violations and not outcome.success:
+    if hard.max(initial=0.0) > 0 and violations and not outcome.success:
         status += f"; {violations[0]}"
-    lengths = np.diff(problem.times)
+    lengths = np.diff(problem.times) * problem.duration_of(x)
     parts: dict[str, Any] = {}
     robot = problem.robot
-    if problem.duration_bounds is not None:
-        at = problem.system.x.numel() - 1
-        if "previous" in problem.system.symbols:
-            at -= problem.system.nu
-        lengths = lengths * x[0, at]
     if robot is not None:
         a, tau = problem.motion(x, u, memory.theta)
         parts = {"q": x[:, : robot.nq], "v": x[:, robot.nq : robot.nq + robot.nv], "a": a, "tau": tau}
@@ -167,9 +169,12 @@ def _excess(memory: Memory, rows: Array) -> Array:
 
 
 def find_violations(problem: Problem, rows: Array, tolerance: float, memory: Memory) -> list[Violation]:
-    """The rows that are exceeded by more than a tolerance, each at its worst node, the worst row first."""
+    """The rows that are exceeded by more than a tolerance, each at its worst node.
+
+    Hard ones come first, the worst of them before the others; then soft ones, which are allowed to be.
+    """
     excess, last = _excess(memory, rows), problem.intervals
-    found: dict[tuple[str, int], tuple[float, Violation]] = {}
+    found: dict[tuple[str, int], tuple[bool, float, Violation]] = {}
     sections: list[tuple[range, list[Row]]] = [
         (range(last), problem.stages.path_rows),
         (range(last, last + 1), problem.stages.end_rows),
@@ -179,8 +184,9 @@ def find_violations(problem: Problem, rows: Array, tolerance: float, memory: Mem
             node = max(nodes, key=lambda n: excess[n, k])
             amount = float(excess[node, k])
             key = (row.constraint.name, row.element)
-            if amount > tolerance and amount > found.get(key, (0.0,))[0]:
+            if amount > tolerance and amount > found.get(key, (False, 0.0))[1]:
                 labels, scale = row.constraint.labels, row.constraint.scale
                 shown = amount / float(scale[row.element])
-                found[key] = amount, Violation(row.constraint.name, labels[row.element], node, shown)
-    return [violation for _, violation in sorted(found.values(), key=lambda pair: -pair[0])]
+                violation = Violation(row.constraint.name, labels[row.element], node, shown)
+                found[key] = row.constraint.price is not None, amount, violation
+    return [violation for *_, violation in sorted(found.values(), key=lambda one: (one[0], -one[1]))]

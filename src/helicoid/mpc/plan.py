@@ -32,9 +32,9 @@ class Plan:
     x (N+1, ...) and u (N, ...) are states and controls as the problem has them. `success` says whether all
     is well, `status` how it ended in words. `cost` is without the price of soft constraints. `violation` is
     the largest excess of a hard constraint in its scaled units; `violations` names those that are not met,
-    the worst first. `stationarity` is the largest element of the Lagrangian's gradient (NaN where the solver
-    does not tell). `velocity_limit` and `torque_limit` (nv) are those of the problem's constraints of these
-    names, infinite where there are none.
+    the worst first, then soft ones that are exceeded. `stationarity` is the largest element of the
+    Lagrangian's gradient (NaN where the solver does not tell). `velocity_limit` and `torque_limit` (nv) are
+    those of the problem's constraints of these names, infinite where there are none.
     """
 
     t: Array

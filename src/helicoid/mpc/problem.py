@@ -18,12 +18,14 @@ from helicoid.model.joints import Expression
 from helicoid.mpc.constraints import ConstraintTerms
 from helicoid.mpc.engine import Engine
 from helicoid.mpc.grid import node_times
+from helicoid.mpc.initial import initial_state, quaternion_places
 from helicoid.mpc.memory import Memory
 from helicoid.mpc.nlp import NonlinearProgram
 from helicoid.mpc.plan import Plan, as_numbers
 from helicoid.mpc.stage import Stages, best_lanes
 from helicoid.mpc.system import Formulation, System, ode_system, robot_system
 from helicoid.mpc.terms import Constraint, Cost, Parameter
+from helicoid.mpc.terms import mask as chosen_elements
 from helicoid.robot import Robot
 
 
@@ -76,11 +78,12 @@ class Problem(ConstraintTerms):
         self._initial_free = np.zeros(self.system.nx, dtype=bool)
         self._stages: Stages | None = None
         self._memory: Memory | None = None
+        self._set: dict[str, Array] = {}
         self.duration_bounds = duration
         for name, expression in self.system.holds.items():
             self.add_constraint(name, expression, 0.0, 0.0, scale=_hold_scale(name, self.robot))
         if duration is not None:
-            self._free_duration(*duration)
+            self._free_duration(duration)
 
     @classmethod
     def from_ode(
@@ -106,9 +109,10 @@ class Problem(ConstraintTerms):
         """
         return cls(ode_system(x, u, rate, theta, steps), **grid)
 
-    def _free_duration(self, shortest: float, longest: float) -> None:
-        if not 0 < shortest < longest:
-            raise InputError(f"duration needs 0 < shortest < longest, got {(shortest, longest)}")
+    def _free_duration(self, bounds: tuple[float, float]) -> None:
+        if np.shape(bounds) != (2,) or not 0 < bounds[0] < bounds[1] < np.inf:
+            raise InputError(f"duration is a pair (s) with 0 < shortest < longest, got {bounds}")
+        shortest, longest = bounds
         self.system = self.system.with_free_duration()
         self._initial_free = np.append(self._initial_free, True)
         self.times = self.times / self.times[-1]
@@ -132,6 +136,11 @@ class Problem(ConstraintTerms):
         """The symbol of a node's control."""
         return self.system.u
 
+    @cached_property
+    def quaternions(self) -> list[slice]:
+        """Where the state has quaternions."""
+        return [] if self.robot is None else quaternion_places(self.robot)
+
     @property
     def intervals(self) -> int:
         """Number of intervals."""
@@ -150,8 +159,7 @@ class Problem(ConstraintTerms):
             if name not in places:
                 raise InputError(f"the initial state has no part {name!r}; there are: {', '.join(places)}")
             part = places[name]
-            mask = np.broadcast_to(np.asarray(mask, dtype=bool), (part.stop - part.start,))
-            self._initial_free[part] = ~mask
+            self._initial_free[part] = ~chosen_elements(mask, part.stop - part.start, f"initial {name}")
         self._changed()
 
     def _changed(self) -> None:
@@ -178,6 +186,8 @@ class Problem(ConstraintTerms):
             if self.robot is not None and self.robot.selection.groups:
                 theta = np.array(self.robot.parameters.values)
             self._memory = Memory.fresh(self.stages, self.intervals, theta)
+            for name, value in self._set.items():  # from before the structure changed
+                self._memory.set(name, value)
         return self._memory
 
     @cached_property
@@ -236,6 +246,7 @@ class Problem(ConstraintTerms):
         """
         for name, value in values.items():
             self.memory.set(name, value)
+            self._set[name] = np.array(value, dtype=np.float64)
 
     # Solving ---------------------------------------------------------------------------------------------
 
@@ -263,7 +274,9 @@ class Problem(ConstraintTerms):
         """
         from helicoid.mpc.offline import solve
 
-        return solve(self, self._state(q0, v0), solver, guess, max_iterations, tolerance, dict(options or {}))
+        return solve(
+            self, initial_state(self, q0, v0), solver, guess, max_iterations, tolerance, dict(options or {})
+        )
 
     def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the functions of the nodes as a C99 library (see docs/export.md), for a solver of one's own.
@@ -276,26 +289,12 @@ class Problem(ConstraintTerms):
 
         return export_c(self.stages, folder)
 
-    def _state(self, q0: ArrayLike, v0: ArrayLike | None) -> Array:
-        """The first state's coordinates; a free duration starts in the middle of its bounds."""
-        first = np.asarray(q0, dtype=np.float64)
-        if self.robot is not None:
-            second = np.zeros(self.robot.nv) if v0 is None else np.asarray(v0, dtype=np.float64)
-            if first.shape != (self.robot.nq,) or second.shape != (self.robot.nv,):
-                raise InputError(
-                    f"the state needs q0 ({self.robot.nq}) and v0 ({self.robot.nv}), "
-                    f"got shapes {first.shape} and {second.shape}"
-                )
-            first = np.concatenate([first, second])
-        elif v0 is not None:
-            raise InputError("the problem of an ODE takes one initial state, x0")
-        if self.duration_bounds is not None:
-            first = np.append(first, np.mean(self.duration_bounds))
-        if "previous" in self.system.symbols:
-            first = np.concatenate([first, np.zeros(self.system.nu)])
-        if first.shape != (self.system.x.numel(),) or not np.isfinite(first).all():
-            raise InputError(f"the initial state must be {self.system.x.numel()} finite numbers, got {first}")
-        return first
+    def duration_of(self, x: Array) -> float:
+        """By what a trajectory (nodes, ...) stretches the grid: its duration (s) where that is free, or 1."""
+        if self.duration_bounds is None:
+            return 1.0
+        after = self.system.nu if "previous" in self.system.symbols else 0
+        return float(x[0, self.system.x.numel() - 1 - after])
 
 
 def _hold_scale(name: str, robot: Robot | None) -> float:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid.errors import InputError
 from helicoid.model.joints import Expression
 
 _ROUNDING = 1e-9  # m²: keeps the distance differentiable where axes meet
@@ -20,6 +22,9 @@ class Sphere:
     radius: float
     point: ArrayLike = (0.0, 0.0, 0.0)
     link: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_radius(self.radius)
 
     @property
     def points(self) -> dict[str, ArrayLike]:
@@ -36,6 +41,9 @@ class Capsule:
     end: ArrayLike
     link: str | None = None
 
+    def __post_init__(self) -> None:
+        _check_radius(self.radius)
+
     @property
     def points(self) -> dict[str, ArrayLike]:
         """The ends of its axis."""
@@ -45,6 +53,11 @@ class Capsule:
 Shape = Sphere | Capsule
 
 
+def _check_radius(radius: float) -> None:
+    if not 0 <= radius < np.inf:
+        raise InputError(f"the radius (m) of a shape must not be negative, got {radius}")
+
+
 def distance(one: Sequence[Expression], other: Sequence[Expression]) -> Expression:
     """Between two axes, each a point or the two ends of a segment (Ericson 2005, section 5.1.9)."""
     p, d = one[0], one[-1] - one[0]
@@ -52,17 +65,22 @@ def distance(one: Sequence[Expression], other: Sequence[Expression]) -> Expressi
     if len(one) == 1 and len(other) == 1:
         return _norm(p - q)
     if len(one) == 1:
-        return _norm(p - q - e * _clamped(ca.dot(p - q, e) / ca.dot(e, e)))
+        return _norm(p - q - e * _clamped(ca.dot(p - q, e) / _square(e)))
     if len(other) == 1:
         return distance(other, one)
     r = p - q
-    a, b, f, dd, ee = ca.dot(d, d), ca.dot(d, e), ca.dot(e, r), ca.dot(d, r), ca.dot(e, e)
+    a, b, f, dd, ee = _square(d), ca.dot(d, e), ca.dot(e, r), ca.dot(d, r), _square(e)
     denominator = a * ee - b * b
     parallel = denominator < 1e-12 * a * ee
     s = ca.if_else(parallel, 0.5, _clamped((b * f - dd * ee) / ca.if_else(parallel, 1.0, denominator)))
     t = _clamped((b * s + f) / ee)
     s = _clamped((b * t - dd) / a)
     return _norm(r + d * s - e * t)
+
+
+def _square(d: Expression) -> Expression:
+    """|d|², not zero where both ends of a capsule are the same point."""
+    return ca.dot(d, d) + 1e-15
 
 
 def _clamped(s: Expression) -> Expression:

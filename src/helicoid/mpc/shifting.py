@@ -23,27 +23,35 @@ class Shift:
 
     def __init__(self, problem: Problem, engine: Engine, period: float) -> None:
         self._engine = engine
-        times = problem.times
-        if not 0 < period <= times[-1]:
-            raise InputError(
-                f"period must be positive and at most the horizon {times[-1]:g} s, got {period!r}"
-            )
+        self._problem, self._period = problem, period
+        longest = problem.times[-1] if problem.duration_bounds is None else problem.duration_bounds[1]
+        if not 0 < period <= longest:
+            raise InputError(f"period must be positive and at most the horizon {longest:g} s, got {period!r}")
+        whole = (
+            bool(np.allclose(np.diff(problem.times), period, rtol=1e-9)) and problem.duration_bounds is None
+        )
+        self._between = None if whole else _interpolation(problem)
+        self._look(period)
+
+    def _look(self, period: float) -> None:
+        """Find where the nodes, a period later, lie in the grid."""
+        times = self._problem.times
         lengths = np.diff(times)
-        self._whole = bool(np.allclose(lengths, period, rtol=1e-9)) and problem.duration_bounds is None
         later = np.minimum(times + period, times[-1])
         self._before = np.minimum(np.searchsorted(times, later, side="right") - 1, len(times) - 2)
         self._fraction = ((later - times[self._before]) / lengths[self._before])[:, None]
         # An interval's control belongs to its middle; nothing to interpolate in the last.
         self._next_control = np.minimum(self._before[:-1] + 1, len(times) - 2)
         self._nearest = np.minimum(self._before + (self._fraction[:, 0] > 0.5), len(times) - 1)
-        self._between = None if self._whole else _interpolation(problem)
 
     def __call__(self) -> None:
         if self._between is None:
             self._engine.shift()
             return
-        engine, k, f = self._engine, self._before, self._fraction
-        x, u = engine["x"], engine["u"]
+        engine, x, u = self._engine, self._engine["x"], self._engine["u"]
+        if self._problem.duration_bounds is not None:
+            self._look(self._period / self._problem.duration_of(x))
+        k, f = self._before, self._fraction
         x[...] = self._between(x[k], x[k + 1], f[:, 0])
         u[:-1] = (1 - f[:-1]) * u[k[:-1]] + f[:-1] * u[self._next_control]
         multiplier, path = engine["multiplier"], np.minimum(self._nearest[:-1], len(k) - 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from helicoid.errors import InputError
 from helicoid.model.inertia import Array
@@ -16,13 +16,13 @@ from helicoid.model.joints import Expression
 class Parameter:
     """A number or vector that every node of the grid has its own value of: `initial` is (nodes, size).
 
-    A weight is set apart for the path, as `name`, and for the last node, as `end_name`.
+    The weight of a `cost` is set apart for the path and for the last node, wherever the cost is.
     """
 
     name: str
     symbol: Expression
     initial: Array
-    end_name: str | None = None
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,14 @@ class Constraint:
     def size(self) -> int:
         """Number of rows."""
         return len(self.scale)
+
+
+def mask(value: ArrayLike, size: int, what: str) -> NDArray[np.bool_]:
+    """Booleans of a size; one stands for all elements."""
+    array = np.asarray(value, dtype=bool)
+    if array.shape not in ((), (size,)):
+        raise InputError(f"{what}: a mask needs {size} booleans, or one for all; got shape {array.shape}")
+    return np.array(np.broadcast_to(array, (size,)))
 
 
 def vector(value: ArrayLike, size: int, what: str, *, infinite: bool = False) -> Array:

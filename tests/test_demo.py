@@ -1,0 +1,179 @@
+"""The demonstration: its path, its charts, its page, and once the whole of it."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+import helicoid as hc
+from helicoid.demo.chart import Band, Chart, Level, Line, thinned, ticks
+from helicoid.demo.live import LiveTable, summary
+from helicoid.demo.report import write_report
+from helicoid.demo.results import Results
+from helicoid.demo.scenario import (
+    DURATION,
+    HOME,
+    MASS,
+    PERIOD,
+    PICKED_UP,
+    TOOL,
+    WAYPOINTS,
+    Scenario,
+    position,
+)
+from helicoid.mpc.closed_loop import Run, Sample
+from helicoid.mpc.comparison import LABELS, Comparison
+from helicoid.simulation import Trajectory
+from view.browser import CHROMIUM, browser
+
+
+@functools.cache
+def scenario() -> Scenario:
+    return Scenario()
+
+
+def made_up(label: str, error: float) -> Run:
+    """A run in which the arm stands still, with a load that is known half a second after it was picked up."""
+    n = round(DURATION / PERIOD)
+    t = PERIOD * np.arange(n + 1)
+    true = np.where((t[:-1] >= PICKED_UP)[:, None], scenario().load, 0.0)
+    known = np.where((t[:-1] >= PICKED_UP + 0.5)[:, None], 1.001 * scenario().load, 0.0)
+    motion = Trajectory(
+        t, np.tile(HOME, (n + 1, 1)), np.zeros((n + 1, 7)), np.ones((n + 1, 7)), scenario().robot
+    )
+    return Run(
+        label, motion, np.full(n, error), np.full(n, 2e-4), np.full(n, 2e-5), known, true, t[:-1:10],
+        known[::10], np.full((len(known[::10]), 10), 0.01), np.ones(n, dtype=bool), [(0.0, "solved")],
+    )  # fmt: skip
+
+
+@functools.cache
+def results() -> Results:
+    return Results(
+        Comparison(*(made_up(label, e) for label, e in zip(LABELS, (0.02, 1e-3, 1.01e-3), strict=True)))
+    )
+
+
+def test_the_path_starts_at_the_arm_and_rests_at_every_waypoint() -> None:
+    robot = scenario().robot
+    np.testing.assert_allclose(robot.pose(TOOL)(np.array(HOME))[:3, 3], position(np.zeros(1))[0], atol=1e-3)
+    times, h = WAYPOINTS[:, 0], 1e-4
+    np.testing.assert_allclose(position(times), WAYPOINTS[:, 1:], atol=1e-12)
+    np.testing.assert_allclose((position(times + h) - position(times - h)) / (2 * h), 0.0, atol=1e-5)
+
+
+def test_the_tool_is_at_rest_when_it_picks_up() -> None:
+    around = PICKED_UP + np.linspace(-0.2, 0.3, 6)
+    np.testing.assert_allclose(position(around), np.tile(WAYPOINTS[1, 1:], (6, 1)), atol=1e-12)
+
+
+def test_the_targets_are_those_of_the_nodes_ahead() -> None:
+    rows = scenario().targets(1.0)["tool"].reshape(-1, 4, 4)
+    np.testing.assert_allclose(rows[:, :3, 3], position(1.0 + scenario().problem.times))
+    np.testing.assert_allclose(rows[0, :3, :3] @ [0.0, 0.0, 1.0], [0.0, 0.0, -1.0], atol=1e-3)
+
+
+def test_the_figures_are_those_of_the_runs() -> None:
+    assert results().identified_after == pytest.approx(0.5, abs=0.011)
+    assert results().mass == pytest.approx((1.001 * MASS, 0.02))
+    assert [cells[2] for _, cells in results().rows] == ["20.0 mm", "1.0 mm", "1.0 mm"]
+    assert results().recovered_after == 0.0
+    assert results().comparison.overhead() == pytest.approx(1 / 9)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 40.0), (2.4, 2.6), (0.0, 8.0)])
+def test_ticks_are_round_and_within(low: float, high: float) -> None:
+    found = np.array(ticks(low, high))
+    assert 3 <= len(found) <= 7 and found[0] >= low - 1e-9 and found[-1] <= high + 1e-9
+    digits = {float(f"{step:.1e}".split("e")[0]) for step in np.diff(found)}
+    assert len(digits) == 1 and digits <= {1.0, 2.0, 5.0}
+
+
+def test_thinning_keeps_the_mean() -> None:
+    x, y = thinned(np.arange(2100.0), np.arange(2100.0) % 3)
+    assert len(x) == 700 and np.allclose(y, 1.0)
+
+
+def test_a_chart_is_well_formed_and_lies_where_its_numbers_say() -> None:
+    line = Line([0.0, 10.0], [0.0, 4.0], "red", "a < b")
+    band = Band([0.0, 10.0], [0.0, 1.0], [1.0, 2.0], "blue")
+    inset = Chart("inset", "m", 10.0, 0.0, 1.0, [line])
+    chart = Chart("T & t", "m", 10.0, 0.0, 4.0, [band, line], [Level(2.0, "half")], (5.0, "now"), inset=inset)
+    root = ElementTree.fromstring(chart.html())
+    paths = [element.get("d") for element in root.iter("path")]
+    assert "M46.0,240.0L550.0,14.0" in paths
+    assert "a < b" in "".join(root.itertext())
+    half = [element for element in root.iter("line") if element.get("class") == "level"]
+    assert float(half[0].get("y1")) == pytest.approx(127.0)
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
+    path = write_report(scenario(), results(), tmp_path / "new")
+    text = path.read_text(encoding="utf-8")
+    assert path.name == "report.html" and len(text) < 3e6
+    assert not re.search(r'(?:src|href)="(?!data:)', text) and "@import" not in text and "url(" not in text
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text, re.S)[1])
+    assert len(data["motions"]) == 2
+
+
+def test_the_live_table_fills_as_samples_come() -> None:
+    text = io.StringIO()
+    with Live(console=Console(file=text, width=80)) as live:
+        table = LiveTable(live, PICKED_UP)
+        for label, run in zip(LABELS, results().comparison.runs, strict=True):
+            for k in range(0, 2200, 10):
+                row = run.theta[k], run.theta[k], np.full(10, 0.01)
+                table(
+                    label,
+                    Sample(run.t[k], run.error[k], run.true_theta[k], *row, 2e-4, "solved", np.array(HOME)),
+                )
+        live.update(table.table())
+    lines = text.getvalue().splitlines()
+    row = next(line for line in lines if "2.5 s" in line)
+    assert "20.0 mm" in row and "1.0 mm" in row and "2.500 kg" in row and "200 µs" in row
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_summary_fits_a_terminal() -> None:
+    text = io.StringIO()
+    Console(file=text, width=80).print(summary(results()))
+    assert all(label in text.getvalue() for label in LABELS)
+    assert text.getvalue().count("200 µs") == 6
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: the page is not looked at")
+def test_the_page_plays_and_charts_move_it(tmp_path: Path) -> None:
+    path = write_report(scenario(), results(), tmp_path)
+    cursor = "Number(document.querySelector('.cursor').getAttribute('x1'))"
+    with browser() as tab:
+        tab.open(path.as_uri(), 900, 1400, 0.5)
+        tab.wait("document.querySelector('.helicoid-player')?.dataset.time !== undefined")
+        tab.evaluate(
+            "(() => { const svg = document.querySelector('.chart > svg'), box = svg.getBoundingClientRect();"
+            "svg.dispatchEvent(new PointerEvent('pointerdown', { clientX: box.left + box.width / 2 })); })()"
+        )
+        tab.wait(f"Math.abs({cursor} - 280) < 1")
+        tab.wait("Math.abs(document.querySelector('.helicoid-player').dataset.time - 3.71) < 0.05")
+        assert tab.pixels().std() > 10
+        assert tab.errors == []
+
+
+@pytest.mark.slow
+def test_the_whole_demonstration(tmp_path: Path) -> None:
+    from helicoid.demo import run
+
+    hc.set_compile(True)
+    text = io.StringIO()
+    path = run(tmp_path, console=Console(file=text, width=80))
+    assert path.exists()
+    told = re.search(r"known to 2 % ([\d.]+) s after", text.getvalue().replace("\n", " "))
+    assert told is not None and float(told[1]) < 1.0
