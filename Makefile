@@ -14,7 +14,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format bench docs docs-serve wheel clean
+.PHONY: help demo test test-all lint format bench bench-mpc bench-identify docs docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ format: $(VENV)/.dev  ## fix what can be fixed by itself
 bench: $(VENV)/.bench  ## time everything beside peers, half an hour; tables and plots in benchmarks/results/
 	@$(BIN)/python benchmarks/operations.py
 	@$(BIN)/python benchmarks/run.py
+
+bench-mpc: $(VENV)/.bench $(VENV)/.crocoddyl  ## time model predictive control beside Crocoddyl, some minutes
+	@HELICOID_CROCODDYL=$(VENV)/crocoddyl/bin/python $(BIN)/python -m helicoid.benchmark.mpc
+
+bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m helicoid.benchmark.identification
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"
@@ -88,4 +94,10 @@ $(VENV)/.demo $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench: $(VENV)/.base pyproject
 	@echo "Installing helicoid[$(EXTRAS)] into $(VENV)"
 	@$(INSTALL) -e '.[$(EXTRAS)]'
 	@$(if $(filter bench,$(EXTRAS)),$(foreach peer,$(PEERS),$(call install_peer,$(peer))))
+	@touch $@
+
+$(VENV)/.crocoddyl: $(VENV)/.base benchmarks/crocoddyl.txt
+	@echo "Installing Crocoddyl into $(VENV)/crocoddyl"
+	@$(PYTHON) -m venv $(VENV)/crocoddyl
+	@$(VENV)/crocoddyl/bin/python -m pip --disable-pip-version-check -q install -r benchmarks/crocoddyl.txt
 	@touch $@

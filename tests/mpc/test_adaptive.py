@@ -291,7 +291,7 @@ def test_the_panda_finds_its_load(seed: int) -> None:
     from helicoid.demo.scenario import PICKED_UP, Scenario
 
     hc.set_compile(True)
-    result = Scenario(seed, 4.6).compare()
+    result = Scenario(seed, 5.0).compare()
     assert all(run.ok.all() for run in result.runs)
     assert result.adaptive.settled(0, 0.02, since=PICKED_UP) < 1.0
     assert result.ratio(PICKED_UP + 2.0) < 1.1

@@ -71,22 +71,34 @@ def test_phases_apart_are_a_step(controller: Controller) -> None:
     )
 
 
-def test_gains_are_the_derivative_of_the_answer() -> None:
-    problem = arm()
+@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+def test_gains_are_the_derivative_of_the_answer(formulation: str) -> None:
+    """Of all rows and columns, with the first torque at its limit: there its gain is zero."""
+    problem = arm(formulation)
     reset(problem)
-    problem.set(
-        velocity_limit_lower=-50, velocity_limit_upper=50, torque_limit_lower=-900, torque_limit_upper=900
-    )
-    answers = []
-    for shift in (0.0, 1e-5, -1e-5):
+    problem.set(velocity_limit_lower=-50, velocity_limit_upper=50)
+    problem.set(torque_limit_lower=[-40, -900], torque_limit_upper=[40, 900])
+
+    def answer(shift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         controller = Controller(problem)
-        controller.start(START, [0.0, 0.0])
+        controller.start(START)
         controller.prepare()
-        answers.append(controller.feedback(START + np.array([shift, 0.0]), [0.0, 0.0]))
-        if shift == 0.0:
-            gains = controller.gains
-    assert gains.shape == (2, 4)
-    np.testing.assert_allclose((answers[1] - answers[2]) / 2e-5, gains[:, 0], rtol=1e-3, atol=1e-2)
+        return controller.feedback(START + shift[:2], shift[2:]), controller.gains
+
+    tau, gains = answer(np.zeros(4))
+    assert gains.shape == (2, 4) and np.isclose(abs(tau[0]), 40) and abs(tau[1]) < 90
+    steps = 1e-5 * np.eye(4)
+    slopes = np.stack([(answer(step)[0] - answer(-step)[0]) / 2e-5 for step in steps], axis=1)
+    np.testing.assert_allclose(slopes, gains, rtol=1e-3, atol=2e-2)
+    assert np.abs(gains[0]).max() < 2e-2 < 10 < np.abs(gains[1]).max()
+
+
+def test_start_without_velocity_is_at_rest(controller: Controller) -> None:
+    controller.start(START)
+    assert controller.ok and controller.status == "solved"
+    other = Controller(controller.problem)
+    other.start(START, [0.0, 0.0])
+    np.testing.assert_array_equal(controller.plan.x, other.plan.x)
 
 
 def test_a_conflict_in_the_middle_falls_back_and_recovers(controller: Controller) -> None:
@@ -119,6 +131,46 @@ def test_measurements_of_no_use_never_raise_nor_give_nan(controller: Controller,
 def test_the_first_step_says_what_is_wrong_with_the_state() -> None:
     with pytest.raises(hc.InputError, match=r"q0 \(2\)"):
         Controller(arm()).step([0.0], [0.0])
+
+
+@pytest.mark.parametrize(
+    "wrong", [([0.3, 0.8, 0.0], [0.0]), ([0.3, 0.8, 0.0, 0.0], None), ([0.3, 0.8], None), ([0.3], [0.0, 0.0])]
+)
+def test_measurements_of_the_wrong_shape_are_not_cut_to_fit(controller: Controller, wrong: tuple) -> None:
+    with pytest.raises(hc.InputError, match=r"q0 \(2\)|velocity"):
+        controller.step(*wrong)
+    controller.step(START, [0.0, 0.0])
+    for _ in range(25):  # into braking, where it starts anew
+        tau = controller.step(*wrong)
+        assert np.isfinite(tau).all() and not controller.ok
+
+
+def test_states_that_no_robot_can_be_in_give_numbers(controller: Controller) -> None:
+    controller.step(START, [0.0, 0.0])
+    for size in (1e8, 1e200, 1e308):
+        assert np.isfinite(controller.step([size, -size], [size, size])).all()
+    simulate(controller, START, np.zeros(2), 3)
+    assert controller.ok
+
+
+def test_torque_limits_without_labels_and_named_conflicts() -> None:
+    """A soft wish that is far off is not what cannot be met."""
+    problem = Problem(hc.serial_chain(1), horizon=4, dt=0.05)
+    problem.add_posture_cost([0.0], 1.0, 1.0)
+    problem.add_control_cost(1e-3)
+    problem.add_constraint("wish", problem.q, 3.0, 4.0, soft=1e-3, scale=100.0)
+    problem.add_constraint("speed", problem.v, 50.0, 60.0)
+    problem.add_constraint("torque_limit", problem.tau, -2.0, 2.0, scale=1 / 2)
+    plan = problem.solve([0.3])
+    assert not plan.success and "wish" not in plan.status
+    assert plan.violations[-1].constraint == "wish" and str(plan.violations[0]) in plan.status
+    controller = Controller(problem)
+    controller.step([0.3], [0.0])
+    assert "infeasible: " in controller.status and "wish" not in controller.status and not controller.ok
+    controller.set(speed_lower=-60.0)
+    controller.step([0.3], [0.0])
+    assert controller.ok
+    np.testing.assert_allclose(np.abs(controller.step([1.3], [20.0])), 2.0)
 
 
 def test_torque_is_clipped(controller: Controller) -> None:
@@ -174,6 +226,54 @@ def test_an_ode() -> None:
         assert np.abs(force).max() <= 0.5 + 1e-6
         state = state + 0.1 * np.array([state[1] + 0.05 * force[0], force[0]])
     np.testing.assert_allclose(state, 0.0, atol=0.02)
+
+
+def test_as_many_iterations_as_the_budget_has_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = arm()
+    reset(problem)
+    counts = []
+    for budget in (None, 10.0, 1e-4):
+        controller = Controller(problem, iterations=4, budget=budget)
+        controller.start(START)
+        engine, calls = controller._engine, []
+        feedback = engine.feedback
+
+        def counted(feedback=feedback, calls=calls, engine=engine) -> int:  # type: ignore[no-untyped-def]
+            calls.append(1)
+            number = feedback()
+            engine._results[13] = max(engine.result("seconds"), 7e-5)  # none is faster than this
+            return number
+
+        monkeypatch.setattr(engine, "feedback", counted)
+        controller.prepare()
+        controller.feedback(START, [0.0, 0.0])
+        counts.append(len(calls))
+        assert engine._settings[3] == (budget or 0.0)
+    assert counts == [4, 4, 1]
+
+
+def test_a_free_duration_shrinks_as_the_robot_gets_there() -> None:
+    """The plan is shifted by the period (s), not by that part of its grid: the rest takes that much less."""
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=20, dt=0.1, duration=(0.1, 20.0))
+    problem.add_constraint("force", u, -1, 1)
+    problem.set_final(x=[1.0, 0.0])
+    problem.add_cost("time", problem.duration, 0.0, end_weight=1.0, square=False)
+    with pytest.raises(hc.InputError, match="period"):
+        Controller(problem)
+    controller, state = Controller(problem, period=0.05, iterations=2), np.zeros(2)
+    durations = []
+    for _ in range(12):
+        force = controller.step(state)
+        assert controller.ok, controller.status
+        durations.append(controller.plan.duration)
+        state = state + 0.05 * np.array([state[1] + 0.025 * force[0], force[0]])
+    np.testing.assert_allclose(durations, 2 - 0.05 * np.arange(12), atol=5e-3)
+    assert controller.gains.shape == (1, 2)
+    plan = controller.plan
+    controller._shift()
+    later = [np.interp(plan.t + 0.05, plan.t, column) for column in plan.x.T]
+    np.testing.assert_allclose(controller._engine["x"], np.transpose(later), atol=1e-9)
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import helicoid as hc
-from helicoid.mpc import Problem
+from helicoid.errors import CompileError
+from helicoid.mpc import Controller, Problem
 from mpc.problems import START, arm, reset
 
 UNIT = st.floats(-1, 1)
@@ -163,6 +164,32 @@ def test_floating_base_steps_on_the_manifold() -> None:
     assert ours.success and ours.q is not None
     assert ours.cost == pytest.approx(theirs.cost, rel=1e-6)
     np.testing.assert_allclose(np.linalg.norm(ours.q[:, 3:7], axis=1), 1, atol=1e-12)
+    stretched = start.copy()
+    stretched[3:7] *= 1.01
+    assert problem.solve(stretched, tolerance=1e-7).cost == pytest.approx(ours.cost, rel=1e-9)
+    broken = start.copy()
+    broken[3:7] = 0.0
+    with pytest.raises(hc.InputError, match="quaternions in q0"):
+        problem.solve(broken)
+    controller = Controller(problem)
+    controller.step(start, np.zeros(7))
+    assert controller.ok
+    tau = controller.step(broken, np.zeros(7))
+    assert not controller.ok and "quaternion" in controller.status and np.isfinite(tau).all()
+
+
+def test_without_a_compiler_it_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helicoid.mpc.engine.library", _no_compiler)
+    problem = Problem(hc.load("planar_2r"), horizon=2, dt=0.05)
+    problem.add_posture_cost([0.0, 0.5], 1.0, 1.0)
+    problem.add_control_cost(1e-3)
+    with pytest.raises(hc.HelicoidError, match="no compiler here.*solver='ipopt'"):
+        problem.solve(START)
+    assert problem.solve(START, solver="ipopt").success
+
+
+def _no_compiler(*_: object, **__: object) -> None:
+    raise CompileError("no compiler here")
 
 
 @pytest.mark.slow

@@ -87,6 +87,8 @@ class OnlineIdentifier:
         S = told.base @ self._prior @ told.base.T
         self._gain = np.linalg.solve(S, told.base @ self._prior).T  # θ - θ_nominal = gain δβ on average
         self._R_prior = np.linalg.cholesky(np.linalg.inv(S)).T  # RᵀR = S⁻¹
+        self._consistent = self._possible()
+        self._base, self._untold = self._whitened()
         self._rows = np.empty((r + 1, nv))
         self._block = np.empty((nv, r + 1), order="F")  # what LAPACK overwrites
         self._backup = np.empty((r + 1, r + 1), order="F")
@@ -219,7 +221,7 @@ class OnlineIdentifier:
 
     def _delta(self) -> Array:
         r = len(self._R) - 1
-        return np.asarray(solve_triangular(self._R[:r, :r], self._R[:r, r], check_finite=False), np.float64)
+        return np.asarray(lapack.dtrtrs(self._R[:r, :r], self._R[:r, r])[0], np.float64)
 
     def _forget_results(self) -> None:
         for name in ("estimate", "theta", "covariance"):
@@ -248,10 +250,12 @@ class OnlineIdentifier:
 
         Nearest in the metric of `covariance`: what the data tell is kept, what they leave open gives way.
         """
-        members, (base, untold) = self._consistent, self._whitened
+        members, estimate = self._consistent, self.estimate
         with one_blas_thread():
-            rows = self._R[:-1, :-1] @ base
-            return members.nearest(self.estimate, untold + rows.T @ rows / self.change.scale)
+            if members.contains(estimate):
+                return estimate
+            rows = self._R[:-1, :-1] @ self._base
+            return members.nearest(estimate, self._untold + rows.T @ rows / self.change.scale)
 
     @cached_property
     def covariance(self) -> Array:
@@ -283,8 +287,8 @@ class OnlineIdentifier:
         """The robot with `theta` in place of its own values."""
         return with_theta(self._equations, self.theta)
 
-    @cached_property
-    def _consistent(self) -> ConsistentSet:
+    def _possible(self) -> ConsistentSet:
+        """Which θ bodies and joints can have."""
         joints = [
             self._equations.slices[group]
             for group in ("friction", "armature")
@@ -294,7 +298,6 @@ class OnlineIdentifier:
         scale = np.sqrt(np.diag(self._prior))
         return ConsistentSet(prior.whitenings(self._equations), indices, scale)
 
-    @cached_property
     def _whitened(self) -> tuple[Array, Array]:
         """C of δβ = C w, and what the prior knows besides β, in the coordinates w of `_consistent`.
 

@@ -14,6 +14,7 @@ over-relaxation), s - 1.6 (H + ρ)⁻¹ F(s), which converges from anywhere, goe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ class ConsistentSet:
     def contains(self, theta: Array) -> bool:
         """Whether all bodies and signs are possible, up to rounding."""
         w = self.W @ theta
-        smallest = np.linalg.eigvalsh(self._matrices(w)).min(initial=np.inf)
+        smallest = _eigen(self._matrices(w))[0].min(initial=np.inf)
         return bool(smallest >= self.least * (1 - 1e-6) and w[self.nonnegative].min(initial=0.0) >= 0.0)
 
     def nearest(self, theta: Array, metric: Array) -> Array:
@@ -87,13 +88,10 @@ class ConsistentSet:
 
         Starts where the last call ended, so that θ and H that have changed little take little time.
         """
-        if self.contains(theta):
-            self._last = None
-            return theta
         wanted = self.W @ theta
-        H = metric + _ROUNDING * metric.diagonal().max() * self._unit
+        H = metric + (_ROUNDING * metric.diagonal().max()) * self._unit
         factor, _ = lapack.dpotrf(H, lower=1, clean=0)
-        rho = _PENALTY * float(np.exp(2 * np.log(factor.diagonal()).mean()))
+        rho = _PENALTY * math.exp(2 / len(H) * float(np.log(factor.diagonal()).sum()))
         start = self._last or _Start(wanted, rho, None)
         if not 1 / _PENALTY_RATIO < rho / start.rho < _PENALTY_RATIO:
             z = self._split(start.s).z
@@ -108,7 +106,7 @@ class ConsistentSet:
         def residual(s: Array) -> tuple[_Split, Array, float]:
             split = self._split(s)
             F = H @ (split.z - wanted) + rho * (s - split.z)
-            return split, F, float(np.sqrt(F @ lapack.dpotrs(factor, F, lower=1)[0]))
+            return split, F, math.sqrt(F @ lapack.dpotrs(factor, F, lower=1)[0])
 
         split, F, distance = residual(s)
         least = distance

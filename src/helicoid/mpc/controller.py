@@ -235,9 +235,10 @@ class Controller:
         engine.set(budget=self._budget)
         self._started, self._prepared, self._must_shift = True, False, True
         nothing_yet = number == 5 and engine.result("iterations") < 1
-        if number in (2, 3, 4) or nothing_yet or engine.result("qp_excess") > INFEASIBLE:
+        conflict = number == 2 or engine.result("qp_excess") > INFEASIBLE
+        if number in (3, 4) or nothing_yet or conflict:
             self._started = False
-            return self._give_up(STATUS[number] if number != 2 else self._conflict())
+            return self._give_up(self._conflict() if conflict and number not in (3, 4) else STATUS[number])
         return self._apply("solved" if number == 0 else STATUS[number])
 
     # Numbers ---------------------------------------------------------------------------------------------

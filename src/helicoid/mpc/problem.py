@@ -118,6 +118,10 @@ class Problem(ConstraintTerms):
         self.times = self.times / self.times[-1]
         self.add_constraint("duration", self.duration, shortest, longest, on_path=False, scale=1 / longest)
 
+    def __repr__(self) -> str:
+        costs, constraints = (", ".join(t.name for t in terms) for terms in (self._costs, self._constraints))
+        return f"Problem({self.intervals} intervals; costs: {costs}; constraints: {constraints})"
+
     # Symbols ---------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Expression:
