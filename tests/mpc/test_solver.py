@@ -183,7 +183,7 @@ def test_without_a_compiler_it_says_what_works(monkeypatch: pytest.MonkeyPatch) 
     problem = Problem(hc.load("planar_2r"), horizon=2, dt=0.05)
     problem.add_posture_cost([0.0, 0.5], 1.0, 1.0)
     problem.add_control_cost(1e-3)
-    with pytest.raises(hc.HelicoidError, match="no compiler here.*solver='ipopt'"):
+    with pytest.raises(hc.HelicoidError, match=r"no compiler here.*solver='ipopt'"):
         problem.solve(START)
     assert problem.solve(START, solver="ipopt").success
 
