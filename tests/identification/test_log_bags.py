@@ -107,7 +107,7 @@ def test_order_of_the_first_message_or_of_a_robot(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give one of them"):
         Log.from_bag(path, robot=robot, joints=["joint_1"])
     with pytest.raises(InputError, match="has 7 coordinates"):
-        Log.from_bag(path, robot=hc.load("planar_2r", base="floating"))
+        Log.from_bag(path, robot=hc.load("ur5", base="floating"))
     with pytest.raises(InputError, match="list of names"):
         Log.from_bag(path, joints="joint_1")
 
