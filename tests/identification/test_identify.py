@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.identification.gains import drive_gains, from_currents
 from helicoid.identification.identify import identify
-from helicoid.identification.log import Log
+from helicoid.identification.log import DoubtfulLogWarning, Log
 from helicoid.identification.measurement import GROUPS, Measurement
 from helicoid.identification.payload import identify_payload
 from helicoid.identification.result import Identification
@@ -213,3 +214,20 @@ def test_a_log_without_torques_is_refused() -> None:
     log = recording(TRUTH, 1, seconds=2.0)
     with pytest.raises(InputError, match="neither torques nor wrenches"):
         identify(ROBOT, Log.from_arrays(log.t, log.q, log.v))
+
+
+def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
+    joints = [replace(j, damping=0.3 + 0 * j.damping) for j in ROBOT.model.joints]
+    described = Robot(ROBOT.model.replaced(joints=joints))
+    t, q, v, a = motion(ROBOT, 2, 6.0)
+    q[:, 1], v[:, 1], a[:, 1] = 0.4, 0.0, 0.0
+    tau = TRUTH.inverse_dynamics(q, v, a, friction=True)
+    log = Log.from_arrays(t, q, v, a, tau + 0.05 * np.random.default_rng(0).normal(size=tau.shape))
+    with pytest.warns(DoubtfulLogWarning, match=r"'q\[1\]' moves by 0 only"):
+        result = identify(described, log, cutoff=None, lag=0.0)
+    name = ROBOT.joint_names[1]
+    for unknown, value in (("damping", 0.3), ("friction", 0.0), ("armature", 0.0)):
+        k = result.measurement.parameters.index(f"{name}.{unknown}")
+        assert result.x[k] == value and result.sigma[k] == np.inf
+    assert result.friction.damping[1] == 0.3 and result.friction.armature[1] == 0.0
+    assert result.score(recording(TRUTH, 9)).overall_relative < 0.5

@@ -74,3 +74,28 @@ def test_archives_and_parts(tmp_path: Path) -> None:
         log.q[0] = 1.0
     with pytest.raises(InputError, match="slice"):
         log[3]
+
+
+def test_the_order_of_columns_does_not_matter(tmp_path: Path) -> None:
+    log = Log.from_csv(written(tmp_path / "run.csv", "t,q2,q1,dq2,dq1,tau1,tau2"))
+    np.testing.assert_array_equal(log.q[0], [0.2, 0.1])
+    assert log.v is not None and log.tau is not None
+    np.testing.assert_array_equal(log.v[0], [2.0, 1.0])
+    np.testing.assert_array_equal(log.tau[0], [5.0, 6.0])
+    tenth = Log.from_csv(written(tmp_path / "ten.csv", "t,q10,q9,dq10,dq9,tau10,tau9"))
+    np.testing.assert_array_equal(tenth.q[0], [0.2, 0.1])
+
+
+def test_named_columns_of_all_kinds_follow_those_of_q(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.csv", "t,q_hip,q_knee,dq_knee,dq_hip,tau_knee,tau_hip")
+    log = Log.from_csv(path)
+    assert log.columns["tau"] == ("tau_hip", "tau_knee") and log.columns["v"] == ("dq_hip", "dq_knee")
+    turned = Log.from_csv(path, columns={"q": ["q_knee", "q_hip"]})
+    assert turned.columns["tau"] == ("tau_knee", "tau_hip")
+
+
+def test_velocities_may_be_mapped_by_either_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.csv", "t,q1,q2,x,y,tau1,tau2")
+    log = Log.from_csv(path, columns={"dq": ["x", "y"]})
+    assert log.v is not None
+    np.testing.assert_array_equal(log.v[0], [1.0, 2.0])

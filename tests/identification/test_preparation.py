@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from synthetic_logs import arm, motion, recording, truth
 
-from helicoid import InputError
+from helicoid import InputError, Robot
 from helicoid.identification.clock import clock, stretches
 from helicoid.identification.filtering import (
     bandwidth,
@@ -153,3 +156,35 @@ def test_columns_must_fit_the_robot() -> None:
     log = recording(ROBOT, 1)
     with pytest.raises(InputError, match=r"v has 2 columns, robot .* needs 3"):
         check(ROBOT, Log.from_arrays(log.t, log.q, log.v[:, :2], tau=log.tau))
+
+
+def test_named_columns_in_another_order_than_the_joints_are_refused() -> None:
+    log = recording(ROBOT, 1)
+    joints = list(ROBOT.joint_names)
+    right = replace(log, columns={"q": tuple(f"q_{joint}" for joint in joints)})
+    check(ROBOT, right)
+    wrong = replace(log, columns={"q": tuple(f"q_{joint}" for joint in joints[::-1])})
+    with pytest.raises(InputError, match=r"columns of q are in another order .* columns={'q': \['q_"):
+        check(ROBOT, wrong)
+
+
+def test_the_noise_of_a_joint_that_stands_still_is_no_motion(rng: np.random.Generator) -> None:
+    t = np.arange(2000) / 100
+    v = np.column_stack([np.sin(3 * t), 0.01 * rng.normal(size=len(t))])
+    assert bandwidth(v, 100.0) < 1.0
+
+
+@pytest.mark.parametrize("given", [("v", "a"), ()])
+def test_torques_in_another_unit_are_doubted_without_effort_limits(given: tuple[str, ...]) -> None:
+    joints = [
+        replace(joint, limits=joint.limits._replace(effort=np.full(joint.type.nv, np.inf)))
+        for joint in ROBOT.model.joints
+    ]
+    robot = Robot(ROBOT.model.replaced(joints=joints))
+    log = recording(truth(ROBOT, 1), 1)
+    arrays = {name: getattr(log, name) for name in given}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DoubtfulLogWarning)
+        check(robot, Log.from_arrays(log.t, log.q, **arrays, tau=log.tau))
+    with pytest.warns(DoubtfulLogWarning, match=r"column 'tau\[1\]' reads .* is it in mN·m"):
+        check(robot, Log.from_arrays(log.t, log.q, **arrays, tau=log.tau * [1.0, 1000.0, 1.0]))

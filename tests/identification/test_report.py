@@ -207,3 +207,14 @@ def test_the_command_says_what_is_wrong(robot: Robot, tmp_path: Path) -> None:
     both = [tmp_path / "a.csv", tmp_path / "b.csv"]
     with pytest.raises(InputError, match="fitted to one log"):
         run(robot, both, None, tmp_path, Console(file=StringIO()), friction="stribeck")
+
+
+@pytest.mark.parametrize(("rmse", "size", "light"), [(1.0, 0.1, "good"), (10.0, 1.0, "bad")])
+def test_smaller_torques_on_unseen_data_are_no_overfitting(
+    result: Identification, logs: tuple[Log, Log], rmse: float, size: float, light: str
+) -> None:
+    assessment = Assessment(result, logs[:1], logs[1])
+    fitted = assessment.fitted
+    vars(assessment)["unseen"] = replace(fitted, rmse=rmse * fitted.rmse, size=size * fitted.size)
+    answers = {check.topic: check.light for check in assessment.checks}
+    assert answers["overfitting"] == light

@@ -178,7 +178,9 @@ class Assessment:
             return Check(
                 "overfitting", "Is it more than memory?", "not known without unseen data", "doubtful"
             )
-        ratio = unseen / fitted if fitted > 0 else 1.0
+        # Another motion may have smaller torques, or larger errors with larger torques: no overfitting yet.
+        absolute = _rmse(self.unseen) / max(_rmse(self.fitted), 1e-300)
+        ratio = min(unseen / fitted, absolute) if fitted > 0 else 1.0
         light = "good" if unseen < 1e-4 else _light(ratio, _RATIO)
         answer = f"error on unseen data is {ratio:.2g} times that on the fitted log"
         return Check("overfitting", "Is it more than memory?", answer, light)
@@ -207,3 +209,7 @@ class Assessment:
 
 def _light(value: float, limits: tuple[float, float]) -> Light:
     return "good" if value <= limits[0] else "doubtful" if value <= limits[1] else "bad"
+
+
+def _rmse(score: Score) -> float:
+    return float(np.linalg.norm(score.rmse))

@@ -80,7 +80,7 @@ def consistent(
     `strength` weighs the squared whitened distance from the description, rows being weighted by 1/σ².
     """
     own = augmented(coordinates.factor(factor), coordinates, strength)
-    nonnegative = signed(measurement)
+    nonnegative = np.setdiff1d(signed(measurement), coordinates.untold)
     A_bound, b_bound = (bounds or Bounds()).rows(measurement)
     # u holds deviations from the description: x = origin + T u >= 0.
     signs = coordinates.origin[nonnegative] / coordinates.T.diagonal()[nonnegative]

@@ -18,8 +18,7 @@ import numpy as np
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.geometry._array import is_symbolic
-from helicoid.identification.prior import UPPER, WEIGHT, Whitening
-from helicoid.identification.whitened import reference
+from helicoid.identification.prior import UPPER, WEIGHT, Whitening, reference
 from helicoid.model.inertia import Array, Inertia
 
 

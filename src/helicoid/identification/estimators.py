@@ -87,6 +87,7 @@ def covariance(factor: Factor, coordinates: Coordinates, strength: float, part: 
     spread = coordinates.T @ (scale[:, None] * Vt.T)
     C = (spread[:, kept] / S[kept] ** 2) @ spread[:, kept].T
     open_ones = np.linalg.norm(spread[:, ~kept], axis=1) > 1e-6 * np.linalg.norm(spread, axis=1)
+    open_ones[list(coordinates.untold)] = True
     C[open_ones, open_ones] = np.inf
     return C
 

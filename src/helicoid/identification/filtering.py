@@ -79,12 +79,16 @@ def derivative(x: Array, rate: float) -> Array:
 
 
 def bandwidth(x: Array, rate: float, part: float = 0.99) -> float:
-    """The frequency (Hz) below which `part` of the power of every column of x (N, n) lies."""
+    """The frequency (Hz) below which `part` of the power of every column of x (N, n) lies.
+
+    Columns with less than a thousandth of the power of the strongest do not count: of a joint that stands
+    still they hold the noise of its sensor.
+    """
     from scipy.signal import welch
 
     span = min(len(x), max(256, int(16 * rate)))
     f, power = welch(x - x.mean(axis=0), fs=rate, nperseg=span, axis=0)
     total = np.cumsum(power, axis=0)
     reached = total >= part * total[-1]
-    moving = total[-1] > 1e-6 * total[-1].max()
+    moving = total[-1] > 1e-3 * total[-1].max()
     return float(f[np.argmax(reached[:, moving], axis=0)].max()) if moving.any() else 0.0

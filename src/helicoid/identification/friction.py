@@ -62,4 +62,6 @@ def _simplified(
     for k in measurement.jointed:
         motion = JointMotion(v[:, k], v[:, k], v[:, k], v[:, k], float(measurement.smoothing[k]))
         columns = np.column_stack([TERMS[group](motion) for group in ("viscous", "coulomb")])
+        if not columns.any():  # a joint that stood still says nothing: as described
+            continue
         values["viscous"][k], values["coulomb"][k] = nnls(columns, friction[:, k])[0]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import InputError
+from helicoid.identification.log_columns import KINDS, PREFIXES, TIMES, chosen_columns
 from helicoid.model.inertia import Array
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot
-
-_KINDS = ("q", "v", "a", "tau")
-# What each kind of column may be called, before the number or name of its joint.
-_PREFIXES = {
-    "q": ("q", "pos", "position"),
-    "v": ("dq", "qd", "v", "vel", "velocity"),
-    "a": ("ddq", "qdd", "a", "acc", "acceleration"),
-    "tau": ("tau", "torque", "effort", "eff"),
-}
-_TIMES = ("t", "time", "timestamp")
 
 
 class DoubtfulLogWarning(UserWarning):
@@ -62,7 +52,7 @@ class Log:
         if t.ndim != 1 or len(t) < 2:
             raise InputError(f"{self.source}: t needs at least two times in one axis, got shape {t.shape}")
         object.__setattr__(self, "t", t)
-        for kind in _KINDS:
+        for kind in KINDS:
             values = getattr(self, kind)
             if values is not None:
                 object.__setattr__(self, kind, self._checked(values, kind))
@@ -114,7 +104,7 @@ class Log:
         """Some of the samples, in order: `log[500:-100]`."""
         if not isinstance(part, slice):
             raise InputError(f"a log is cut with a slice such as log[500:-100], not {part!r}")
-        cut = {kind: getattr(self, kind) for kind in ("t", *_KINDS)}
+        cut = {kind: getattr(self, kind) for kind in ("t", *KINDS)}
         kept: dict[str, Any] = {
             kind: None if values is None else values[part] for kind, values in cut.items()
         }
@@ -132,7 +122,7 @@ class Log:
 
     def __repr__(self) -> str:
         held = [
-            f"{kind}[{getattr(self, kind).shape[1]}]" for kind in _KINDS if getattr(self, kind) is not None
+            f"{kind}[{getattr(self, kind).shape[1]}]" for kind in KINDS if getattr(self, kind) is not None
         ]
         held += [f"wrench[{link}]" for link in self.wrenches]
         return f"Log({len(self)} samples, {self.t[-1] - self.t[0]:g} s, {' '.join(held)})"
@@ -164,8 +154,9 @@ class Log:
     def from_csv(path: str | os.PathLike[str], columns: Mapping[str, Any] | None = None) -> Log:
         """From a text file with a line of column names; commas, semicolons, tabs or spaces between.
 
-        Columns are found by name: t, q*, dq*, ddq* and tau* (or position*, velocity*, ...), those of a kind
-        in the order of the file. `columns` says it otherwise: {"t": "stamp", "q": ["j1", "j2"]}.
+        Columns are found by name: t, q*, dq*, ddq* and tau* (or position*, velocity*, ...). Those of a kind
+        are in the order of their numbers, or, where they end in names, all kinds in the order of q in the
+        file. `columns` says it otherwise: {"t": "stamp", "q": ["j1", "j2"]}.
         """
         name = os.fspath(path)
         try:
@@ -200,8 +191,8 @@ class Log:
         with np.load(path) as archive:
             held = {key: archive[key] for key in archive.files}
         arrays = {}
-        for kind in ("t", *_KINDS):
-            keys = [key for key in (*_PREFIXES.get(kind, _TIMES), kind) if key in held]
+        for kind in ("t", *KINDS):
+            keys = [key for key in (*PREFIXES.get(kind, TIMES), kind) if key in held]
             if keys:
                 arrays[kind] = held[keys[0]]
         if not {"t", "q"} <= arrays.keys():
@@ -257,38 +248,9 @@ def _parsed(rows: list[list[str]], header: list[str], name: str) -> Array:
 
 
 def _from_table(header: list[str], table: Array, columns: Mapping[str, Any] | None, name: str) -> Log:
-    chosen = {kind: _wanted(names) for kind, names in (columns or {}).items()}
-    for kind, names in chosen.items():
-        if kind not in ("t", *_KINDS):
-            raise InputError(f"columns: {kind!r} is none of t, q, v, a, tau")
-        for one in names:
-            if one not in header:
-                raise InputError(f"{name}: has no column {one!r}; it has: {', '.join(header)}")
-    for kind in _KINDS:
-        chosen.setdefault(kind, _found(header, kind))
-    chosen.setdefault("t", tuple(c for c in header if c.lower() in _TIMES)[:1])
-    for kind in ("t", "q"):
-        if not chosen[kind]:
-            raise InputError(
-                f"{name}: found no column for {kind}; it has: {', '.join(header)}. "
-                f"Say which with columns={{{kind!r}: ...}}"
-            )
+    chosen = chosen_columns(header, columns, name)
     held: dict[str, Any] = {
         kind: table[:, [header.index(one) for one in names]] for kind, names in chosen.items() if names
     }
     named = {kind: names for kind, names in chosen.items() if names}
     return Log(held.pop("t")[:, 0], **held, columns=named, source=name)
-
-
-def _wanted(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _found(header: list[str], kind: str) -> tuple[str, ...]:
-    """The columns of a kind: its prefix, then a number or `_name`."""
-    for prefix in _PREFIXES[kind]:
-        pattern = re.compile(rf"{prefix}(_?\d+|_\w+|\[\d+\]|\.\w+|/\w+)$", re.IGNORECASE)
-        found = tuple(column for column in header if pattern.match(column))
-        if found:
-            return found
-    return ()

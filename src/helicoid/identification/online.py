@@ -289,14 +289,10 @@ class OnlineIdentifier:
 
     def _possible(self) -> ConsistentSet:
         """Which θ bodies and joints can have."""
-        joints = [
-            self._equations.slices[group]
-            for group in ("friction", "armature")
-            if group in self._equations.slices
-        ]
-        indices = np.concatenate([np.zeros(0, np.intp), *(np.arange(s.start, s.stop) for s in joints)])
+        slices = [own for group, own in self._equations.slices.items() if group in ("friction", "armature")]
+        joints = np.concatenate([np.zeros(0, np.intp), *(np.arange(own.start, own.stop) for own in slices)])
         scale = np.sqrt(np.diag(self._prior))
-        return ConsistentSet(prior.whitenings(self._equations), indices, scale)
+        return ConsistentSet(prior.whitenings(self._equations), joints, scale)
 
     def _whitened(self) -> tuple[Array, Array]:
         """C of δβ = C w, and what the prior knows besides β, in the coordinates w of `_consistent`.

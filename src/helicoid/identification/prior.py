@@ -15,7 +15,7 @@ from helicoid.identification.theta import ThetaEquations
 from helicoid.model.inertia import Array, Inertia
 from helicoid.robot import Robot
 
-_RADIUS = 0.03  # m: the least extent that a body is given where its description has points or nothing
+_RADIUS = 0.01  # m: no body is thinner than this where it serves as a measure
 _PAYLOAD_RADIUS = 0.1  # m
 _PART = 0.1  # of the robot's mass: the size of a payload; of effort limits: the size of friction
 
@@ -42,6 +42,15 @@ def _vector(symmetric: Array) -> Array:
     return symmetric[UPPER] * WEIGHT
 
 
+def reference(inertia: Inertia, least_mass: float) -> Inertia:
+    """The body that is nearest to a described one and has mass and extent in every direction."""
+    m, c = max(inertia.mass, least_mass), inertia.com
+    second = np.trace(inertia.at_com) / 2 * np.eye(3) - inertia.at_com
+    moments, axes = np.linalg.eigh(second)
+    second = axes @ np.diag(np.maximum(moments, m * _RADIUS**2)) @ axes.T
+    return Inertia.from_com(m, c, np.trace(second) * np.eye(3) - second)
+
+
 def whitenings(equations: ThetaEquations) -> dict[int, Whitening]:
     """The whitening of each body among θ, by where its ten parameters start."""
     model = equations.robot.model
@@ -50,7 +59,7 @@ def whitenings(equations: ThetaEquations) -> dict[int, Whitening]:
     if "inertia" in equations.slices:
         start = equations.slices["inertia"].start
         for i, body in enumerate(model.bodies):
-            found[start + 10 * i] = Whitening(_solid(body.inertia, 0.01 * mass / len(model.bodies)))
+            found[start + 10 * i] = Whitening(reference(body.inertia, 0.01 * mass / len(model.bodies)))
     if "payload" in equations.slices:
         r = _PAYLOAD_RADIUS**2
         found[equations.slices["payload"].start] = Whitening(
@@ -66,7 +75,7 @@ def covariance(equations: ThetaEquations, spread: float) -> Array:
     for start, whitening in whitenings(equations).items():
         part = 1.0 if start == payload else spread
         P[start : start + 10, start : start + 10] = part**2 * whitening.inverse @ whitening.inverse.T
-    effort, velocity, inertia = _sizes(equations.robot)
+    effort, velocity, inertia = usual_sizes(equations.robot)
     if "friction" in equations.slices:
         own = np.arange(len(equations.nominal))[equations.slices["friction"]]
         P[own, own] = np.concatenate([(_PART * effort / velocity) ** 2, (_PART * effort) ** 2])
@@ -79,15 +88,15 @@ def covariance(equations: ThetaEquations, spread: float) -> Array:
 def noise(robot: Robot, given: ArrayLike | None = None) -> Array:
     """σ of the measured torque (N·m, N), (nv,): as given, or 1 % of the effort limit or of what is usual."""
     if given is None:
-        return 0.01 * _sizes(robot)[0]
+        return 0.01 * usual_sizes(robot)[0]
     values = np.asarray(given, dtype=np.float64)
     if values.shape not in ((), (robot.nv,)) or not np.all(values > 0):
         raise InputError(f"noise: expected a number above zero or {robot.nv} of them (N·m, N), got {given!r}")
     return np.broadcast_to(values, (robot.nv,)).copy()
 
 
-def _sizes(robot: Robot) -> tuple[Array, Array, Array]:
-    """Per velocity: efforts, velocities and inertias that are usual on this robot."""
+def usual_sizes(robot: Robot) -> tuple[Array, Array, Array]:
+    """Per velocity: efforts, velocities and inertias that are usual on this robot, (nv,) each."""
     rng = np.random.default_rng(0)
     configurations = [robot.random(rng) for _ in range(8)]
     M = np.max([np.diag(robot.mass_matrix(q)) for q in configurations], axis=0)
@@ -96,13 +105,3 @@ def _sizes(robot: Robot) -> tuple[Array, Array, Array]:
     effort = np.where(np.isfinite(limits.effort) & (limits.effort > 0), limits.effort, holding + M)
     velocity = np.where(np.isfinite(limits.velocity) & (limits.velocity > 0), limits.velocity, 1.0)
     return np.maximum(effort, 1e-3), velocity, M
-
-
-def _solid(inertia: Inertia, least_mass: float) -> Inertia:
-    """The body, with mass and extent where it has none: a reference must be invertible."""
-    m = max(inertia.mass, least_mass)
-    P = inertia.pseudo if not inertia.doubts() and inertia.mass > 0 else np.zeros((4, 4))
-    floor = m * np.diag([_RADIUS**2] * 3 + [0.0])
-    if P[3, 3] < least_mass:
-        floor[3, 3] = least_mass
-    return Inertia.from_pseudo(P + floor)

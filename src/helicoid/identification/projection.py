@@ -8,8 +8,8 @@ clipping eigenvalues projects: Π. The solution is z = Π(s) where
     F(s) = H (Π(s) - ŵ) + ρ (s - Π(s)) = 0,      ‖z - solution‖_H <= ‖F(s)‖_H⁻¹ for any s and ρ > 0,
 
 so that the distance left is known, in standard deviations. Steps are Newton's with the derivative of Π (Sun
-and Sun 2002); where one gains nothing, a step of alternating directions (Boyd et al. 2011, section 5.2, with
-over-relaxation), s - 1.6 (H + ρ)⁻¹ F(s), which converges from anywhere, goes in its place.
+and Sun 2002), or a part of them; where none gains enough, one of alternating directions (Boyd et al. 2011,
+section 5.2, with over-relaxation), s - 1.6 (H + ρ)⁻¹ F(s), goes in their place: such converge from anywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from helicoid.model.inertia import Array
 Indices = NDArray[np.intp]
 
 _NEAR = 0.03  # standard deviations from the solution: near enough
-_GAIN = 0.5  # what a step of Newton's must leave of the least distance so far, at most
+_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # of Newton's step: the first that gains a fifth of what it promises
 _ITERATIONS = 100  # all end in the set
 _RELAXATION = 1.6
 _PENALTY = 0.2  # ρ, of the geometric mean of H's eigenvalues: with a tenth to once that, steps are few
@@ -40,12 +40,15 @@ _SYMMETRIC = np.zeros((10, 16))
 _SYMMETRIC[range(10), 4 * UPPER[0] + UPPER[1]] = _SYMMETRIC[range(10), 4 * UPPER[1] + UPPER[0]] = 1 / WEIGHT
 
 
-class _Split(NamedTuple):
-    """z = Π(s), and of each body the eigenvalues of s less ε, with their vectors."""
+class _Point(NamedTuple):
+    """s, z = Π(s), of each body the eigenvalues of s less ε with their vectors, F(s), and ‖F(s)‖_H⁻¹."""
 
+    s: Array
     z: Array
     values: Array
     vectors: Array
+    F: Array
+    distance: float
 
 
 class _Start(NamedTuple):
@@ -94,7 +97,7 @@ class ConsistentSet:
         rho = _PENALTY * math.exp(2 / len(H) * float(np.log(factor.diagonal()).sum()))
         start = self._last or _Start(wanted, rho, None)
         if not 1 / _PENALTY_RATIO < rho / start.rho < _PENALTY_RATIO:
-            z = self._split(start.s).z
+            z, *_ = self._split(start.s)
             start = _Start(z + (start.s - z) * (start.rho / rho), rho, None)
         z, self._last = self._solved(H, factor, wanted, start)
         return np.asarray(self.inverse @ z, np.float64)
@@ -103,48 +106,49 @@ class ConsistentSet:
         """Π(s) with F(s) = 0, and s."""
         s, rho, slope = start
 
-        def residual(s: Array) -> tuple[_Split, Array, float]:
-            split = self._split(s)
-            F = H @ (split.z - wanted) + rho * (s - split.z)
-            return split, F, math.sqrt(F @ lapack.dpotrs(factor, F, lower=1)[0])
+        def point(s: Array) -> _Point:
+            z, values, vectors = self._split(s)
+            F = H @ (z - wanted) + rho * (s - z)
+            return _Point(s, z, values, vectors, F, math.sqrt(F @ lapack.dpotrs(factor, F, lower=1)[0]))
 
-        split, F, distance = residual(s)
-        least = distance
+        here = point(s)
+        least = here.distance
         for _ in range(_ITERATIONS):
-            if distance < _NEAR:
+            if here.distance < _NEAR:
                 break
-            # Factors of an earlier slope serve as long as they lead on.
-            trials = ((slope,) if slope is not None else ()) + (None,)
-            for slope in trials:
-                slope = slope or self._slope(H, rho, split, s)
-                trial = s - lapack.dgetrs(*slope, F)[0]
-                found = residual(trial)
-                if found[2] < _GAIN * least:
-                    break
-            else:
-                trial = s - _RELAXATION * np.linalg.solve(H + rho * self._unit, F)
-                found, slope = residual(trial), None
-            s, (split, F, distance) = trial, found
-            least = min(least, distance)
-        return split.z, _Start(s, rho, slope)
+            # An earlier slope serves as long as it leads on.
+            there = None if slope is None else point(here.s - lapack.dgetrs(*slope, here.F)[0])
+            if there is None or not there.distance < least / 2:
+                slope = self._slope(H, rho, here)
+                step = lapack.dgetrs(*slope, here.F)[0]
+                for length in _LENGTHS:
+                    there = point(here.s - length * step)
+                    if there.distance < (1 - 0.2 * length) * least:
+                        break
+                else:
+                    step = np.linalg.solve(H + rho * self._unit, here.F)
+                    there, slope = point(here.s - _RELAXATION * step), None
+            here = there
+            least = min(least, here.distance)
+        return here.z, _Start(here.s, rho, slope)
 
-    def _slope(self, H: Array, rho: float, split: _Split, s: Array) -> tuple[Array, Array]:
+    def _slope(self, H: Array, rho: float, at: _Point) -> tuple[Array, Array]:
         """LU factors of F' = H Π' + ρ (1 - Π')."""
         derivative = self._unit.copy()
-        derivative[self.nonnegative, self.nonnegative] = s[self.nonnegative] > 0
-        derivative[self._blocks] = _derivative(split.values, split.vectors)
+        derivative[self.nonnegative, self.nonnegative] = at.s[self.nonnegative] > 0
+        derivative[self._blocks] = _derivative(at.values, at.vectors)
         factors = lapack.dgetrf(H @ derivative + rho * (self._unit - derivative))
         return factors[0], factors[1]
 
-    def _split(self, s: Array) -> _Split:
-        """Π(s), the nearest member in whitened coordinates."""
+    def _split(self, s: Array) -> tuple[Array, Array, Array]:
+        """Π(s), the nearest member in whitened coordinates, and the eigenvalues less ε with their vectors."""
         z = s.copy()
         if len(self.nonnegative):
             z[self.nonnegative] = np.maximum(s[self.nonnegative], 0.0)
         values, vectors = _eigen(self._matrices(s))
         clipped = (vectors * np.maximum(values, self.least)[:, None, :]) @ vectors.transpose(0, 2, 1)
         z[self._index] = clipped.reshape(-1, 16) @ _SYMMETRIC.T
-        return _Split(z, values - self.least, vectors)
+        return z, values - self.least, vectors
 
     def _matrices(self, w: Array) -> Array:
         """The bodies of w as symmetric matrices, (n, 4, 4)."""

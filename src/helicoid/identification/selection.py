@@ -15,7 +15,7 @@ from helicoid.identification.measurement import Measurement
 from helicoid.identification.preparation import Samples, prepare
 from helicoid.identification.stack import Stack
 from helicoid.identification.validation import Folds, folds, held_out
-from helicoid.identification.whitened import Coordinates, coordinates
+from helicoid.identification.whitened import Coordinates, coordinates, usual
 from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
@@ -54,7 +54,9 @@ def weighted(measurement: Measurement, stretches: Sequence[Samples], form: str =
     for _ in range(3):
         factor = whole.combined(weights)
         weights = row_weights(whole, ordinary(factor, coordinates(measurement, factor)), floor)
-    return Weighted(parts, recorded, whole, weights, coordinates(measurement, whole.combined(weights)))
+    factor = whole.combined(weights)
+    own = coordinates(measurement, factor).without_untold(factor, usual(measurement))
+    return Weighted(parts, recorded, whole, weights, own)
 
 
 def fitter(
@@ -62,10 +64,13 @@ def fitter(
 ) -> Fit:
     """From a stack to x, by an estimator of the least squares family."""
     weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
-    own = data.coordinates
+    sizes = usual(measurement)
 
     def fit(stack: Stack) -> Array:
         factor = stack.combined(weights)
+        own = data.coordinates
+        if estimator in ("consistent", "ridge"):
+            own = own.without_untold(factor, sizes)
         if estimator == "consistent":
             return consistent(measurement, factor, own, strength, bounds)
         if estimator == "ridge":

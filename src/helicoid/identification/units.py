@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -13,6 +14,8 @@ from helicoid.robot import Robot
 
 _DEGREES = 180.0 / np.pi
 _STILL = 0.02  # rad or m: a joint that covers less tells nothing about itself
+_TOO_MUCH = 30.0  # times the largest described torque: neither friction nor a wrong description explains it
+_SOME = 200  # samples
 
 
 def check(robot: Robot, log: Log, moving: bool = True) -> None:
@@ -21,6 +24,7 @@ def check(robot: Robot, log: Log, moving: bool = True) -> None:
     With `moving`, a log from which nothing can be identified because nothing moves is refused too.
     """
     _check_shapes(robot, log)
+    _check_order(robot, log)
     _check_positions(robot, log)
     if log.v is not None:
         _check_velocities(robot, log)
@@ -37,6 +41,26 @@ def _check_shapes(robot: Robot, log: Log) -> None:
             raise InputError(
                 f"{log.source}: {kind} has {values.shape[1]} columns, robot {robot.name!r} needs {size} "
                 f"(joints: {', '.join(robot.joint_names)})"
+            )
+
+
+def _check_order(robot: Robot, log: Log) -> None:
+    """Columns that are called after the robot's joints must be in their order."""
+    joints = [body.joint.name for body in robot.model.bodies if body.joint.mimic is None]
+    if robot.nq != len(joints):
+        return
+    for kind, names in log.columns.items():
+        if kind not in ("q", "v", "a", "tau") or len(names) != len(joints):
+            continue
+        called = [
+            [joint for joint in joints if re.search(rf"(^|[_./]){re.escape(joint)}$", n)] for n in names
+        ]
+        of = [max(found, key=len) if found else "" for found in called]
+        if sorted(of) == sorted(joints) and of != joints:
+            right = [names[of.index(joint)] for joint in joints]
+            raise InputError(
+                f"{log.source}: the columns of {kind} are in another order than the joints of robot "
+                f"{robot.name!r}: read it with columns={{{kind!r}: {right}}}"
             )
 
 
@@ -92,6 +116,29 @@ def _check_torques(robot: Robot, log: Log) -> None:
                 f"{log.source}: column {log.column('tau', k)!r} reads {log.tau[sample, k]:g} at sample "
                 f"{sample}, and mostly more than ten times the effort limit of {effort[k]:g}: is it in mN·m? "
                 "Divide it by 1000"
+            )
+    _check_unlimited_torques(robot, log)
+
+
+def _check_unlimited_torques(robot: Robot, log: Log) -> None:
+    """Without effort limits, against the largest torques that the description needs for about the motion."""
+    assert log.tau is not None
+    effort = robot.limits.effort
+    unlimited = [k for k in range(robot.nv) if not (np.isfinite(effort[k]) and effort[k] > 0)]
+    if not unlimited or (log.v is None and robot.nq != robot.nv):
+        return
+    some = slice(None, None, max(1, len(log) // _SOME))
+    v = np.gradient(log.q, log.t, axis=0) if log.v is None else np.asarray(log.v)
+    a = np.gradient(v, log.t, axis=0)
+    described = robot.regressor(log.q[some], v[some], a[some]) @ robot.parameters.values
+    largest = float(np.sqrt(np.mean(described**2, axis=0)).max())
+    for k in unlimited:
+        sample = int(np.argmax(np.abs(log.tau[:, k])))
+        if 0 < _TOO_MUCH * largest < np.median(np.abs(log.tau[:, k])):
+            _warn(
+                f"{log.source}: column {log.column('tau', k)!r} reads {log.tau[sample, k]:g} at sample "
+                f"{sample}, and mostly more than {_TOO_MUCH:g} times the {largest:.3g} that any joint of the "
+                "description needs: is it in mN·m? Then divide it by 1000"
             )
 
 

@@ -7,30 +7,32 @@ P is positive definite where the 4 × 4 matrix of these elements is. Other unkno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from helicoid.identification.measurement import Measurement
-from helicoid.identification.prior import Whitening
+from helicoid.identification.prior import Whitening, reference, usual_sizes
 from helicoid.identification.stack import Factor
 from helicoid.model.inertia import Array, Inertia
 
-_RADIUS = 0.01  # m: no body is thinner than this where it serves as a measure
-_PART = 0.01  # of a robot's mean mass of bodies: nor lighter
+_PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serves as a measure
+_TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not told
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """x = origin + T u: `bodies` are the first of each body's ten elements of u; `others` the rest.
 
-    ‖u‖² over the bodies is the squared distance from the description.
+    ‖u‖² over the bodies is the squared distance from the description. Columns of T are zero for `untold`
+    unknowns, which stay as described.
     """
 
     origin: Array
     T: Array
     bodies: tuple[int, ...]
     others: tuple[int, ...]
+    untold: tuple[int, ...] = ()
 
     def factor(self, factor: Factor) -> Factor:
         """The same problem in u."""
@@ -40,6 +42,17 @@ class Coordinates:
         """The whitened elements of a described body, the first of which is `start`."""
         own = slice(start, start + 10)
         return np.asarray(np.linalg.solve(self.T[own, own], self.origin[own]), dtype=np.float64)
+
+    def without_untold(self, factor: Factor, usual: Array) -> Coordinates:
+        """The same, with those unknowns of joints fixed of which a factor, in units of σ, says nothing.
+
+        A joint that stands still shows no friction: least squares would be free to give it any.
+        """
+        size = np.linalg.norm(factor.R, axis=0) * usual
+        untold = tuple(k for k in self.others if k in self.untold or _TOLD * size[k] < 1.0)
+        T = np.array(self.T)
+        T[:, untold] = 0.0
+        return replace(self, T=T, untold=untold)
 
     @property
     def inertial(self) -> Array:
@@ -72,10 +85,17 @@ def coordinates(measurement: Measurement, factor: Factor) -> Coordinates:
     return Coordinates(origin, T, tuple(bodies), tuple(others))
 
 
-def reference(inertia: Inertia, least_mass: float) -> Inertia:
-    """The body that is nearest to a described one and has mass and extent in every direction."""
-    m, c = max(inertia.mass, least_mass), inertia.com
-    second = np.trace(inertia.at_com) / 2 * np.eye(3) - inertia.at_com
-    moments, axes = np.linalg.eigh(second)
-    second = axes @ np.diag(np.maximum(moments, m * _RADIUS**2)) @ axes.T
-    return Inertia.from_com(m, c, np.trace(second) * np.eye(3) - second)
+def usual(measurement: Measurement) -> Array:
+    """What each unknown of a joint may be expected to be at most, in its unit; 1 for those of bodies."""
+    effort, velocity, inertia = usual_sizes(measurement.robot)
+    of_group = {
+        "viscous": effort / velocity,
+        "root": effort / np.sqrt(velocity),
+        "armature": inertia + effort / velocity,  # full speed after a second
+        "load": np.ones_like(effort),
+    }
+    result = np.ones(len(measurement.parameters))
+    for group, own in measurement.parameters.groups.items():
+        if group != "inertia":
+            result[own] = of_group.get(group, effort)[list(measurement.velocities(group))]
+    return result
