@@ -231,3 +231,10 @@ def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
         assert result.x[k] == value and result.sigma[k] == np.inf
     assert result.friction.damping[1] == 0.3 and result.friction.armature[1] == 0.0
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.5
+
+
+@pytest.mark.parametrize(("seconds", "short"), [(1.0, True), (6.0, False)])
+def test_a_short_log_is_called_short(seconds: float, short: bool) -> None:
+    log = recording(TRUTH, 2, noise=0.1, seconds=seconds)
+    result = identify(ROBOT, log, groups=GROUPS, cutoff=None, lag=0.0, strength=1.0)
+    assert any("too short" in note and note.startswith("Warning") for note in result.notes) == short

@@ -13,6 +13,7 @@ from helicoid.model.inertia import Array, Inertia
 
 _OVERFIT = 1.5
 _POOR = 0.2
+_SHORT = 3.0  # s: about a swing of an arm
 
 
 def remarks(
@@ -37,6 +38,11 @@ def remarks(
         yield f"{n} samples over {span:.1f} s were used as recorded, without a low-pass."
     else:
         yield f"{n} samples over {span:.1f} s were low-passed at {cutoff:.3g} Hz, as was the model."
+    if span < _SHORT:
+        yield (
+            f"Warning: {span:.1f} s are too short to tell how well other motions are predicted: the "
+            "parts of the log that are held out are like the rest."
+        )
     if lag:
         yield f"Torques follow the motion by {1e3 * lag:.3g} ms; this was taken out."
     extras = [group for group in measurement.groups if group in ("load", "spring")]

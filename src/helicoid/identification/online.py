@@ -40,6 +40,7 @@ class OnlineIdentifier:
         robot: where the parameters start from, with its friction and armature.
         groups: what is unknown, any of "inertia", "friction", "armature", "payload", as in
             `robot.parametric`, whose θ this estimates. ("payload",) identifies a load and nothing else.
+            Where the joints rub, name "friction" too: what is not unknown is taken as described.
         payload_link: the link that carries the payload; by default the only tip.
         noise: σ of the measured torques (N·m, N), a number or one a velocity; by default 1 % of the limits.
         spread: how far the description is trusted: every mass element may be wrong by this part of itself.
