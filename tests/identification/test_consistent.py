@@ -96,3 +96,14 @@ def test_bounds_are_kept() -> None:
     assert np.all(com >= [-0.0101, -0.0201, -1e-4]) and np.all(com <= [0.0101, 1e-4, 0.1001])
     with pytest.raises(InputError, match="no moving body is called 'hand'"):
         consistent(measurement, factor, own, 1.0, Bounds(mass={"hand": (0, 1)}))
+
+
+def test_a_log_of_the_described_robot_itself_gives_it_back() -> None:
+    robot = arm()
+    rng = np.random.default_rng(5)
+    q, v, a = rng.normal(size=(3, 200, robot.nv))
+    measurement = Measurement(robot, groups=("inertia",))
+    factor = Stack.of(measurement, q, v, a, robot.inverse_dynamics(q, v, a)).combined()
+    own = coordinates(measurement, factor)
+    x = consistent(measurement, factor, own, 1.0)
+    np.testing.assert_allclose(x, own.origin, atol=1e-6 * np.abs(own.origin).max())

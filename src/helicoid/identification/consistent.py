@@ -96,9 +96,10 @@ def _program(own: Factor, coordinates: Coordinates, linear: Array, limits: Array
     import clarabel  # type: ignore[import-untyped]
     from scipy import sparse
 
-    # The solver stops at a small gap: the sum of squares is to be about 1, whatever the units.
+    # The solver stops at a small gap: the sum of squares is to be about 1, whatever the units. Where the log
+    # says what the description does, z is rounding: the floor keeps that from being blown up.
     p = len(own.z)
-    size = max(float(np.linalg.norm(own.z)), 1e-12) / np.sqrt(p)
+    size = max(float(np.linalg.norm(own.z)) / np.sqrt(p), 1e-8 * float(np.linalg.norm(own.R))) or 1.0
     # Unknowns (u, e): min ½ ‖e‖² with R u - e = z keeps the conditioning of R, which RᵀR would square.
     blocks = [sparse.hstack([sparse.csc_matrix(own.R / size), -sparse.identity(p)])]
     right, cones = [own.z / size], [clarabel.ZeroConeT(p)]
