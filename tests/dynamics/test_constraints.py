@@ -46,13 +46,18 @@ def looped(draw: st.DrawFn) -> Robot:
 @given(looped(), seeds)
 def test_jacobian_and_bias_are_derivatives(robot: Robot, seed: int) -> None:
     q, v, _ = state(robot, seed)
-    ε = 1e-6
-    ahead, behind = robot.integrate(q, ε * v), robot.integrate(q, -ε * v)
-    A = robot.constraint_jacobian(q)
-    rate = (robot.constraint_position(ahead) - robot.constraint_position(behind)) / (2 * ε)
-    assert_close(A @ v, rate, 1e-6, scale=1.0)
-    change = (robot.constraint_jacobian(ahead) - robot.constraint_jacobian(behind)) @ v / (2 * ε)
-    assert_close(robot.constraint_bias(q, v), change, 1e-6, scale=1.0)
+
+    def assert_rate(function: Any, rate: np.ndarray) -> None:
+        coarse, fine = (
+            (function(robot.integrate(q, h * v)) - function(robot.integrate(q, -h * v))) / (2 * h)
+            for h in (2e-6, 1e-6)
+        )
+        # Near half a turn a rotation's rows bend so much that difference quotients show it.
+        blur = float(np.abs(coarse - fine).max(initial=0.0))
+        assert_close(rate, fine, 1e-6, scale=1.0 + 2e6 * blur)
+
+    assert_rate(robot.constraint_position, robot.constraint_jacobian(q) @ v)
+    assert_rate(lambda x: robot.constraint_jacobian(x) @ v, robot.constraint_bias(q, v))
 
 
 @fewer

@@ -93,13 +93,45 @@ def consistent(
 
 def _program(own: Factor, coordinates: Coordinates, linear: Array, limits: Array) -> Array:
     """u of min ‖R u - z‖² with linear u <= limits and every body's matrix ⪰ ε."""
+    free = np.asarray(np.linalg.lstsq(own.R, own.z, rcond=None)[0], dtype=np.float64)
+    if _allowed(free, coordinates, linear, limits):
+        return free  # where nothing holds it back, the least squares are the answer
+    # The solver stops at a small gap: the sum of squares is to be about 1, whatever the units.
+    largest = float(np.linalg.norm(own.R)) or 1.0
+    likely = max(float(np.linalg.norm(own.z)) / np.sqrt(len(own.z)), 1e-8 * largest)
+    for size in (likely, np.sqrt(likely * largest), largest):
+        status, u = _solved(own, coordinates, linear, limits, size)
+        if "Solved" in status:
+            return u
+    raise HelicoidError(
+        f"no physically consistent parameters were found (the solver says {status}); "
+        "if there are bounds, see that they do not contradict each other"
+    )
+
+
+def _allowed(u: Array, coordinates: Coordinates, linear: Array, limits: Array) -> bool:
+    """Whether u satisfies all that the program asks for."""
+    if np.any(linear @ u > limits):
+        return False
+    upper = np.triu_indices(4)
+    for start in coordinates.bodies:
+        W = np.zeros((4, 4))
+        W[upper] = (coordinates.stated(start) + u[start : start + 10]) / np.where(
+            upper[0] == upper[1], 1.0, np.sqrt(2)
+        )
+        if np.linalg.eigvalsh(W, UPLO="U")[0] < LEAST:
+            return False
+    return True
+
+
+def _solved(
+    own: Factor, coordinates: Coordinates, linear: Array, limits: Array, size: float
+) -> tuple[str, Array]:
+    """The solver's status and u, the sum of squares divided by size²."""
     import clarabel  # type: ignore[import-untyped]
     from scipy import sparse
 
-    # The solver stops at a small gap: the sum of squares is to be about 1, whatever the units. Where the log
-    # says what the description does, z is rounding: the floor keeps that from being blown up.
     p = len(own.z)
-    size = max(float(np.linalg.norm(own.z)) / np.sqrt(p), 1e-8 * float(np.linalg.norm(own.R))) or 1.0
     # Unknowns (u, e): min ½ ‖e‖² with R u - e = z keeps the conditioning of R, which RᵀR would square.
     blocks = [sparse.hstack([sparse.csc_matrix(own.R / size), -sparse.identity(p)])]
     right, cones = [own.z / size], [clarabel.ZeroConeT(p)]
@@ -120,12 +152,7 @@ def _program(own: Factor, coordinates: Coordinates, linear: Array, limits: Array
     settings.verbose = False
     A = sparse.vstack(blocks, format="csc")
     solution = clarabel.DefaultSolver(P, np.zeros(2 * p), A, np.concatenate(right), cones, settings).solve()
-    if "Solved" not in str(solution.status):
-        raise HelicoidError(
-            f"no physically consistent parameters were found (the solver says {solution.status}); "
-            "if there are bounds, see that they do not contradict each other"
-        )
-    return np.array(solution.x)[:p]
+    return str(solution.status), np.array(solution.x)[:p]
 
 
 def signed(measurement: Measurement) -> Indices:
