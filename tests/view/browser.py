@@ -73,7 +73,7 @@ class Page:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def wait(self, condition: str | Callable[[], bool], seconds: float = 30.0) -> None:
+    def wait(self, condition: str | Callable[[], bool], seconds: float = 60.0) -> None:
         """Until a JavaScript expression or a Python function is true."""
         end = time.monotonic() + seconds
         while not (self.evaluate(condition) if isinstance(condition, str) else condition()):
