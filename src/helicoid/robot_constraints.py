@@ -163,7 +163,7 @@ class ConstraintFunctions(Restraints):
 
     def _knowing_constraints(self, recipe: Recipe) -> Recipe:
         """The recipe with its algorithm told the constraints, and sizes "k" and "nu" made numbers."""
-        sizes = {"k": sum(one.rows for one in self.constraints), "nu": len(self._actuated)}
+        sizes = {"k": sum(one.rows for one in self.constraints), "nu": len(self.actuated)}
         outputs = tuple(
             (name, tuple(sizes.get(n, n) if isinstance(n, str) else n for n in shape))
             for name, shape in recipe.outputs
@@ -174,7 +174,7 @@ class ConstraintFunctions(Restraints):
             partial(
                 recipe.algorithm,
                 constraints=self.constraints,
-                **({"actuated": self._actuated} if selects else {}),
+                **({"actuated": self.actuated} if selects else {}),
             ),
         )
         return replace(recipe, algorithm=bound, outputs=outputs)

@@ -37,10 +37,11 @@ class Restraints(RobotBase):
     @cached_property
     def selection_matrix(self) -> Array:
         """S, actuators × nv, with Sᵀ τ the force of the actuators: by default all but a floating base."""
-        return np.asarray(np.eye(self.nv)[list(self._actuated)])
+        return np.asarray(np.eye(self.nv)[list(self.actuated)])
 
     @cached_property
-    def _actuated(self) -> tuple[int, ...]:
+    def actuated(self) -> tuple[int, ...]:
+        """The velocities that an actuator drives, as indices."""
         chosen: list[int] = []
         for body in self.model.bodies:
             joint = body.joint
@@ -48,6 +49,11 @@ class Restraints(RobotBase):
             if joint.mimic is None and able:
                 chosen.extend(range(body.v.start, body.v.stop))
         return tuple(chosen)
+
+    @cached_property
+    def unactuated(self) -> tuple[int, ...]:
+        """The velocities that no actuator drives, as indices: a floating base, passive joints."""
+        return tuple(k for k in range(self.nv) if k not in self.actuated)
 
     def close_loop(
         self: _R,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import helicoid as hc
@@ -42,6 +43,19 @@ def load(name: str, base: str) -> hc.Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hc.DoubtfulModelWarning)
         return hc.load(FILES[name], base=base)  # type: ignore[arg-type]
+
+
+def named(file: str) -> str:
+    """The name of the robot whose file is called `file`."""
+    return next(name for name in FILES if name.endswith(f"/{file}"))
+
+
+def skip_if_faulty(name: str, base: str) -> None:
+    """Skip the test of a robot that cannot be read."""
+    try:
+        load(name, base)
+    except hc.RobotDescriptionError:
+        pytest.skip("the file is faulty, which test_pinocchio.py says in detail")
 
 
 def random_states(robot: hc.Robot, n: int) -> States:

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from real_robots import BASES, FILES, load, random_states
+from real_robots import BASES, FILES, load, named, random_states, skip_if_faulty
 
-import helicoid as hc
 from complex_step import step
 
 TOLERANCE = 1e-9
@@ -38,15 +37,12 @@ def check(name: str, base: str) -> None:
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("file", SOME)
 def test_some_robots(file: str, base: str) -> None:
-    check(next(name for name in FILES if name.endswith(f"/{file}")), base)
+    check(named(file), base)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", FILES)
 def test_every_robot(name: str, base: str) -> None:
-    try:
-        load(name, base)
-    except hc.RobotDescriptionError:
-        pytest.skip("the file is faulty, which test_pinocchio.py says in detail")
+    skip_if_faulty(name, base)
     check(name, base)

@@ -5,9 +5,7 @@ import pinocchio as pin
 import pytest
 from comparison import ZERO, relative_error
 from pinocchio_peer import Pinocchio
-from real_robots import BASES, FILES, load, random_states
-
-import helicoid as hc
+from real_robots import BASES, FILES, load, named, random_states, skip_if_faulty
 
 TOLERANCE = 1e-9
 SOME = ("panda.urdf", "ur5_robot.urdf", "anymal.urdf", "baxter.urdf", "hyq_no_sensors.urdf")
@@ -51,17 +49,14 @@ def compare(name: str, base: str) -> None:
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("file", SOME)
 def test_some_robots(file: str, base: str) -> None:
-    compare(next(name for name in FILES if name.endswith(f"/{file}")), base)
+    compare(named(file), base)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", FILES)
 def test_every_robot(name: str, base: str) -> None:
-    try:
-        load(name, base)
-    except hc.RobotDescriptionError:
-        pytest.skip("the file is faulty, which test_pinocchio.py says in detail")
+    skip_if_faulty(name, base)
     compare(name, base)
 
 

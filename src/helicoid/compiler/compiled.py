@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import casadi as ca
@@ -18,6 +17,7 @@ from helicoid.compiler.cache import library
 from helicoid.compiler.evaluator import Array, VirtualMachineEvaluator
 from helicoid.compiler.program import Program, UnsupportedOperation
 from helicoid.compiler.signature import Shape
+from helicoid.compiler.terminal import shown_late
 from helicoid.compiler.toolchain import native_lanes
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
 
@@ -135,21 +135,7 @@ def best_evaluator(
     return VirtualMachineEvaluator(kernel, input_shapes, output_shapes)
 
 
-@contextmanager
-def announced(text: str) -> Iterator[None]:
+def announced(text: str) -> AbstractContextManager[None]:
     """Tell a user at a terminal what takes so long, once it does."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    status = Console(stderr=True).status(f"Helicoid is {text}; next time it is in the cache")
-    timer = threading.Timer(PATIENCE, status.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        status.stop()
+    message = f"Helicoid is {text}; next time it is in the cache"
+    return shown_late(lambda console: console.status(message), PATIENCE)

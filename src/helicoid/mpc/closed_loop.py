@@ -199,7 +199,7 @@ class _Record:
 
     def _known(self, controller: Controller) -> Array:
         """θ of a controller that knows one; else zeros, in place of what it has fixed."""
-        held = controller._memory.theta
+        held = controller.theta
         return held if held.shape == self.true.shape[1:] else np.zeros(self.true.shape[1])
 
     def sample(self, k: int) -> Sample:

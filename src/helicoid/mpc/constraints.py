@@ -127,7 +127,7 @@ class ConstraintTerms(CostTerms):
             if factor is not None:
                 at = [k for k in range(robot.nv) if np.isfinite(bound[k]) and bound[k] > 0]
                 if key == "tau":
-                    at = [k for k in at if k in robot._actuated]
+                    at = [k for k in at if k in robot.actuated]
                 high = factor * bound[at]
                 labels = [names[k] for k in at]
                 self._add_rows(name, symbols[key][at], -high, high, 1 / high, labels, soft)

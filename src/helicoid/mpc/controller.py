@@ -258,6 +258,11 @@ class Controller:
         return report(self.problem, outcome, "sqp", seconds, stationarity, 1e-4, self._memory)
 
     @property
+    def theta(self) -> Array:
+        """The parameters θ in use, a copy; empty where the robot is not parametric."""
+        return self._memory.theta.copy()
+
+    @property
     def gains(self) -> Array:
         """K, nv × 2 nv: tau + K (q ⊖ q_measured, v - v_measured) is the feedback between two steps.
 

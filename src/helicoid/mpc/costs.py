@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from helicoid.robot import Robot
 
 
-class CostTerms:
+class CostTerms(ABC):
     """Ways to add a cost. Each has a name; see `Problem.set` for what that makes settable."""
 
     robot: Robot | None
@@ -32,12 +33,13 @@ class CostTerms:
     _initial_free: Array
 
     @property
+    @abstractmethod
     def intervals(self) -> int:
         """Number of intervals of the grid."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _changed(self) -> None:
-        raise NotImplementedError
+        """What was made of the terms so far is no longer true."""
 
     def parameter(self, name: str, value: ArrayLike) -> Expression:
         """A named number or vector for expressions of one's own: its symbol.

@@ -48,8 +48,7 @@ class Fallback:
         self._scale = np.array([row.constraint.scale[row.element] for _, row, _ in limits])
         self._columns = [column for _, _, column in limits]
         if robot is not None:
-            idle = sorted(set(range(robot.nv)) - set(robot._actuated))
-            self._limit[idle] = 0.0
+            self._limit[list(robot.unactuated)] = 0.0
 
     def remember(self, x: Array, u: Array) -> None:
         """Keep a plan that is good."""

@@ -66,7 +66,7 @@ def start(problem: Problem, x0: Array, guess: Plan | None) -> tuple[Array, Array
             u[:] = robot.selection_matrix @ g
         elif robot.constraints:
             # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
-            idle = sorted(set(range(robot.nv)) - set(robot._actuated))
+            idle = list(robot.unactuated)
             A = np.asarray(robot.constraint_jacobian(x0[: robot.nq]))
             u[:, robot.nv :] = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
     return x, u

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from helicoid.compiler.terminal import shown_late
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
 
 PATIENCE = 0.5  # seconds before there is anything to see
 
 
-@contextmanager
-def progress(text: Callable[[], str]) -> Iterator[None]:
+def progress(text: Callable[[], str]) -> AbstractContextManager[None]:
     """Show what `text` says, ten times a second, at a terminal; it disappears at the end.
 
     The text is asked for in another thread, while the solver works.
     """
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
 
-    live = Live(
-        get_renderable=lambda: Text(f"Helicoid is solving {text()}"),
-        console=Console(stderr=True),
-        refresh_per_second=10,
-        transient=True,
-    )
-    timer = threading.Timer(PATIENCE, live.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        live.stop()
+    def line(console: Console) -> Live:
+        from rich.live import Live
+        from rich.text import Text
+
+        return Live(
+            get_renderable=lambda: Text(f"Helicoid is solving {text()}"),
+            console=console,
+            refresh_per_second=10,
+            transient=True,
+        )
+
+    return shown_late(line, PATIENCE)

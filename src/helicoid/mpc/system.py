@@ -201,9 +201,8 @@ def _by_inverse_dynamics(
         settling = 2 * stabilisation * (A @ v) + stabilisation**2 * error
         holds["constraints"] = A @ a + robot.constraint_bias(q, v) + settling
         symbols["lambda"] = forces
-    idle = sorted(set(range(robot.nv)) - set(robot._actuated))
-    if idle:
-        holds["unactuated"] = tau[idle]
+    if robot.unactuated:
+        holds["unactuated"] = tau[list(robot.unactuated)]
     return u, Intermediate(tau, torque, ca.horzcat(du, dq, dv)), holds, symbols
 
 
