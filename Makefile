@@ -44,14 +44,14 @@ format: $(VENV)/.dev  ## fix what can be fixed by itself
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.bench  ## time everything beside peers, half an hour; tables and plots in benchmarks/results/
-	@$(BIN)/python benchmarks/operations.py
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python -m benchmarks.operations
+	@$(BIN)/python -m benchmarks.run
 
 bench-mpc: $(VENV)/.bench $(VENV)/.crocoddyl  ## time model predictive control beside Crocoddyl, some minutes
-	@HELICOID_CROCODDYL=$(VENV)/crocoddyl/bin/python $(BIN)/python -m helicoid.benchmark.mpc
+	@HELICOID_CROCODDYL=$(VENV)/crocoddyl/bin/python $(BIN)/python -m benchmarks.mpc
 
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m helicoid.benchmark.identification
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"

@@ -1,7 +1,7 @@
 """Count operations, which no machine can distort, beside the published counts of urdf2casadi.
 
 Run with `make bench`, or `python benchmarks/operations.py`. The published counts (see
-`helicoid.benchmark.published`) are of the nodes of the expression graph, its symbols and constants included,
+`benchmarks.report.published`) are of the nodes of the expression graph, its symbols and constants included,
 so our nodes stand beside our operations. Where urdf2casadi is installed it is counted too, on the same file;
 its chains of many joints take minutes and are left out.
 """
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import helicoid as hc
-from helicoid.benchmark import published
+from benchmarks.report import published
 
 FUNCTIONS = {
     "G": "gravity",

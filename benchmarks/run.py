@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from helicoid.benchmark.plan import FULL, QUICK
-from helicoid.benchmark.run import run
+from benchmarks.harness.plan import FULL, QUICK
+from benchmarks.harness.run import run
 
 if __name__ == "__main__":
     results = Path(__file__).parent / "results"

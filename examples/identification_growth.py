@@ -20,10 +20,10 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 import helicoid as hc
-from helicoid.identification.estimators import ordinary
 from helicoid.identification.identify import identify
-from helicoid.identification.output_error import fit_output_error
-from helicoid.identification.preparation import prepare
+from helicoid.identification.linear.estimators import ordinary
+from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.output_error.output_error import fit_output_error
 from helicoid.identification.selection import weighted
 from helicoid.identification.threads import one_blas_thread
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import special
 
-from helicoid.compiler.evaluator import Array
+from helicoid._typing import Array
 
 N_INPUTS = 4
 ERFINV = 0  # its place among the outputs of `every_operation`

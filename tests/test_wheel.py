@@ -56,7 +56,7 @@ def test_wheel_declares_the_command_and_license(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = [name for name in archive.namelist() if ".dist-info/" in name]
     texts = {Path(name).name: archive.read(name).decode() for name in names}
-    assert "helicoid = helicoid.cli:app" in texts["entry_points.txt"]
+    assert "helicoid = helicoid.cli.app:app" in texts["entry_points.txt"]
     assert "License-Expression: Apache-2.0" in texts["METADATA"]
     assert texts["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
 

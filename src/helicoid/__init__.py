@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from helicoid.compiler.binding import set_num_threads
+from helicoid.compiler.build.binding import set_num_threads
 from helicoid.compiler.compiled import set_compile
 from helicoid.compiler.function import Function
 from helicoid.errors import (
@@ -15,9 +15,8 @@ from helicoid.errors import (
     PerformanceWarning,
     RobotDescriptionError,
 )
-from helicoid.loading import load, robots, serial_chain
 from helicoid.model.drives import Drive
-from helicoid.robot import Robot
+from helicoid.robot import Robot, load, robots, serial_chain
 from helicoid.simulation import (
     Actuators,
     ContactPoint,
@@ -31,11 +30,11 @@ from helicoid.simulation import (
 
 if TYPE_CHECKING:
     from helicoid import mpc
-    from helicoid.identification.excitation import Excitation, excitation
-    from helicoid.identification.identifiability import Identifiability, identifiability
+    from helicoid.identification.excitation.excitation import Excitation, excitation
+    from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
     from helicoid.identification.identify import identify
-    from helicoid.identification.log import Log
-    from helicoid.identification.online import OnlineIdentifier
+    from helicoid.identification.logs.log import Log
+    from helicoid.identification.online.online import OnlineIdentifier
     from helicoid.identification.result import Identification
     from helicoid.view.viewer import view
 

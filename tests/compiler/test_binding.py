@@ -15,9 +15,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helicoid.compiler import binding
-from helicoid.compiler.binding import CtypesKernel, fast_type, get_num_threads, load_kernel, set_num_threads
-from helicoid.compiler.cache import library
+from helicoid.compiler.build import binding
+from helicoid.compiler.build.binding import (
+    CtypesKernel,
+    fast_type,
+    get_num_threads,
+    load_kernel,
+    set_num_threads,
+)
+from helicoid.compiler.build.cache import library
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
 
 INPUTS = ((), (3,), (2, 3))

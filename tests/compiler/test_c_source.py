@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from helicoid.compiler import c_source as c_source_module
-from helicoid.compiler.binding import CtypesKernel
-from helicoid.compiler.c_source import SCALAR, Flavour, c_source
-from helicoid.compiler.cache import RUNTIME
-from helicoid.compiler.evaluator import Array
-from helicoid.compiler.program import Program
-from helicoid.compiler.toolchain import find_compiler, native_lanes
+from helicoid._typing import Array
+from helicoid.compiler.build.binding import CtypesKernel
+from helicoid.compiler.build.cache import RUNTIME
+from helicoid.compiler.build.toolchain import find_compiler, native_lanes
+from helicoid.compiler.code import c_source as c_source_module
+from helicoid.compiler.code.c_source import SCALAR, Flavour, c_source
+from helicoid.compiler.code.program import Program
 from random_graphs import (
     by_virtual_machine,
     deep_graph,

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from helicoid.compiler import cache, toolchain
-from helicoid.compiler.cache import Cache, entry_key, library, open_cache
-from helicoid.compiler.toolchain import Compiler, find_compiler
+from helicoid.compiler.build import cache, toolchain
+from helicoid.compiler.build.cache import Cache, entry_key, library, open_cache
+from helicoid.compiler.build.toolchain import Compiler, find_compiler
 from helicoid.errors import CompileError, PerformanceWarning
 
 ANOTHER_USER = 54321
@@ -309,7 +309,7 @@ def test_temporary_folder_is_removed_at_exit_but_not_by_a_fork(folder):
     folder.chmod(0o777)
     code = (
         "import os, sys, warnings; warnings.simplefilter('ignore')\n"
-        "from helicoid.compiler.cache import open_cache\n"
+        "from helicoid.compiler.build.cache import open_cache\n"
         "path = open_cache().folder\n"
         "child = os.fork()\n"
         "if child == 0: sys.exit()\n"
@@ -347,7 +347,7 @@ def test_killed_while_compiling(folder, tmp_path, monkeypatch):
     told, compiler = tmp_path / "told", tmp_path / "slow-cc"
     compiler.write_text(SLOW_COMPILER.format(told=told))
     compiler.chmod(0o700)
-    code = f"from helicoid.compiler.cache import library; library('answer', lambda: [{ANSWER % 42!r}])"
+    code = f"from helicoid.compiler.build.cache import library; library('answer', lambda: [{ANSWER % 42!r}])"
     process = in_another_process(code, CC=str(compiler))
     deadline = time.monotonic() + 30
     while not told.exists():
@@ -370,7 +370,7 @@ def test_processes_race(folder):
     """Four processes, each after the same library; all get it, and one file is the outcome."""
     code = (
         "import ctypes, sys\n"
-        "from helicoid.compiler.cache import library\n"
+        "from helicoid.compiler.build.cache import library\n"
         "sys.stdin.readline()\n"
         f"path = library('answer', lambda: [{ANSWER % 42!r}])\n"
         "print(ctypes.CDLL(str(path)).answer())"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.compiler.export import Precision, export_c, export_library
+from helicoid.compiler.export.c_library import Precision, export_c, export_library
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import HelicoidError
 from random_graphs import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.compiler.external import casadi_external
+from helicoid.compiler.export.casadi_external import casadi_external
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import HelicoidError
 

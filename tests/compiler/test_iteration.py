@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from helicoid.compiler import binding
-from helicoid.compiler.binding import CtypesKernel, get_num_threads, set_num_threads
+from helicoid.compiler.build import binding
+from helicoid.compiler.build.binding import CtypesKernel, get_num_threads, set_num_threads
 from helicoid.compiler.compiled import set_compile
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.compiler.iteration import Iteration

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 import helicoid as hc
+from helicoid.compiler.code.ordering import lives, shortened
+from helicoid.compiler.code.program import Program
 from helicoid.compiler.expressions import row_major_kernel
-from helicoid.compiler.ordering import lives, shortened
-from helicoid.compiler.program import Program
 from random_graphs import deep_graph, graphs
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from scipy import special
 
-from helicoid.compiler.evaluator import Array
-from helicoid.compiler.program import CONSTANT, INPUT, OPERATIONS, Program, UnsupportedOperation, Value
+from helicoid._typing import Array
+from helicoid.compiler.code.program import CONSTANT, INPUT, OPERATIONS, Program, UnsupportedOperation, Value
 from random_graphs import (
     by_virtual_machine,
     every_operation,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helicoid.compiler.program import CONSTANT, INPUT, Program
-from helicoid.compiler.schedule import Schedule, Step, cosine, named, needed, schedule, sine
+from helicoid.compiler.code.program import CONSTANT, INPUT, Program
+from helicoid.compiler.code.schedule import Schedule, Step, cosine, named, needed, schedule, sine
 from random_graphs import deep_graph, graphs
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helicoid.compiler import toolchain
-from helicoid.compiler.toolchain import FLAGS, Compiler, find_compiler, native_flags, native_lanes
+from helicoid.compiler.build import toolchain
+from helicoid.compiler.build.toolchain import FLAGS, Compiler, find_compiler, native_flags, native_lanes
 from helicoid.errors import CompileError
 
 

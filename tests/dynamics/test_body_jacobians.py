@@ -8,9 +8,9 @@ from hypothesis import given
 
 from helicoid import Robot
 from helicoid.dynamics import physics
-from helicoid.dynamics.closed_form import inertia_times, jacobians, to_body, wrench_cross
-from helicoid.dynamics.composite import elements, motion_cross
-from helicoid.dynamics.rates import rate
+from helicoid.dynamics.closed_form.equations import inertia_times, jacobians, to_body, wrench_cross
+from helicoid.dynamics.derivatives.rates import rate
+from helicoid.dynamics.recursions.composite import elements, motion_cross
 from helicoid.model.model import WORLD
 from random_trees import Array, assert_close, fewer, robots, seeds, state
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import helicoid as hc
 from helicoid import Robot
-from helicoid.dynamics.constraints import equations
+from helicoid.dynamics.constraints.equations import equations
 from mechanisms import four_bar_angles, four_bar_urdf, joint_angles
 from random_trees import assert_close, fewer, models, placement, rotation, seeds, state
 

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 import helicoid as hc
 from helicoid import Robot
 from helicoid.dynamics import physics
-from helicoid.dynamics.crba import mass_matrix
 from helicoid.dynamics.linear import factor, solve
-from helicoid.dynamics.mass_inverse import _by_articulated_bodies, times_inverse
+from helicoid.dynamics.recursions.crba import mass_matrix
+from helicoid.dynamics.recursions.mass_inverse import _by_articulated_bodies, times_inverse
 from random_trees import assert_close, fewer, robots, seeds, state
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from helicoid import Robot
 from helicoid.dynamics.physics import nominal
-from helicoid.dynamics.regrouping import regrouped
+from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.model.joints import JointType, Planar, Prismatic, Revolute, Spherical, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from scipy.spatial.transform import Rotation
 
 import helicoid as hc
-from helicoid.dynamics.task_coordinates import ORIENTATIONS, POSITIONS
+from helicoid.dynamics.task_space.coordinates import ORIENTATIONS, POSITIONS
 from helicoid.geometry import coordinates, dual_quaternion, euler, so3
 from random_trees import Array, assert_close, few, fewer, moving_links, robots, seeds, state
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import helicoid as hc
 from helicoid import Robot
-from helicoid.identification.log import Log
+from helicoid.identification.logs.log import Log
 from helicoid.model.inertia import Inertia
 
 Array = NDArray[np.float64]

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from synthetic_logs import arm, recording, truth
 
 from helicoid import InputError, Robot
-from helicoid.identification.consistent import Bounds, consistent
-from helicoid.identification.estimators import ridge
-from helicoid.identification.measurement import Measurement
-from helicoid.identification.preparation import prepare
+from helicoid.identification.linear.consistent import Bounds, consistent
+from helicoid.identification.linear.estimators import ridge
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.stack import Stack
+from helicoid.identification.linear.whitened import coordinates
+from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.selection import weighted
-from helicoid.identification.stack import Stack
-from helicoid.identification.whitened import coordinates
 from helicoid.model.inertia import Inertia
 from random_trees import fewer, robots
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from helicoid.errors import InputError
-from helicoid.identification.coordinates import BodyCoordinates, inertial_parameters, log_cholesky
+from helicoid.identification.friction.log_cholesky import BodyCoordinates, inertial_parameters, log_cholesky
 from helicoid.model.inertia import Inertia
 from random_trees import inertia, seeds
 

@@ -7,8 +7,8 @@ import pytest
 from synthetic_logs import arm, motion, recording, truth
 
 from helicoid.identification.identify import ESTIMATORS, identify
-from helicoid.identification.log import Log
-from helicoid.identification.measurement import GROUPS, Measurement
+from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.logs.log import Log
 from helicoid.identification.result import Identification
 
 ROBOT = arm()

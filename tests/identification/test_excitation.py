@@ -11,12 +11,12 @@ import pytest
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.collision import Sphere, body_pairs, covering_spheres, distances
-from helicoid.identification.excitation import Excitation, excitation, random_motion
-from helicoid.identification.excitation_bounds import Bounds
-from helicoid.identification.excitation_problem import ExcitationProblem
-from helicoid.identification.fourier import RestingSeries
-from helicoid.identification.theta import ThetaEquations
+from helicoid.identification.excitation.bounds import Bounds
+from helicoid.identification.excitation.collision import Sphere, body_pairs, covering_spheres, distances
+from helicoid.identification.excitation.excitation import Excitation, excitation, random_motion
+from helicoid.identification.excitation.fourier import RestingSeries
+from helicoid.identification.excitation.problem import ExcitationProblem
+from helicoid.identification.online.theta import ThetaEquations
 from helicoid.model.joints import Prismatic, Revolute
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Joint, Limits, Link, Placement

@@ -9,8 +9,8 @@ from hypothesis import given
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.identifiability import Identifiability, identifiability
-from helicoid.identification.measurement import GROUPS, Measurement
+from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
+from helicoid.identification.linear.measurement import GROUPS, Measurement
 from helicoid.model.joints import JointType, Prismatic, Revolute, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
@@ -195,7 +195,7 @@ def test_samples_need_accelerations() -> None:
 
 
 def test_picture() -> None:
-    from helicoid.identification.sparsity import plot_sparsity, sparsity
+    from helicoid.identification.identifiability.sparsity import plot_sparsity, sparsity
 
     measurement = Measurement(hc.serial_chain(3), ("inertia",))
     filled: Array = sparsity(measurement)

@@ -14,8 +14,8 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.identification.gains import drive_gains, from_currents
 from helicoid.identification.identify import identify
-from helicoid.identification.log import DoubtfulLogWarning, Log
-from helicoid.identification.measurement import GROUPS, Measurement
+from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.payload import identify_payload
 from helicoid.identification.result import Identification
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helicoid import InputError
-from helicoid.identification.log import Log
+from helicoid.identification.logs.log import Log
 
 HEADER = "t,q1,q2,dq1,dq2,tau1,tau2"
 ROWS = ["0,0.1,0.2,1,2,5,6", "0.1,0.2,0.4,1,2,5.5,6.5", "0.2,0.3,0.6,1,2,6,7"]

@@ -14,7 +14,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.log import DoubtfulLogWarning, Log
+from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 
 FORMS = ("ros1", "sqlite3", "mcap", "mcap_file", "db3_file")
 EPOCH = 1_700_000_000 * 10**9

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from helicoid import InputError, Robot
-from helicoid.identification.measurement import GROUPS, TERMS, Measurement
+from helicoid.identification.linear.measurement import GROUPS, TERMS, Measurement
 from random_trees import assert_close, few, robots, seeds, state
 
 

@@ -8,12 +8,12 @@ from synthetic_logs import Array, arm, recording, truth
 
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.friction_fit import FrictionFit, Point
-from helicoid.identification.friction_models import MODELS, ShapedMeasurement
+from helicoid.identification.friction.fit import FrictionFit, Point
+from helicoid.identification.friction.models import MODELS, ShapedMeasurement
+from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
-from helicoid.identification.log import Log
-from helicoid.identification.nonlinear import fit_nonlinear
-from helicoid.identification.preparation import prepare
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
 from helicoid.identification.selection import weighted
 

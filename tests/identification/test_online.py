@@ -9,9 +9,9 @@ from hypothesis import given, settings
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.online import OnlineIdentifier
-from helicoid.identification.projection import ConsistentSet
-from helicoid.identification.theta import ThetaEquations
+from helicoid.identification.linear.projection import ConsistentSet
+from helicoid.identification.online.online import OnlineIdentifier
+from helicoid.identification.online.theta import ThetaEquations
 from random_trees import Array, assert_close, robots, seeds, state
 
 # Each example differentiates a robot by all its parameters.

@@ -12,14 +12,14 @@ from synthetic_logs import truth
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.elimination import Linearised, solve
 from helicoid.identification.identify import identify
-from helicoid.identification.log import Log
-from helicoid.identification.measurement import Measurement
-from helicoid.identification.multiple_shooting import OutputError, Point, Windows
-from helicoid.identification.output_error import fit_output_error
-from helicoid.identification.preparation import prepare
-from helicoid.identification.shooting import Simulator
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.output_error.elimination import Linearised, solve
+from helicoid.identification.output_error.multiple_shooting import OutputError, Point, Windows
+from helicoid.identification.output_error.output_error import fit_output_error
+from helicoid.identification.output_error.shooting import Simulator
 from random_trees import Array, fewer, robots, seeds
 
 GROUPS = ("inertia", "viscous", "offset", "armature")

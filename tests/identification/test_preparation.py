@@ -8,8 +8,8 @@ import pytest
 from synthetic_logs import arm, motion, recording, truth
 
 from helicoid import InputError, Robot
-from helicoid.identification.clock import clock, stretches
-from helicoid.identification.filtering import (
+from helicoid.identification.logs.clock import clock, stretches
+from helicoid.identification.logs.filtering import (
     bandwidth,
     derivative,
     low_pass,
@@ -17,9 +17,9 @@ from helicoid.identification.filtering import (
     outliers,
     repaired,
 )
-from helicoid.identification.log import DoubtfulLogWarning, Log
-from helicoid.identification.preparation import prepare
-from helicoid.identification.units import check
+from helicoid.identification.logs.log import DoubtfulLogWarning, Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import prepare
 
 ROBOT = arm()
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import helicoid as hc
-from helicoid.identification.online import OnlineIdentifier
-from helicoid.identification.prior import UPPER, WEIGHT, Whitening
-from helicoid.identification.projection import ConsistentSet
+from helicoid.identification.linear.prior import UPPER, WEIGHT, Whitening
+from helicoid.identification.linear.projection import ConsistentSet
+from helicoid.identification.online.online import OnlineIdentifier
 from helicoid.model.inertia import Inertia
 from random_trees import Array, assert_close, seeds
 

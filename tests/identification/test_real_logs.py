@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.identification.filtering import low_pass
 from helicoid.identification.identify import identify
-from helicoid.identification.log import Log
-from helicoid.identification.score import Score
+from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.log import Log
+from helicoid.identification.report.score import Score
 
 REPOSITORY = Path(__file__).parents[2]
 DATA = Path(os.environ.get("HELICOID_DATA", REPOSITORY.parent / "shared" / "data"))

@@ -16,13 +16,13 @@ from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid import Robot
+from helicoid.cli.identify import run
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.assessment import Assessment
-from helicoid.identification.command import run
 from helicoid.identification.identify import identify
-from helicoid.identification.log import Log
-from helicoid.identification.report import report_page
-from helicoid.identification.report_plots import Line, plot, spectrum
+from helicoid.identification.logs.log import Log
+from helicoid.identification.report.assessment import Assessment
+from helicoid.identification.report.page import report_page
+from helicoid.identification.report.plots import Line, plot, spectrum
 from helicoid.identification.result import Identification
 
 NASTY = "<script>alert(1)</script>"

@@ -5,8 +5,8 @@ import pytest
 from synthetic_logs import arm, motion
 
 from helicoid import InputError
-from helicoid.identification.measurement import Measurement
-from helicoid.identification.stack import Stack
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.stack import Stack
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import helicoid as hc
 from helicoid.model.loops import rotation_to
-from helicoid.model.urdf import read_urdf_text
-from helicoid.model.urdf_writer import to_urdf_text
+from helicoid.model.urdf.reader import read_urdf_text
+from helicoid.model.urdf.writer import to_urdf_text
 from mechanisms import four_bar_angles, four_bar_urdf, joint_angles
 
 

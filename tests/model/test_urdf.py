@@ -14,13 +14,15 @@ from numpy.testing import assert_allclose
 
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, RobotDescriptionError
 from helicoid.geometry import euler
-from helicoid.model import bundled, urdf, urdf_syntax
+from helicoid.model import bundled
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Revolute
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Joint, Link, Mimic, Placement
-from helicoid.model.urdf import doubts, read_urdf, read_urdf_text
-from helicoid.model.urdf_writer import to_urdf_text, write_urdf
+from helicoid.model.urdf import reader as urdf
+from helicoid.model.urdf import syntax as urdf_syntax
+from helicoid.model.urdf.reader import doubts, read_urdf, read_urdf_text
+from helicoid.model.urdf.writer import to_urdf_text, write_urdf
 
 ADVERSARIAL = Path(__file__).parent / "adversarial"
 BUNDLED = sorted(Path(str(bundled.__file__)).parent.glob("*.urdf"))

@@ -9,8 +9,8 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import RobotDescriptionError
-from helicoid.model.urdf import read_urdf_text
-from helicoid.model.urdf_writer import to_urdf_text
+from helicoid.model.urdf.reader import read_urdf_text
+from helicoid.model.urdf.writer import to_urdf_text
 from random_trees import assert_close
 
 TEXT = """<robot name="sprung">

@@ -14,8 +14,8 @@ import pytest
 from helicoid.errors import DoubtfulModelWarning, HelicoidError
 from helicoid.model import bundled
 from helicoid.model.model import Model
-from helicoid.model.urdf import read_urdf, read_urdf_text
-from helicoid.model.urdf_writer import to_urdf_text
+from helicoid.model.urdf.reader import read_urdf, read_urdf_text
+from helicoid.model.urdf.writer import to_urdf_text
 
 ADVERSARIAL = Path(__file__).parent / "adversarial"
 BUNDLED = Path(str(bundled.__file__)).parent

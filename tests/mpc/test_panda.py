@@ -14,7 +14,7 @@ try:
 except importlib.metadata.PackageNotFoundError:
     pytest.skip("the Panda with its hand is part of example-robot-data", allow_module_level=True)
 
-from helicoid.benchmark.mpc import NOISE, Q0, panda, task
+from benchmarks.mpc import NOISE, Q0, panda, task
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 
 import helicoid as hc
 from helicoid import InputError, Robot
+from helicoid._typing import Array
 from helicoid.compiler.compiled import set_compile
-from helicoid.model.inertia import Array
 from helicoid.simulation import SimulationError, adaptive, running, simulate
 from helicoid.simulation.running import run
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.view import Marker, command, motion_html, motion_page
+from helicoid.cli.app import view as command
+from helicoid.view import Marker, motion_html, motion_page
 from helicoid.view.drawing import visual_parts
 from helicoid.view.player import _MOST_FACES, _simplified
 from helicoid.view.poses import body_poses

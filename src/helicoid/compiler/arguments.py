@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from helicoid.compiler.evaluator import Array
+from helicoid._typing import Array
 from helicoid.compiler.signature import Input, Output, Shape, matrix_shape
 from helicoid.errors import InputError
 

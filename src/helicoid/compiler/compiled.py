@@ -11,15 +11,16 @@ from typing import Any
 
 import casadi as ca
 
-from helicoid.compiler import binding
-from helicoid.compiler.c_source import c_source
-from helicoid.compiler.cache import library
-from helicoid.compiler.evaluator import Array, VirtualMachineEvaluator
-from helicoid.compiler.program import Program, UnsupportedOperation
+from helicoid._typing import Array
+from helicoid.compiler.build import binding
+from helicoid.compiler.build.cache import library
+from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.compiler.code.c_source import c_source
+from helicoid.compiler.code.program import Program, UnsupportedOperation
+from helicoid.compiler.evaluator import VirtualMachineEvaluator
 from helicoid.compiler.signature import Shape
-from helicoid.compiler.terminal import shown_late
-from helicoid.compiler.toolchain import native_lanes
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
+from helicoid.progress import shown_late
 
 # Up to this many operations, the code for one sample and that for batches share a library; beyond, each is
 # compiled when first needed.

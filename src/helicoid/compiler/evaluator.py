@@ -9,11 +9,9 @@ from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from helicoid._typing import Array
 from helicoid.compiler.signature import Shape
-
-Array = NDArray[np.float64]
 
 # Held while a CasADi graph or buffer is made: CasADi lets other threads run meanwhile.
 BUILD_LOCK = threading.RLock()

@@ -11,19 +11,20 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.compiler import differentiation
 from helicoid.compiler.arguments import as_arrays, as_matrix, as_targets, bind
-from helicoid.compiler.binding import fast_type
+from helicoid.compiler.build.binding import fast_type
 from helicoid.compiler.compiled import CompiledEvaluator, best_evaluator
-from helicoid.compiler.evaluator import BUILD_LOCK, Array, Evaluator
-from helicoid.compiler.export import Precision, export_c
+from helicoid.compiler.evaluator import BUILD_LOCK, Evaluator
+from helicoid.compiler.export.c_library import Precision, export_c
+from helicoid.compiler.export.casadi_external import casadi_external
 from helicoid.compiler.expressions import (
     build_function,
     check_function,
     count_operations,
     row_major_kernel,
 )
-from helicoid.compiler.external import casadi_external
 from helicoid.compiler.signature import Input, Output, check_distinct, describe, result_type, signature
 from helicoid.compiler.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
@@ -337,7 +338,7 @@ class Function:
             raise HelicoidError(f"{path}: the function in this file contradicts itself: {error}") from error
 
     def export_c(self, folder: str | os.PathLike[str], precision: Precision = "double") -> list[Path]:
-        """Write it as C99 with nothing but math.h; see `helicoid.compiler.export.export_library`."""
+        """Write it as C99 with nothing but math.h; see `helicoid.compiler.export.c_library`."""
         return export_c(self, folder, precision)
 
     def casadi_external(self, order: int = 2) -> ca.Function:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.compiler.compiled import CompiledEvaluator
-from helicoid.compiler.evaluator import Array, Evaluator
+from helicoid.compiler.evaluator import Evaluator
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 
 WIDTH, HEIGHT = 560.0, 270.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 14.0, 30.0

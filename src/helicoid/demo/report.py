@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.demo.chart import Band, Chart, Level, Line
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (
@@ -22,7 +23,6 @@ from helicoid.demo.scenario import (
     WAYPOINTS,
     Scenario,
 )
-from helicoid.model.inertia import Array
 from helicoid.mpc.comparison import ADAPTIVE, FIXED, INFORMED
 from helicoid.view.player import Marker, motion_html
 

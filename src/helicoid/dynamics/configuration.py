@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from helicoid.model.joints import Expression
+from helicoid._typing import Expression
 from helicoid.model.model import Model
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.dynamics.physics import Physics
-from helicoid.model.joints import Expression
 
 
 def friction_torque(physics: Physics, v: Expression) -> Expression:

@@ -16,10 +16,10 @@ from typing import Literal, get_args
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.dynamics.tree import Pose, along_motion, path_to_root
 from helicoid.errors import InputError
 from helicoid.geometry import se3
-from helicoid.model.joints import Expression
 from helicoid.model.model import WORLD, Model
 
 Reference = Literal["world", "world_aligned", "body"]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.errors import ModelError
-from helicoid.model.joints import Expression
 
 
 class Factors(NamedTuple):

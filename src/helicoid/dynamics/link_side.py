@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.model.flexible import motor_of
-from helicoid.model.joints import Expression
 from helicoid.model.model import Body, Model
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import GRAVITY, Physics, nominal
 from helicoid.errors import ModelError
-from helicoid.model.inertia import PARAMETER_NAMES, Array, Inertia, frozen_array
-from helicoid.model.joints import Expression
+from helicoid.model.inertia import PARAMETER_NAMES, Inertia, frozen_array
 from helicoid.model.model import WORLD, Model
 
 GROUPS = ("inertia", "friction", "armature", "gravity", "payload")

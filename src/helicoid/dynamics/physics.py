@@ -11,7 +11,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from helicoid.model.joints import Expression
+from helicoid._typing import Expression
 from helicoid.model.model import Body, Model
 
 GRAVITY = (0.0, 0.0, -9.81)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.tree import joint_coordinates, rate_matrix
-from helicoid.model.joints import Expression
 from helicoid.model.model import Model
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from helicoid.model.joints import Expression
+from helicoid._typing import Expression
 from helicoid.model.model import WORLD, Body, Model
 
 

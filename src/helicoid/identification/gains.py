@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.equations import blocks
-from helicoid.identification.filtering import low_pass
-from helicoid.identification.log import Log
-from helicoid.identification.measurement import GROUPS, Measurement
-from helicoid.identification.preparation import prepare
-from helicoid.identification.stack import triangular
+from helicoid.identification.linear.equations import blocks
+from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.stack import triangular
+from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.threads import one_blas_thread
-from helicoid.identification.units import check
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
 

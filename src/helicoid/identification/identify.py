@@ -8,21 +8,23 @@ from typing import Literal
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.consistent import Bounds
-from helicoid.identification.equations import FORMS, thinning
-from helicoid.identification.estimators import covariance
-from helicoid.identification.filtering import noise_bandwidth
-from helicoid.identification.friction import robot_friction
-from helicoid.identification.instrumental import instrumental
-from helicoid.identification.lag import estimate_lag
-from helicoid.identification.log import Log
-from helicoid.identification.measurement import GROUPS, Measurement
-from helicoid.identification.notes import remarks
-from helicoid.identification.preparation import Samples, measured, prepare
+from helicoid.identification.friction.of_robot import robot_friction
+from helicoid.identification.linear.consistent import Bounds
+from helicoid.identification.linear.equations import FORMS, thinning
+from helicoid.identification.linear.estimators import covariance
+from helicoid.identification.linear.instrumental import instrumental
+from helicoid.identification.linear.lag import estimate_lag
+from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.robust import huber
+from helicoid.identification.logs.filtering import noise_bandwidth
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import Samples, measured, prepare
+from helicoid.identification.report.notes import remarks
+from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
-from helicoid.identification.robust import huber
-from helicoid.identification.score import Score
 from helicoid.identification.selection import (
     Fit,
     Tell,
@@ -35,9 +37,7 @@ from helicoid.identification.selection import (
     weighted,
 )
 from helicoid.identification.threads import one_blas_thread
-from helicoid.identification.units import check
 from helicoid.identification.validation import held_out
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
 Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]

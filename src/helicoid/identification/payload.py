@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helicoid.identification.consistent import consistent_body
-from helicoid.identification.filtering import low_pass
-from helicoid.identification.log import Log
-from helicoid.identification.preparation import prepare
+from helicoid._typing import Array
+from helicoid.identification.linear.consistent import consistent_body
+from helicoid.identification.linear.stack import triangular
+from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
-from helicoid.identification.stack import triangular
 from helicoid.identification.threads import one_blas_thread
-from helicoid.identification.units import check
-from helicoid.model.inertia import Array, Inertia
+from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
 

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from helicoid.identification.filtering import low_pass
-from helicoid.identification.friction import JointFriction
-from helicoid.identification.log import Log
-from helicoid.identification.measurement import Measurement
-from helicoid.identification.preparation import measured, motion, moved
-from helicoid.identification.score import Score
-from helicoid.identification.units import check
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
+from helicoid.identification.friction.of_robot import JointFriction
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import measured, motion, moved
+from helicoid.identification.report.score import Score
 from helicoid.model.parts import Joint
 from helicoid.robot import Robot
 
@@ -141,7 +141,7 @@ class Identification:
 
         `validation` is a log that the fit has not seen; without one, cross-validation stands in for it.
         """
-        from helicoid.identification.report import write_report
+        from helicoid.identification.report.page import write_report
 
         write_report(self, path, self.logs, validation)
 

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helicoid.identification.consistent import Bounds, consistent
-from helicoid.identification.estimators import noise_floor, ordinary, ridge, row_weights, total
-from helicoid.identification.filtering import bandwidth
-from helicoid.identification.log import Log
-from helicoid.identification.measurement import Measurement
-from helicoid.identification.preparation import Samples, prepare
-from helicoid.identification.stack import Stack
+from helicoid._typing import Array
+from helicoid.identification.linear.consistent import Bounds, consistent
+from helicoid.identification.linear.estimators import noise_floor, ordinary, ridge, row_weights, total
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.stack import Stack
+from helicoid.identification.linear.whitened import Coordinates, coordinates, usual
+from helicoid.identification.logs.filtering import bandwidth
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.validation import Folds, folds, held_out
-from helicoid.identification.whitened import Coordinates, coordinates, usual
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
 STRENGTHS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)

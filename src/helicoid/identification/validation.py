@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helicoid.identification.equations import blocks, empty, thinning
-from helicoid.identification.measurement import Measurement
-from helicoid.identification.preparation import Samples
-from helicoid.identification.stack import Stack
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
+from helicoid.identification.linear.equations import blocks, empty, thinning
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.stack import Stack
+from helicoid.identification.logs.preparation import Samples
 
 FOLDS = 6
 

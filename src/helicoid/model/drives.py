@@ -9,8 +9,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import ModelError
-from helicoid.model.inertia import Array, Inertia
+from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Revolute
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Joint, Limits, Link, Mimic

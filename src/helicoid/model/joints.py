@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array, Expression
 from helicoid.errors import ModelError
 from helicoid.geometry import quaternion, se3, so3
-from helicoid.model.inertia import Array, frozen_array
-
-Expression = Any  # casadi SX, MX or DM: the stubs of casadi carry no types
+from helicoid.model.inertia import frozen_array
 
 UNLIMITED = 1.0  # half-width (m) of the range that `random` draws unlimited lengths from
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import ModelError
-from helicoid.model.inertia import Array, frozen_array
+from helicoid.model.inertia import frozen_array
 from helicoid.model.joints import unit
 from helicoid.model.parts import Placement
 

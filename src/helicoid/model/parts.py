@@ -8,8 +8,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.errors import ModelError
-from helicoid.model.inertia import Array, Inertia, frozen_array
+from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import JointType
 
 

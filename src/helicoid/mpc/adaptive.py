@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
-from helicoid.model.inertia import Array
 from helicoid.mpc.handover import possible
 
 if TYPE_CHECKING:
-    from helicoid.identification.online import OnlineIdentifier
+    from helicoid.identification.online.online import OnlineIdentifier
     from helicoid.mpc.controller import Controller
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 from helicoid.mpc.adaptive import Adaptive
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.plant import Plant

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 from helicoid.mpc.adaptive import Adaptive
 from helicoid.mpc.closed_loop import Run, Sample, Targets, TrackingError, closed_loop
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.plant import Plant
 
 if TYPE_CHECKING:
-    from helicoid.identification.online import OnlineIdentifier
+    from helicoid.identification.online.online import OnlineIdentifier
     from helicoid.mpc.problem import Problem
 
 FIXED, INFORMED, ADAPTIVE = "fixed model", "true model", "adaptive"

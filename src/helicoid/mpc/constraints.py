@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Expression
 from helicoid.dynamics import configuration
 from helicoid.errors import InputError
-from helicoid.model.joints import Expression
 from helicoid.mpc.costs import CostTerms
 from helicoid.mpc.shapes import Shape, distance
 from helicoid.mpc.terms import Constraint, vector

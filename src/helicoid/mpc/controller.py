@@ -9,17 +9,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
-from helicoid.mpc.engine import STATUS, Engine
 from helicoid.mpc.fallback import Fallback
 from helicoid.mpc.initial import initial_state, normalise
-from helicoid.mpc.memory import Memory
-from helicoid.mpc.nlp import Outcome
 from helicoid.mpc.offline import find_violations, report, start
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.shifting import Shift
+from helicoid.mpc.solver.engine import STATUS, Engine
+from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.nlp import Outcome
 
 if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem

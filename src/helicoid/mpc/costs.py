@@ -11,11 +11,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array, Expression
 from helicoid.dynamics import configuration
 from helicoid.errors import InputError
 from helicoid.geometry import so3
-from helicoid.model.inertia import Array
-from helicoid.model.joints import Expression
 from helicoid.mpc.system import System
 from helicoid.mpc.terms import Cost, Parameter
 

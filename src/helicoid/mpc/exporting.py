@@ -8,9 +8,9 @@ from pathlib import Path
 
 import casadi as ca
 
-from helicoid.compiler.export import export_library
+from helicoid._typing import Expression
+from helicoid.compiler.export.c_library import export_library
 from helicoid.compiler.function import Function
-from helicoid.model.joints import Expression
 from helicoid.mpc.stage import Stages
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from helicoid.model.inertia import Array
-from helicoid.mpc.memory import Memory
+from helicoid._typing import Array
+from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.stage import Row
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 
 
 def node_times(horizon: int | None, dt: float | None, grid: ArrayLike | None) -> Array:

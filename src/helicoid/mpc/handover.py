@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 
 _REACH = 0.5  # m: how far a load may reach from its link's frame
 _RADIUS = 1e-3  # m: how small it may be

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 
 if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
-from helicoid.mpc.engine import STATUS, Engine
-from helicoid.mpc.memory import Memory
-from helicoid.mpc.nlp import Outcome
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.progress import progress
+from helicoid.mpc.solver.engine import STATUS, Engine
+from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.nlp import Outcome
 from helicoid.mpc.stage import Row
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.dynamics.parametric import velocity_names
-from helicoid.model.inertia import Array
 from helicoid.mpc.plan import Plan
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array, Inertia
+from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 from helicoid.simulation.equations import step_function
 from helicoid.simulation.sensors import CHANNELS, Sensors

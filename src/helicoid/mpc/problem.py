@@ -12,16 +12,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array, Expression
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
-from helicoid.model.joints import Expression
 from helicoid.mpc.constraints import ConstraintTerms
-from helicoid.mpc.engine import Engine
 from helicoid.mpc.grid import node_times
 from helicoid.mpc.initial import initial_state, quaternion_places
-from helicoid.mpc.memory import Memory
-from helicoid.mpc.nlp import NonlinearProgram
 from helicoid.mpc.plan import Plan, as_numbers
+from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.nlp import NonlinearProgram
 from helicoid.mpc.stage import Stages, best_lanes
 from helicoid.mpc.system import Formulation, System, ode_system, robot_system
 from helicoid.mpc.terms import Constraint, Cost, Parameter

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from helicoid.compiler.terminal import shown_late
+from helicoid.progress import shown_late
 
 if TYPE_CHECKING:
     from rich.console import Console

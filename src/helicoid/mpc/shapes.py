@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Expression
 from helicoid.errors import InputError
-from helicoid.model.joints import Expression
 
 _ROUNDING = 1e-9  # m²: keeps the distance differentiable where axes meet
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
-from helicoid.mpc.engine import Engine
+from helicoid.mpc.solver.engine import Engine
 
 if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem

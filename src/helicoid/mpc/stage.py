@@ -12,8 +12,8 @@ from functools import cached_property
 
 import casadi as ca
 
-from helicoid.compiler.toolchain import native_lanes
-from helicoid.model.joints import Expression
+from helicoid._typing import Expression
+from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.mpc.system import System
 from helicoid.mpc.terms import Constraint, Cost, Parameter
 

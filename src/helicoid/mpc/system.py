@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.dynamics import configuration
 from helicoid.dynamics.parametric import velocity_names
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
-from helicoid.model.joints import Expression
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from helicoid._typing import Array, Expression
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
-from helicoid.model.joints import Expression
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.model.drives import Drive
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
 Controller = Callable[[float, Array, Array], ArrayLike]

@@ -11,13 +11,13 @@ from typing import Any
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.compiler.function import Expressions, Function
 from helicoid.compiler.signature import Input, Output
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
-from helicoid.model.joints import Expression
 from helicoid.robot import Robot
 from helicoid.simulation.integrators import STEPS, State, unit
 from helicoid.simulation.stiction import stiction_step, stiction_terms

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 
 Feedback = Callable[[float, Array, Array], ArrayLike]
 """`(t, q, v) -> force`, called once at the beginning of every time step. In a batch, q is (B, nq)."""

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.tree import rate_matrix
-from helicoid.model.joints import Expression
 from helicoid.model.model import Model
 
 Acceleration = Callable[[Expression, Expression], Expression]

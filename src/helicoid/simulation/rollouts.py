@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.compiler.iteration import Iteration
 from helicoid.dynamics.parametric import velocity_names
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 from helicoid.simulation.adaptive import Adaptive
 from helicoid.simulation.equations import acceleration, rate_function, settling_function, step_function

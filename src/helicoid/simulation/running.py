@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 
 Advance = Callable[[int, int], None]
 """`(first, last)`: compute rows first + 1 to last of the states."""

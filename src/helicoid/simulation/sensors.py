@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 from helicoid.simulation.resampling import between, resampled_states
 from helicoid.simulation.trajectory import Trajectory

@@ -18,16 +18,16 @@ from typing import Any
 
 import casadi as ca
 
+from helicoid._typing import Expression
 from helicoid.dynamics.configuration import integrate
-from helicoid.dynamics.crba import mass_matrix
 from helicoid.dynamics.friction import dry_friction_bound
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.rnea import Wrenches, inverse_dynamics
-from helicoid.model.joints import Expression
+from helicoid.dynamics.recursions.crba import mass_matrix
+from helicoid.dynamics.recursions.rnea import Wrenches, inverse_dynamics
 from helicoid.model.model import Model
 from helicoid.robot import Robot
-from helicoid.robot_function import Options, Recipe, RobotFunction
+from helicoid.robot.function import Options, Recipe, RobotFunction
 
 _OPTIONS = ("gravity", "friction", "f_ext", "expressed_in")
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.compiler.function import Function
 from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import HelicoidError, InputError
-from helicoid.model.inertia import Array
 from helicoid.model.model import Model
 from helicoid.robot import Robot
 from helicoid.simulation import trajectory_files

@@ -13,9 +13,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
 if TYPE_CHECKING:

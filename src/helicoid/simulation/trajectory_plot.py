@@ -10,7 +10,7 @@ from helicoid.errors import HelicoidError, InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helicoid.model.inertia import Array
+    from helicoid._typing import Array
     from helicoid.simulation.trajectory import Trajectory
 
 _LEGEND = 10  # joints that a legend can name without hiding the picture

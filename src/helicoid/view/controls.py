@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.geometry import euler, quaternion
-from helicoid.model.inertia import Array
 from helicoid.model.parts import Joint
 from helicoid.robot import Robot
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.errors import DoubtfulModelWarning, HelicoidError
-from helicoid.model.inertia import Array
 from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry
 from helicoid.robot import Robot

@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.errors import HelicoidError
-from helicoid.model.inertia import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 

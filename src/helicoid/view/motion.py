@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 
 

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.inertia import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.view.drawing import Part, corners, extent, visual_parts

@@ -6,13 +6,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array, Expression
 from helicoid.compiler.function import Function
 from helicoid.dynamics.tree import joint_motions, world_poses
-from helicoid.model.inertia import Array
-from helicoid.model.joints import Expression
 from helicoid.model.model import Model
 from helicoid.robot import Robot
-from helicoid.robot_function import Options, Recipe
+from helicoid.robot.function import Options, Recipe
 
 
 def body_matrices(robot: Robot) -> Function:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.view.drawing import Part, collision_parts, extent, inertia_parts, visual_parts

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import casadi as ca
 import numpy as np
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 from helicoid.model.model import WORLD, Body
 from helicoid.robot import Robot
 from helicoid.view import triangles

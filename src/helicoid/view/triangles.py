@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from helicoid.model.inertia import Array
+from helicoid._typing import Array
 from helicoid.model.parts import Placement
 
 Indices = NDArray[np.int64]

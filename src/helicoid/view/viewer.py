@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
-from helicoid.model.inertia import Array
 from helicoid.robot import Robot
 from helicoid.view.controls import JointSliders, resting
 from helicoid.view.drawing import bounds

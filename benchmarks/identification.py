@@ -1,0 +1,121 @@
+"""Identification against Pinocchio and NumPy, ratios measured in one run.
+
+Started by `python -m benchmarks.identification`; with OPENBLAS_NUM_THREADS=1 for a fair comparison on
+a machine that does other work too. Rows: the dense regressor of all samples; regressor and least squares,
+fused block by block here, a loop and `numpy.linalg.lstsq` there; the semidefinite program; a
+million samples streamed.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import helicoid as hc
+from helicoid._typing import Array
+from helicoid.dynamics.physics import SMOOTHING
+from helicoid.identification.linear.consistent import consistent
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.stack import BLOCK, Stack
+from helicoid.identification.linear.whitened import coordinates
+from helicoid.identification.threads import one_blas_thread
+from helicoid.robot import Robot
+
+SAMPLES = 10_000
+MANY = 1_000_000
+TURNS = 5
+
+
+def states(robot: Robot, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Random configurations, velocities and accelerations of an arm."""
+    rng = np.random.default_rng(seed)
+    lower, upper = robot.limits.lower, robot.limits.upper
+    q = rng.uniform(lower, upper, (n, robot.nq))
+    return q, rng.normal(size=(n, robot.nv)), rng.normal(size=(n, robot.nv))
+
+
+def alternating(*works: Callable[[], object]) -> list[float]:
+    """The median time (s) of each work, taken in turns so that a disturbance hits all alike."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(TURNS + 1):
+        for own, work in zip(times, works, strict=True):
+            start = time.perf_counter()
+            work()
+            own.append(time.perf_counter() - start)
+    return [statistics.median(own[1:]) for own in times]
+
+
+def streamed(measurement: Measurement, n: int) -> float:
+    """Stack n samples that are made as they are needed; the time (s) without making them."""
+    stack, spent = Stack.empty(measurement), 0.0
+    for k in range(0, n, BLOCK * 16):
+        q, v, a = states(measurement.robot, min(BLOCK * 16, n - k), seed=k)
+        y = np.asarray(measurement.robot.inverse_dynamics(q, v, a))
+        start = time.perf_counter()
+        stack = stack + Stack.of(measurement, q, v, a, y)
+        spent += time.perf_counter() - start
+    return spent
+
+
+def main() -> None:
+    """Print the table."""
+    import pinocchio as pin
+
+    robot = hc.load("panda")
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/panda.urdf"
+        robot.to_urdf(path)
+        model = pin.buildModelFromUrdf(path)
+    data = model.createData()
+    q, v, a = states(robot, SAMPLES)
+    tau = np.asarray(robot.inverse_dynamics(q, v, a)) + np.random.default_rng(1).normal(size=v.shape)
+    measurement = Measurement(robot, ("inertia", "viscous", "coulomb", "offset"))
+    dense = np.empty((SAMPLES, robot.nv, 10 * robot.n_bodies))
+    theirs = np.empty_like(dense)
+    stacked = np.zeros((SAMPLES, robot.nv, len(measurement.parameters)))
+
+    def loop() -> Array:
+        for k in range(SAMPLES):
+            theirs[k] = pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k])
+        return theirs
+
+    def solved() -> object:
+        stacked[:, :, : dense.shape[2]] = loop()
+        diagonal = np.arange(robot.nv)
+        for k, columns in enumerate((v, np.tanh(v / SMOOTHING), np.ones_like(v))):
+            stacked[:, diagonal, dense.shape[2] + k * robot.nv + diagonal] = columns
+        return np.linalg.lstsq(stacked.reshape(-1, stacked.shape[2]), tau.ravel(), rcond=None)
+
+    def fused() -> object:
+        with one_blas_thread():
+            factor = Stack.of(measurement, q, v, a, tau).combined()
+            return np.linalg.lstsq(factor.R, factor.z, rcond=1e-9)
+
+    robot.compile("regressor", "inverse_dynamics", batch=True)
+    stack = Stack.of(Measurement(robot), q, v, a, tau)
+    full = Measurement(robot)
+    factor = stack.combined()
+    own = coordinates(full, factor)
+    t_dense, t_loop = alternating(lambda: robot.regressor(q, v, a, out=dense), loop)
+    t_fused, t_solved = alternating(fused, solved)
+    with one_blas_thread():
+        (t_program,) = alternating(lambda: consistent(full, factor, own, 10.0))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        t_many = streamed(full, MANY)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    unknowns = len(measurement.parameters)
+    print(f"{SAMPLES} samples of a {robot.nv}-joint arm, least squares for {unknowns} parameters")
+    print(f"{'':34}{'Helicoid':>10}{'peer':>10}{'ratio':>8}")
+    print(f"{'dense regressor':34}{t_dense:9.4f}s{t_loop:9.4f}s{t_loop / t_dense:8.1f}")
+    print(f"{'regressor and least squares':34}{t_fused:9.4f}s{t_solved:9.4f}s{t_solved / t_fused:8.1f}")
+    print(f"{'semidefinite fit':34}{t_program:9.4f}s")
+    print(f"{f'{MANY} samples streamed':34}{t_many:9.2f}s   memory grew by {grown:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

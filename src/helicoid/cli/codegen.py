@@ -1,0 +1,75 @@
+"""Functions of a robot by what is typed on the command line, as a library in C."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from helicoid.compiler.export.c_library import Precision, export_library
+from helicoid.compiler.function import Function
+from helicoid.errors import InputError
+from helicoid.robot import Robot
+from helicoid.robot.base import Made, members
+
+
+def generate(
+    robot: Robot,
+    specifications: Sequence[str],
+    folder: str | os.PathLike[str],
+    precision: Precision = "double",
+) -> list[Path]:
+    """Write functions of a robot as one C99 library (see `export_library`); the files written."""
+    functions = {f"{robot.name}_{spec}": find_function(robot, spec) for spec in specifications}
+    return export_library(robot.name, functions, folder, precision)
+
+
+def find_function(robot: Robot, specification: str) -> Function:
+    """The function that `name`, `name:frame` or `name:frame:reference` means.
+
+    Raises:
+        InputError: there is no such function or reference, or a frame is missing or given in vain.
+        ModelError: the robot has no such frame.
+
+    >>> import helicoid as hc
+    >>> find_function(hc.load("ur5"), "jacobian:tool0:body")
+    Function jacobian(q[6]) -> J[6, 6]
+    """
+    name, colon, rest = specification.partition(":")
+    plain, framed = _plain_functions(robot), _framed_functions(robot)
+    if name in plain:
+        if colon:
+            raise InputError(f"{specification!r}: {name} takes no frame; write {name!r}")
+        return plain[name]
+    if name not in framed:
+        raise InputError(
+            f"{specification!r}: {robot.name} has no function {name!r}. It has {', '.join(plain)}, "
+            f"and for a frame, as in 'pose:{robot.link_names[-1]}', {', '.join(framed)}"
+        )
+    if not rest:
+        raise InputError(
+            f"{specification!r}: needs a frame, as in '{name}:{robot.link_names[-1]}'; "
+            f"the frames are {', '.join(robot.link_names)}"
+        )
+    frame, _, reference = rest.rpartition(":")
+    arguments = [frame, reference] if frame and rest not in robot.link_names else [rest]
+    if len(arguments) > len(inspect.signature(framed[name]).parameters):
+        raise InputError(f"{specification!r}: {name} takes no reference; write '{name}:{frame}'")
+    return framed[name](*arguments)
+
+
+def _plain_functions(robot: Robot) -> dict[str, Function]:
+    """The functions that need no frame; they are made when first used, so that listing costs nothing."""
+    made = [name for name, member in members(Robot).items() if isinstance(member, Made)]
+    return {name: getattr(robot, name) for name in made}
+
+
+def _framed_functions(robot: Robot) -> dict[str, Callable[..., Function]]:
+    """The methods that give the function of a frame."""
+    methods = {
+        name: getattr(robot, name) for name, member in members(Robot).items() if inspect.isfunction(member)
+    }
+    return {
+        name: method for name, method in methods.items() if "frame" in inspect.signature(method).parameters
+    }

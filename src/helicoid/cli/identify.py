@@ -1,0 +1,127 @@
+"""What `helicoid identify` does: logs in, an identified robot, its parameters and a report out."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from helicoid.errors import HelicoidError, InputError
+from helicoid.identification.friction.nonlinear import fit_nonlinear
+from helicoid.identification.identify import Estimator, identify
+from helicoid.identification.logs.log import DoubtfulLogWarning, Log
+from helicoid.identification.report.assessment import Assessment
+from helicoid.identification.result import Identification
+from helicoid.robot import Robot
+
+_COLORS = {"good": "green", "doubtful": "yellow", "bad": "red"}
+
+
+def run(
+    robot: Robot,
+    logs: Sequence[Path],
+    validate: Path | None,
+    output: Path,
+    console: Console,
+    estimator: Estimator = "consistent",
+    friction: str | None = None,
+) -> Assessment:
+    """Identify from the logs, write identified.urdf, report.html and parameters.csv, print a summary.
+
+    `friction` names a model of `fit_nonlinear`, which then starts from the linear result. Doubts about the
+    logs are printed before the summary.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HelicoidError(f"{output}: no folder can be made there: {error}") from error
+    if friction is not None and len(logs) > 1:
+        raise InputError("a nonlinear friction model is fitted to one log; give one, or leave --friction out")
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", DoubtfulLogWarning)
+        training = [read_log(path, robot) for path in logs]
+        held = None if validate is None else read_log(validate, robot)
+        result = _with_progress(
+            console, lambda tell: identify(robot, training, estimator=estimator, progress=tell)
+        )
+        if friction is not None:
+            result = fit_nonlinear(result, training[0], friction)
+        assessment = Assessment(result, training, held)
+        written = _written(result, held, output)
+    for text in dict.fromkeys(str(doubt.message) for doubt in doubts):
+        console.print(f"[bold yellow]doubtful[/] {escape(text)}", soft_wrap=True)
+    _print(assessment, written, console)
+    return assessment
+
+
+def read_log(path: Path, robot: Robot) -> Log:
+    """A log from a file: .npz, a bag (.mcap, .db3, .bag or a folder), or text with a line of column names."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    if path.is_dir() or path.suffix in (".mcap", ".db3", ".bag"):
+        return Log.from_bag(path, robot=robot)
+    return Log.from_npz(path) if path.suffix == ".npz" else Log.from_csv(path)
+
+
+def _with_progress(
+    console: Console, work: Callable[[Callable[[str, float], None]], Identification]
+) -> Identification:
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("Reading", total=1.0)
+        return work(lambda what, part: progress.update(bar, description=what, completed=part))
+
+
+def _written(result: Identification, validation: Log | None, output: Path) -> list[Path]:
+    urdf, page, table = (output / name for name in ("identified.urdf", "report.html", "parameters.csv"))
+    result.to_urdf(urdf)
+    result.report(page, validation)
+    write_parameters(result, table)
+    return [urdf, page, table]
+
+
+def write_parameters(result: Identification, path: Path) -> None:
+    """Names, values, standard deviations and the description's values as CSV, SI units."""
+    own = result.parameters
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["parameter", "value", "sigma", "described"])
+            for row in zip(own.names, own.values, own.sigma, own.nominal, strict=True):
+                writer.writerow([row[0], *(repr(float(x)) for x in row[1:])])
+    except OSError as error:
+        raise HelicoidError(f"{path}: cannot be written: {error}") from error
+
+
+def _print(assessment: Assessment, written: Sequence[Path], console: Console) -> None:
+    scores = [("fitted", assessment.fitted)]
+    if np.isfinite(assessment.result.held_out.overall_relative):
+        scores.append(("cross-validation", assessment.result.held_out))
+    if assessment.validation is not None:
+        scores.append(("validation", assessment.unseen))
+    table = Table(box=None, header_style="bold", title="Relative torque error", title_justify="left")
+    table.add_column("joint")
+    for name, _ in scores:
+        table.add_column(name, justify="right")
+    for k, joint in enumerate(assessment.fitted.names):
+        table.add_row(escape(joint), *(_percent(score.relative[k]) for _, score in scores))
+    table.add_row("[bold]all[/]", *(f"[bold]{_percent(s.overall_relative)}[/]" for _, s in scores))
+    console.print(table)
+    for check in assessment.checks:
+        lamp = f"[{_COLORS[check.light]}]●[/]"
+        console.print(f"{lamp} {escape(check.question)} {escape(check.answer)}", soft_wrap=True)
+    color = _COLORS[assessment.light]
+    console.print(f"\n[bold {color}]{escape(assessment.verdict)}[/]\n", soft_wrap=True)
+    for path in written:
+        console.print(escape(str(path)), soft_wrap=True, highlight=False)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %" if np.isfinite(value) else "–"

@@ -1,0 +1,1 @@
+"""From C text to something that Python calls: compiler, cache, binding."""

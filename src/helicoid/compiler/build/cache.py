@@ -1,0 +1,309 @@
+"""Compiled libraries on disk, so that a second run needs no compiler.
+
+    folder/<key>/<compiler>-<sha256>.so
+
+The key is made of all that decides what the code does. Behind it stand the compiler that made the file
+and the digest of the file itself: one rename publishes a library together with what verifies it, so
+processes may race without locks. A file that does not have its digest is removed, never loaded.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
+from helicoid.errors import CompileError, PerformanceWarning
+
+RUNTIME = Path(__file__).parent / "runtime"
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_LIBRARY = re.compile(r"(?P<compiler>[0-9a-f]{16})-(?P<digest>[0-9a-f]{64})\.so")
+_BUILD = "build-"  # begins the names of folders in which a compiler is at work
+_STALE = 3600.0  # seconds after which such a folder is one that a killed process left behind
+
+
+class CacheInfo(NamedTuple):
+    """Where the libraries are, how many there are and how much room they take."""
+
+    folder: Path
+    n_libraries: int
+    n_bytes: int
+
+
+def library(
+    content: str,
+    sources: Callable[[], Sequence[str]],
+    *,
+    include: Iterable[Path] = (),
+    link: Iterable[str] = ("-lm",),
+) -> Path:
+    """The shared library of some C, from the cache or compiled now.
+
+    Args:
+        content: identifies what the C computes; `sources` is called only if it is not in the cache.
+        sources: gives the text of each translation unit. They find the headers of `runtime/`.
+        include: more folders of headers.
+        link: arguments for the linker.
+
+    Raises:
+        CompileError: it is not in the cache, and there is no compiler or it fails.
+    """
+    cache, key = open_cache(), entry_key(content)
+    try:
+        compiler = find_compiler()
+    except CompileError:
+        found = cache.get(key)
+        if found is None:
+            raise
+        return found
+    found = cache.get(key, compiler)
+    if found is not None:
+        return found
+    include = (RUNTIME, *include)
+    try:
+        return cache.build(key, compiler, sources, include=include, link=link)
+    except OSError as error:
+        spare = Cache(_temporary_folder(f"{cache.folder} cannot be written to ({error})"))
+        try:
+            return spare.get(key, compiler) or spare.build(key, compiler, sources, include=include, link=link)
+        except OSError as second:
+            raise CompileError(f"there is no place to compile in: {second}") from second
+
+
+def entry_key(content: str) -> str:
+    """The name of an entry: a digest of the content, the flags, the processor and the code generator."""
+    parts = (content, *FLAGS, cpu_identity(), _generator_digest())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def _generator_digest() -> str:
+    """A digest of this room's own code: with another version of it, the same program is other C."""
+    digest = hashlib.sha256()
+    for path in sorted([*RUNTIME.parent.glob("*.py"), *RUNTIME.glob("*.[ch]")]):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def open_cache() -> Cache:
+    """The cache in `$HELICOID_CACHE`, or `$XDG_CACHE_HOME/helicoid`, or `~/.cache/helicoid`.
+
+    Where others could put code into that folder, it is not used. A warning says so, and this process
+    compiles into a folder of its own, which it removes at its end: slower to start, but as fast to call.
+    """
+    try:
+        return Cache(_private_folder(_folder()))
+    except (OSError, RuntimeError, _Refused) as error:
+        return Cache(_temporary_folder(str(error)))
+
+
+def _folder() -> Path:
+    named = os.environ.get("HELICOID_CACHE")
+    if named:
+        return Path(named).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification of this variable says to ignore relative paths.
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "helicoid"
+
+
+class _Refused(Exception):
+    """A folder or file to which others can write, or which others own."""
+
+
+def _private_folder(folder: Path) -> Path:
+    """The folder, made if it is missing, without symbolic links; refused unless it is private."""
+    with contextlib.suppress(FileExistsError):
+        os.makedirs(folder, mode=0o700)
+    _check_owner(folder, os.lstat(folder))
+    real = Path(os.path.realpath(folder))
+    _check_private(real, os.stat(real))
+    if not real.is_dir():
+        raise _Refused(f"{folder} is no folder")
+    for parent in {*folder.parents, *real.parents}:
+        mode = os.stat(parent).st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise _Refused(f"{folder} can be replaced by others, who can write to {parent}")
+    return real
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    # Root can write anywhere anyway; a cache that an image brings along belongs to it.
+    if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), 0):
+        raise _Refused(f"{path} belongs to another user (number {status.st_uid})")
+
+
+def _check_private(path: Path, status: os.stat_result) -> None:
+    _check_owner(path, status)
+    if hasattr(os, "geteuid") and status.st_mode & 0o022:
+        raise _Refused(f"others can write to {path} (mode {stat.S_IMODE(status.st_mode):04o}; chmod go-w)")
+
+
+@functools.cache
+def _temporary_folder(reason: str) -> Path:
+    warnings.warn(
+        f"compiled functions are not kept for the next run: {reason}. "
+        "Make it a folder that only you can write to, or name another one in HELICOID_CACHE.",
+        PerformanceWarning,
+        stacklevel=4,
+    )
+    folder, owner = tempfile.mkdtemp(prefix="helicoid-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked process must not take it from its parent
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return Path(folder).resolve()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The libraries in one private folder."""
+
+    folder: Path
+
+    def get(self, key: str, compiler: Compiler | None = None) -> Path | None:
+        """A verified library of this key that this compiler made, or any compiler if none is given."""
+        wanted = None if compiler is None else compiler.identity[:16]
+        for path in self._libraries(key):
+            match = _LIBRARY.fullmatch(path.name)
+            if match is None or wanted not in (None, match["compiler"]):
+                continue
+            try:
+                if _digest_of_private(path) == match["digest"]:
+                    return path
+            except (OSError, _Refused):
+                pass
+            with contextlib.suppress(OSError):
+                path.unlink()
+        return None
+
+    def build(
+        self,
+        key: str,
+        compiler: Compiler,
+        sources: Callable[[], Sequence[str]],
+        *,
+        include: Iterable[Path] = (),
+        link: Iterable[str] = ("-lm",),
+    ) -> Path:
+        """Compile a library and publish it under this key.
+
+        Raises:
+            CompileError: the compiler fails.
+            OSError: the folder cannot be written to.
+        """
+        self._remove_stale()
+        work = Path(tempfile.mkdtemp(prefix=_BUILD, dir=self.folder))
+        try:
+            units: list[Path] = []
+            for text in sources():
+                units.append(work / f"unit{len(units)}.c")
+                units[-1].write_text(text, encoding="utf-8")
+            output = work / "library.so"
+            compiler.compile(units, output, include=include, link=link)
+            return self._publish(key, compiler, output)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def info(self) -> CacheInfo:
+        """How much is in it."""
+        sizes = []
+        for key in self._keys():
+            for path in self._libraries(key):
+                with contextlib.suppress(OSError):
+                    sizes.append(path.stat().st_size)
+        return CacheInfo(self.folder, len(sizes), sum(sizes))
+
+    def clear(self) -> CacheInfo:
+        """Remove all libraries; what was removed. A process that has loaded some keeps using them."""
+        before = self.info()
+        for key in self._keys():
+            self._discard(self.folder / key)
+        self._remove_stale()
+        return before
+
+    def _publish(self, key: str, compiler: Compiler, output: Path) -> Path:
+        os.chmod(output, 0o600)
+        with open(output, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+            os.fsync(file.fileno())
+        entry = self.folder / key
+        target = entry / f"{compiler.identity[:16]}-{digest}.so"
+        for _ in range(3):  # another process may be clearing the cache
+            try:
+                _check_private(entry, os.lstat(_made(entry)))
+            except _Refused as error:
+                raise PermissionError(str(error)) from error
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(output, target)
+                return target
+        raise FileNotFoundError(f"{entry}: is removed again and again")
+
+    def _libraries(self, key: str) -> list[Path]:
+        """Files of an entry; an entry that is not private is removed with all that is in it."""
+        entry = self.folder / key
+        try:
+            status = os.lstat(entry)
+            if not stat.S_ISDIR(status.st_mode):
+                raise _Refused(f"{entry} is no folder")
+            _check_private(entry, status)
+            return sorted(path for path in entry.iterdir() if path.suffix == ".so")
+        except OSError:
+            return []
+        except _Refused:
+            self._discard(entry)
+            return []
+
+    def _keys(self) -> Iterator[str]:
+        with contextlib.suppress(OSError):
+            yield from [path.name for path in self.folder.iterdir() if _KEY.fullmatch(path.name)]
+
+    def _discard(self, entry: Path) -> None:
+        """Take an entry out of sight at once, then delete it."""
+        hidden = self.folder / f"{_BUILD}{uuid.uuid4().hex}"
+        with contextlib.suppress(OSError):
+            os.rename(entry, hidden)
+            _remove(hidden)
+
+    def _remove_stale(self) -> None:
+        """Delete what processes left behind that were killed while they compiled."""
+        with contextlib.suppress(OSError):
+            for path in list(self.folder.glob(f"{_BUILD}*")):
+                with contextlib.suppress(OSError):
+                    if time.time() - os.lstat(path).st_mtime > _STALE:
+                        _remove(path)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _digest_of_private(path: Path) -> str:
+    """The digest of a file that only its owner can write to."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
+        _check_private(path, os.fstat(file.fileno()))
+        return hashlib.sha256(file.read()).hexdigest()

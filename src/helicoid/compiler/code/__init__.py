@@ -1,0 +1,1 @@
+"""From a symbolic function to C text: program, order, pieces, source."""

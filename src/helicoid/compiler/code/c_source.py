@@ -1,0 +1,367 @@
+"""From a program to C: a kernel for one sample, and one for several at once in vector registers.
+
+Each value becomes one `const` variable, each piece of the schedule one function. The C compiler assigns
+registers and fuses multiplications with additions; nothing is left for it to reorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from helicoid.compiler.code.ordering import shortened
+from helicoid.compiler.code.program import CONSTANT, INPUT, Program
+from helicoid.compiler.code.schedule import PIECE, Piece, Schedule, Step, cosine, given, schedule, sine
+
+LARGE = 20_000  # operations from which quick compilation is worth more than the last few percent of speed
+UNIT = 8000  # operations in one translation unit: more of them compile in parallel
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_SCALAR = {
+    "lt": "({type})({0} < {1})",
+    "le": "({type})({0} <= {1})",
+    "eq": "({type})({0} == {1})",
+    "ne": "({type})({0} != {1})",
+    "not": "({type})({0} == 0)",
+    "and": "({type})({0} != 0 && {1} != 0)",
+    "or": "({type})({0} != 0 || {1} != 0)",
+    "sign": "({0} < 0 ? -1 : {0} > 0 ? 1 : {0})",
+    "if_else_zero": "({0} != 0 ? {1} : 0)",
+    "erfinv": "hc_erfinv_scalar({0})",
+}
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """What differs between the kernels: the type of a value, and where inputs and outputs lie.
+
+    A `portable` one is C99 with nothing but math.h: no vector types, and float is possible as its type.
+    """
+
+    name: str
+    type: str
+    parameters: str
+    arguments: str
+    vector: bool
+    portable: bool = False
+
+    def literal(self, number: float) -> str:
+        """A constant as an operand."""
+        with np.errstate(over="ignore"):
+            text = str((np.float32 if self.type == "float" else np.float64)(number))
+        if text in ("nan", "inf", "-inf"):
+            return {"nan": "NAN", "inf": "INFINITY", "-inf": "(-INFINITY)"}[text]
+        return f"({text}{self.suffix})" if text.startswith("-") else f"{text}{self.suffix}"
+
+    @property
+    def suffix(self) -> str:
+        """What C appends to the constants and functions of its type."""
+        return "f" if self.type == "float" else ""
+
+
+SCALAR = Flavour(
+    "scalar", "double", "const double *const *in, double *const *out, double *w", "in, out, w", vector=False
+)
+VECTOR = Flavour(
+    "batch", "hc_v", "const hc_v *restrict x, hc_v *restrict y, hc_v *restrict w", "x, y, w", vector=True
+)
+
+_BATCH = """\
+#define ROWS(i) in[i] + s * stride[i], stride[i]
+#define READABLE(i) (readable - s) * stride[i]
+static void hc_repeat(const double *p, int n, hc_v *x) {{
+  for (int j = 0; j < n; j++) x[j] = hc_splat(p[j]);
+}}
+static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,
+                  ptrdiff_t readable, void *work) {{
+  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y}, *t = w + {n_w};
+  ptrdiff_t s = 0;
+  const int past = HC_STREAMS && readable * {n_y} > HC_STREAM_BYTES / 8;
+  (void)in; (void)stride; (void)out; (void)readable; (void)w; (void)t;
+    {repeat}
+  {constants}
+  for (; s + HC_LANES <= n; s += HC_LANES) {{
+    {load}
+    {calls}
+    if (past) {{
+      {stream}
+    }} else {{
+      {store}
+    }}
+  }}
+  if (past) hc_stream_end();
+  if (s < n) {{
+    {load_rest}
+    {calls}
+    {store_rest}
+  }}
+}}
+"""
+
+
+def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = True) -> list[str]:
+    """The translation units of a library with the kernels asked for (see runtime/kernel.h)."""
+    kernels = [
+        Kernel(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
+    ]
+    head = (
+        f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "streaming.h"\n#include "kernel.h"\n'
+    )
+    if program.n_operations > LARGE:
+        head = "#pragma GCC optimize (1)\n" + head
+    drivers = [kernel.driver() for kernel in kernels]
+    return translation_units(head, kernels, "\n".join([*drivers, _entry(program, kernels, lanes)]))
+
+
+def translation_units(head: str, kernels: Sequence[Kernel], tail: str) -> list[str]:
+    """The pieces of kernels between a head, which every unit begins with, and a tail, which calls them."""
+    pieces = [piece for kernel in kernels for piece in kernel.functions()]
+    per_unit = max(1, UNIT // PIECE)
+    groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
+    if len(groups) == 1:
+        return ["\n".join([head, *("static " + text for text in groups[0]), tail])]
+    hidden = '__attribute__((visibility("hidden")))'
+    declarations = "\n".join(
+        f"{hidden} {kernel.declaration(k)};" for kernel in kernels for k in range(kernel.n_pieces)
+    )
+    units = ["\n".join([head, declarations, *group]) for group in groups]
+    return [*units, "\n".join([head, declarations, tail])]
+
+
+class Kernel:
+    """The C text of one flavour of a program."""
+
+    def __init__(self, program: Program, flavour: Flavour, lanes: int) -> None:
+        # Vectors that wait fill the nearest cache; one sample loses more when results are used at once.
+        self.program = program = shortened(program) if flavour.vector else program
+        self.flavour, self.lanes = flavour, lanes
+        self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
+        self._input_starts = _starts(program.input_sizes)
+        self._output_starts = _starts(program.output_sizes)
+        self._angle_names = {
+            self._name(n) for n, value in enumerate(program.values) if value.operation in ("sin", "cos")
+        }
+
+    @property
+    def n_pieces(self) -> int:
+        """Number of functions that the kernel consists of."""
+        return len(self.schedule.pieces)
+
+    @property
+    def work(self) -> int:
+        """Bytes of scratch."""
+        if not self.flavour.vector:
+            return 8 * self.schedule.n_slots
+        sizes = self.program.output_sizes
+        streamed = max(sizes, default=0) + 1
+        vectors = sum(self.program.input_sizes) + sum(sizes) + self.schedule.n_slots + streamed
+        return 8 * self.lanes * vectors
+
+    def declaration(self, number: int) -> str:
+        """The head of a piece's function."""
+        noinline = "NOINLINE" if self.flavour.portable else "__attribute__((noinline))"
+        return f"{noinline} void {self.flavour.name}_{number}({self.flavour.parameters})"
+
+    def functions(self) -> Iterator[str]:
+        """A function for each piece."""
+        for number, piece in enumerate(self.schedule.pieces):
+            lines = "\n".join(f"  {line}" for line in self._lines(piece))
+            unused = "".join(f" (void){name};" for name in self.flavour.arguments.split(", "))
+            yield f"{self.declaration(number)} {{\n {unused}\n{lines}\n}}\n"
+
+    def _lines(self, piece: Piece) -> Iterator[str]:
+        """What a piece does. A value that leaves it is written at once: no register has to keep it."""
+        kind = self.flavour.type
+        loaded: set[int] = set()
+        for step in piece.steps:
+            yield from self._operands(step, piece, loaded)
+            if step.angles:
+                yield from self._sincos(step.angles)
+            else:
+                yield f"const {kind} {_variable(step.value)} = {self._expression(step.value)};"
+            for name in given(self.program, step):
+                if name in piece.stores:
+                    yield f"w[{piece.stores[name]}] = {_variable(name)};"
+                yield from self._write(piece, name)
+        for name in piece.outputs:
+            if name >= 0 and self.program.values[name].operation == INPUT:
+                if name not in loaded:
+                    yield self._load_input(name)
+                yield from self._write(piece, name)
+        if not self.flavour.vector and piece is self.schedule.pieces[-1]:
+            yield from self.constant_outputs()
+
+    def _write(self, piece: Piece, name: int) -> Iterator[str]:
+        """Assign a value to the output elements that it is."""
+        for output, element in piece.outputs.get(name, ()):
+            at = self._output_starts[output] + element
+            place = f"y[{at}]" if self.flavour.vector else f"out[{output}][{element}]"
+            yield f"{place} = {_variable(name)};"
+
+    def _operands(self, step: Step, piece: Piece, loaded: set[int]) -> Iterator[str]:
+        """Declare what a step reads and this piece has not yet: inputs, and values from other pieces."""
+        numbers: Sequence[int] = step.angles or self.program.values[step.value].arguments
+        for number in numbers:
+            value = self.program.values[number]
+            if value.operation == INPUT and number not in loaded:
+                loaded.add(number)
+                yield self._load_input(number)
+            elif value.operation != CONSTANT:
+                name = self._name(number)
+                if name in piece.loads and name not in loaded:
+                    loaded.add(name)
+                    yield f"const {self.flavour.type} {_variable(name)} = w[{piece.loads[name]}];"
+
+    def _load_input(self, number: int) -> str:
+        i, j = self.program.values[number].index
+        place = f"x[{self._input_starts[i] + j}]" if self.flavour.vector else f"in[{i}][{j}]"
+        return f"const {self.flavour.type} {_variable(number)} = {place};"
+
+    def _name(self, number: int) -> int:
+        value = self.program.values[number]
+        if value.operation == "sin":
+            return sine(value.arguments[0])
+        return cosine(value.arguments[0]) if value.operation == "cos" else number
+
+    def _operand(self, number: int) -> str:
+        value = self.program.values[number]
+        if value.operation == CONSTANT:
+            return self.flavour.literal(value.constant)
+        return _variable(self._name(number))
+
+    def _expression(self, number: int) -> str:
+        value = self.program.values[number]
+        operands = [self._operand(argument) for argument in value.arguments]
+        if value.operation == "neg":
+            return f"-{operands[0]}"
+        if value.operation in _SIGNS and not self._all_constant(number):
+            return f"{operands[0]} {_SIGNS[value.operation]} {operands[1]}"
+        if self.flavour.vector:
+            wide = (
+                f"hc_splat({text})" if self.program.values[argument].operation == CONSTANT else text
+                for argument, text in zip(value.arguments, operands, strict=True)
+            )
+            if value.operation in _SIGNS:
+                return f" {_SIGNS[value.operation]} ".join(wide)
+            return f"hc_{value.operation}({', '.join(wide)})"
+        if value.operation in _SIGNS:
+            return f"{operands[0]} {_SIGNS[value.operation]} {operands[1]}"
+        if value.operation in _SCALAR:
+            return _SCALAR[value.operation].format(*operands, type=self.flavour.type)
+        return f"{value.operation}{self.flavour.suffix}({', '.join(operands)})"
+
+    def _all_constant(self, number: int) -> bool:
+        arguments = self.program.values[number].arguments
+        return all(self.program.values[argument].operation == CONSTANT for argument in arguments)
+
+    def _sincos(self, angles: Sequence[int]) -> Iterator[str]:
+        names = [(_variable(sine(angle)), _variable(cosine(angle))) for angle in angles]
+        operands = [self._operand(angle) for angle in angles]
+        if self.flavour.vector:
+            (s, c), operand = names[0], operands[0]
+            wide = f"hc_splat({operand})" if self.program.values[angles[0]].operation == CONSTANT else operand
+            yield f"hc_v {s}, {c}; hc_sincos({wide}, &{s}, &{c});"
+            return
+        if self.flavour.portable:
+            yield from self._sin_and_cos(angles[0])
+            return
+        yield "double " + ", ".join(name for pair in names for name in pair) + ";"
+        # Lanes without an angle of their own repeat one, which cannot be slower than it.
+        filled = [operands[k % len(operands)] for k in range(self.lanes)]
+        yield f"{{ const hc_v angle = {{{', '.join(filled)}}}; hc_v s, c; hc_sincos(angle, &s, &c);"
+        for k, (s, c) in enumerate(names):
+            yield f"  {s} = s[{k}]; {c} = c[{k}];"
+        yield "}"
+
+    def _sin_and_cos(self, angle: int) -> Iterator[str]:
+        """Of the two, those that something needs, by the functions of math.h."""
+        kind, suffix = self.flavour.type, self.flavour.suffix
+        for name, function in ((sine(angle), "sin"), (cosine(angle), "cos")):
+            if name in self._angle_names:
+                yield f"const {kind} {_variable(name)} = {function}{suffix}({self._operand(angle)});"
+
+    def constant_outputs(self) -> Iterator[str]:
+        """Assignments of the output elements that depend on nothing."""
+        for output, elements in enumerate(self.program.outputs):
+            for element, number in enumerate(elements):
+                value = self.program.values[number]
+                if value.operation == CONSTANT:
+                    literal = self.flavour.literal(value.constant)
+                    if self.flavour.vector:
+                        yield f"y[{self._output_starts[output] + element}] = hc_splat({literal});"
+                    else:
+                        yield f"out[{output}][{element}] = {literal};"
+
+    def driver(self) -> str:
+        """The function that the kernel's table points to."""
+        calls = " ".join(f"{self.flavour.name}_{k}({self.flavour.arguments});" for k in range(self.n_pieces))
+        if not self.flavour.vector:
+            return (
+                "static void scalar(const double *const *in, double *const *out, void *work) {\n"
+                f"  double *w = work; {calls}\n}}\n"
+            )
+        n_x, n_y = sum(self.program.input_sizes), sum(self.program.output_sizes)
+        inputs = self._each(self._input_starts, self.program.input_sizes)
+        outputs = self._each(self._output_starts, self.program.output_sizes)
+        return _BATCH.format(
+            n_x=n_x,
+            n_y=n_y,
+            n_w=self.schedule.n_slots,
+            calls=calls,
+            constants="\n  ".join(self.constant_outputs()),
+            repeat=inputs(
+                "if (!stride[{i}]) for (int j = 0; j < {n}; j++) x[{at} + j] = hc_splat(in[{i}][j]);"
+            ),
+            load=inputs(
+                "if (stride[{i}]) hc_load_rows(ROWS({i}), {n}, x + {at}, (readable - s) * stride[{i}]);"
+            ),
+            load_rest=inputs("if (stride[{i}]) hc_load_rows_partial(ROWS({i}), {n}, x + {at}, n - s);"),
+            store=outputs("hc_store_rows(out[{i}] + s * {n}, {n}, y + {at});"),
+            stream=outputs("hc_stream_rows(out[{i}] + s * {n}, {n}, y + {at}, t);"),
+            store_rest=outputs("hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {at}, n - s);"),
+        )
+
+    def _each(self, starts: Sequence[int], sizes: Sequence[int]) -> Callable[[str], str]:
+        """A function that writes a statement once for each input, or output, that has elements."""
+        items = [(i, at, n) for i, (at, n) in enumerate(zip(starts, sizes, strict=True)) if n]
+        return lambda text: "\n    ".join(text.format(i=i, at=at, n=n) for i, at, n in items)
+
+
+def _entry(program: Program, kernels: Sequence[Kernel], lanes: int) -> str:
+    """The table that a caller asks for."""
+    by_name = {kernel.flavour.name: kernel for kernel in kernels}
+
+    def sizes(name: str, numbers: Sequence[int]) -> str:
+        return f"static const int64_t {name}[] = {{{', '.join(map(str, numbers)) or '0'}}};"
+
+    work = [by_name[name].work if name in by_name else 0 for name in ("scalar", "batch")]
+    functions = [name if name in by_name else "0" for name in ("scalar", "batch")]
+    fields = [
+        "HELICOID_KERNEL_ABI",
+        *(str(len(program.input_sizes)), str(len(program.outputs)), "in_size", "out_size"),
+        *(str(lanes), str(program.n_operations), *map(str, work), *functions),
+    ]
+    return "\n".join(
+        [
+            sizes("in_size", program.input_sizes),
+            sizes("out_size", program.output_sizes),
+            f"static const helicoid_kernel kernel = {{{', '.join(fields)}}};",
+            '__attribute__((visibility("default"))) const helicoid_kernel *helicoid_kernel_entry(void) {',
+            "  return &kernel;",
+            "}",
+            "",
+        ]
+    )
+
+
+def _variable(name: int) -> str:
+    if name >= 0:
+        return f"v{name}"
+    angle, is_cosine = divmod(-name - 1, 2)
+    return f"{'c' if is_cosine else 's'}{angle}"
+
+
+def _starts(sizes: Sequence[int]) -> list[int]:
+    return [sum(sizes[:k]) for k in range(len(sizes))]

@@ -1,0 +1,313 @@
+"""Functions as C99 for other projects: nothing but math.h, no allocation, no state.
+
+<library>.h      sizes and prototypes
+<function>.c     one for each function
+main.c           a program that compares the functions with values recorded here
+CMakeLists.txt   a static library, and the program as its test
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import casadi as ca
+
+from helicoid.compiler.code.c_names import distinct, identifier
+from helicoid.compiler.code.c_source import Flavour, Kernel
+from helicoid.compiler.code.program import Program
+from helicoid.compiler.evaluator import BUILD_LOCK
+from helicoid.compiler.export.check_program import check_program
+from helicoid.compiler.expressions import row_major_kernel
+from helicoid.compiler.signature import Input, Output, Shape, describe, signature
+from helicoid.errors import HelicoidError
+
+if TYPE_CHECKING:
+    from helicoid.compiler.function import Function
+
+Precision = Literal["double", "single"]
+
+# In the first line of every file: what bears it was written here and may be replaced.
+_MARK = "Written by Helicoid"
+
+_SIZES = {"double": 8, "float": 4}
+_NOINLINE = """\
+/* In one function, thousands of operations would take a compiler very long. */
+#ifdef __GNUC__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE
+#endif
+"""
+# Winitzki's estimate, corrected by Halley's method: |x| < 1 to the last digits.
+_ERFINV = """
+static {type} hc_erfinv_scalar({type} x) {{
+  const {type} a = fabs{f}(x), l = log{f}((1 - a) * (1 + a)), t = {t} + l / 2;
+  {type} y = sqrt{f}(fmax{f}(sqrt{f}(t * t - l / {a}) - t, 0));
+  int k;
+  if (!(a < 1)) return a == 1 ? copysign{f}(INFINITY, x) : NAN;
+  for (k = 0; k < 4; k++) {{
+    const {type} error = y < 1 ? erf{f}(y) - a : (1 - a) - erfc{f}(y);
+    const {type} step = {half_root_pi} * error * exp{f}(y * y);
+    y -= step / (1 + y * step);
+  }}
+  return copysign{f}(y, x);
+}}
+"""
+
+
+def export_c(
+    function: Function, folder: str | os.PathLike[str], precision: Precision = "double"
+) -> list[Path]:
+    """Write a function as a C99 library of its own name; see `export_library`."""
+    return export_library(function.name, {function.name: function}, folder, precision)
+
+
+def export_library(
+    name: str,
+    functions: Mapping[str, Function],
+    folder: str | os.PathLike[str],
+    precision: Precision = "double",
+) -> list[Path]:
+    """Write functions as one C99 library, with a program that checks it and a CMakeLists.txt.
+
+    Each becomes `void name(inputs..., outputs...)` on arrays of `double`, or of `float` for the precision
+    "single": tensors in row-major order, scalar inputs by value. Outputs must not overlap inputs. The
+    functions allocate nothing and may be called by several threads at once.
+
+    Args:
+        name: what header, library and target of CMake are called.
+        functions: by the name that each is to have in C. What is no identifier of C is made into one.
+        folder: made if it does not exist. Files of these names that an earlier export wrote are replaced,
+            other files are left alone.
+
+    Returns:
+        The files written.
+
+    Raises:
+        HelicoidError: the folder holds a file of one of these names that no export wrote, or cannot be
+            written to; an operation has no counterpart in C.
+    """
+    if precision not in ("double", "single"):
+        raise HelicoidError(f"precision is 'double' or 'single', got {precision!r}")
+    if not functions:
+        raise HelicoidError(f"{name}: there is no function to export")
+    library = identifier(name)
+    real = "double" if precision == "double" else "float"
+    names = distinct(functions, taken=["main"])
+    routines = [Routine(c_name, f, real) for c_name, f in zip(names, functions.values(), strict=True)]
+    texts = {
+        f"{library}.h": _header(library, routines),
+        **{f"{routine.name}.c": routine.source(f"{library}.h") for routine in routines},
+        "main.c": check_program(f"{library}.h", routines),
+        "CMakeLists.txt": _cmake(library, routines),
+    }
+    return _write(Path(folder), texts)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An input or output of a function as a parameter in C."""
+
+    item: Input | Output
+    name: str
+    real: str
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return _product(self.item.shape)
+
+    @property
+    def by_value(self) -> bool:
+        """Whether it is handed over as a number instead of an address."""
+        return isinstance(self.item, Input) and self.item.shape == ()
+
+    def __str__(self) -> str:
+        if self.by_value:
+            return f"{self.real} {self.name}"
+        const = "const " if isinstance(self.item, Input) else ""
+        if self.item.shape == () or not self.size:  # C has no arrays of no elements
+            return f"{const}{self.real} *{self.name}"
+        return f"{const}{self.real} {self.name}[{self.size}]"
+
+
+class Routine:
+    """One function of the library: its C, and what the header and the check need to know of it."""
+
+    def __init__(self, name: str, function: Function, real: str) -> None:
+        self.name, self.function, self.real = name, function, real
+        items: list[Input | Output] = [*function.inputs, *function.outputs]
+        wanted = [item.name for item in function.inputs]
+        wanted += [f"{item.name}_out" if item.name in wanted else item.name for item in function.outputs]
+        names = distinct(wanted, linked=False)
+        parameters = [Parameter(item, name, real) for item, name in zip(items, names, strict=True)]
+        self.inputs, self.outputs = parameters[: len(function.inputs)], parameters[len(function.inputs) :]
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Inputs, then outputs."""
+        return [*self.inputs, *self.outputs]
+
+    @cached_property
+    def casadi(self) -> ca.Function:
+        """The function on dense columns in row-major order."""
+        with BUILD_LOCK:
+            return row_major_kernel(self.function.casadi, self.function.inputs, self.function.outputs)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The function in pieces of C."""
+        real = self.real
+        parameters = f"const {real} *const *in, {real} *const *out, {real} *w"
+        flavour = Flavour(f"{self.name}_piece", real, parameters, "in, out, w", vector=False, portable=True)
+        return Kernel(Program.from_casadi(self.casadi), flavour, lanes=1)
+
+    @property
+    def stack(self) -> int:
+        """Bytes on the stack if every value of the largest piece lies there, as in code not optimised."""
+        schedule = self.kernel.schedule
+        values = max(
+            len(piece.loads) + sum(max(1, 2 * len(step.angles)) for step in piece.steps)
+            for piece in schedule.pieces
+        )
+        inputs = sum(self.kernel.program.input_sizes)
+        pointers = 8 * (len(self.parameters) + 8)
+        return _SIZES[self.real] * (schedule.n_slots + values + inputs) + pointers
+
+    @property
+    def prototype(self) -> str:
+        """The declaration without its semicolon."""
+        text = f"void {self.name}({', '.join(map(str, self.parameters))})"
+        return "\n".join(textwrap.wrap(text, 110, subsequent_indent="    ", break_long_words=False))
+
+    def documentation(self) -> Iterator[str]:
+        """The lines of the header about this function."""
+        width = max(len(parameter.name) for parameter in self.parameters)
+        yield f"/* {signature(self.function.name, self.function.inputs)} -> {describe(self.function.outputs)}"
+        for kind, parameters in (("in ", self.inputs), ("out", self.outputs)):
+            for parameter in parameters:
+                yield f" *   {kind}  {parameter.name:{width}}  {_extent(parameter.item.shape)}"
+        operations = self.kernel.program.n_operations
+        yield f" * {operations} operations, at most about {_rounded(self.stack)} bytes of stack. */"
+        for parameter in self.parameters:
+            yield f"#define {self.name.upper()}_{parameter.name.upper()}_SIZE {parameter.size}"
+
+    def source(self, header: str) -> str:
+        """The text of the function's own file."""
+        values = self.kernel.program.values
+        inputs = ", ".join(f"&{p.name}" if p.by_value else p.name for p in self.inputs) or "0"
+        outputs = ", ".join(p.name for p in self.outputs)
+        calls = [f"  {self.name}_piece_{k}(inputs_, outputs_, work_);" for k in range(self.kernel.n_pieces)]
+        return "\n".join(
+            [
+                f'#include "{header}"\n\n#include <math.h>\n',
+                _NOINLINE,
+                *([_erfinv(self.kernel.flavour)] if any(v.operation == "erfinv" for v in values) else []),
+                *("static " + text for text in self.kernel.functions()),
+                f"{self.prototype} {{",
+                f"  const {self.real} *const inputs_[] = {{{inputs}}};",
+                f"  {self.real} *const outputs_[] = {{{outputs}}};",
+                f"  {self.real} work_[{max(1, self.kernel.schedule.n_slots)}];",
+                *calls,
+                "}",
+                "",
+            ]
+        )
+
+
+def _erfinv(flavour: Flavour) -> str:
+    winitzki, pi = 0.147, 3.141592653589793
+    numbers = {"a": winitzki, "t": 2 / (pi * winitzki), "half_root_pi": pi**0.5 / 2}
+    literals = {name: flavour.literal(number) for name, number in numbers.items()}
+    return _ERFINV.format(type=flavour.type, f=flavour.suffix, **literals)
+
+
+def _header(library: str, routines: Sequence[Routine]) -> str:
+    guard = f"{library.upper()}_H"
+    lines = [
+        "/* Functions in C99. They need math.h, allocate nothing and keep no state: any number of threads",
+        " * may call them. Arrays hold tensors row after row. Outputs must not overlap inputs. */",
+        f"#ifndef {guard}\n#define {guard}\n",
+        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+    ]
+    for routine in routines:
+        lines += [*routine.documentation(), f"{routine.prototype};\n"]
+    return "\n".join([*lines, "#ifdef __cplusplus\n}\n#endif\n", "#endif\n"])
+
+
+def _cmake(library: str, routines: Sequence[Routine]) -> str:
+    sources = "\n".join(f"  {routine.name}.c" for routine in routines)
+    return f"""\
+# A static library, and a program that compares it with recorded values.
+cmake_minimum_required(VERSION 3.13)
+project({library} C)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library({library} STATIC
+{sources})
+set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+if(UNIX)
+  target_link_libraries({library} PUBLIC m)
+endif()
+
+add_executable({library}_check main.c)
+set_target_properties({library}_check PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+target_link_libraries({library}_check PRIVATE {library})
+enable_testing()
+add_test(NAME {library}_check COMMAND {library}_check)
+"""
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write files, each at once; nothing if one of them exists that an export did not write."""
+    paths = {folder / name: f"{_first_line(name)}\n{text}" for name, text in texts.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace")[:100]:
+                raise HelicoidError(
+                    f"{path}: was not written by Helicoid and is left alone; export to another folder"
+                )
+        for path, text in paths.items():
+            temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+            try:
+                temporary.write_text(text, encoding="utf-8", newline="\n")
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise HelicoidError(f"{folder}: cannot be exported to: {error}") from error
+    return list(paths)
+
+
+def _first_line(name: str) -> str:
+    return f"/* {_MARK}. */" if name.endswith((".c", ".h")) else f"# {_MARK}."
+
+
+def _extent(shape: Shape) -> str:
+    if not shape:
+        return "a number"
+    order = ", row-major" if len(shape) > 1 else ""
+    return " x ".join(map(str, shape)) + order
+
+
+def _product(shape: Shape) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def _rounded(n_bytes: int) -> int:
+    return -(-n_bytes // 100) * 100

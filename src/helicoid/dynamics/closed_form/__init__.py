@@ -1,0 +1,1 @@
+"""M, C and g in closed form (Garofalo, Ott and Albu-Schäffer 2013), and their derivatives."""

@@ -1,0 +1,1 @@
+"""What holds a robot back, and how it moves then."""

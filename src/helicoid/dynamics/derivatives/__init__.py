@@ -1,0 +1,1 @@
+"""Derivatives of the dynamics: along the state, in time, along the parameters."""

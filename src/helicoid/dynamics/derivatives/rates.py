@@ -1,0 +1,84 @@
+"""Time derivatives along a motion, by differentiating the algorithm with the fewest operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.recursions.coriolis import coriolis_matrix
+from helicoid.dynamics.recursions.rnea import gravity, inverse_dynamics
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.model.model import Model
+
+
+def coriolis_matrix_dot(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
+) -> Expression:
+    """Ċ(q, v, a), nv × nv, of the matrix of `coriolis_matrix`.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> C_dot, h = robot.coriolis_matrix_dot(q, v, a), 1e-6
+    >>> later, before = (robot.coriolis_matrix(q + t * v, v + t * a) for t in (h, -h))
+    >>> np.allclose(C_dot, (later - before) / (2 * h))
+    True
+    """
+    return rate(model, coriolis_matrix(model, physics, q, v), q, [v, a])
+
+
+def gravity_dot(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """ġ(q, v), nv.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> np.allclose(robot.gravity_dot(q, v), robot.gravity_derivatives(q) @ v)
+    True
+    """
+    return rate(model, gravity(model, physics, q), q, [v])
+
+
+def inverse_dynamics_dot(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, a_dot: Expression
+) -> Expression:
+    """τ̇, nv.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> a_dot = np.array([0.1, 0.2])
+    >>> dtau_dq, dtau_dv, M = robot.inverse_dynamics_derivatives(q, v, a)
+    >>> np.allclose(robot.inverse_dynamics_dot(q, v, a, a_dot), dtau_dq @ v + dtau_dv @ a + M @ a_dot)
+    True
+    """
+    return rate(model, inverse_dynamics(model, physics, q, v, a), q, [v, a, a_dot])
+
+
+def inverse_dynamics_ddot(
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    a_dot: Expression,
+    a_ddot: Expression,
+) -> Expression:
+    """τ̈, nv: what the motor of an elastic joint has to follow."""
+    tau_dot = inverse_dynamics_dot(model, physics, q, v, a, a_dot)
+    return rate(model, tau_dot, q, [v, a, a_dot, a_ddot])
+
+
+def rate(model: Model, expression: Expression, q: Expression, rates: Sequence[Expression]) -> Expression:
+    """d/dt of an expression of q and of its `rates` (v, a ...) but the last."""
+    if model.nv == 0:
+        return ca.SX.zeros(*expression.shape)
+    moving = ca.vertcat(q, *rates[:-1])
+    speed = ca.vertcat(rate_matrix(model, q) @ rates[0], *rates[1:])
+    return ca.reshape(ca.jtimes(ca.vec(expression), moving, speed), *expression.shape)

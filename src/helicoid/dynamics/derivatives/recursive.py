@@ -1,0 +1,167 @@
+"""Derivatives of inverse and forward dynamics by recursion (Singh, Russell, Wensing 2022), body coordinates.
+
+Notation beyond that of `composite`: V, A twist and acceleration of a body, V_p, A_p those of its parent as
+felt at its origin; Ψ̇ = V_p × S, Ψ̈ = A_p × S + V_p × Ψ̇, Ṡ = V × S; f the wrench that a body and all that it
+carries need. For a body i and an ancestor j (or i itself),
+
+    ∂τ_i/∂q_j = S_iᵀ (2B Ψ̇_j + I Ψ̈_j)                ∂τ_j/∂q_i = S_jᵀ (2B Ψ̇_i + I Ψ̈_i + S_i ×* f)
+    ∂τ_i/∂v_j = S_iᵀ (2B S_j + I (Ψ̇_j + Ṡ_j))         ∂τ_j/∂v_i = S_jᵀ (2B S_i + I (Ψ̇_i + Ṡ_i))
+
+with the composite I, B, f of body i. What stands right of S_jᵀ travels from i to the root as a wrench.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics.friction import friction_torque
+from helicoid.dynamics.physics import Physics, moments
+from helicoid.dynamics.recursions.composite import (
+    Composite,
+    Element,
+    add_block,
+    elements,
+    force_cross,
+    motion_cross,
+)
+from helicoid.dynamics.recursions.crba import rigid_inertia_times
+from helicoid.dynamics.recursions.mass_inverse import times_inverse
+from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.rnea import acceleration_tensor, bias, euler_moment
+from helicoid.dynamics.springs import spring_stiffness
+from helicoid.dynamics.tree import from_parent, to_parent
+from helicoid.model.model import WORLD, Model
+
+
+class Derivatives(NamedTuple):
+    """∂τ/∂q (tangent space), ∂τ/∂v and M = ∂τ/∂a, each nv × nv."""
+
+    dq: Expression
+    dv: Expression
+    M: Expression
+
+
+class _Motion(NamedTuple):
+    """What the outward pass finds for an element."""
+
+    V: Expression
+    A: Expression
+    S: Expression
+    Ψd: Expression
+    Ψdd: Expression
+    Ψd_plus_Sd: Expression
+
+
+def inverse_dynamics_derivatives(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
+) -> Derivatives:
+    """∂τ/∂q, ∂τ/∂v and M at (q, v, a); springs, friction and armature included.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> dtau_dq, dtau_dv, M = robot.inverse_dynamics_derivatives(q, v, a)
+    >>> np.allclose(M, robot.mass_matrix(q))
+    True
+    """
+    tree = elements(model, q)
+    states = _outward(tree, physics, v, a)
+    inertias = regrouped(model, physics)
+    composites, wrenches = [], []
+    for element, state in zip(tree, states, strict=True):
+        pi = inertias[element.body] if element.body >= 0 else None
+        composites.append(Composite.nothing() if pi is None else Composite.of_body(pi, state.V))
+        wrenches.append(ca.SX.zeros(6) if pi is None else _wrench(pi, state))
+    result = Derivatives(*(ca.SX(model.nv, model.nv) for _ in range(3)))
+    for i in reversed(range(len(tree))):
+        _fill(result, tree, states, composites[i], wrenches[i], i)
+        motion, parent = tree[i].motion, tree[i].parent
+        if parent != WORLD:
+            composites[parent] = composites[parent].plus(composites[i].to_parent(motion))
+            wrenches[parent] = wrenches[parent] + to_parent(motion, wrenches[i])
+    sliding = ca.jacobian(friction_torque(physics, v), v)
+    springs = spring_stiffness(model, q)
+    return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
+
+
+def forward_dynamics_derivatives(
+    model: Model, physics: Physics, q: Expression, v: Expression, tau: Expression
+) -> Derivatives:
+    """∂a/∂q, ∂a/∂v and M⁻¹ = ∂a/∂τ: from τ = ID(q, v, FD(q, v, τ)), ∂a = -M⁻¹ ∂ID.
+
+    What multiplies by M⁻¹ gives the acceleration too: M a = τ - h(q, v).
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> da_dq, da_dv, M_inverse = robot.forward_dynamics_derivatives(q, v, [0.0, 0.0])
+    >>> np.allclose(M_inverse @ robot.mass_matrix(q), np.eye(2))
+    True
+    """
+    nv, a = model.nv, ca.SX.sym("a", model.nv)
+    given = inverse_dynamics_derivatives(model, physics, q, v, a)
+    solve = times_inverse(model, physics, q, given.M)
+    point = solve(tau - bias(model, physics, q, v))
+    columns = ca.substitute(ca.horzcat(-given.dq, -given.dv), a, point) if nv else ca.SX.zeros(0, 0)
+    solved, inverse = solve(columns), solve(ca.SX.eye(nv))
+    symmetric = ca.tril(inverse) + ca.tril(inverse, False).T  # each element once
+    return Derivatives(solved[:, :nv], solved[:, nv:], symmetric)
+
+
+def _outward(tree: list[Element], physics: Physics, v: Expression, a: Expression) -> list[_Motion]:
+    states: list[_Motion] = []
+    still = ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -physics.gravity)
+    for element in tree:
+        motion, S = element.motion, element.motion.S
+        V, A = still if element.parent == WORLD else states[element.parent][:2]
+        V_p, A_p, v_i = from_parent(motion, V), from_parent(motion, A), element.velocity(v)
+        Ψd = motion_cross(V_p, S)
+        Ψdd = motion_cross(A_p, S) + motion_cross(V_p, Ψd)
+        relative = S @ v_i
+        # A joint of one coordinate does not turn its own axis: V × S = V_p × S.
+        Sd = Ψd if len(element.coordinates) == 1 else motion_cross(V_p + relative, S)
+        states.append(_Motion(V_p + relative, A_p + S @ element.velocity(a) + Ψd @ v_i, S, Ψd, Ψdd, Ψd + Sd))
+    return states
+
+
+def _wrench(pi: Expression, state: _Motion) -> Expression:
+    """(n, f) that a body's own motion needs, as in `rnea`."""
+    m, h, I = moments(pi)
+    ω, u, ωd = state.V[:3], state.V[3:], state.A[:3]
+    felt = state.A[3:] + ca.cross(ω, u)
+    B = acceleration_tensor(ω, ωd)
+    return ca.vertcat(ca.cross(h, felt) + euler_moment(I, ω, ωd, B), m * felt + B @ h)
+
+
+def _fill(
+    result: Derivatives,
+    tree: list[Element],
+    states: list[_Motion],
+    composite: Composite,
+    f: Expression,
+    i: int,
+) -> None:
+    """The rows and columns of one element against itself and its ancestors."""
+    _, _, S, Ψd, Ψdd, Ψd_plus_Sd = states[i]
+    inertia = composite.inertia
+    F = rigid_inertia_times(inertia, S)
+    F_q = composite.two_B(Ψd) + rigid_inertia_times(inertia, Ψdd) + force_cross(S, f)
+    F_v = composite.two_B(S) + rigid_inertia_times(inertia, Ψd_plus_Sd)
+    G = composite.two_B_transposed(S)
+    rows, j = tree[i].coordinates, i
+    while j != WORLD:
+        to, scale, columns = states[j], tree[i].multiplier * tree[j].multiplier, tree[j].coordinates
+        add_block(result.dq, rows, columns, scale * (G.T @ to.Ψd[:3, :] + F.T @ to.Ψdd))
+        add_block(result.dv, rows, columns, scale * (G.T @ to.S[:3, :] + F.T @ to.Ψd_plus_Sd))
+        add_block(result.M, columns, rows, scale * (to.S.T @ F))
+        if j != i:
+            add_block(result.dq, columns, rows, scale * (to.S.T @ F_q))
+            add_block(result.dv, columns, rows, scale * (to.S.T @ F_v))
+            add_block(result.M, rows, columns, scale * (F.T @ to.S))
+        motion, j = tree[j].motion, tree[j].parent
+        F, F_q, F_v, G = to_parent(motion, F), to_parent(motion, F_q), to_parent(motion, F_v), motion.R @ G

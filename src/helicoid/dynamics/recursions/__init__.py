@@ -1,0 +1,1 @@
+"""Algorithms that walk the tree, link by link: torques, accelerations, matrices, regressors."""

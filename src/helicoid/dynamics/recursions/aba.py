@@ -1,0 +1,135 @@
+"""Articulated body algorithm (Featherstone 2008, section 7.3), about the motion without joint acceleration.
+
+With q̈ = 0 every body has an acceleration and needs a wrench that the outward pass of Newton-Euler gives.
+What is left to find is the deviation δ from that motion, which obeys the articulated equations without any
+velocity terms: U = I^A S, D = Sᵀ U, u = τ - Sᵀ p^A, q̈ = D⁻¹ (u - Uᵀ δ').
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics.linear import factor, solve
+from helicoid.dynamics.physics import Physics, moments, symmetric
+from helicoid.dynamics.recursions.crba import (
+    forward_dynamics_crba,
+    rigid_inertia_times,
+    rotate_symmetric,
+)
+from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.rnea import Wrenches, body_forces
+from helicoid.dynamics.springs import passive_torque
+from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
+from helicoid.geometry import so3
+from helicoid.model.model import WORLD, Model
+
+
+class _Step(NamedTuple):
+    """D⁻¹ Uᵀ and D⁻¹ u of a body: all that the last pass needs."""
+
+    gain: Expression
+    drive: Expression
+
+
+def forward_dynamics(
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    wrenches: Wrenches | None = None,
+) -> Expression:
+    """a = FD(q, v, τ), nv, in a number of operations linear in the number of bodies.
+
+    A mimic joint ties two branches together, which articulated bodies cannot express: such a robot is
+    solved through its mass matrix.
+    """
+    if any(body.joint.mimic is not None for body in model.bodies):
+        return forward_dynamics_crba(model, physics, q, v, tau, wrenches)
+    motions = joint_motions(model, q)
+    biases = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
+    torque = tau - passive_torque(model, physics, q, v)
+    steps = _inward(model, physics, motions, biases, torque)
+
+    a = ca.SX.zeros(model.nv)
+    deviations: list[Expression] = []
+    for body, motion, step in zip(model.bodies, motions, steps, strict=True):
+        if body.parent == WORLD:
+            a_i = step.drive
+            deviations.append(motion.S @ a_i)
+        else:
+            carried = from_parent(motion, deviations[body.parent])
+            a_i = step.drive - step.gain @ carried
+            deviations.append(carried + motion.S @ a_i)
+        a[body.v] = a_i
+    return a
+
+
+def _inward(
+    model: Model,
+    physics: Physics,
+    motions: list[JointMotion],
+    biases: list[Expression],
+    torque: Expression,
+) -> list[_Step]:
+    """From the leaves to the root: articulated inertias and bias wrenches."""
+    inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in regrouped(model, physics)]
+    p_A = list(biases)
+    steps: list[_Step] = [None] * len(inertias)  # type: ignore[list-item]
+    for i in reversed(range(len(inertias))):
+        body, S = model.bodies[i], motions[i].S
+        armature = physics.armature[body.v]
+        U = inertias[i] @ S
+        D = factor(S.T @ U + ca.diag(armature))
+        u = torque[body.v] - S.T @ p_A[i]
+        step = _Step(solve(D, U.T), solve(D, u))
+        steps[i] = step
+        if body.parent == WORLD:
+            continue
+        # Nothing that the joint leaves free resists: these rows vanish exactly, and only τ passes.
+        free = unit_columns(S) if armature.is_zero() else {}
+        reduced = reduced_inertia(inertias[i], U, step.gain, free)
+        passed = p_A[i] + U @ step.drive
+        for row, k in free.items():
+            passed[row] = torque[body.v][k]
+        inertias[body.parent] = inertias[body.parent] + inertia_to_parent(motions[i], reduced)
+        p_A[body.parent] = p_A[body.parent] + to_parent(motions[i], passed)
+    return steps
+
+
+def unit_columns(S: Expression) -> dict[int, int]:
+    """{row: column} of those columns of S that are unit vectors of the coordinate axes."""
+    found = {}
+    for k in range(S.shape[1]):
+        rows = [row for row in range(6) if not S[row, k].is_zero()]
+        if len(rows) == 1 and S[rows[0], k].is_one():
+            found[rows[0]] = k
+    return found
+
+
+def reduced_inertia(I_A: Expression, U: Expression, gain: Expression, free: dict[int, int]) -> Expression:
+    """I^A - U D⁻¹ Uᵀ: what the parent feels of a body whose joint yields."""
+    zero = ca.SX.zeros(1)
+    return symmetric(
+        [
+            [
+                None if c < r else zero if r in free or c in free else I_A[r, c] - U[r, :] @ gain[:, c]
+                for c in range(6)
+            ]
+            for r in range(6)
+        ]
+    )
+
+
+def inertia_to_parent(motion: JointMotion, inertia: Expression) -> Expression:
+    """X* I X of a symmetric I = [[A, B], [Bᵀ, C]]: turned by R, then moved by p, each element once."""
+    R, p = motion.R, so3.hat(motion.p)
+    A, C = rotate_symmetric(R, inertia[:3, :3]), rotate_symmetric(R, inertia[3:, 3:])
+    B = R @ inertia[:3, 3:] @ R.T
+    B_moved = B + p @ C
+    Bp, moved = B @ p, B_moved @ p
+    A_moved = symmetric([[A[i, j] - Bp[j, i] - moved[i, j] for j in range(3)] for i in range(3)])
+    return ca.vertcat(ca.horzcat(A_moved, B_moved), ca.horzcat(B_moved.T, C))

@@ -1,0 +1,107 @@
+"""Composite rigid body algorithm (Walker and Orin 1982; Featherstone 2008, section 6.2).
+
+Notation: m, h, Σ mass, first and second moment of a body and all that it carries, about its origin; F = I S
+the wrench that a unit acceleration of its joint asks of it.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics.linear import factor, inverse, solve
+from helicoid.dynamics.physics import Moments, Physics, moments, symmetric
+from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, joint_forces
+from helicoid.dynamics.springs import passive_torque
+from helicoid.dynamics.tree import joint_motions, to_parent
+from helicoid.model.model import WORLD, Model
+
+Distribution = tuple[Expression, Expression, Expression]  # m, h, Σ = ∫ r rᵀ dm: adds and moves simply
+
+
+def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
+    """M(q), nv × nv, symmetric; armature on its diagonal."""
+    motions = joint_motions(model, q)
+    composites = [distribution(pi) for pi in regrouped(model, physics)]
+    M = ca.SX(model.nv, model.nv)
+    for i in reversed(range(len(composites))):
+        body = model.bodies[i]
+        if body.parent != WORLD:
+            composites[body.parent] = add_distributions(
+                composites[body.parent], distribution_to_parent(composites[i], *motions[i][:2])
+            )
+        m, h, Σ = composites[i]
+        F = rigid_inertia_times(Moments(m, h, rotational(Σ)), motions[i].S)
+        j = i
+        while j != WORLD:
+            other = model.bodies[j]
+            block = (body.multiplier * other.multiplier) * (motions[j].S.T @ F)
+            M[other.v, body.v] += block
+            if j != i:
+                M[body.v, other.v] += block.T
+            F, j = to_parent(motions[j], F), other.parent
+    return M + ca.diag(physics.armature)
+
+
+def mass_matrix_inverse(model: Model, physics: Physics, q: Expression) -> Expression:
+    """M(q)⁻¹, nv × nv."""
+    return inverse(mass_matrix(model, physics, q))
+
+
+def forward_dynamics_crba(
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    wrenches: Wrenches | None = None,
+) -> Expression:
+    """a = M⁻¹ (τ - h(q, v) + Σ Jᵀ w_ext - springs - friction), nv, through the sparse factors of M."""
+    motions = joint_motions(model, q)
+    forces = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
+    driving = tau - joint_forces(model, motions, forces) - passive_torque(model, physics, q, v)
+    return solve(factor(mass_matrix(model, physics, q)), driving)
+
+
+def rigid_inertia_times(body: Moments, S: Expression) -> Expression:
+    """The wrenches (n, f) = (I ω + h × v, m v - h × ω) of a rigid body for each column (ω, v) of S."""
+    columns = []
+    for k in range(S.shape[1]):
+        ω, v = S[:3, k], S[3:, k]
+        columns.append(ca.vertcat(body.I @ ω + ca.cross(body.h, v), body.m * v - ca.cross(body.h, ω)))
+    return ca.horzcat(*columns) if columns else ca.SX.zeros(6, 0)
+
+
+def rotate_symmetric(R: Expression, A: Expression) -> Expression:
+    """R A Rᵀ of a symmetric A, each element once."""
+    RA = R @ A
+    rows = [[ca.dot(RA[i, :], R[j, :]) if j >= i else None for j in range(3)] for i in range(3)]
+    return symmetric(rows)
+
+
+def distribution(pi: Expression) -> Distribution:
+    m, h, I = moments(pi)
+    xx, yy, zz = I[0, 0], I[1, 1], I[2, 2]
+    diagonal = (yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2
+    return m, h, symmetric([[diagonal[i] if i == j else -I[i, j] for j in range(3)] for i in range(3)])
+
+
+def rotational(Σ: Expression) -> Expression:
+    """I = tr(Σ) 1 - Σ, its diagonal as sums of two."""
+    others = Σ[1, 1] + Σ[2, 2], Σ[0, 0] + Σ[2, 2], Σ[0, 0] + Σ[1, 1]
+    return symmetric([[others[i] if i == j else -Σ[i, j] for j in range(3)] for i in range(3)])
+
+
+def distribution_to_parent(body: Distribution, R: Expression, p: Expression) -> Distribution:
+    """About the parent's origin: each point r of the body becomes p + R r."""
+    m, h, Σ = body
+    h_turned = R @ h
+    h_parent = h_turned + m * p
+    turned = rotate_symmetric(R, Σ)
+    rows = [[turned[i, j] + p[i] * h_parent[j] + h_turned[i] * p[j] for j in range(3)] for i in range(3)]
+    return m, h_parent, symmetric(rows)
+
+
+def add_distributions(one: Distribution, other: Distribution) -> Distribution:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]

@@ -1,0 +1,201 @@
+"""Dynamics as linear functions of the inertial parameters: τ = Y(q, v, a) π, and others of the kind.
+
+The wrench of a body is linear in its parameters: I X = Λ(X) π for any twist X, 6 × 10. A joint feels the
+wrenches of all bodies that it carries, so that Y gathers S_jᵀ Λ_i over the ancestors j of each body i.
+Equation numbers are those of Garofalo, Ott and Albu-Schäffer (2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics.friction import direction
+from helicoid.dynamics.parametric import inertial_parameters, velocity_names
+from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross
+from helicoid.dynamics.tree import along_motion, from_parent, joint_motions, to_parent, world_poses
+from helicoid.geometry import so3
+from helicoid.model.model import WORLD, Model
+
+Wrench = Callable[[int], Expression]  # element -> 6 × 10
+
+
+def regressor(model: Model, physics: Physics, q: Expression, v: Expression, a: Expression) -> Expression:
+    """Y with τ = Y π, nv × 10 n_bodies (armature and friction apart).
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> np.allclose(robot.regressor(q, v, a) @ robot.parameters.values, robot.inverse_dynamics(q, v, a))
+    True
+    >>> len(robot.regressor.columns)
+    20
+    """
+    tree = elements(model, q)
+    V, A = _motions(tree, v, v, a, physics.gravity)
+    return _gathered(model, tree, lambda i: _inertia_map(A[i]) + _force_cross(V[i], _inertia_map(V[i])))
+
+
+def slotine_li_regressor(
+    model: Model, physics: Physics, q: Expression, v: Expression, v_r: Expression, a_r: Expression
+) -> Expression:
+    """Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix` (eqs. 15 and 16), nv × 10 n_bodies.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> Y = robot.slotine_li_regressor(q, v, v_r=v, a_r=a)
+    >>> np.allclose(Y, robot.regressor(q, v, a))
+    True
+    """
+    tree = elements(model, q)
+    V, _ = _motions(tree, v, v, a_r, physics.gravity)
+    V_r, A_r = _motions(tree, v, v_r, a_r, physics.gravity)
+
+    def wrench(i: int) -> Expression:
+        turning = _force_cross(V[i], _inertia_map(V_r[i])) + _force_cross(V_r[i], _inertia_map(V[i]))
+        return _inertia_map(A_r[i] - motion_cross(V[i], V_r[i]) / 2) + turning / 2
+
+    return _gathered(model, tree, wrench)
+
+
+def momentum_regressor(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """Y with M v = Y π, nv × 10 n_bodies: no acceleration in it.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> np.allclose(robot.momentum_regressor(q, v) @ robot.parameters.values, robot.mass_matrix(q) @ v)
+    True
+    """
+    tree = elements(model, q)
+    still = ca.SX.zeros(model.nv)
+    V, _ = _motions(tree, v, v, still, ca.SX.zeros(3))
+    return _gathered(model, tree, lambda i: _inertia_map(V[i]))
+
+
+def momentum_rate_regressor(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """Y with τ = d/dt (M v) + Y π, that is g - Cᵀ v = Y π, nv × 10 n_bodies: no acceleration in it.
+
+    Filtering both sides of τ = d/dt (Y_p π) + Y π turns the derivative into an algebraic operation on Y_p,
+    which is the filtered-momentum form of identification.
+    """
+    at_rest = regressor(model, physics, q, v, ca.SX.zeros(model.nv))
+    return at_rest - along_motion(model, momentum_regressor(model, physics, q, v), q, v)
+
+
+def energy_regressor(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """y with T + U = y π, 10 n_bodies: no acceleration in it.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> energy = robot.kinetic_energy(q, v) + robot.potential_energy(q)
+    >>> np.allclose(robot.energy_regressor(q, v) @ robot.parameters.values, energy)
+    True
+    """
+    tree = elements(model, q)
+    V, _ = _motions(tree, v, v, ca.SX.zeros(model.nv), ca.SX.zeros(3))
+    poses = world_poses(model, joint_motions(model, q))
+    y = ca.SX.zeros(10 * len(model.bodies))
+    for i, element in enumerate(tree):
+        if element.body >= 0:
+            R, p = poses[element.body]
+            g = physics.gravity
+            falling = ca.vertcat(-ca.dot(g, p), -R.T @ g, ca.SX.zeros(6))
+            y[10 * element.body : 10 * element.body + 10] = _inertia_map(V[i]).T @ V[i] / 2 + falling
+    return y
+
+
+def power_regressor(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
+) -> Expression:
+    """y with vᵀ τ = y π, 10 n_bodies."""
+    return regressor(model, physics, q, v, a).T @ v
+
+
+def friction_regressor(model: Model, physics: Physics, v: Expression) -> Expression:
+    """Y with friction = Y (damping, Coulomb, offset), nv × 3 nv; Coulomb smoothed as `smoothing` says."""
+    return ca.horzcat(ca.diag(v), ca.diag(direction(physics, v)), ca.SX.eye(model.nv))
+
+
+def armature_regressor(model: Model, physics: Physics, a: Expression) -> Expression:
+    """Y with the torque of the armatures = Y armature, nv × nv."""
+    return ca.diag(a)
+
+
+def inertial_names(model: Model) -> tuple[str, ...]:
+    """The parameters π: ten for each moving body."""
+    return inertial_parameters(model).names
+
+
+def friction_names(model: Model) -> tuple[str, ...]:
+    """Damping, Coulomb friction and offset of each velocity."""
+    kinds = ("damping", "friction", "offset")
+    return tuple(f"{joint}.{kind}" for kind in kinds for joint in velocity_names(model))
+
+
+def armature_names(model: Model) -> tuple[str, ...]:
+    """The armature of each velocity."""
+    return tuple(f"{joint}.armature" for joint in velocity_names(model))
+
+
+def _motions(
+    tree: list[Element], v: Expression, v_r: Expression, a_r: Expression, gravity: Expression
+) -> tuple[list[Expression], list[Expression]]:
+    """Twists and accelerations that the velocity v_r and acceleration a_r would give, S turning with v."""
+    actual: list[Expression] = []
+    twists: list[Expression] = []
+    accelerations: list[Expression] = []
+    still = ca.SX.zeros(6), ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -gravity)
+    for element in tree:
+        motion, S, p = element.motion, element.motion.S, element.parent
+        V, V_r, A_r = still if p == WORLD else (actual[p], twists[p], accelerations[p])
+        actual.append(from_parent(motion, V) + S @ element.velocity(v))
+        twists.append(from_parent(motion, V_r) + S @ element.velocity(v_r))
+        turning = motion_cross(actual[-1], S @ element.velocity(v_r))
+        accelerations.append(from_parent(motion, A_r) + S @ element.velocity(a_r) + turning)
+    return twists, accelerations
+
+
+def _gathered(model: Model, tree: list[Element], wrench: Wrench) -> Expression:
+    """S_jᵀ of each body's 6 × 10 wrench, for all ancestors j."""
+    Y = ca.SX.zeros(model.nv, 10 * len(model.bodies))
+    for i, element in enumerate(tree):
+        if element.body < 0:
+            continue
+        W, j = wrench(i), i
+        columns = range(10 * element.body, 10 * element.body + 10)
+        while j != WORLD:
+            motion = tree[j].motion
+            add_block(Y, tree[j].coordinates, columns, tree[j].multiplier * (motion.S.T @ W))
+            W, j = to_parent(motion, W), tree[j].parent
+    return Y
+
+
+def _inertia_map(X: Expression) -> Expression:
+    """Λ(X), 6 × 10, with I X = Λ(X) π: rows (I ω + h × u, m u + ω × h)."""
+    ω, u = X[:3], X[3:]
+    x, y, z = ω[0], ω[1], ω[2]
+    zero = ca.SX.zeros(1)
+    rotational = ca.vertcat(
+        ca.horzcat(x, y, z, zero, zero, zero),
+        ca.horzcat(zero, x, zero, y, z, zero),
+        ca.horzcat(zero, zero, x, zero, y, z),
+    )
+    moment = ca.horzcat(ca.SX.zeros(3), -so3.hat(u), rotational)
+    force = ca.horzcat(u, so3.hat(ω), ca.SX.zeros(3, 6))
+    return ca.vertcat(moment, force)
+
+
+def _force_cross(V: Expression, W: Expression) -> Expression:
+    """V ×* W for each column of W: (ω × n + u × f, ω × f)."""
+    ω, u = so3.hat(V[:3]), so3.hat(V[3:])
+    return ca.vertcat(ω @ W[:3, :] + u @ W[3:, :], ω @ W[3:, :])

@@ -1,0 +1,69 @@
+"""Fewer operations for the same motion: mass that a joint does not move belongs to the parent as well.
+
+The mass distribution of a body is its pseudo-inertia P = ∫ x xᵀ dm over homogeneous points x = (r, 1),
+P = [[Σ, h], [hᵀ, m]]. Points that a joint leaves where they are, [S] x = 0 for each of its twists, move
+with the parent just as well: the points of a hinge's axis, or the directions (r, 0) of a slide. With N a
+basis of them and Π = N Nᵀ, the part Π P Π can be handed to the parent, and exact zeros stay behind. (What
+stays are minimal parameters as in identification, Gautier and Khalil 1990, here for joints of any type.)
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.dynamics.physics import Physics
+from helicoid.geometry import se3
+from helicoid.model.inertia import Inertia
+from helicoid.model.joints import JointType
+from helicoid.model.model import WORLD, Model
+
+
+def regrouped(model: Model, physics: Physics) -> list[Expression]:
+    """Inertial parameters of each body that give the same equations of motion with more zeros among them.
+
+    Only constants are moved: a parameter that is an input stays with its body.
+    """
+    parameters = list(physics.inertias)
+    for i in reversed(range(len(parameters))):
+        body = model.bodies[i]
+        if not parameters[i].is_constant():
+            continue
+        fixed = _unmoved(body.joint.type)
+        P = Inertia.from_parameters(np.array(ca.evalf(parameters[i])).ravel()).pseudo
+        moved = fixed @ P @ fixed
+        kept = _clean(P - moved, float(np.abs(P).max()))
+        parameters[i] = ca.SX(Inertia.from_pseudo(kept).parameters)
+        if body.parent != WORLD:
+            T = _placement(body.joint.type, body.placement.rotation, body.placement.translation)
+            given = Inertia.from_pseudo(T @ moved @ T.T).parameters
+            parameters[body.parent] = parameters[body.parent] + ca.SX(given)
+    return parameters
+
+
+@lru_cache(maxsize=4096)
+def _unmoved(joint: JointType) -> Array:
+    """Π: the projector on the homogeneous points that no motion of the joint moves, 4 × 4."""
+    rng = np.random.default_rng(0)
+    free = np.full(joint.nq, np.inf)
+    twists: list[Array] = []
+    for _ in range(3):  # a subspace that depends on q is constrained by all its values
+        S = np.array(ca.evalf(ca.SX(joint.subspace(ca.SX(joint.random(rng, -free, free))))))
+        twists.extend(se3.hat(column) for column in S.T)
+    _, singular, rows = np.linalg.svd(np.vstack(twists))
+    N = rows[np.sum(singular > 1e-9) :].T
+    return _clean(N @ N.T, 1.0)
+
+
+def _placement(joint: JointType, rotation: Array, translation: Array) -> Array:
+    R, p = (np.array(ca.evalf(ca.SX(part))) for part in joint.pose(ca.SX(joint.neutral())))
+    placed: Array = se3.pose(rotation, translation) @ se3.pose(R, p.ravel())
+    return placed
+
+
+def _clean(matrix: Array, scale: float) -> Array:
+    """Rounding noise set to zero, so that it vanishes from expressions."""
+    return np.where(np.abs(matrix) < 1e-15 * scale, 0.0, matrix)

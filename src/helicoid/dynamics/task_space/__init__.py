@@ -1,0 +1,1 @@
+"""The dynamics as a frame feels them."""

@@ -1,0 +1,250 @@
+"""Motions that make a robot tell its parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.errors import HelicoidError, InputError
+from helicoid.identification.excitation.bounds import find_bounds
+from helicoid.identification.excitation.fourier import RestingSeries
+from helicoid.identification.excitation.problem import Criterion, ExcitationProblem
+from helicoid.identification.online.theta import ThetaEquations
+from helicoid.robot import Robot
+from helicoid.simulation.trajectory import Trajectory
+
+_SMOOTHING = 0.1  # rad/s: Coulomb friction turns over a width that an optimiser can see
+_STARTS = 30  # random motions, the best of which is improved
+_DENSE = 10  # how much finer the result is checked than it was optimised
+_TIGHTEST = 0.2  # of one, or m: a bound that must be tightened by more cannot be kept
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion that begins and ends at rest and can be repeated without a stop.
+
+    `trajectory` holds it as samples with the torques that the description needs for it. `condition` is
+    cond(W) of the base parameters' regressor, columns in units of what is unknown of them, rows in units of
+    the noise; `log_det` that of Wᵀ W per sample. `notes` say in words what was not taken into account.
+    """
+
+    trajectory: Trajectory
+    series: RestingSeries
+    coefficients: Array
+    condition: float
+    log_det: float
+    notes: tuple[str, ...]
+
+    @property
+    def t(self) -> Array:
+        """Times (s), (N,)."""
+        return self.trajectory.t
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (rad, m), (N, nq)."""
+        return self.trajectory.q
+
+    @property
+    def v(self) -> Array:
+        """Velocities (rad/s, m/s), (N, nv)."""
+        return self.trajectory.v
+
+    @property
+    def a(self) -> Array:
+        """Accelerations (rad/s², m/s²), (N, nv)."""
+        return self.trajectory.a
+
+    @property
+    def tau(self) -> Array:
+        """Torques (N·m, N) that the description needs, friction included, (N, nv)."""
+        return self.trajectory.tau
+
+    def at(self, times: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, v, a at any times (s), exactly; the motion repeats."""
+        t = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        q, v, a = (Phi @ self.coefficients for Phi in self.series.matrices(t))
+        return q, v, a
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the samples to a .csv or .npz file; `Trajectory.load` reads it."""
+        self.trajectory.save(path)
+
+    def plot(self) -> Any:
+        """A matplotlib figure of coordinates, velocities, accelerations and torques, with the limits' use."""
+        from helicoid.identification.excitation.plot import plot
+
+        return plot(self)
+
+
+def excitation(
+    robot: Robot,
+    duration: float = 10.0,
+    *,
+    groups: Sequence[str] = ("inertia", "friction"),
+    criterion: Criterion = "d-optimal",
+    harmonics: int = 5,
+    start: ArrayLike | None = None,
+    use: float = 0.9,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    effort: ArrayLike | None = None,
+    workspace: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    clearance: float = 0.02,
+    rate: float = 100.0,
+    seed: int = 0,
+    iterations: int = 150,
+    time_limit: float = 50.0,
+    progress: bool | None = None,
+) -> Excitation:
+    """A motion that tells as much of the parameters as possible within the robot's limits.
+
+    Args:
+        robot: any whose joints have one coordinate for each velocity; a floating base cannot be led along a
+            series and is refused.
+        duration: of one period (s).
+        groups: the parameters to be told, as in `Robot.parametric`.
+        criterion: "d-optimal", the smallest confidence ellipsoid, or "condition", the best condition number.
+        harmonics: of the Fourier series of each joint.
+        start: where it begins and ends (n); free unless given.
+        use: the part of every limit that may be used.
+        velocity, acceleration, effort: limits (n, or one for all) in place of the description's, which has
+            none for accelerations. Where the description has no velocity limit, one must be given.
+        workspace: for links by name, the box (lower, upper) in the world (m) that their origin must stay in.
+        clearance: least distance (m) between links that are no neighbours, by their collision shapes; meshes
+            have no shape here, which `notes` says.
+        rate: of the samples (Hz).
+        seed: of the random motions that it starts from.
+        iterations, time_limit: of the optimisation; the best motion by then is taken (s).
+        progress: whether to show a progress bar; by default on a terminal.
+
+    Raises:
+        InputError: the robot or a limit is not usable.
+        HelicoidError: no motion within the limits was found.
+
+    >>> import helicoid as hc
+    >>> motion = excitation(hc.load("planar_2r"), 4.0, harmonics=3, velocity=2.0, iterations=20)
+    >>> motion.q.shape, bool(np.abs(motion.v).max() <= 0.9 * 2.0)
+    ((401, 2), True)
+    """
+    equations = ThetaEquations(robot, tuple(groups), smoothing=_SMOOTHING)
+    _check(robot, duration, harmonics, use, rate)
+    bounds, notes = find_bounds(robot, use, velocity, acceleration, effort, workspace, clearance)
+    at = None if start is None else bounds.checked_start(start)
+    series = RestingSeries(float(duration), harmonics, at)
+    problem = ExcitationProblem(equations, series, bounds, criterion)
+    y = _random_start(problem, np.random.default_rng(seed))
+    with _bar(progress, iterations) as told:
+        y = _solved(problem, y, iterations, time_limit, told)
+    return _result(problem, y, rate, notes)
+
+
+def _solved(
+    problem: ExcitationProblem, y: Array, iterations: int, seconds: float, told: Callable[[int, float], None]
+) -> Array:
+    """Solve, look between the points, and tighten what is exceeded there until nothing is."""
+    n = _DENSE * 12 * problem.series.harmonics
+    margins: dict[str, float] = {}
+    for part in (0.7, 0.1, 0.1, 0.1):
+        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, told)
+        exceeded = {what: by for what, by in problem.violations(y, n).items() if by > 0}
+        if not exceeded:
+            return _within(problem, y, n)
+        for what, by in exceeded.items():
+            margins[what] = margins.get(what, 0.0) + 1.2 * by + 1e-3
+        if max(margins.values()) > _TIGHTEST:
+            break
+    what, by = max(exceeded.items(), key=lambda item: item[1])
+    raise HelicoidError(
+        f"no exciting motion within the limits was found: {what} is exceeded by {by:.3g}; allow more of it "
+        "(`effort`, `workspace`, `clearance`), or a longer duration"
+    )
+
+
+def _within(problem: ExcitationProblem, y: Array, n: int) -> Array:
+    """Check the linear limits too: a solver that was stopped early may not have reached them."""
+    q, v, a = (Phi @ problem.series.coefficients(y) for Phi in problem.series.matrices(problem.grid(n)))
+    bounds = problem.bounds
+    over = {
+        "position": float(np.maximum(q - bounds.upper, bounds.lower - q).max()),
+        "velocity": float((np.abs(v) - bounds.velocity).max()),
+        "acceleration": float((np.abs(a) - bounds.acceleration).max()),
+    }
+    worst = max(over, key=lambda name: over[name])
+    if over[worst] > 1e-6:
+        raise HelicoidError(f"no exciting motion was found in time: {worst} is exceeded by {over[worst]:.3g}")
+    return y
+
+
+def _result(problem: ExcitationProblem, y: Array, rate: float, notes: tuple[str, ...]) -> Excitation:
+    robot, series = problem.equations.robot, problem.series
+    coefficients = series.coefficients(y)
+    t = np.linspace(0.0, series.duration, round(series.duration * rate) + 1)
+    q, v, a = (Phi @ coefficients for Phi in series.matrices(t))
+    tau = robot.inverse_dynamics(q, v, a, friction=True)
+    trajectory = Trajectory(t, q, v, tau, robot)
+    trajectory.known.update(
+        a=a, kinetic_energy=robot.kinetic_energy(q, v), potential_energy=robot.potential_energy(q)
+    )
+    W = problem.regressor(q, v, a)
+    singular = np.linalg.svd(W, compute_uv=False)
+    with np.errstate(divide="ignore"):
+        condition = float(singular[0] / singular[-1])
+        log_det = float(2 * np.log(singular / np.sqrt(len(t))).sum())
+    return Excitation(trajectory, series, coefficients, condition, log_det, notes)
+
+
+def _check(robot: Robot, duration: float, harmonics: int, use: float, rate: float) -> None:
+    for joint in robot.model.independent_joints:
+        if joint.type.nq != joint.type.nv or joint.parent == "":
+            raise InputError(
+                f"joint {joint.name!r} is {joint.type.kind}: excitation moves joints along series in their "
+                "coordinates; lock it, or excite the arm on a fixed base"
+            )
+    if not duration > 0 or not rate > 0 or not 0 < use <= 1 or harmonics < 3:
+        raise InputError(
+            "excitation needs duration and rate above zero, use in (0, 1] and at least 3 harmonics; got "
+            f"{duration}, {rate}, {use}, {harmonics}"
+        )
+
+
+def _random_start(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
+    """The most telling of some random motions that use half of the limits."""
+    return min((random_motion(problem, rng, 0.5) for _ in range(_STARTS)), key=problem.loss)
+
+
+def random_motion(problem: ExcitationProblem, rng: np.random.Generator, use: float) -> Array:
+    """y of a random motion about the middle of the range, scaled to `use` of the limits of q, v and a."""
+    series, bounds = problem.series, problem.bounds
+    y = rng.normal(size=(series.n_free, problem.equations.robot.nv))
+    rest = series.coefficients(np.zeros_like(y))
+    Phis = series.matrices(problem.grid(20 * series.harmonics))
+    middle = (bounds.lower + bounds.upper) / 2
+    q, v, a = (np.abs(Phi @ series.basis @ y).max(axis=0) for Phi in Phis)
+    room = (bounds.upper - bounds.lower) / 2
+    scale = use * np.minimum.reduce([room / q, bounds.velocity / v, bounds.acceleration / a])
+    center = np.linalg.lstsq(series.basis, np.outer(np.eye(len(rest))[0], middle) - rest, rcond=None)[0]
+    return np.asarray(scale * y + center, np.float64)
+
+
+@contextmanager
+def _bar(progress: bool | None, total: int) -> Iterator[Callable[[int, float], None]]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if progress is False or (progress is None and not console.is_terminal):
+        yield lambda count, loss: None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("Exciting motion", total=total)
+        yield lambda count, loss: bar.update(
+            task, completed=min(count, total), description=f"Exciting motion, criterion {loss:.2f}"
+        )

@@ -1,0 +1,1 @@
+"""Friction of unknown shape, fitted beside bodies that can exist."""

@@ -1,0 +1,164 @@
+"""The least squares problem of a nonlinear fit, and steps that solve it.
+
+    min Σ_k w_k ‖F[Y_k(s) x(η) - y_k]‖² + strength · distance²,   over η, the sizes of all terms, and shapes s
+
+with the low-pass F, the weights and the pull to the description of the linear fit: with friction of known
+shape this is its semidefinite program without the cones. Gauss-Newton with Levenberg's damping; samples are
+only seen through the triangular factor of the problem linearised at (x, s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.identification.friction.log_cholesky import BodyCoordinates, least_step, solid_bodies
+from helicoid.identification.friction.models import FrictionModel, ShapedMeasurement
+from helicoid.identification.linear.equations import stacked
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.prior import Whitening
+from helicoid.identification.linear.stack import Factor
+from helicoid.identification.logs.preparation import Samples
+from helicoid.identification.output_error.elimination import triangle
+from helicoid.identification.validation import added
+
+FREE = ("offset", "root")
+"""Terms of either sign."""
+LEAST_MASS = 0.01
+"""Of the mean mass of bodies: the least that one has."""
+
+_ITERATIONS = 50
+_ENOUGH = 1e-7  # relative decrease of the sum of squares at which the fit ends
+_WIDTHS = (1e-3, 3.0)  # of the fastest velocity: the range of widths
+
+
+class Point(NamedTuple):
+    """η (10 n), the sizes of the other terms, and shapes (nv, number of shapes)."""
+
+    eta: Array
+    sizes: Array
+    shapes: Array
+
+
+class FrictionFit:
+    """The sum of squares at a point, and what it becomes nearby."""
+
+    def __init__(
+        self,
+        plain: Measurement,
+        model: FrictionModel,
+        stretches: Sequence[Samples],
+        weights: Array,
+        strength: float,
+    ) -> None:
+        self.plain, self.model, self.stretches, self.weights = plain, model, stretches, weights
+        described = plain.parameters.of(plain.parameters.nominal, "inertia")
+        references = solid_bodies(described, LEAST_MASS)
+        self.bodies = BodyCoordinates(references)
+        self._origin = np.concatenate([np.zeros(0), *(body.parameters for body in references)])
+        W = [np.sqrt(strength) * Whitening(body).W for body in references]
+        self._pull = np.zeros((len(self._origin), len(self._origin)))
+        for k, own in enumerate(W):
+            self._pull[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = own
+        self.fastest = np.max([np.abs(samples.v).max(axis=0) for samples in stretches], axis=0)
+
+    def measurement(self, point: Point) -> ShapedMeasurement:
+        return ShapedMeasurement(self.plain, self.model, point.shapes)
+
+    def x(self, point: Point) -> Array:
+        """The unknowns of `measurement(point)`: "inertia" comes first among them."""
+        return np.concatenate([self.bodies.parameters(point.eta), point.sizes])
+
+    def linearised(self, point: Point) -> Factor:
+        """The problem in (x, change of shapes) at a point, without the pull."""
+        measurement = self.measurement(point).linearised(self.x(point))
+        return added([stacked(measurement, samples) for samples in self.stretches]).combined(self.weights)
+
+    def squares(self, point: Point, factor: Factor) -> float:
+        """The sum of squares at the point that `factor` was made at."""
+        x = self.x(point)
+        pull = self._pull @ (x[: len(self._origin)] - self._origin)
+        return factor.squares(np.append(x, np.zeros(len(factor.z) - len(x)))) + float(pull @ pull)
+
+    def rows(self, point: Point, factor: Factor) -> tuple[Array, Array]:
+        """J and r of the step δ = (δη, δsizes, δshapes): the sum of squares becomes ‖J δ + r‖² + rest."""
+        x, n = self.x(point), len(point.eta)
+        D = np.eye(len(factor.z))
+        D[:n, :n] = self.bodies.jacobian(point.eta)
+        right = factor.R @ np.append(x, np.zeros(len(factor.z) - len(x))) - factor.z
+        pull = np.zeros((n, len(factor.z)))
+        pull[:, :n] = self._pull @ D[:n, :n]
+        away = self._pull @ (x[:n] - self._origin)
+        return np.vstack([factor.R @ D, pull]), np.concatenate([right, away])
+
+    def limits(self, point: Point) -> tuple[Array, Array]:
+        """The least and the largest step: friction is not negative, shapes stay where samples are."""
+        measurement = self.measurement(point)
+        groups, n = measurement.parameters.groups, len(point.eta)
+        least, most = (np.full(len(measurement.parameters), limit) for limit in (-np.inf, np.inf))
+        # Bodies are exponentials of η: what a linearisation says ends at about 1.
+        least[:n], most[:n] = np.maximum(least_step(point.eta), -1.0), 1.0
+        for group, own in groups.items():
+            if group not in ("inertia", *FREE):
+                least[own] = -point.sizes[own.start - n : own.stop - n]
+        lower, upper = self._shape_limits()
+        jointed = list(measurement.jointed)
+        low, high = ((limit - point.shapes)[jointed].T.ravel() for limit in (lower, upper))
+        return np.concatenate([least, low]), np.concatenate([most, high])
+
+    def _shape_limits(self) -> tuple[Array, Array]:
+        """The range of the shapes, (nv, number of shapes) each."""
+        fastest = np.maximum(self.fastest, 1e-6)
+        lower, upper = np.zeros((2, len(fastest), len(self.model.shapes)))
+        for k, shape in enumerate(self.model.shapes):
+            signed = shape in self.model.signed
+            lower[:, k] = -fastest if signed else np.log(_WIDTHS[0] * fastest)
+            upper[:, k] = fastest if signed else np.log(_WIDTHS[1] * fastest)
+        return lower, upper
+
+    def moved(self, point: Point, step: Array) -> Point:
+        n, m = len(point.eta), len(point.sizes)
+        shapes, jointed = np.array(point.shapes), list(self.measurement(point).jointed)
+        shapes[jointed] += step[n + m :].reshape(len(self.model.shapes), len(jointed)).T
+        return Point(point.eta + step[:n], point.sizes + step[n : n + m], shapes)
+
+
+def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]) -> Array:
+    """min ‖J δ + r‖² + damping · ‖δ‖² in units of J's columns, within limits."""
+    from scipy.optimize import lsq_linear
+
+    size = np.linalg.norm(J, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    A = np.vstack([J / size, np.sqrt(damping) * np.eye(len(size))])
+    b = -np.append(r, np.zeros(len(size)))
+    R = triangle(np.column_stack([A, b]))
+    low, high = limits[0] * size, limits[1] * size
+    free = np.linalg.lstsq(R[:-1, :-1], R[:-1, -1], rcond=None)[0]
+    if np.any(free < low) or np.any(free > high):
+        low, high = np.minimum(low, -1e-300), np.maximum(high, 1e-300)
+        free = lsq_linear(R[:-1, :-1], R[:-1, -1], (low, high), method="bvls").x
+    return np.asarray(free / size)
+
+
+def solve(problem: FrictionFit, point: Point) -> tuple[Point, Factor]:
+    factor = problem.linearised(point)
+    squares, damping = problem.squares(point, factor), 1e-4
+    for _ in range(_ITERATIONS):
+        J, r = problem.rows(point, factor)
+        trial = problem.moved(point, bounded_step(J, r, damping, problem.limits(point)))
+        trial_factor = problem.linearised(trial)
+        now = problem.squares(trial, trial_factor)
+        if not now < squares:
+            damping *= 10.0
+            if damping > 1e8:
+                break
+            continue
+        gain = squares - now
+        point, factor, squares = trial, trial_factor, now
+        damping = max(damping / 10.0, 1e-12)
+        if gain < _ENOUGH * squares:
+            break
+    return point, factor

@@ -1,0 +1,175 @@
+"""Nonlinear fit of torques: friction of unknown shape, and bodies in log-Cholesky coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.identification.friction.fit import FREE, LEAST_MASS, FrictionFit, Point, bounded_step, solve
+from helicoid.identification.friction.log_cholesky import solid_bodies
+from helicoid.identification.friction.models import MODELS, ShapedMeasurement
+from helicoid.identification.friction.of_robot import JointFriction, robot_friction
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.stack import Factor
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import Samples, prepare
+from helicoid.identification.result import Identification
+from helicoid.identification.selection import weighted
+from helicoid.identification.threads import one_blas_thread
+from helicoid.robot import Robot
+
+_STARTS = (0.05, 0.2, 0.6)  # of the fastest velocity: widths to begin with
+
+
+@dataclass(frozen=True, eq=False)
+class NonlinearIdentification(Identification):
+    """A result with friction of a model in `MODELS`; `shapes` (nv, ...) are its velocities (rad/s, m/s)."""
+
+    model: str = "coulomb"
+    shapes: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @cached_property
+    def robot(self) -> Robot:
+        """As of every result; Stribeck friction is part of the robot."""
+        plain = super().robot
+        if self.model != "stribeck":
+            return plain
+        excess = np.zeros(plain.nv)
+        excess[list(self.measurement.jointed)] = self.measurement.parameters.of(self.x, "stribeck")
+        spans = {body.joint.name: body.v for body in plain.model.bodies if body.joint.mimic is None}
+        joints = [
+            replace(
+                joint,
+                static_friction=np.where(excess[own] > 0, joint.friction + excess[own], 0.0),
+                stribeck_velocity=np.where(excess[own] > 0, self.shapes[own, 0], 0.0),
+            )
+            if (own := spans.get(joint.name)) is not None
+            else joint
+            for joint in plain.model.joints
+        ]
+        return Robot(plain.model.replaced(joints=joints))
+
+
+def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") -> NonlinearIdentification:
+    """Fit again with a friction model that is not linear in its parameters, from a linear result on.
+
+    `friction` is "viscous", "coulomb", "asymmetric", "stribeck" or "sigmoid" and takes the place of all
+    viscous, Coulomb and root terms; the other unknowns, the low-pass, the lag and the pull to the description
+    stay those of `result`. Bodies are physically consistent at every step. Returns a result like that of
+    `identify`; its `held_out` is not known (NaN): score another log, and keep the model only if it gains
+    there.
+
+    >>> import helicoid as hc
+    >>> from helicoid.identification.identify import identify
+    >>> robot = hc.load("double_pendulum")
+    >>> t = np.arange(500) / 100.0
+    >>> q, v, a = (np.column_stack([f(2 * t), 1.5 * f(3 * t + 1)]) for f in (np.sin, np.cos, np.sin))
+    >>> v, a = v * [2, 3], -a * [4, 9]
+    >>> log = Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a) + 0.3 * np.tanh(v / 0.5))
+    >>> linear = identify(robot, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, strength=1.0)
+    >>> curved = fit_nonlinear(linear, log, "sigmoid")
+    >>> print(np.round(curved.shapes[:, 0], 2))
+    [0.5 0.5]
+    """
+    if friction not in MODELS:
+        raise InputError(f"no friction model is called {friction!r}; there are: {', '.join(MODELS)}")
+    plain, model = result.measurement, MODELS[friction]
+    if plain.wrenches or plain.groups[:1] != ("inertia",):
+        raise InputError("a nonlinear fit needs joint torques, and inertia as the first of the unknowns")
+    stretches = [samples.delayed(result.lag) for samples in prepare(result.nominal, log, result.cutoff)[0]]
+    with one_blas_thread():
+        weights = weighted(plain, stretches).weights
+        problem = FrictionFit(plain, model, stretches, weights, max(result.strength, 1e-6))
+        starts = _starts(problem, result)
+        errors = [problem.squares(start, problem.linearised(start)) for start in starts]
+        point, factor = solve(problem, starts[int(np.argmin(errors))])
+    return _result(result, problem, point, factor, friction, log)
+
+
+def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
+    """The linear result with friction split evenly among the new terms, for several widths."""
+    plain, model = problem.plain, problem.model
+    pi = plain.parameters.of(result.x, "inertia")
+    eta = problem.bodies.coordinates(
+        np.concatenate([body.parameters for body in solid_bodies(pi, LEAST_MASS)]) if len(pi) else pi
+    )
+    points = []
+    for part in _STARTS if model.shapes else _STARTS[:1]:
+        shapes = np.zeros((plain.robot.nv, len(model.shapes)))
+        for k, shape in enumerate(model.shapes):
+            if shape not in model.signed:
+                shapes[:, k] = np.log(np.maximum(part * problem.fastest, 1e-6))
+        measurement = ShapedMeasurement(plain, model, shapes)
+        sizes = [_first(plain, result.x, group) for group in measurement.groups if group != "inertia"]
+        points.append(_improved(problem, Point(eta, np.concatenate(sizes), shapes)))
+    return points
+
+
+def _first(plain: Measurement, x: Array, group: str) -> Array:
+    """What the linear result says of a term, or of the one that comes nearest to it."""
+    nearest = group if group in plain.groups else {"sigmoid": "coulomb"}.get(group, group.split("_")[0])
+    if nearest in plain.groups:
+        return np.maximum(plain.parameters.of(x, nearest), -np.inf if group in FREE else 0.0)
+    return np.zeros(len(plain.jointed))
+
+
+def _improved(problem: FrictionFit, point: Point) -> Point:
+    """One step in the sizes alone: a start from which widths can be compared."""
+    factor = problem.linearised(point)
+    J, r = problem.rows(point, factor)
+    n, m = len(point.eta), len(point.sizes)
+    own = slice(n, n + m)
+    low, high = problem.limits(point)
+    step = np.zeros(J.shape[1])
+    step[own] = bounded_step(J[:, own], r, 1e-9, (low[own], high[own]))
+    return problem.moved(point, step)
+
+
+def _result(
+    result: Identification, problem: FrictionFit, point: Point, factor: Factor, friction: str, log: Log
+) -> NonlinearIdentification:
+    measurement, x = problem.measurement(point), problem.x(point)
+    J, _ = problem.rows(point, factor)
+    D = np.eye(J.shape[1])
+    D[: len(point.eta), : len(point.eta)] = problem.bodies.jacobian(point.eta)
+    spread = D @ np.linalg.pinv(J, rcond=1e-12)
+    shapes = np.array(point.shapes)
+    for k, shape in enumerate(problem.model.shapes):
+        if shape not in problem.model.signed:
+            shapes[:, k] = np.exp(shapes[:, k])
+    unknown = np.full(len(result.held_out.names), np.nan)
+    own = {f.name: getattr(result, f.name) for f in result.__dataclass_fields__.values()}
+    own.update(
+        measurement=measurement,
+        x=x,
+        covariance=(spread @ spread.T)[: len(x), : len(x)],
+        friction=_joint_friction(measurement, problem.stretches, x),
+        estimator=f"nonlinear, {friction} friction",
+        held_out=replace(result.held_out, rmse=unknown),
+        notes=(*result.notes, f"Fitted again in log-Cholesky coordinates with {friction} friction."),
+    )
+    new = NonlinearIdentification(**own, model=friction, shapes=shapes)
+    return replace(new, training=new.score(log), logs=(log,))
+
+
+def _joint_friction(measurement: ShapedMeasurement, stretches: Sequence[Samples], x: Array) -> JointFriction:
+    """What a robot can hold: exact for Stribeck friction, else the nearest viscous and Coulomb friction."""
+    from scipy.optimize import nnls
+
+    found = robot_friction(measurement, stretches, x)
+    if {"viscous", "coulomb"} <= set(measurement.groups):
+        return found
+    v = np.vstack([samples.v for samples in stretches])
+    terms = measurement.with_groups(measurement.model.terms)
+    own = np.concatenate([measurement.parameters.of(x, term) for term in measurement.model.terms])
+    friction = terms.predict(own, np.zeros((len(v), measurement.robot.nq)), v, np.zeros_like(v))
+    damping, coulomb = np.zeros((2, measurement.robot.nv))
+    for k in measurement.jointed:
+        columns = np.column_stack([v[:, k], np.tanh(v[:, k] / measurement.smoothing[k])])
+        damping[k], coulomb[k] = nnls(columns, friction[:, k])[0]
+    return found._replace(damping=damping, coulomb=coulomb)

@@ -1,0 +1,242 @@
+"""What a measurement can ever excite, exactly and without a sample: the span of all rows of its regressor.
+
+Torques τ = Y x vanish for every motion if and only if the mass matrix and the gradient of the potential
+vanish everywhere. Element (k, j) of the mass matrix, joint j carrying joint k, is s_kᵀ I_k(q) X_kj(q) s_j:
+I_k is the composite inertia that joint k carries, which depends on the joints behind k alone, and X_kj s_j
+the motion that j gives to it, which depends on the joints up to k alone. So what can be excited is found by
+linear algebra on the tree (Wensing, Niemeyer and Slotine 2024):
+
+- a joint moves vectors by exp(-q ad_s), hence a subspace of motions becomes its smallest superspace that ad_s
+  leaves invariant, and likewise for linear functionals f(π) of a body's inertial parameters;
+- a functional of the composite inertia of k that changes with the joints behind k gives, beside its value at
+  the reference, one row for each direction in which it changes.
+
+Gravity is one more motion of the base, whose value is not free: it is kept apart from its changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.dynamics.physics import nominal
+from helicoid.dynamics.recursions.composite import elements
+from helicoid.geometry import se3, spatial
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.model.inertia import Inertia
+from helicoid.model.model import WORLD, Model
+
+_SMALL = 1e-11  # of vectors of length one: less is rounding
+
+# I(e_k), (10, 6, 6): the spatial inertia of each parameter.
+_INERTIAS = np.array([spatial.inertia_from_parameters(unit) for unit in np.eye(10)])
+# e_a ×* I(π) e_b = _TURNING[a, b] π, (6, 6, 6, 10).
+_TURNING = np.einsum("acd,kdb->abck", [spatial.force_cross(unit) for unit in np.eye(6)], _INERTIAS)
+
+
+class _Stage(NamedTuple):
+    """A joint of constant subspace at its reference: S (6, n) by columns, and what maps parent to child."""
+
+    parent: int
+    body: int
+    coordinates: range
+    S: Array
+    motion: Array  # 6 × 6: a twist of the parent seen from the child
+    parameters: Array  # 10 × 10: π of the child seen from the parent
+    # How the joint changes rows, from the right: ad_sᵀ for twists, d/dq of `parameters` for functionals.
+    motion_generators: list[Array]
+    parameter_generators: list[Array]
+
+
+def excited_rows(measurement: Measurement) -> Array | None:
+    """Rows (r, unknowns) that span every row which Y can ever have; None where this cannot be told exactly.
+
+    That is so with mimic joints, which tie the motions of several joints together, and when the wrenches of
+    some of the joints are measured but not of all.
+    """
+    model = measurement.robot.model
+    if any(body.joint.mimic is not None for body in model.bodies):
+        return None
+    if not measurement.wrenches:
+        return _torque_rows(measurement)
+    measured = {model.frame(link).body for link in measurement.wrenches}
+    return _wrench_rows(measurement) if measured == set(range(len(model.bodies))) else None
+
+
+class _Motions(NamedTuple):
+    """Of a stage, in child coordinates: motions that its ancestors give it, and gravity with its changes."""
+
+    inherited: Array  # rows, orthonormal
+    gravity: Array  # at the reference
+    gravity_changes: Array  # rows
+
+
+def _motions(stages: Sequence[_Stage], gravity: Array) -> list[_Motions]:
+    found: list[_Motions] = []
+    none = np.zeros((0, 6))
+    for stage in stages:
+        if stage.parent == WORLD:
+            carried, pull, changes = none, gravity, none
+        else:
+            above, S = found[stage.parent], stages[stage.parent].S
+            carried, pull, changes = np.vstack([above.inherited, S.T]), above.gravity, above.gravity_changes
+        X, ad = stage.motion, stage.motion_generators
+        pull = X @ pull
+        turned = _closure(pull[None], ad)
+        changed = _span(_closure(changes @ X.T, ad), *(turned @ A for A in ad))
+        found.append(_Motions(_closure(carried @ X.T, ad), pull, changed))
+    return found
+
+
+def _torque_rows(measurement: Measurement) -> Array:
+    model, parameters = measurement.robot.model, measurement.parameters
+    inertial = parameters.groups.get("inertia", slice(0, 0))
+    stages = _stages(model)
+    lifts = _lifts(stages, len(model.bodies))
+    rows: list[Array] = [
+        unit
+        for group in ("viscous", "coulomb", "root", "asymmetry")
+        for unit in np.eye(len(parameters))[parameters.groups.get(group, slice(0, 0))]
+    ]
+
+    def add(functionals: Array, stage: int, group: str = "", coordinate: int = -1) -> None:
+        row = np.zeros((len(functionals), len(parameters)))
+        if "inertia" in parameters.groups:
+            row[:, inertial] = functionals @ lifts[stage]
+        if group in parameters.groups and coordinate in measurement.jointed:
+            row[:, parameters.groups[group].start + measurement.jointed.index(coordinate)] = 1.0
+        rows.extend(row)
+
+    felt: list[Array] = []  # functionals that any torque applies to the composite inertia of each stage
+    for k, (stage, motions) in enumerate(zip(stages, _motions(stages, _base_gravity(model)), strict=True)):
+        generators = stage.parameter_generators
+        above = np.zeros((0, 10)) if stage.parent == WORLD else felt[stage.parent] @ stage.parameters
+        inherited = _closure(above, generators)
+        add(_span(*(inherited @ A for A in generators)), k)
+        own = []
+        for s, coordinate in zip(stage.S.T, stage.coordinates, strict=True):
+            free = _functionals(s, np.vstack([motions.inherited, motions.gravity_changes]))
+            add(free, k)
+            pull = _functionals(s, motions.gravity[None])
+            add(pull, k, "offset", coordinate)
+            between = _functionals(s, stage.S.T)
+            for functional, other in zip(between, stage.coordinates, strict=True):
+                add(functional[None], k, "armature" if other == coordinate else "", coordinate)
+            own.extend([free, pull, between])
+        turning = _gyroscopic(stage.S)
+        add(turning, k)
+        felt.append(_span(inherited, turning, *own))
+    return np.array(rows).reshape(-1, len(parameters))
+
+
+def _wrench_rows(measurement: Measurement) -> Array:
+    """All joints' wrenches tell each body's own, I A + V ×* I V: its rows are Λ(A) and those of V ⊗ V."""
+    model, parameters = measurement.robot.model, measurement.parameters
+    inertial = parameters.groups.get("inertia", slice(0, 0))
+    if "inertia" not in parameters.groups:
+        return np.zeros((0, len(parameters)))
+    stages = _stages(model)
+    rows: list[Array] = []
+    products: list[Array] = []  # of each stage: rows of the span of V ⊗ V, (36,)
+    for stage, motions in zip(stages, _motions(stages, _base_gravity(model)), strict=True):
+        X = np.kron(stage.motion, stage.motion)
+        above = np.zeros((0, 36)) if stage.parent == WORLD else products[stage.parent] @ X.T
+        one = np.eye(6)
+        both = [np.kron(ad, one) + np.kron(one, ad) for ad in stage.motion_generators]
+        free = np.vstack([motions.inherited, stage.S.T])
+        mixed = [np.kron(s, other) + np.kron(other, s) for s in stage.S.T for other in free]
+        products.append(_span(_closure(above, both), np.array(mixed).reshape(-1, 36)))
+        if stage.body < 0:
+            continue
+        felt = np.vstack([free, motions.gravity[None], motions.gravity_changes])
+        linear = np.einsum("kcd,nd->nck", _INERTIAS, felt).reshape(-1, 10)
+        square = np.einsum("nab,abck->nck", products[-1].reshape(-1, 6, 6), _TURNING).reshape(-1, 10)
+        own = _span(linear, square)
+        row = np.zeros((len(own), len(parameters)))
+        row[:, inertial.start + 10 * stage.body : inertial.start + 10 * stage.body + 10] = own
+        rows.extend(row)
+    return np.array(rows).reshape(-1, len(parameters))
+
+
+def _stages(model: Model) -> list[_Stage]:
+    neutral = np.concatenate([np.zeros(0), *(body.joint.type.neutral() for body in model.bodies)])
+    found = []
+    for element in elements(model, ca.SX(neutral)):
+        R, p, S = (np.array(ca.evalf(ca.SX(part))) for part in element.motion)
+        T = se3.pose(R, p.ravel())
+        moved = [Inertia.from_parameters(unit).transformed(R, p.ravel()).parameters for unit in np.eye(10)]
+        found.append(
+            _Stage(
+                element.parent,
+                element.body,
+                element.coordinates,
+                S,
+                spatial.motion_transform(se3.inverse(T)),
+                np.column_stack(moved),
+                [spatial.motion_cross(s).T for s in S.T],
+                [_generator(s) for s in S.T],
+            )
+        )
+    return found
+
+
+def _generator(s: Array) -> Array:
+    """d/dq of the parameters of a body that moves along s: Ṗ = [s] P + P [s]ᵀ of its pseudo-inertia P."""
+    columns = []
+    for unit in np.eye(10):
+        moving = se3.hat(s) @ Inertia.from_parameters(unit).pseudo
+        columns.append(Inertia.from_pseudo(moving + moving.T).parameters)
+    return np.column_stack(columns)
+
+
+def _lifts(stages: Sequence[_Stage], n_bodies: int) -> list[Array]:
+    """(10, 10 n): the parameters of all that a stage carries, seen from it at the reference."""
+    lifts = [np.zeros((10, 10 * n_bodies)) for _ in stages]
+    for k, stage in reversed(list(enumerate(stages))):
+        if stage.body >= 0:
+            lifts[k][:, 10 * stage.body : 10 * stage.body + 10] = np.eye(10)
+        if stage.parent != WORLD:
+            lifts[stage.parent] += stage.parameters @ lifts[k]
+    return lifts
+
+
+def _functionals(s: Array, motions: Array) -> Array:
+    """y with y π = sᵀ I(π) ν for each row ν of `motions`, (n, 10)."""
+    return np.einsum("c,kcd,nd->nk", s, _INERTIAS, motions)
+
+
+def _gyroscopic(S: Array) -> Array:
+    """y with y π = aᵀ (b ×* I c + c ×* I b) for the columns a, b, c of S, (n³, 10).
+
+    Velocities of a ball are no rates of coordinates: their products appear beside the derivatives of the mass
+    matrix, with the inertia that the body has and without that of the armature.
+    """
+    if S.shape[1] == 1:
+        return np.zeros((0, 10))
+    products = np.einsum("ai,bj,ck,abcn->ijkn", S, S, S, _TURNING)
+    return (products + products.transpose(1, 0, 2, 3)).reshape(-1, 10)
+
+
+def _base_gravity(model: Model) -> Array:
+    """A base that accelerates against gravity feels it."""
+    return np.concatenate([np.zeros(3), -np.array(ca.evalf(nominal(model).gravity)).ravel()])
+
+
+def _span(*rows: Array) -> Array:
+    """An orthonormal basis, as rows, of the space that all these rows span."""
+    _, singular, basis = np.linalg.svd(np.vstack(rows), full_matrices=False)
+    return basis[singular > _SMALL * singular.max(initial=1.0)]
+
+
+def _closure(rows: Array, generators: Sequence[Array]) -> Array:
+    """The smallest space that holds these rows and, with each row f, also f A for every generator A."""
+    basis = _span(rows)
+    while True:
+        grown = _span(basis, *(basis @ A for A in generators))
+        if len(grown) == len(basis):
+            return basis
+        basis = grown

@@ -1,0 +1,96 @@
+"""A picture of where a regressor is zero whatever the motion, and which unknowns it can therefore tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import HelicoidError
+from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.model.inertia import PARAMETER_NAMES
+
+_COLORS = {"alone": "tab:blue", "combination": "tab:orange", "none": "firebrick"}
+_WORDS = {"alone": "identifiable alone", "combination": "only in combination", "none": "not identifiable"}
+
+
+def sparsity(measurement: Measurement) -> Array:
+    """(rows, unknowns), true where the regressor is not the constant zero.
+
+    >>> import helicoid as hc
+    >>> print(sparsity(Measurement(hc.load("double_pendulum"), ("viscous",))).astype(int))
+    [[1 0]
+     [0 1]]
+    """
+    found = np.zeros((len(measurement.row_names), len(measurement.parameters)), dtype=bool)
+    for row, columns in enumerate(measurement.supports):
+        found[row, columns] = True
+    return found
+
+
+def plot_sparsity(measurement: Measurement, ax: Any = None, told: Identifiability | None = None) -> Any:
+    """Draw the regressor's sparsity, a square an element, coloured by what can be told of each unknown.
+
+    Rows are measured quantities, columns unknowns, a body's ten together. `told` is by default structural.
+    Returns the matplotlib axes.
+    """
+    try:
+        import matplotlib.pyplot as plt
+        from matplotlib.colors import to_rgb
+        from matplotlib.patches import Patch
+    except ImportError as error:
+        raise HelicoidError("plots need matplotlib: pip install 'helicoid[plot]'") from error
+    told = told or identifiability(measurement)
+    filled = sparsity(measurement)
+    n_rows, n_columns = filled.shape
+    if ax is None:
+        size = (min(2.5 + 0.2 * n_columns, 22.0), min(2.4 + 0.2 * n_rows, 14.0))
+        ax = plt.figure(figsize=size, layout="constrained").add_subplot()
+    kinds = list(told.status.values())
+    picture = np.ones((n_rows, n_columns, 3))
+    for column, kind in enumerate(kinds):
+        color = np.array(to_rgb(_COLORS[kind]))
+        picture[:, column] = np.where(filled[:, column, None], color, 0.88 + 0.12 * color)
+    ax.imshow(picture, interpolation="nearest", aspect="equal")
+    _label(ax, measurement)
+    used = [kind for kind in _COLORS if kind in kinds]
+    patches = [Patch(color=_COLORS[kind], label=f"{_WORDS[kind]} ({kinds.count(kind)})") for kind in used]
+    ax.legend(
+        handles=patches,
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        borderaxespad=2.2,
+        ncols=len(used),
+        frameon=False,
+    )
+    what = "wrenches" if measurement.wrenches else "joint torques"
+    ax.set_title(f"{measurement.robot.name}: what {what} tell (pale: always zero)")
+    return ax
+
+
+def _label(ax: Any, measurement: Measurement) -> None:
+    """Groups of columns on top, and inside a body its parameters; white lines between the squares."""
+    filled_rows, names = measurement.row_names, measurement.parameters.names
+    ax.set_yticks(range(len(filled_rows)), filled_rows, fontsize=7)
+    ax.set_xticks(range(len(names)), [_short(name) for name in names], rotation=90, fontsize=7)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.set_xticks(np.arange(len(names) + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(len(filled_rows) + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.0)
+    ax.tick_params(which="minor", length=0)
+    ax.spines[:].set_visible(False)
+    inertial = measurement.parameters.groups.get("inertia", slice(0, 0))
+    for start in range(inertial.start, inertial.stop, len(PARAMETER_NAMES)):
+        middle, link = start + (len(PARAMETER_NAMES) - 1) / 2, names[start].rsplit(".", 1)[0]
+        ax.text(middle, len(filled_rows) - 0.3, link, ha="center", va="top", fontsize=9)
+        if start > 0:
+            ax.axvline(start - 0.5, color="black", linewidth=0.8)
+
+
+def _short(name: str) -> str:
+    """A body's parameter without the body, which stands above; of a joint the whole name."""
+    owner, parameter = name.rsplit(".", 1)
+    return parameter if parameter in PARAMETER_NAMES else f"{owner}.{parameter}"

@@ -1,0 +1,1 @@
+"""Fits that are linear in the parameters: rows, stacks, estimators, priors."""

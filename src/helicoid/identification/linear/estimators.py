@@ -1,0 +1,116 @@
+"""Estimators of the least squares family, on the triangular factors of a stack."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from helicoid._typing import Array
+from helicoid.identification.linear.stack import Factor, Stack
+from helicoid.identification.linear.whitened import Coordinates
+
+_RANK = 1e-9  # singular values below this part of the largest tell nothing
+_STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
+_HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
+
+
+def ordinary(factor: Factor, coordinates: Coordinates) -> Array:
+    """min ‖Y x - y‖²; of all solutions the one nearest to the description."""
+    own = coordinates.factor(factor)
+    U, S, Vt = _svd(_scaled(own.R)[0])
+    scale = _scaled(own.R)[1]
+    kept = _RANK * S[0] < S
+    return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
+
+
+def ridge(factor: Factor, coordinates: Coordinates, strength: float) -> Array:
+    """min ‖Y x - y‖² + strength · distance², the distance from the description in whitened coordinates."""
+    own = augmented(coordinates.factor(factor), coordinates, strength)
+    solution = np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0]
+    return coordinates.origin + coordinates.T @ solution
+
+
+def total(factor: Factor, coordinates: Coordinates) -> Array:
+    """Truncated total least squares: errors in Y as in y, in the directions of x that stand out of them.
+
+    Columns are scaled to length 1, as is y. Directions with singular values below the relative residual of
+    ordinary least squares are noise (Fierro et al. 1997): there x stays as described. In the others,
+    x = -V₁₂ / v₂₂ of the smallest singular vector of [Y y] (Golub and Van Loan, section 6.3).
+    """
+    own = coordinates.factor(factor)
+    A, scale = _scaled(own.R)
+    U, S, Vt = _svd(A)
+    y = np.append(own.z, np.sqrt(own.rest))
+    size = float(np.linalg.norm(y))
+    seen = U[:, _RANK * S[0] < S]
+    residual = np.sqrt(max(0.0, 1.0 - float(np.sum((seen.T @ own.z) ** 2)) / size**2)) if size > 0 else 0.0
+    kept = np.maximum(_RANK * S[0], _STANDING_OUT * residual) < S
+    B = np.vstack([U[:, kept] * S[kept], np.zeros(np.count_nonzero(kept))])
+    smallest = np.linalg.svd(np.column_stack([B, y / size]))[2][-1] if size > 0 else np.ones(B.shape[1] + 1)
+    solution = -size * smallest[:-1] / smallest[-1]
+    return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ solution))
+
+
+def augmented(own: Factor, coordinates: Coordinates, strength: float) -> Factor:
+    """A problem in u with rows added that pull the bodies to the description, triangular again."""
+    pull = np.diag(np.sqrt(strength) * coordinates.inertial)
+    Q, R = np.linalg.qr(np.vstack([own.R, pull]))
+    return Factor(R, Q.T @ np.append(own.z, np.zeros(len(pull))), own.rest, own.n_equations)
+
+
+def row_weights(stack: Stack, x: Array, floor: Array) -> Array:
+    """1/σ² of each row from its residuals, σ no less than `floor`; 0 for rows without samples."""
+    counts = np.array(stack.counts, dtype=np.float64)
+    variance = stack.squares(x) / np.maximum(counts, 1.0)
+    return np.where(counts > 0, 1.0 / np.maximum(variance, floor**2), 0.0)
+
+
+def noise_floor(stack: Stack) -> Array:
+    """A residual below which no row is believed to be: weights stay within what can be computed with."""
+    sizes = np.sqrt(stack.squares(np.zeros(stack.n_unknowns)) / np.maximum(np.array(stack.counts), 1))
+    return np.maximum(1e-6 * sizes, 1e-12)
+
+
+def covariance(factor: Factor, coordinates: Coordinates, strength: float, part: float) -> Array:
+    """Of x when rows are weighted by 1/σ²: (YᵀW Y)⁻¹, widened where a low-pass left `part` of the noise.
+
+    With a prior of some strength, the covariance after seeing the data. Without, parameters that the data
+    leave open have infinite variance.
+    """
+    own = coordinates.factor(factor)
+    own = Factor(own.R * np.sqrt(part), own.z, own.rest, own.n_equations)
+    if strength > 0:
+        own = augmented(own, coordinates, strength * part)
+    A, scale = _scaled(own.R)
+    S, Vt = _svd(A)[1:]
+    kept = _RANK * S[0] < S
+    spread = coordinates.T @ (scale[:, None] * Vt.T)
+    C = (spread[:, kept] / S[kept] ** 2) @ spread[:, kept].T
+    open_ones = np.linalg.norm(spread[:, ~kept], axis=1) > 1e-6 * np.linalg.norm(spread, axis=1)
+    open_ones[list(coordinates.untold)] = True
+    C[open_ones, open_ones] = np.inf
+    return C
+
+
+def huber_weights(residuals: Array, weights: Array) -> Array:
+    """Weights of an iteratively reweighted fit: residuals beyond 1.345 robust σ count by their size only."""
+    used = weights > 0
+    result = np.array(weights)
+    for k in range(residuals.shape[1]):
+        r = np.abs(residuals[:, k])
+        sigma = 1.4826 * np.median(r[used[:, k]]) if used[:, k].any() else 0.0
+        if sigma > 0:
+            result[:, k] *= np.minimum(1.0, _HUBER * sigma / np.maximum(r, 1e-300))
+    return result
+
+
+def _svd(A: Array) -> tuple[Array, Array, Array]:
+    """By QR iteration: divide and conquer, NumPy's way, now and then fails on factors of deficient rank."""
+    U, S, Vt = linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
+    return U, S, Vt
+
+
+def _scaled(R: Array) -> tuple[Array, Array]:
+    size = np.linalg.norm(R, axis=0)
+    scale = 1.0 / np.where(size > 0, size, 1.0)
+    return R * scale, scale

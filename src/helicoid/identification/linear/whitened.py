@@ -1,0 +1,102 @@
+"""Unknowns measured by what the description says: coordinates in which "a tenth off" means the same for all.
+
+The ten parameters of a body become the elements of L⁻¹ P L⁻ᵀ, with P its pseudo-inertia and L Lᵀ that of the
+described body (Lee, Wensing and Park 2019): distances do not depend on units or on the choice of frames, and
+P is positive definite where the 4 × 4 matrix of these elements is. Other unknowns are divided by a size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.prior import Whitening, reference, usual_sizes
+from helicoid.identification.linear.stack import Factor
+from helicoid.model.inertia import Inertia
+
+_PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serves as a measure
+_TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not told
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """x = origin + T u: `bodies` are the first of each body's ten elements of u; `others` the rest.
+
+    ‖u‖² over the bodies is the squared distance from the description. Columns of T are zero for `untold`
+    unknowns, which stay as described.
+    """
+
+    origin: Array
+    T: Array
+    bodies: tuple[int, ...]
+    others: tuple[int, ...]
+    untold: tuple[int, ...] = ()
+
+    def factor(self, factor: Factor) -> Factor:
+        """The same problem in u."""
+        return Factor(factor.R @ self.T, factor.z - factor.R @ self.origin, factor.rest, factor.n_equations)
+
+    def stated(self, start: int) -> Array:
+        """The whitened elements of a described body, the first of which is `start`."""
+        own = slice(start, start + 10)
+        return np.asarray(np.linalg.solve(self.T[own, own], self.origin[own]), dtype=np.float64)
+
+    def without_untold(self, factor: Factor, usual: Array) -> Coordinates:
+        """The same, with those unknowns of joints fixed of which a factor, in units of σ, says nothing.
+
+        A joint that stands still shows no friction: least squares would be free to give it any.
+        """
+        size = np.linalg.norm(factor.R, axis=0) * usual
+        untold = tuple(k for k in self.others if k in self.untold or _TOLD * size[k] < 1.0)
+        T = np.array(self.T)
+        T[:, untold] = 0.0
+        return replace(self, T=T, untold=untold)
+
+    @property
+    def inertial(self) -> Array:
+        """1 for the elements of u that belong to bodies, else 0."""
+        mask = np.ones(len(self.origin))
+        mask[list(self.others)] = 0.0
+        return mask
+
+
+def coordinates(measurement: Measurement, factor: Factor) -> Coordinates:
+    """Whitened bodies; other unknowns so that their columns are as long as the longest of a body."""
+    parameters = measurement.parameters
+    size = np.linalg.norm(factor.R, axis=0)
+    T = np.diag(1.0 / np.where(size > 0, size, 1.0))
+    origin = np.array(parameters.nominal)
+    bodies: list[int] = []
+    own = parameters.groups.get("inertia", slice(0, 0))
+    inertias = [Inertia.from_parameters(origin[k : k + 10]) for k in range(own.start, own.stop, 10)]
+    masses = [inertia.mass for inertia in inertias if inertia.mass > 0]
+    least = _PART * (float(np.mean(masses)) if masses else 1.0)
+    for start, inertia in zip(range(own.start, own.stop, 10), inertias, strict=True):
+        solid = reference(inertia, least)
+        T[start : start + 10, start : start + 10] = Whitening(solid).inverse
+        if inertia.mass <= 0 or inertia.doubts():
+            origin[start : start + 10] = solid.parameters
+        bodies.append(start)
+    others = [k for k in range(len(origin)) if not own.start <= k < own.stop]
+    longest = float(np.linalg.norm(factor.R @ T[:, own], axis=0).max(initial=0.0))
+    T[others, others] *= longest or 1.0
+    return Coordinates(origin, T, tuple(bodies), tuple(others))
+
+
+def usual(measurement: Measurement) -> Array:
+    """What each unknown of a joint may be expected to be at most, in its unit; 1 for those of bodies."""
+    effort, velocity, inertia = usual_sizes(measurement.robot)
+    of_group = {
+        "viscous": effort / velocity,
+        "root": effort / np.sqrt(velocity),
+        "armature": inertia + effort / velocity,  # full speed after a second
+        "load": np.ones_like(effort),
+    }
+    result = np.ones(len(measurement.parameters))
+    for group, own in measurement.parameters.groups.items():
+        if group != "inertia":
+            result[own] = of_group.get(group, effort)[list(measurement.velocities(group))]
+    return result

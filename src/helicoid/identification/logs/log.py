@@ -1,0 +1,256 @@
+"""What was recorded on a robot: times, motion, and torques or wrenches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
+
+if TYPE_CHECKING:
+    from helicoid.robot import Robot
+
+
+class DoubtfulLogWarning(UserWarning):
+    """A log that can be used, but probably does not say what its author meant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A recording: t (N,) s, q (N, nq), v and a (N, nv), tau (N, nv), as measured and never changed.
+
+    `v` and `a` may be None: they are then derived from q when the log is used. `wrenches` maps links to
+    six-axis readings (N, 6), moment then force, about the origin of the link's body in its axes; a log needs
+    torques or wrenches to identify from, and neither to predict for. `columns` names the columns of each
+    array in messages, `source` the file.
+
+    >>> log = Log.from_arrays([0.0, 0.1, 0.2], q=[[0.0], [0.1], [0.2]], tau=[[1.0], [1.1], [1.2]])
+    >>> log
+    Log(3 samples, 0.2 s, q[1] tau[1])
+    >>> len(log.between(0.05, 0.2))
+    2
+    """
+
+    t: Array
+    q: Array
+    v: Array | None = None
+    a: Array | None = None
+    tau: Array | None = None
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    source: str = "log"
+
+    def __post_init__(self) -> None:
+        t = _numbers(self.t, "t", self.source)
+        if t.ndim != 1 or len(t) < 2:
+            raise InputError(f"{self.source}: t needs at least two times in one axis, got shape {t.shape}")
+        object.__setattr__(self, "t", t)
+        for kind in KINDS:
+            values = getattr(self, kind)
+            if values is not None:
+                object.__setattr__(self, kind, self._checked(values, kind))
+        loads = {link: self._checked(values, f"wrench of {link}") for link, values in self.wrenches.items()}
+        for link, values in loads.items():
+            if values.shape[1] != 6:
+                raise InputError(f"{self.source}: a wrench has 6 columns, {link!r} has {values.shape[1]}")
+        object.__setattr__(self, "wrenches", loads)
+        self._check_times()
+
+    def _checked(self, values: ArrayLike, kind: str) -> Array:
+        array = _numbers(values, kind, self.source)
+        if array.ndim != 2 or len(array) != len(self.t):
+            raise InputError(
+                f"{self.source}: {kind} needs one row a sample, shape ({len(self.t)}, n); got {array.shape}"
+            )
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            sample, column = (int(k) for k in bad[0])
+            raise InputError(
+                f"{self.source}: column {self.column(kind, column)!r} is {array[sample, column]} at sample "
+                f"{sample} (t = {self.t[sample]:g} s), {len(bad)} such values in all: cut them out, for "
+                "example with log[a:b], or repair them"
+            )
+        return array
+
+    def _check_times(self) -> None:
+        bad = np.flatnonzero(~np.isfinite(self.t))
+        if len(bad):
+            raise InputError(f"{self.source}: column 't' is {self.t[bad[0]]} at sample {bad[0]}")
+        backwards = np.flatnonzero(np.diff(self.t) <= 0)
+        if len(backwards):
+            k = int(backwards[0])
+            how = "repeats" if self.t[k + 1] == self.t[k] else "goes back from"
+            raise InputError(
+                f"{self.source}: column 't' {how} {self.t[k]:g} s at sample {k + 1} ({len(backwards)} such "
+                "places): times must grow; sort the rows and drop the repeated ones"
+            )
+
+    def column(self, kind: str, k: int) -> str:
+        """The name of a column in the file: `log.column("tau", 0)`."""
+        names = self.columns.get(kind, ())
+        return names[k] if k < len(names) else f"{kind}[{k}]"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, part: slice) -> Log:
+        """Some of the samples, in order: `log[500:-100]`."""
+        if not isinstance(part, slice):
+            raise InputError(f"a log is cut with a slice such as log[500:-100], not {part!r}")
+        cut = {kind: getattr(self, kind) for kind in ("t", *KINDS)}
+        kept: dict[str, Any] = {
+            kind: None if values is None else values[part] for kind, values in cut.items()
+        }
+        return replace(self, **kept, wrenches={link: w[part] for link, w in self.wrenches.items()})
+
+    def between(self, start: float, end: float) -> Log:
+        """The samples with start <= t <= end (s)."""
+        first, last = np.searchsorted(self.t, start, "left"), np.searchsorted(self.t, end, "right")
+        return self[int(first) : int(last)]
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, on average over the log (Hz)."""
+        return float((len(self) - 1) / (self.t[-1] - self.t[0]))
+
+    def __repr__(self) -> str:
+        held = [
+            f"{kind}[{getattr(self, kind).shape[1]}]" for kind in KINDS if getattr(self, kind) is not None
+        ]
+        held += [f"wrench[{link}]" for link in self.wrenches]
+        return f"Log({len(self)} samples, {self.t[-1] - self.t[0]:g} s, {' '.join(held)})"
+
+    @staticmethod
+    def from_arrays(
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        source: str = "log",
+    ) -> Log:
+        """From arrays: t (N,), the others one row a sample."""
+        arrays: dict[str, Any] = {
+            name: None if x is None else np.asarray(x) for name, x in (("v", v), ("a", a), ("tau", tau))
+        }
+        loads = {link: np.asarray(w) for link, w in (wrenches or {}).items()}
+        return Log(np.asarray(t), np.asarray(q), **arrays, wrenches=loads, source=source)
+
+    @staticmethod
+    def from_trajectory(trajectory: Any, source: str = "trajectory") -> Log:
+        """From anything with t, q, v, a and tau, such as the result of a simulation."""
+        optional = {kind: getattr(trajectory, kind, None) for kind in ("v", "a", "tau")}
+        return Log.from_arrays(trajectory.t, trajectory.q, **optional, source=source)
+
+    @staticmethod
+    def from_csv(path: str | os.PathLike[str], columns: Mapping[str, Any] | None = None) -> Log:
+        """From a text file with a line of column names; commas, semicolons, tabs or spaces between.
+
+        Columns are found by name: t, q*, dq*, ddq* and tau* (or position*, velocity*, ...). Those of a kind
+        are in the order of their numbers, or, where they end in names, all kinds in the order of q in the
+        file. `columns` says it otherwise: {"t": "stamp", "q": ["j1", "j2"]}.
+        """
+        name = os.fspath(path)
+        try:
+            with open(path, encoding="utf-8-sig") as file:
+                lines = [line for line in file.read().splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{name}: cannot be read as text: {error}") from None
+        if len(lines) < 3:
+            raise InputError(f"{name}: needs a line of column names and at least two samples")
+        comma = next((c for c in (",", ";", "\t") if c in lines[0]), None)
+        header = [cell.strip().strip('"').lstrip("#").strip() for cell in lines[0].split(comma)]
+        rows = [line.split(comma) for line in lines[1:]]
+        for k, row in enumerate(rows):
+            if len(row) != len(header):
+                raise InputError(
+                    f"{name}: sample {k} (line {k + 2}) has {len(row)} values, the header {len(header)} names"
+                )
+        return _from_table(header, _parsed(rows, header, name), columns, name)
+
+    @staticmethod
+    def from_dataframe(
+        frame: Any, columns: Mapping[str, Any] | None = None, source: str = "DataFrame"
+    ) -> Log:
+        """From a pandas DataFrame, columns found as in `from_csv`."""
+        names = [str(name) for name in frame.columns]
+        return _from_table(names, np.asarray(frame.to_numpy(), dtype=np.float64), columns, source)
+
+    @staticmethod
+    def from_npz(path: str | os.PathLike[str]) -> Log:
+        """From a NumPy archive that holds t, q, tau and perhaps v, a (also called dq, ddq)."""
+        name = os.fspath(path)
+        with np.load(path) as archive:
+            held = {key: archive[key] for key in archive.files}
+        arrays = {}
+        for kind in ("t", *KINDS):
+            keys = [key for key in (*PREFIXES.get(kind, TIMES), kind) if key in held]
+            if keys:
+                arrays[kind] = held[keys[0]]
+        if not {"t", "q"} <= arrays.keys():
+            raise InputError(f"{name}: needs arrays t and q (and tau, v, a); it holds {', '.join(held)}")
+        return Log.from_arrays(**arrays, source=name)
+
+    @staticmethod
+    def from_bag(
+        path: str | os.PathLike[str],
+        topic: str | None = None,
+        *,
+        joints: Sequence[str] | None = None,
+        robot: Robot | None = None,
+    ) -> Log:
+        """From sensor_msgs/JointState in a bag: .bag (ROS 1), a folder (ROS 2), .mcap or .db3.
+
+        Columns are in the order of `joints`, or of the joints of `robot`, or else of the first message.
+        `topic` may be left out where only one has such messages. Times are those of the messages' headers (of
+        the bag where they have none), counted from the first sample; positions, velocities and efforts
+        become q, v and tau (rad, rad/s, N·m; m, m/s, N), and what was not recorded None.
+
+        Needs rosbags: `pip install 'helicoid[bags]'`. For example
+        `hc.Log.from_bag("run1.mcap", "/joint_states", robot=robot)`.
+        """
+        from helicoid.identification.logs.bags import read_bag
+
+        return read_bag(path, topic, joints, robot)
+
+
+def _numbers(values: Any, what: str, source: str) -> Array:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{source}: {what} is not an array of numbers") from None
+    array.setflags(write=False)
+    return array
+
+
+def _parsed(rows: list[list[str]], header: list[str], name: str) -> Array:
+    try:
+        return np.array(rows, dtype=np.float64)
+    except ValueError:
+        for k, row in enumerate(rows):
+            for column, cell in zip(header, row, strict=True):
+                try:
+                    float(cell)
+                except ValueError:
+                    raise InputError(
+                        f"{name}: column {column!r} at sample {k} (line {k + 2}) is {cell.strip()!r}, "
+                        "not a number"
+                    ) from None
+        raise
+
+
+def _from_table(header: list[str], table: Array, columns: Mapping[str, Any] | None, name: str) -> Log:
+    chosen = chosen_columns(header, columns, name)
+    held: dict[str, Any] = {
+        kind: table[:, [header.index(one) for one in names]] for kind, names in chosen.items() if names
+    }
+    named = {kind: names for kind, names in chosen.items() if names}
+    return Log(held.pop("t")[:, 0], **held, columns=named, source=name)

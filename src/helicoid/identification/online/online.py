@@ -1,0 +1,307 @@
+"""Identification while the robot works: recursive least squares in square-root form.
+
+What is known of the base parameters δβ is a triangular factor, min ‖R δβ - z‖². A sample adds rows, which
+Householder reflections fold in (Golub and Van Loan, section 6.5.3):
+
+    [ √λ R   √λ z ]        [ R'  z' ]
+    [ Y/σ   δτ/σ ]   ->   [ 0   e  ]     with ‖e‖² = δτᵀ (σ² + Y P Yᵀ)⁻¹ δτ of the innovation.
+
+No covariance is ever subtracted from, so that none can become indefinite; memory and time are constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import lapack, solve_triangular
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.identification.linear import prior
+from helicoid.identification.linear.projection import ConsistentSet
+from helicoid.identification.online.change import ChangeDetector
+from helicoid.identification.online.theta import ThetaEquations, with_theta
+from helicoid.identification.threads import one_blas_thread
+from helicoid.robot import Robot
+
+_BLOCK = 8  # columns that LAPACK reflects at once: fastest for 7 rows and 40 to 90 columns
+_OUTLIER = 16.0  # times the usual ‖e‖²: what is beyond counts for less
+_NOT_FINITE = "a sample holds numbers that are not finite; it was left out"
+_RENEWED = 8  # rows of the prior that are put back at a time
+
+
+class OnlineIdentifier:
+    """Estimates the parameters θ of a parametric robot from its torques, sample by sample.
+
+    Args:
+        robot: where the parameters start from, with its friction and armature.
+        groups: what is unknown, any of "inertia", "friction", "armature", "payload", as in
+            `robot.parametric`, whose θ this estimates. ("payload",) identifies a load and nothing else.
+            Where the joints rub, name "friction" too: what is not unknown is taken as described.
+        payload_link: the link that carries the payload; by default the only tip.
+        noise: σ of the measured torques (N·m, N), a number or one a velocity; by default 1 % of the limits.
+        spread: how far the description is trusted: every mass element may be wrong by this part of itself.
+        forgetting: λ, the weight of a sample after the next one; 1 forgets nothing. Directions that are not
+            excited fall back to the description and no further.
+        cutoff: of the filter (rad/s) that `update_without_acceleration` uses.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> loaded = robot.with_payload("tip", 0.5, [0, 0, 0], np.zeros((3, 3)))
+    >>> identifier = OnlineIdentifier(robot, ("payload",), payload_link="tip")
+    >>> rng = np.random.default_rng(0)
+    >>> for _ in range(200):
+    ...     q, v, a = rng.normal(size=(3, 2))
+    ...     identifier.update(q, v, a, loaded.inverse_dynamics(q, v, a))
+    >>> print(identifier.theta[0].round(2), identifier.trustworthy)
+    0.5 True
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        groups: str | Sequence[str] = ("inertia",),
+        *,
+        payload_link: str | None = None,
+        noise: ArrayLike | None = None,
+        spread: float = 0.3,
+        forgetting: float = 0.9995,
+        cutoff: float = 20.0,
+    ) -> None:
+        if not 0.5 < forgetting <= 1.0:
+            raise InputError(f"forgetting lies between 0.5 and 1 (no forgetting), got {forgetting}")
+        if not spread > 0 or not cutoff > 0:
+            raise InputError(f"spread and cutoff are above zero, got {spread} and {cutoff}")
+        named = (groups,) if isinstance(groups, str) else tuple(groups)
+        self._equations = ThetaEquations(robot, named, payload_link)
+        self._sigma = prior.noise(robot, noise)
+        self._per_sigma = 1 / self._sigma
+        self._forgetting, self._cutoff = float(forgetting), float(cutoff)
+        told = self._equations.told
+        if told.rank == 0:
+            raise InputError(f"the torques of robot {robot.name!r} tell nothing of {', '.join(named)}")
+        r, nv = told.rank, robot.nv
+        self._prior = prior.covariance(self._equations, spread)
+        S = told.base @ self._prior @ told.base.T
+        self._gain = np.linalg.solve(S, told.base @ self._prior).T  # θ - θ_nominal = gain δβ on average
+        self._R_prior = np.linalg.cholesky(np.linalg.inv(S)).T  # RᵀR = S⁻¹
+        self._consistent = self._possible()
+        self._base, self._untold = self._whitened()
+        self._rows = np.empty((r + 1, nv))
+        self._block = np.empty((nv, r + 1), order="F")  # what LAPACK overwrites
+        self._backup = np.empty((r + 1, r + 1), order="F")
+        self._filtered: Array | None = None
+        self._filtered_torque, self._last_torque = np.zeros(nv), np.zeros(nv)
+        self._last_input = np.zeros((r + 1, nv))
+        self.change = ChangeDetector(nv)
+        self._restart(np.zeros(r))
+        self.n_samples = 0
+
+    # Samples --------------------------------------------------------------------------------------------
+
+    def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> None:
+        """One sample: coordinates, velocities, accelerations and measured torques (nq, nv, nv, nv)."""
+        rows, measured = self._rows, self._torque(tau)
+        self._equations.torque_rows(q, v, a, out=rows)
+        np.subtract(measured, rows[-1], out=rows[-1])
+        self._learn(rows)
+
+    def update_without_acceleration(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float) -> None:
+        """One sample, `dt` (s) after the last: torque and momentum pass the same filter ω/(s + ω).
+
+        τ = d/dt p + r gives H τ = ω p + H (r - ω p), with neither acceleration nor derivative.
+        """
+        ω, torque = self._cutoff, self._torque(tau).copy()
+        momentum, rate = self._equations.momentum_rows(q, v)
+        held = rate - ω * momentum
+        if not (np.isfinite(held).all() and np.isfinite(torque).all() and 0 < dt < np.inf):
+            raise InputError(_NOT_FINITE)
+        if self._filtered is None:
+            # From here on the equation holds exactly, whatever the state is at the start.
+            self._filtered = -ω * momentum
+            self._filtered_torque = np.zeros(len(torque))
+        else:
+            keep, mix = (2 - ω * dt) / (2 + ω * dt), ω * dt / (2 + ω * dt)
+            self._filtered = keep * self._filtered + mix * (held + self._last_input)
+            self._filtered_torque = keep * self._filtered_torque + mix * (torque + self._last_torque)
+        self._last_input, self._last_torque = held, torque
+        rows = ω * momentum + self._filtered
+        rows[-1] = self._filtered_torque - rows[-1]
+        self._learn(rows)
+
+    def update_window(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> None:
+        """A window of samples (N, ...) with the last estimate as prior, as trusted as the description was.
+
+        min Σ ‖(Y θ - τ)/σ‖² + ‖θ - θ_last‖²: what earlier windows told is only kept as θ_last.
+        """
+        rows = self._equations.torque_rows(np.atleast_2d(q), np.atleast_2d(v), np.atleast_2d(a))
+        measured = np.asarray(tau, dtype=np.float64)
+        if measured.shape != (len(rows), self._rows.shape[1]):
+            raise InputError(f"tau: expected {len(rows)} rows of {self._rows.shape[1]}, got {measured.shape}")
+        rows[:, -1] = measured - rows[:, -1]
+        if not np.isfinite(rows).all():
+            raise InputError(_NOT_FINITE)
+        block = np.concatenate(list(np.moveaxis(rows * self._per_sigma, 1, 2)))
+        self._restart(self._delta())
+        self._fold(np.asfortranarray(block.copy()))
+        self.n_samples += len(rows)
+        self._forget_results()
+        root = solve_triangular(self._R[:-1, :-1], block[:, :-1].T, trans="T", check_finite=False)
+        n = len(block)
+        self.change.add_window(
+            len(rows),
+            self._R[-1, -1] ** 2 / n,
+            float(np.sum(root**2)) / n,
+            float(np.sum(block[:, -1] ** 2)) / n,
+        )
+
+    def _torque(self, tau: ArrayLike) -> Array:
+        torque = np.asarray(tau, dtype=np.float64)
+        if torque.shape != self._sigma.shape:
+            raise InputError(
+                f"tau: expected {len(self._sigma)} torques, got an array of shape {torque.shape}"
+            )
+        return torque
+
+    def _learn(self, rows: Array) -> None:
+        """Fold in (r + 1, nv) rows [Yᵀ; δτᵀ] of one sample."""
+        rows *= self._per_sigma
+        R = self._R
+        if self._forgetting < 1.0:
+            R *= np.sqrt(self._forgetting)
+        R[-1, -1] = 0.0  # where the innovation will be
+        before = self._information()
+        np.copyto(self._backup, R)
+        np.copyto(self._block, rows.T)
+        self._fold(self._block)
+        squared = float(R[-1, -1] ** 2)
+        if not squared < np.inf:
+            np.copyto(R, self._backup)
+            raise InputError(_NOT_FINITE)
+        limit = _OUTLIER * len(self._sigma) * self.change.scale
+        if squared > limit:  # Huber's weight, after the fact: an outlier must not move the estimate far
+            np.copyto(R, self._backup)
+            np.multiply(rows.T, np.sqrt(limit / squared), out=self._block)
+            self._fold(self._block)
+        self.n_samples += 1
+        self._forget_results()
+        nominal = float(rows[-1] @ rows[-1])
+        if self.change.add(squared, self._information() - before, nominal):
+            self._restart(self._delta())
+        elif self._forgetting < 1.0 and self.n_samples % _RENEWED == 0:
+            self._renew()
+
+    def _fold(self, block: Array) -> None:
+        """R becomes the triangular factor of [R; block], in place."""
+        lapack.dtpqrt(0, min(_BLOCK, len(self._R)), self._R, block, overwrite_a=1, overwrite_b=1)
+
+    def _renew(self) -> None:
+        """Put back some rows of the prior, as much as forgetting took from them since their last turn."""
+        r = len(self._R_prior)
+        period = -(-r // _RENEWED)
+        start = _RENEWED * (self.n_samples // _RENEWED % period)
+        rows = self._R_prior[start : start + _RENEWED]
+        block = np.zeros((len(rows), r + 1), order="F")
+        block[:, :-1] = np.sqrt(1 - self._forgetting ** (_RENEWED * period)) * rows
+        self._fold(block)
+
+    def _restart(self, delta: Array) -> None:
+        """Trust in δβ what the description was trusted, and nothing more."""
+        r = len(delta)
+        self._R = np.zeros((r + 1, r + 1), order="F")
+        self._R[:r, :r] = self._R_prior
+        self._R[:r, r] = self._R_prior @ delta
+        self._diagonal = np.diagonal(self._R)[:r]  # a view
+
+    def _information(self) -> float:
+        """log det of the information matrix RᵀR."""
+        return 2.0 * float(np.log(np.abs(self._diagonal)).sum())
+
+    def _delta(self) -> Array:
+        r = len(self._R) - 1
+        return np.asarray(lapack.dtrtrs(self._R[:r, :r], self._R[:r, r])[0], np.float64)
+
+    def _forget_results(self) -> None:
+        for name in ("estimate", "theta", "covariance"):
+            self.__dict__.pop(name, None)
+
+    # Results --------------------------------------------------------------------------------------------
+
+    @property
+    def parametric(self) -> Robot:
+        """`robot.parametric(*groups)`: the robot whose functions take `theta`."""
+        return self._equations.parametric
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of θ."""
+        return self.parametric.parameters.names
+
+    @cached_property
+    def estimate(self) -> Array:
+        """θ as the data and the prior have it, in the order of `names`; no body need be able to have it."""
+        return np.asarray(self._equations.nominal + self._gain @ self._delta(), np.float64)
+
+    @cached_property
+    def theta(self) -> Array:
+        """θ for a controller: the nearest to `estimate` with bodies that can exist and friction >= 0.
+
+        Nearest in the metric of `covariance`: what the data tell is kept, what they leave open gives way.
+        """
+        members, estimate = self._consistent, self.estimate
+        with one_blas_thread():
+            if members.contains(estimate):
+                return estimate
+            rows = self._R[:-1, :-1] @ self._base
+            return members.nearest(estimate, self._untold + rows.T @ rows / self.change.scale)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Of `estimate`, (θ, θ). Where the data tell nothing it is that of the prior."""
+        r = len(self._R) - 1
+        root = solve_triangular(self._R[:r, :r], np.eye(r), check_finite=False)
+        told = self._equations.told.base
+        prior_part = told @ self._prior @ told.T
+        posterior = root @ root.T * self.change.scale
+        return np.asarray(self._prior + self._gain @ (posterior - prior_part) @ self._gain.T, np.float64)
+
+    @property
+    def standard_deviations(self) -> Array:
+        """σ of each element of `estimate`."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def trustworthy(self) -> bool:
+        """Whether a controller should take `theta` now.
+
+        True when, over the last 50 samples and since the last change, the uncertainty of the parameters adds
+        less than a tenth to the variance of the predicted torques, and these are as near to the measured ones
+        as twice the noise, or else twice as near (in squares) as those of the description.
+        """
+        return self.change.trustworthy
+
+    @property
+    def robot(self) -> Robot:
+        """The robot with `theta` in place of its own values."""
+        return with_theta(self._equations, self.theta)
+
+    def _possible(self) -> ConsistentSet:
+        """Which θ bodies and joints can have."""
+        slices = [own for group, own in self._equations.slices.items() if group in ("friction", "armature")]
+        joints = np.concatenate([np.zeros(0, np.intp), *(np.arange(own.start, own.stop) for own in slices)])
+        scale = np.sqrt(np.diag(self._prior))
+        return ConsistentSet(prior.whitenings(self._equations), joints, scale)
+
+    def _whitened(self) -> tuple[Array, Array]:
+        """C of δβ = C w, and what the prior knows besides β, in the coordinates w of `_consistent`.
+
+        The inverse of `covariance` in these is P⁻¹ - Cᵀ (C P Cᵀ)⁻¹ C + Cᵀ (RᵀR / scale) C, P being the prior.
+        """
+        members = self._consistent
+        base = self._equations.told.base @ members.inverse
+        known = np.linalg.inv(members.W @ self._prior @ members.W.T)
+        rows = self._R_prior @ base
+        return base, known - rows.T @ rows

@@ -1,0 +1,192 @@
+"""Equations for the parameters θ of a parametric robot: which there are, and what torques tell of them.
+
+    τ = τ_nominal + Y_θ (θ - θ_nominal) = τ_nominal + Y_β δβ,   δβ = K (θ - θ_nominal)
+
+β are base parameters: all that torques can tell, and fewer than θ. Y_β are columns of Y_θ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.compiler.function import Function, Input, Output
+from helicoid.dynamics.parametric import inertial_parameters
+from helicoid.dynamics.physics import SMOOTHING, nominal
+from helicoid.errors import InputError
+from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.model.inertia import Inertia
+from helicoid.robot import Robot
+
+_LINEAR = ("inertia", "friction", "armature", "payload")
+_TORQUE = ("inertia", "viscous", "coulomb", "armature")
+
+
+@dataclass(frozen=True, eq=False)
+class ThetaEquations:
+    """A robot, and the groups of parameters of `Robot.parametric` that are unknown.
+
+    `smoothing` is the velocity (rad/s, m/s) over which Coulomb friction changes sign.
+    """
+
+    robot: Robot
+    groups: tuple[str, ...]
+    payload_link: str | None = None
+    smoothing: float = SMOOTHING
+
+    def __post_init__(self) -> None:
+        for group in self.groups:
+            if group not in _LINEAR:
+                raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_LINEAR)}")
+        if self.robot.model.loops:
+            raise InputError(
+                f"robot {self.robot.name!r} has closed loops: the forces in them enter its torques, so that "
+                "torques alone do not tell its parameters"
+            )
+        if not self.groups:
+            raise InputError(f"name at least one group of parameters: {', '.join(_LINEAR)}")
+
+    @cached_property
+    def parametric(self) -> Robot:
+        """The robot that takes θ."""
+        return self.robot.parametric(*self.groups, payload_link=self.payload_link)
+
+    @cached_property
+    def nominal(self) -> Array:
+        """θ of the description."""
+        return self.parametric.parameters.values
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where in θ each group lies."""
+        nv, found, used = self.robot.nv, {}, 0
+        sizes = {"inertia": 10 * self.robot.n_bodies, "friction": 2 * nv, "armature": nv, "payload": 10}
+        for group in self.groups:
+            found[group] = slice(used, used + sizes[group])
+            used += sizes[group]
+        return found
+
+    @cached_property
+    def told(self) -> Identifiability:
+        """The base parameters among θ."""
+        measurement = Measurement(self.robot, _TORQUE)
+        rows, method = spanning_rows(measurement)
+        n, parameters = 10 * self.robot.n_bodies, measurement.parameters
+        spread = np.zeros(
+            (len(rows), n + 3 * self.robot.nv)
+        )  # friction of a floating base is told by nothing
+        spread[:, :n] = rows[:, parameters.groups["inertia"]]
+        for k, group in enumerate(("viscous", "coulomb", "armature")):
+            columns = n + k * self.robot.nv + np.array(measurement.jointed, dtype=np.intp)
+            spread[:, columns] = rows[:, parameters.groups[group]]
+        return from_rows(self.parametric.parameters.names, spread @ self._map, method)
+
+    @cached_property
+    def _map(self) -> Array:
+        """(10 n + 3 nv, θ): the share of each θ in [π | damping | Coulomb | armature]."""
+        n, nv = 10 * self.robot.n_bodies, self.robot.nv
+        full = np.zeros((n + 3 * nv, len(self.nominal)))
+        starts = {
+            "inertia": slice(0, n),
+            "friction": slice(n, n + 2 * nv),
+            "armature": slice(n + 2 * nv, None),
+        }
+        for group, own in self.slices.items():
+            if group == "payload":
+                frame = self.robot.model.frame(self.parametric.selection.payload_link)
+                R, p = frame.placement.rotation, frame.placement.translation
+                moved = [Inertia.from_parameters(unit).transformed(R, p).parameters for unit in np.eye(10)]
+                full[10 * frame.body : 10 * frame.body + 10, own] = np.column_stack(moved)
+            else:
+                full[starts[group], own] = np.eye(own.stop - own.start)
+        return full
+
+    def _reduced(self, inertial: Expression, friction: Expression, armature: Expression) -> Expression:
+        """Y_β, (nv, r), from the regressors of all parameters."""
+        columns = ca.sparsify(ca.SX(self._map[:, list(self.told.independent)]))
+        return ca.horzcat(inertial, friction, armature) @ columns
+
+    def _nominal_torque(self, q: Expression, v: Expression, a: Expression) -> Expression:
+        """Of the description: with friction, springs and whatever else it states."""
+        return self.robot.inverse_dynamics(q, v, a, friction=True, smoothing=self.smoothing)
+
+    @cached_property
+    def torque_rows(self) -> Function:
+        """`(q, v, a) -> rows`, (r + 1, nv): Y_βᵀ and the nominal torque below it."""
+        q, v, a = self._symbols("q v a")
+        Y = self._reduced(self.robot.regressor(q, v, a), self._friction(v), ca.diag(a))
+        rows = ca.horzcat(Y, self._nominal_torque(q, v, a)).T
+        return self._function("torque_rows", {"q": q, "v": v, "a": a}, {"rows": rows})
+
+    @cached_property
+    def momentum_rows(self) -> Function:
+        """`(q, v) -> momentum, rate`, both (r + 1, nv), of τ = d/dt momentum + rate: no acceleration."""
+        q, v = self._symbols("q v")
+        robot, nv = self.robot, self.robot.nv
+        pi, J = inertial_parameters(robot.model).values, nominal(robot.model).armature
+        of_momentum, of_rate = robot.momentum_regressor(q, v), robot.momentum_rate_regressor(q, v)
+        momentum = self._reduced(of_momentum, ca.SX(nv, 2 * nv), ca.diag(v))
+        rate = self._reduced(of_rate, self._friction(v), ca.SX(nv, nv))
+        # At a = 0 the nominal torque holds ∂(M v)/∂t as well, which belongs to the other term.
+        still = ca.SX.zeros(nv)
+        moving = (robot.regressor(q, v, still) - of_rate) @ pi
+        rows = {
+            "momentum": ca.horzcat(momentum, of_momentum @ pi + J * v).T,
+            "rate": ca.horzcat(rate, self._nominal_torque(q, v, still) - moving).T,
+        }
+        return self._function("momentum_rows", {"q": q, "v": v}, rows)
+
+    def _friction(self, v: Expression) -> Expression:
+        regressor = self.robot.friction_regressor.with_options(smoothing=self.smoothing)
+        return regressor(v)[:, : 2 * self.robot.nv]
+
+    def _symbols(self, names: str) -> list[Expression]:
+        return [ca.SX.sym(name, self.robot.nq if name == "q" else self.robot.nv) for name in names.split()]
+
+    def _function(self, name: str, inputs: dict[str, Expression], outputs: dict[str, Expression]) -> Function:
+        shape = (self.told.rank + 1, self.robot.nv)
+        return Function.from_expressions(
+            name,
+            [(Input(key, (value.shape[0],)), value) for key, value in inputs.items()],
+            [(Output(key, shape), value) for key, value in outputs.items()],
+        )
+
+
+def with_theta(equations: ThetaEquations, theta: Array) -> Robot:
+    """The robot with θ in place of its own values."""
+    robot, slices = equations.robot, equations.slices
+    if "inertia" in slices:
+        robot = robot.with_parameters(theta[slices["inertia"]])
+    if "payload" in slices:
+        load = Inertia.from_parameters(theta[slices["payload"]])
+        robot = robot.with_payload(
+            equations.parametric.selection.payload_link, load.mass, load.com, load.at_com
+        )
+    nv = robot.nv
+    own: dict[str, Array] = {}
+    if "friction" in slices:
+        friction = theta[slices["friction"]]
+        own["damping"], own["friction"] = friction[:nv], friction[nv:]
+    if "armature" in slices:
+        own["armature"] = theta[slices["armature"]]
+    return _with_joints(robot, own) if own else robot
+
+
+def _with_joints(robot: Robot, values: dict[str, Array]) -> Robot:
+    """Friction or armature of each velocity given to the joint that owns it; mimics then have none."""
+    bodies = {body.joint.name: body for body in robot.model.bodies}
+    joints = []
+    for joint in robot.model.joints:
+        body = bodies.get(joint.name)
+        if body is not None:
+            share = 1.0 if joint.mimic is None else 0.0
+            own: dict[str, Any] = {name: share * value[body.v] for name, value in values.items()}
+            joint = replace(joint, **own)
+        joints.append(joint)
+    return robot._edited(robot.model.replaced(joints=joints))

@@ -1,0 +1,1 @@
+"""What a result says about itself: figures, judgement, a page."""

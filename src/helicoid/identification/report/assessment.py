@@ -1,0 +1,216 @@
+"""Can a result be trusted? A few questions, each answered by a number and a light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
+from helicoid.identification.linear.equations import thinning
+from helicoid.identification.logs.filtering import noise_bandwidth
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.output_error.elimination import triangle
+from helicoid.identification.report.score import Score
+from helicoid.identification.result import Identification
+from helicoid.identification.selection import weighted
+from helicoid.identification.threads import one_blas_thread
+from helicoid.model.inertia import Inertia
+
+Light = Literal["good", "doubtful", "bad"]
+LIGHTS: tuple[Light, ...] = ("good", "doubtful", "bad")
+
+# Up to the first it is good, up to the second doubtful.
+_ERROR = (0.10, 0.25)  # of all torques, on data that the fit has not seen
+_WORST = (0.30, 0.70)  # of the worst joint
+_RATIO = (1.5, 2.5)  # of unseen data to the fitted log
+_KNOWN = 0.3  # σ of a combination of parameters, as a part of the body
+_UNKNOWN = (0.5, 1.0)  # part of the combinations that are not known so well: for these the description stands
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question, its answer in words, a light, and what it is about in a word or two."""
+
+    topic: str
+    question: str
+    answer: str
+    light: Light
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What there is to say about a result, given the logs it was fitted to and perhaps one it was not."""
+
+    result: Identification
+    training: Sequence[Log]
+    validation: Log | None = None
+
+    def __post_init__(self) -> None:
+        if not self.training:
+            raise InputError("an assessment needs the log that the result was fitted to")
+
+    @cached_property
+    def unseen(self) -> Score:
+        """On data that the fit has not seen: the validation log, or else by cross-validation."""
+        return self.result.held_out if self.validation is None else self.result.score(self.validation)
+
+    @cached_property
+    def fitted(self) -> Score:
+        """On the (first) log that was fitted."""
+        return self.result.score(self.training[0])
+
+    @cached_property
+    def described(self) -> Score:
+        """How well the description predicts the log that `unseen` is about."""
+        stated = replace(self.result, x=self.result.measurement.parameters.nominal)
+        return stated.score(self.training[0] if self.validation is None else self.validation)
+
+    @cached_property
+    def told(self) -> Identifiability:
+        """What torques can tell of the unknowns at all."""
+        return identifiability(self.result.measurement)
+
+    @cached_property
+    def precision(self) -> Array:
+        """How well the log tells the bodies: 1/σ of as many combinations of their parameters as it can tell.
+
+        In whitened coordinates, where 0.1 is a tenth of a body in whatever direction; sorted, the best first.
+        The other unknowns are free.
+        """
+        result = self.result
+        prepared = [prepare(result.nominal, log, result.cutoff)[0] for log in self.training]
+        stretches = [samples.delayed(result.lag) for own in prepared for samples in own]
+        with one_blas_thread():
+            data = weighted(result.measurement, stretches)
+            A = data.whole.combined(data.weights).R @ data.coordinates.T
+            bodies = data.coordinates.inertial > 0
+            R = triangle(np.column_stack([A[:, ~bodies], A[:, bodies]]))
+            first = int(np.count_nonzero(~bodies))
+            values = np.linalg.svd(R[first:, first:], compute_uv=False)
+        rate = stretches[0].rate / thinning(stretches[0])
+        rank = max(0, self.told.rank - first)
+        return np.asarray(values[:rank] * np.sqrt(noise_bandwidth(rate, result.cutoff)))
+
+    @property
+    def condition(self) -> float:
+        """Condition number of what the log says of the bodies."""
+        values = self.precision
+        return float(values[0] / values[-1]) if len(values) and values[-1] > 0 else float("inf")
+
+    @property
+    def warnings(self) -> list[str]:
+        """The notes that ask for care."""
+        return [note for note in self.result.notes if note.startswith("Warning") or "left out" in note]
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """All questions and answers."""
+        return tuple(self._checks())
+
+    @property
+    def light(self) -> Light:
+        """The worst light of all questions but the last: doubtful data that predict well are good enough."""
+        return max((check.light for check in self.checks[:-1]), key=LIGHTS.index)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence for someone with ten seconds."""
+        error = self.unseen.overall_relative
+        how = "on a log it has not seen" if self.validation is not None else "on parts of the log held out"
+        figure = (
+            f"torque error {100 * error:.2g} % {how}" if np.isfinite(error) else "not tried on unseen data"
+        )
+        words = {
+            "good": "This result can be trusted",
+            "doubtful": "Use this result with care",
+            "bad": "Do not trust this result",
+        }
+        reasons = [check.topic for check in self.checks if check.light == self.light]
+        why = "" if self.light == "good" else f" Look at: {', '.join(reasons)}."
+        return f"{words[self.light]}: {figure}.{why}"
+
+    def _checks(self) -> Iterator[Check]:
+        yield self._prediction()
+        yield self._against_description()
+        yield self._generalisation()
+        yield self._excitation()
+        yield self._consistency()
+        warnings = self.warnings
+        count = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}, see the notes"
+        answer = count if warnings else "nothing to complain about"
+        yield Check("the warnings", "Is the data sound?", answer, "doubtful" if warnings else "good")
+
+    def _prediction(self) -> Check:
+        error = self.unseen.overall_relative
+        if not np.isfinite(error):
+            return Check(
+                "the error on unseen data",
+                "Does it predict unseen data?",
+                "not tried: give a validation log",
+                "doubtful",
+            )
+        relative = np.where(np.isfinite(self.unseen.relative), self.unseen.relative, 0.0)
+        worst = int(np.argmax(relative))
+        light = max(_light(error, _ERROR), _light(relative[worst], _WORST), key=LIGHTS.index)
+        where = "validation log" if self.validation is not None else "cross-validation inside the log"
+        answer = (
+            f"{100 * error:.2g} % error ({where}); worst joint {self.unseen.names[worst]} with "
+            f"{100 * relative[worst]:.2g} %"
+        )
+        return Check("the error on unseen data", "Does it predict unseen data?", answer, light)
+
+    def _against_description(self) -> Check:
+        before, after = self.described.overall_relative, self.unseen.overall_relative
+        after = after if np.isfinite(after) else self.fitted.overall_relative
+        light: Light = "good" if after < before else "bad" if after > 1.1 * before else "doubtful"
+        answer = f"description {100 * before:.2g} %, identified {100 * after:.2g} % error"
+        return Check("the error of the description", "Is it better than the description?", answer, light)
+
+    def _generalisation(self) -> Check:
+        fitted, unseen = self.fitted.overall_relative, self.unseen.overall_relative
+        if not np.isfinite(unseen):
+            return Check(
+                "overfitting", "Is it more than memory?", "not known without unseen data", "doubtful"
+            )
+        # Another motion may have smaller torques, or larger errors with larger torques: no overfitting yet.
+        absolute = _rmse(self.unseen) / max(_rmse(self.fitted), 1e-300)
+        ratio = min(unseen / fitted, absolute) if fitted > 0 else 1.0
+        light = "good" if unseen < 1e-4 else _light(ratio, _RATIO)
+        answer = f"error on unseen data is {ratio:.2g} times that on the fitted log"
+        return Check("overfitting", "Is it more than memory?", answer, light)
+
+    def _excitation(self) -> Check:
+        known, rank = int(np.count_nonzero(self.precision > 1 / _KNOWN)), len(self.precision)
+        answer = f"{known} of {rank} combinations of the bodies' parameters are known to {100 * _KNOWN:g} %"
+        return Check(
+            "excitation", "Did the motion excite enough?", answer, _light(1 - known / max(rank, 1), _UNKNOWN)
+        )
+
+    def _consistency(self) -> Check:
+        result = self.result
+        parameters = result.measurement.parameters
+        names = [body.name for body in result.nominal.model.bodies]
+        bodies = parameters.of(result.x, "inertia").reshape(-1, 10)
+        impossible = [
+            name
+            for name, pi in zip(names, bodies, strict=False)
+            if pi[0] <= 0 or Inertia.from_parameters(pi).doubts()
+        ]
+        if impossible:
+            return Check("impossible bodies", "Can such bodies exist?", f"no: {', '.join(impossible)}", "bad")
+        return Check("impossible bodies", "Can such bodies exist?", f"yes, all {len(bodies)} of them", "good")
+
+
+def _light(value: float, limits: tuple[float, float]) -> Light:
+    return "good" if value <= limits[0] else "doubtful" if value <= limits[1] else "bad"
+
+
+def _rmse(score: Score) -> float:
+    return float(np.linalg.norm(score.rmse))

@@ -1,0 +1,86 @@
+"""What a result should say about itself, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.logs.preparation import Samples
+from helicoid.identification.report.score import Score
+from helicoid.model.inertia import Inertia
+
+_OVERFIT = 1.5
+_POOR = 0.2
+_SHORT = 3.0  # s: about a swing of an arm
+
+
+def remarks(
+    measurement: Measurement,
+    x: Array,
+    covariance: Array,
+    cutoff: float | None,
+    lag: float,
+    strength: float,
+    training: Score,
+    expected: Score,
+    blurred: Array,
+    stretches: Sequence[Samples],
+) -> Iterator[str]:
+    """Sentences on how the result came about and what to be careful with.
+
+    `blurred` is the held-out relative error of each row after the low-pass.
+    """
+    n = sum(len(samples) for samples in stretches)
+    span = sum(len(samples) / samples.rate for samples in stretches)
+    if cutoff is None:
+        yield f"{n} samples over {span:.1f} s were used as recorded, without a low-pass."
+    else:
+        yield f"{n} samples over {span:.1f} s were low-passed at {cutoff:.3g} Hz, as was the model."
+    if span < _SHORT:
+        yield (
+            f"Warning: {span:.1f} s are too short to tell how well other motions are predicted: the "
+            "parts of the log that are held out are like the rest."
+        )
+    if lag:
+        yield f"Torques follow the motion by {1e3 * lag:.3g} ms; this was taken out."
+    extras = [group for group in measurement.groups if group in ("load", "spring")]
+    if extras:
+        names = {"load": "load-dependent friction", "spring": "springs"}
+        yield f"Held-out data ask for {' and '.join(names[e] for e in extras)}."
+    if strength:
+        yield f"The fit is pulled to the description with strength {strength:g}."
+    yield from _doubts(measurement, x, covariance, training, expected, blurred)
+
+
+def _doubts(
+    measurement: Measurement,
+    x: Array,
+    covariance: Array,
+    training: Score,
+    expected: Score,
+    blurred: Array,
+) -> Iterator[str]:
+    ratio = expected.overall_relative / max(training.overall_relative, 1e-12)
+    if ratio > _OVERFIT and expected.overall_relative > 1e-6:
+        yield (
+            f"Warning: the held-out error is {ratio:.1f} times that on the log: the log is too short, or "
+            "excites too little, for so many parameters."
+        )
+    for name, relative in zip(expected.names, blurred, strict=True):
+        if relative > _POOR:
+            yield (
+                f"Warning: {name} is predicted with {100 * relative:.0f} % error on held-out data: it does "
+                "too little, or something acts on it that the model lacks."
+            )
+    open_ones = np.flatnonzero(~np.isfinite(np.diag(covariance)))
+    if len(open_ones):
+        yield f"{len(open_ones)} of {len(x)} parameters cannot be told from this log by themselves."
+    own = measurement.parameters.groups.get("inertia", slice(0, 0))
+    bodies = [body.name for body in measurement.robot.model.bodies]
+    for name, start in zip(bodies, range(own.start, own.stop, 10), strict=False):
+        doubts = Inertia.from_parameters(x[start : start + 10]).doubts()
+        if doubts or x[start] <= 0:
+            yield f"Warning: no body can have the parameters of {name!r}: {'; '.join(doubts) or 'no mass'}."

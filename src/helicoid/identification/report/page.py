@@ -1,0 +1,236 @@
+"""The report: one HTML page that says whether a result can be trusted, and shows why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import HelicoidError
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import measured
+from helicoid.identification.report.assessment import Assessment
+from helicoid.identification.report.plots import Line, plot, spectrum
+from helicoid.identification.report.score import Score
+from helicoid.identification.result import Identification
+
+_RELATIVE = (0.10, 0.30)  # of a joint: up to the first good, up to the second doubtful
+_SURE = 0.3  # σ less than this part of the value: known
+
+
+def write_report(
+    result: Identification,
+    path: str | os.PathLike[str],
+    training: Log | Sequence[Log],
+    validation: Log | None = None,
+) -> None:
+    """Write a self-contained HTML page about a result; see `report_page`."""
+    page = report_page(result, training, validation)
+    try:
+        Path(path).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise HelicoidError(f"{os.fspath(path)}: the report cannot be written: {error}") from error
+
+
+def report_page(result: Identification, training: Log | Sequence[Log], validation: Log | None = None) -> str:
+    """The page as text: verdict, errors, measured against predicted, residuals, parameters, notes.
+
+    `training` is what the result was fitted to; `validation`, if given, a log that it was not. The page loads
+    nothing: plots are SVG, and names from files are escaped.
+    """
+    logs = [training] if isinstance(training, Log) else list(training)
+    assessment = Assessment(result, logs, validation)
+    style = (resources.files("helicoid.identification.report") / "page.css").read_text(encoding="utf-8")
+    title = f"Identification of {escape(result.nominal.name)}"
+    sections = [
+        _head(assessment, title),
+        _errors(assessment),
+        *([_signals(result, validation, "Validation log, not seen by the fit")] if validation else []),
+        _signals(result, logs[0], "Training log"),
+        _parameters(assessment),
+        _identifiability(assessment),
+        _notes(assessment),
+    ]
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{style}</style></head>'
+        f"<body><main>{''.join(sections)}</main></body></html>\n"
+    )
+
+
+def _head(assessment: Assessment, title: str) -> str:
+    checks = "".join(
+        f'<div class="card check"><span class="lamp {check.light}"></span>'
+        f"<div><b>{escape(check.question)}</b>{escape(check.answer)}</div></div>"
+        for check in assessment.checks
+    )
+    names = [escape(_file(log)) for log in assessment.training]
+    seen = f"fitted to {', '.join(names)}" + (
+        f", validated on {escape(_file(assessment.validation))}" if assessment.validation is not None else ""
+    )
+    return (
+        f'<h1>{title}</h1><p class="soft">{seen}; estimator: {escape(assessment.result.estimator)}, '
+        f"{len(assessment.result.x)} parameters</p>"
+        f'<div class="card verdict {assessment.light}"><span class="lamp {assessment.light}"></span>'
+        f"<span>{escape(assessment.verdict)}</span></div>"
+        f'<div class="checks">{checks}</div>'
+    )
+
+
+def _errors(assessment: Assessment) -> str:
+    scores = [("fitted log", assessment.fitted)]
+    if np.isfinite(assessment.result.held_out.overall_relative):
+        scores.append(("cross-validation", assessment.result.held_out))
+    if assessment.validation is not None:
+        scores.append(("validation log", assessment.unseen))
+    head = "<th></th>" + "".join(f'<th colspan="3">{name}</th>' for name, _ in scores)
+    head2 = "<th>joint</th>" + "<th>RMSE</th><th>relative</th><th>NRMS</th>" * len(scores)
+    rows = []
+    for k, name in enumerate(assessment.fitted.names):
+        cells = "".join(_cells(score, k) for _, score in scores)
+        rows.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
+    total = "".join(
+        f"<td></td>{_percent_cell(score.overall_relative)}<td>{_percent(score.overall_nrms)}</td>"
+        for _, score in scores
+    )
+    return (
+        "<h2>Errors of the predicted torques</h2><div class='card'><table>"
+        f"<tr>{head}</tr><tr>{head2}</tr>{''.join(rows)}"
+        f"<tr class='total'><td>all</td>{total}</tr></table>"
+        "<p class='soft'>RMSE in N·m (N); relative: ‖τ − τ̂‖ / ‖τ‖; NRMS: RMSE over twice the effort limit."
+        "</p></div>"
+    )
+
+
+def _cells(score: Score, k: int) -> str:
+    return f"<td>{score.rmse[k]:.3g}</td>{_percent_cell(score.relative[k])}<td>{_percent(score.nrms[k])}</td>"
+
+
+def _percent_cell(value: float) -> str:
+    light = "good" if value <= _RELATIVE[0] else "doubtful" if value <= _RELATIVE[1] else "bad"
+    return f'<td class="{light}">{_percent(value)}</td>'
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g} %" if np.isfinite(value) else "–"
+
+
+def _signals(result: Identification, log: Log, title: str) -> str:
+    y, predicted, t = measured(log), result.predict(log), log.t - log.t[0]
+    figures = []
+    for k, name in enumerate(result.measurement.row_names):
+        over_time = plot(
+            [Line(t, y[:, k], "measured"), Line(t, predicted[:, k], "predicted")], "t (s)", "torque (N·m)"
+        )
+        residual = y[:, k] - predicted[:, k]
+        below = plot([Line(t, residual, "residual")], "t (s)", "residual (N·m)", height=110)
+        spectra = plot(
+            [
+                Line(*spectrum(y[:, k], log.rate), "measured"),
+                Line(*spectrum(residual, log.rate), "residual"),
+            ],
+            "frequency (Hz)",
+            "density (N·m/√Hz)",
+            height=150,
+            logarithmic=True,
+        )
+        caption = f"<figcaption>{escape(name)}</figcaption>"
+        figures.append(f'<figure class="card">{caption}{over_time}{below}{spectra}</figure>')
+    keys = "".join(
+        f'<span class="key {style}"></span>{text}'
+        for style, text in (
+            ("measured", "measured"),
+            ("predicted", "predicted"),
+            ("residual", "residual (measured − predicted)"),
+        )
+    )
+    return (
+        f"<h2>{title}: {escape(_file(log))}</h2><p class='soft'>{keys}</p>"
+        f"<div class='plots'>{''.join(figures)}</div>"
+    )
+
+
+def _parameters(assessment: Assessment) -> str:
+    parameters = assessment.result.parameters
+    status = assessment.told.status
+    words = {"alone": "alone", "combination": "in combination", "none": "not at all"}
+    owners: dict[str, list[str]] = {}
+    for name, value, sigma, stated in zip(
+        parameters.names, parameters.values, parameters.sigma, parameters.nominal, strict=True
+    ):
+        change = f"{100 * (value - stated) / abs(stated):+.3g} %" if abs(stated) > 1e-12 else "new"
+        spread = f"{sigma:.2g}" if np.isfinite(sigma) else "open"
+        light = "good" if sigma < _SURE * abs(value) else ""
+        owner, _, own = name.rpartition(".")
+        owners.setdefault(owner, []).append(
+            f"<tr><td>{escape(own)}</td><td>{stated:.5g}</td><td>{value:.5g}</td>"
+            f'<td class="{light}">{spread}</td><td>{change}</td><td>{words[status[name]]}</td></tr>'
+        )
+    head = (
+        "<tr><th>parameter</th><th>described</th><th>identified</th><th>σ</th><th>change</th>"
+        "<th>torques tell it</th></tr>"
+    )
+    tables = "".join(
+        f"<details><summary>{escape(owner)} ({len(rows)})</summary>"
+        f"<table>{head}{''.join(rows)}</table></details>"
+        for owner, rows in owners.items()
+    )
+    return (
+        "<h2>Parameters</h2><div class='card'><p class='soft'>SI units; inertia about the frame of each "
+        "body, h = m·center of mass. σ is green where it is less than 30 % of the value; values whose σ is "
+        f"large are mostly those of the description.</p>{_masses(assessment.result)}{tables}</div>"
+    )
+
+
+def _masses(result: Identification) -> str:
+    own = result.measurement.parameters.of(result.x, "inertia").reshape(-1, 10)
+    if not len(own):
+        return ""
+    rows = []
+    for body, pi in zip(result.nominal.model.bodies, own, strict=True):
+        com = pi[1:4] / pi[0] if pi[0] else np.zeros(3)
+        rows.append(
+            f"<tr><td>{escape(body.name)}</td><td>{body.inertia.mass:.4g}</td><td>{pi[0]:.4g}</td>"
+            f"<td>{_vector(body.inertia.com)}</td><td>{_vector(com)}</td></tr>"
+        )
+    head = (
+        "<tr><th>body</th><th>mass described (kg)</th><th>identified</th>"
+        "<th>center of mass described (m)</th><th>identified</th></tr>"
+    )
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def _vector(values: Array) -> str:
+    return ", ".join(f"{x:.3f}" for x in values)
+
+
+def _identifiability(assessment: Assessment) -> str:
+    told = assessment.told
+    kinds = list(told.status.values())
+    items = "".join(f"<li><code>{escape(words)}</code></li>" for words in told.combinations)
+    return (
+        "<h2>What can be identified</h2><div class='card'>"
+        f"<p>Torques of this robot tell {told.rank} base parameters of {len(told.names)} unknowns: "
+        f"{kinds.count('alone')} unknowns alone, {kinds.count('combination')} only in combinations, "
+        f"{kinds.count('none')} not at all. On this log, the condition number of what is said of the bodies "
+        f"(in units of each body) is {assessment.condition:.3g}.</p>"
+        f"<details><summary>Base parameters</summary><ol>{items}</ol></details></div>"
+    )
+
+
+def _notes(assessment: Assessment) -> str:
+    warnings = set(assessment.warnings)
+    ordered = sorted(assessment.result.notes, key=lambda note: note not in warnings)
+    items = "".join(
+        f"<li{' class=warning' if note in warnings else ''}>{escape(note)}</li>" for note in ordered
+    )
+    return f"<h2>Notes</h2><div class='card'><ul>{items or '<li>None.</li>'}</ul></div>"
+
+
+def _file(log: Log) -> str:
+    return Path(log.source).name or log.source

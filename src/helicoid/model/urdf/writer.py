@@ -1,0 +1,182 @@
+"""Writing a robot as URDF, so that reading it back gives the same robot."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from helicoid._typing import Array
+from helicoid.errors import InputError, ModelError
+from helicoid.geometry import euler
+from helicoid.model.inertia import Inertia
+from helicoid.model.joints import JointType
+from helicoid.model.model import Model
+from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
+from helicoid.model.urdf.loops import add_loops
+from helicoid.model.urdf.reader import NEED_LIMITS, UNLIMITED
+
+Element = Any  # lxml carries no types
+
+
+def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write `model` to the file `path`, whole or not at all.
+
+    Meshes whose names are relative to the folder that the robot came from are renamed to be found from
+    the folder of `path`. See `to_urdf_text` for the rest.
+    """
+    target = os.path.abspath(os.fsdecode(path))
+    folder = os.path.dirname(target)
+    text = to_urdf_text(model.replaced(links=[_moved(link, folder) for link in model.links]))
+    draft = os.path.join(folder, f".{uuid.uuid4().hex}.urdf")
+    try:
+        with open(draft, "x", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(draft, target)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{target}: cannot be written: {error}") from error
+    finally:
+        if os.path.exists(draft):
+            os.remove(draft)
+
+
+def to_urdf_text(model: Model) -> str:
+    """`model` as URDF, every number to its last digit. Whether the base floats is not part of a URDF.
+
+    Raises ModelError for what a URDF cannot state: moments without mass, a negative mass, infinities.
+
+    >>> from helicoid.model.urdf.reader import read_urdf_text
+    >>> print(to_urdf_text(read_urdf_text('<robot name="table"><link name="top"/></robot>')), end="")
+    <robot name="table">
+      <link name="top"/>
+    </robot>
+    """
+    try:
+        root = etree.Element("robot", name=model.name)
+        for link in model.links:
+            _add_link(root, link)
+        for joint in model.joints:
+            _add_joint(root, joint)
+        add_loops(root, model, _words)
+    except ValueError as error:
+        raise ModelError(f"robot {model.name!r}: a name cannot be written as XML: {error}") from error
+    return str(etree.tostring(root, pretty_print=True, encoding="unicode"))
+
+
+def _words(values: Iterable[float], what: str) -> str:
+    numbers = [float(value) for value in values]
+    if not np.all(np.isfinite(numbers)):
+        raise ModelError(f"{what} is not finite: {numbers}")
+    return " ".join(map(repr, numbers))
+
+
+def _moved(link: Link, folder: str) -> Link:
+    def moved(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+        return tuple(replace(shape, filename=_filename(shape, folder)) for shape in shapes)
+
+    return replace(link, visuals=moved(link.visuals), collisions=moved(link.collisions))
+
+
+def _filename(shape: Geometry, folder: str) -> str:
+    name = shape.filename
+    if not name or not shape.folder or "://" in name or os.path.isabs(name):
+        return name
+    try:
+        return os.path.relpath(os.path.join(shape.folder, name), folder).replace(os.sep, "/")
+    except ValueError:  # on another drive
+        return os.path.join(shape.folder, name)
+
+
+def _add_origin(parent: Element, placement: Placement, what: str) -> None:
+    xyz = _words(placement.translation, what)
+    etree.SubElement(parent, "origin", xyz=xyz, rpy=_words(euler.to_rpy(placement.rotation), what))
+
+
+def _add_link(root: Element, link: Link) -> None:
+    element = etree.SubElement(root, "link", name=link.name)
+    if link.inertia is not None:
+        _add_inertial(element, link.inertia, f"inertia of link {link.name!r}")
+    for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
+        for shape in shapes:
+            _add_shape(etree.SubElement(element, tag), shape, f"{tag} of link {link.name!r}")
+
+
+def _add_inertial(link: Element, inertia: Inertia, what: str) -> None:
+    if inertia.mass < 0:
+        raise ModelError(f"{what}: a URDF cannot state a negative mass ({inertia.mass:g} kg)")
+    if inertia.mass == 0 and np.any(inertia.first_moment != 0):
+        raise ModelError(f"{what}: a URDF cannot state a first moment {inertia.first_moment} without mass")
+    element = etree.SubElement(link, "inertial")
+    _add_origin(element, Placement(translation=inertia.com), what)
+    etree.SubElement(element, "mass", value=_words([inertia.mass], what))
+    at_com = inertia.at_com
+    moments = {f"i{'xyz'[i]}{'xyz'[j]}": at_com[i, j] for i in range(3) for j in range(i, 3)}
+    etree.SubElement(element, "inertia", {key: _words([value], what) for key, value in moments.items()})
+
+
+def _add_shape(element: Element, shape: Geometry, what: str) -> None:
+    _add_origin(element, shape.placement, what)
+    size = [_words([value], what) for value in shape.size]
+    attributes = {
+        "box": lambda: {"size": " ".join(size)},
+        "sphere": lambda: {"radius": size[0]},
+        "cylinder": lambda: {"radius": size[0], "length": size[1]},
+        "capsule": lambda: {"radius": size[0], "length": size[1]},
+        "mesh": lambda: {"filename": shape.filename, "scale": " ".join(size)},
+    }
+    if shape.kind not in attributes:
+        raise ModelError(f"{what}: unknown kind {shape.kind!r}; there are {', '.join(attributes)}")
+    etree.SubElement(etree.SubElement(element, "geometry"), shape.kind, attributes[shape.kind]())
+    if shape.color is not None:
+        rgba = _words(shape.color, what)
+        material = etree.SubElement(element, "material", name=f"rgba {rgba}")
+        etree.SubElement(material, "color", rgba=rgba)
+
+
+def _add_joint(root: Element, joint: Joint) -> None:
+    what = f"joint {joint.name!r}"
+    element = etree.SubElement(root, "joint", name=joint.name, type=joint.type.kind)
+    _add_origin(element, joint.placement, what)
+    etree.SubElement(element, "parent", link=joint.parent)
+    etree.SubElement(element, "child", link=joint.child)
+    _add_type(element, joint.type, what)
+    if joint.limits is not None or joint.type.kind in NEED_LIMITS:
+        _add_limit(element, joint.range, joint.type)
+    dynamics = {}
+    for key in (*PER_VELOCITY, "rest"):
+        default = joint.type.neutral() if key == "rest" else 0.0
+        if np.any(getattr(joint, key) != default):
+            dynamics[key] = _words(getattr(joint, key), f"{key} of {what}")
+    if dynamics:
+        etree.SubElement(element, "dynamics", dynamics)
+    if joint.mimic is not None:
+        multiplier, offset = (_words([x], what) for x in (joint.mimic.multiplier, joint.mimic.offset))
+        etree.SubElement(element, "mimic", joint=joint.mimic.joint, multiplier=multiplier, offset=offset)
+
+
+def _add_type(joint: Element, joint_type: JointType, what: str) -> None:
+    """The parameters of the type: `axis` in <axis>, any other in <helicoid>."""
+    extension = {}
+    for field in fields(joint_type):
+        words = _words(np.atleast_1d(getattr(joint_type, field.name)), what)
+        if field.name == "axis":
+            etree.SubElement(joint, "axis", xyz=words)
+        else:
+            extension[field.name] = words
+    if extension:
+        etree.SubElement(joint, "helicoid", extension)
+
+
+def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
+    def bounded(values: Array) -> str:
+        return _words(np.clip(values, -UNLIMITED, UNLIMITED), f"limits of joint {joint.get('name')!r}")
+
+    attributes = {"velocity": bounded(limits.velocity), "effort": bounded(limits.effort)}
+    if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint_type.kind in NEED_LIMITS:
+        attributes |= {"lower": bounded(limits.lower), "upper": bounded(limits.upper)}
+    etree.SubElement(joint, "limit", attributes)

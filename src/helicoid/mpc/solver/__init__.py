@@ -1,0 +1,1 @@
+"""What solves a problem: our own solver in C, and CasADi's."""

@@ -1,0 +1,150 @@
+"""The numbers of a problem that may change at run time, in the arrays that the solver reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.mpc.stage import Row, Stages
+from helicoid.mpc.terms import Constraint
+
+if TYPE_CHECKING:
+    from helicoid.mpc.solver.engine import Engine
+
+HARD = 1e20  # stands for the price of a hard row; the solver puts its own there
+
+
+@dataclass(eq=False)
+class Memory:
+    """Arrays by node, (intervals + 1, ...): parameters, bounds and prices of the rows; and θ."""
+
+    stages: Stages
+    parameters: Array
+    theta: Array
+    lower: Array
+    upper: Array
+    penalty: Array
+    penalty2: Array
+    hard: Array
+
+    @staticmethod
+    def fresh(stages: Stages, intervals: int, theta: Array) -> Memory:
+        """Arrays of their own, filled with what the problem states."""
+        nodes = intervals + 1
+        values = [p.initial.reshape(nodes, -1) for p in stages.parameters]
+        rows = [np.empty((nodes, stages.nrp)) for _ in range(5)]
+        memory = Memory(stages, np.hstack([np.zeros((nodes, 0)), *values]), theta.copy(), *rows)
+        memory._fill()
+        return memory
+
+    @staticmethod
+    def of(engine: Engine) -> Memory:
+        """The arrays of an engine: what is set here, its next step uses."""
+        stages = engine.stages
+        n_parameters, n_theta = stages.parameter_symbol.numel(), stages.system.theta.numel()
+        names = ("lower", "upper", "penalty", "penalty2", "hard")
+        return Memory(
+            stages,
+            engine["parameters"][:, :n_parameters],
+            engine["theta"][:n_theta],
+            *(engine[name] for name in names),
+        )
+
+    def copy_from(self, other: Memory) -> None:
+        """Take all numbers of another memory of the same problem."""
+        for name in ("parameters", "theta", "lower", "upper", "penalty", "penalty2", "hard"):
+            getattr(self, name)[...] = getattr(other, name)
+
+    def _fill(self) -> None:
+        self.lower[...], self.upper[...] = -np.inf, np.inf
+        self.penalty[...] = self.penalty2[...] = self.hard[...] = 0.0
+        for nodes, rows in self._parts():
+            for k, row in enumerate(rows):
+                constraint = row.constraint
+                self._bound(nodes, k, row, constraint.lower[row.element], constraint.upper[row.element])
+                self.penalty[nodes, k] = HARD if constraint.price is None else constraint.price
+                self.penalty2[nodes, k] = constraint.price2
+                self.hard[nodes, k] = constraint.price is None
+
+    def _parts(self) -> list[tuple[slice, list[Row]]]:
+        last = len(self.lower) - 1
+        return [(slice(0, last), self.stages.path_rows), (slice(last, last + 1), self.stages.end_rows)]
+
+    def _bound(self, nodes: slice, k: int, row: Row, lower: float | None, upper: float | None) -> None:
+        scale = row.constraint.scale[row.element]
+        start = 1 if nodes.start == 0 and not row.at_first else 0
+        for array, value in ((self.lower, lower), (self.upper, upper)):
+            if value is not None:
+                array[nodes, k][start:] = value * scale
+
+    @cached_property
+    def _setters(self) -> dict[str, tuple[Array, str]]:
+        """For every name the array behind it, and what kind of thing it is."""
+        result: dict[str, tuple[Array, str]] = {}
+        if self.theta.size:
+            result["theta"] = self.theta, "theta"
+        start = 0
+        for parameter in self.stages.parameters:
+            columns = slice(start, start + parameter.symbol.numel())
+            start = columns.stop
+            cost = parameter.cost
+            if cost is None:
+                result[parameter.name] = self.parameters[:, columns], "parameter"
+                continue
+            if cost.on_path:
+                result[parameter.name] = self.parameters[:-1, columns], "parameter"
+            if cost.at_end:
+                result[f"{cost.name}_end_weight"] = self.parameters[-1:, columns], "parameter"
+        return result
+
+    @cached_property
+    def _bounds(self) -> dict[str, Constraint]:
+        rows = [*self.stages.path_rows, *self.stages.end_rows]
+        found = {row.constraint.name: row.constraint for row in rows}
+        return {f"{name}_{side}": one for name, one in found.items() for side in ("lower", "upper")}
+
+    @property
+    def names(self) -> list[str]:
+        """What can be set."""
+        return sorted([*self._setters, *self._bounds])
+
+    def set(self, name: str, value: ArrayLike) -> None:
+        """Change what a name stands for; see `Problem.set`."""
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} takes numbers, got {value!r}") from None
+        if name in self._bounds:
+            self._set_bound(name, self._bounds[name], numbers)
+            return
+        if name not in self._setters:
+            why = " (a weight that is zero when its cost is added stays zero)" * name.endswith("_weight")
+            raise InputError(f"there is no {name!r} to set{why}; there are: {', '.join(self.names)}")
+        array, kind = self._setters[name]
+        if not np.isfinite(numbers).all():
+            raise InputError(f"{name} must be finite")
+        if kind != "theta" and numbers.shape not in ((), array.shape, array.shape[1:]):
+            numbers = numbers.reshape(-1) if numbers.size == array.shape[1] else numbers
+        if numbers.shape not in ((), array.shape, array.shape[1:]) or (kind == "theta" and not numbers.ndim):
+            wanted = f"{array.shape[-1]} numbers" + (
+                "" if kind == "theta" else f", or {array.shape} for each node"
+            )
+            raise InputError(f"{name} takes {wanted}; got shape {numbers.shape}")
+        array[...] = numbers
+
+    def _set_bound(self, name: str, constraint: Constraint, numbers: Array) -> None:
+        if np.isnan(numbers).any() or numbers.shape not in ((), (constraint.size,)):
+            raise InputError(f"{name} takes {constraint.size} numbers, infinite for none; got {numbers}")
+        full = np.broadcast_to(numbers, (constraint.size,))
+        lower = name == f"{constraint.name}_lower"
+        for nodes, rows in self._parts():
+            for k, row in enumerate(rows):
+                if row.constraint is constraint:
+                    bound = float(full[row.element])
+                    self._bound(nodes, k, row, bound if lower else None, None if lower else bound)

@@ -1,0 +1,270 @@
+"""Bounds on the terms of the equations of motion over the joint limits, as stability proofs ask for them.
+
+    μ1 1 ≤ M(q) ≤ μ2 1        ‖c(q, v)‖ ≤ c_b ‖v‖²        ‖g(q)‖ ≤ g_b        (2-norms)
+
+The numbers are found by search: extreme values over random configurations, improved by local optimisation
+from the best of them. They are attained, at the configuration that is returned, so the true bound is at
+least as extreme; nothing certifies that no other configuration is worse. Where velocities have different
+units (rad/s beside m/s), so do the entries that a norm adds up, and the bounds mean as little as the norm
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.model.parts import Joint
+from helicoid.robot.robot import Robot
+
+Progress = Callable[[str, int, int], None]
+"""Told what is searched, how many searches are done, and of how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """An extreme value, where it occurs, and how it was found.
+
+    `direction` is the unit velocity with that ‖c‖, or the eigenvector of that eigenvalue; gravity has none.
+    """
+
+    value: float
+    configuration: Array
+    direction: Array | None
+    found: str
+
+
+class Bounds(NamedTuple):
+    """μ1, μ2, c_b and g_b, and what the search had to assume about joints without limits."""
+
+    mass_lower: Bound
+    mass_upper: Bound
+    coriolis: Bound
+    gravity: Bound
+    assumed: tuple[str, ...]
+
+
+def bounds(
+    robot: Robot, samples: int = 2000, starts: int = 5, seed: int = 0, progress: Progress | None = None
+) -> Bounds:
+    """Search the bounds of a robot over its joint limits; of a parametric one, at its nominal parameters.
+
+    Args:
+        samples: number of random configurations (with a random unit velocity each).
+        starts: number of local optimisations for each bound, from the best configurations.
+        seed: of the random numbers; the same seed gives the same result.
+        progress: called before each local optimisation.
+
+    >>> import helicoid as hc
+    >>> found = bounds(hc.load("planar_2r"), samples=200)
+    >>> round(found.gravity.value, 3)  # stretched out level
+    33.311
+    >>> found.gravity.found
+    'largest of 200 random configurations, improved by local optimisation from the best 5'
+    """
+    if robot.nv == 0 or samples < 1 or not 1 <= starts <= samples:
+        raise InputError(
+            f"bounds need a robot that moves and 1 <= starts <= samples; "
+            f"got nv = {robot.nv}, samples = {samples}, starts = {starts}"
+        )
+    search = _Search(Robot(robot.model), samples, starts, np.random.default_rng(seed), progress)
+    return Bounds(
+        search.eigenvalue(-1),
+        search.eigenvalue(1),
+        search.coriolis(),
+        search.gravity(),
+        tuple(_assumed(robot)),
+    )
+
+
+class _Found(NamedTuple):
+    value: float
+    q: Array
+    w: Array | None
+
+
+class _Search:
+    """Random configurations of one robot, and the optimisations that start from them."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        samples: int,
+        starts: int,
+        rng: np.random.Generator,
+        progress: Progress | None,
+    ) -> None:
+        self.robot, self.starts, self.progress = robot, starts, progress
+        self.Q = np.array([robot.random(rng) for _ in range(samples)])
+        W = rng.normal(size=(samples, robot.nv))
+        self.W = W / np.linalg.norm(W, axis=1, keepdims=True)
+        self.done = 0
+        self.q0, self.dv, self.w = (
+            ca.SX.sym("q0", robot.nq),
+            ca.SX.sym("dv", robot.nv),
+            ca.SX.sym("w", robot.nv),
+        )
+        self.q = robot.integrate(self.q0, self.dv)
+
+    def eigenvalue(self, sign: int) -> Bound:
+        """The largest eigenvalue of M for sign 1, the smallest for sign -1."""
+        place, name = (-1, "μ2") if sign > 0 else (0, "μ1")
+        robot = self.robot
+        values = sign * np.linalg.eigvalsh(robot.mass_matrix(self.Q))[:, place]
+        # dλ = uᵀ dM u for the unit eigenvector u: the slope of twice the kinetic energy at the velocity u.
+        energy = 2 * sign * robot.kinetic_energy(self.q, self.w)
+        slope = ca.Function("slope", [self.q0, self.dv, self.w], [ca.gradient(energy, self.dv)])
+
+        def extreme(q0: Array, dv: Array) -> tuple[float, Array, Array]:
+            λ, u = np.linalg.eigh(robot.mass_matrix(robot.integrate(q0, dv)))
+            return sign * λ[place], np.asarray(slope(q0, dv, u[:, place])).ravel(), u[:, place]
+
+        def refine(k: int) -> _Found:
+            q0 = self.Q[k]
+            dv = self._ascend(lambda x: extreme(q0, x)[:2], np.zeros(robot.nv), self._box(q0))
+            value, _, u = extreme(q0, dv)
+            return _Found(value, robot.integrate(q0, dv), u)
+
+        best = self._best(name, values, refine)
+        return Bound(sign * best.value, best.q, best.w, self._how("largest" if sign > 0 else "smallest"))
+
+    def coriolis(self) -> Bound:
+        """The largest ‖c(q, w)‖ over unit velocities w."""
+        robot = self.robot
+        values = np.linalg.norm(robot.coriolis(self.Q, self.W), axis=1)
+        ratio = ca.norm_2(robot.coriolis(self.q, self.w)) / ca.dot(self.w, self.w)
+        x = ca.vertcat(self.dv, self.w)
+        climb = ca.Function("climb", [self.q0, x], [ratio, ca.gradient(ratio, x)])
+
+        def refine(k: int) -> _Found:
+            q0, start = self.Q[k], np.concatenate([np.zeros(robot.nv), self.W[k]])
+            box = self._box(q0) + [(None, None)] * robot.nv
+            x = self._ascend(lambda x: _numbers(climb(q0, x)), start, box)
+            w = x[robot.nv :] / np.linalg.norm(x[robot.nv :])
+            q = robot.integrate(q0, x[: robot.nv])
+            return _Found(float(np.linalg.norm(robot.coriolis(q, w))), q, w)
+
+        best = self._best("c_b", values, refine)
+        return Bound(best.value, best.q, best.w, self._how("largest"))
+
+    def gravity(self) -> Bound:
+        """The largest ‖g(q)‖."""
+        robot = self.robot
+        values = np.linalg.norm(robot.gravity(self.Q), axis=1)
+        norm = ca.norm_2(robot.gravity(self.q))
+        climb = ca.Function("climb", [self.q0, self.dv], [norm, ca.gradient(norm, self.dv)])
+
+        def refine(k: int) -> _Found:
+            q0 = self.Q[k]
+            dv = self._ascend(lambda x: _numbers(climb(q0, x)), np.zeros(robot.nv), self._box(q0))
+            q = robot.integrate(q0, dv)
+            return _Found(float(np.linalg.norm(robot.gravity(q))), q, None)
+
+        best = self._best("g_b", values, refine)
+        return Bound(best.value, best.q, None, self._how("largest"))
+
+    def _best(self, name: str, values: Array, refine: Callable[[int], _Found]) -> _Found:
+        """The best of the local optimisations from the best samples."""
+        results = []
+        for k in np.argsort(values)[::-1][: self.starts]:
+            if self.progress is not None:
+                self.progress(name, self.done, 4 * self.starts)
+            results.append(refine(int(k)))
+            self.done += 1
+        return max(results, key=lambda result: result.value)
+
+    def _ascend(
+        self,
+        climb: Callable[[Array], tuple[float, Array]],
+        start: Array,
+        box: list[tuple[float | None, float | None]],
+    ) -> Array:
+        """A local maximum by L-BFGS-B; the start itself where the function cannot be followed from there."""
+
+        first = climb(start)[0]
+        scale = abs(first) or 1.0  # the tolerances are absolute for values below one
+
+        def descend(x: Array) -> tuple[float, Array]:
+            value, slope = climb(x)
+            return -value / scale, -np.nan_to_num(slope) / scale  # a norm has no slope where it is zero
+
+        options = {"maxiter": 500, "ftol": 1e-14, "gtol": 1e-9}
+        result = minimize(descend, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        return np.asarray(result.x) if climb(result.x)[0] >= first else start
+
+    def _box(self, q0: Array) -> list[tuple[float | None, float | None]]:
+        """How far each velocity's coordinate may go from q0."""
+        box: list[tuple[float | None, float | None]] = []
+        start = 0
+        for joint in self.robot.model.independent_joints:
+            own = q0[start : start + joint.type.nq]
+            start += joint.type.nq
+            if joint.type.nq == joint.type.nv:
+                low, high = _range(joint)
+                box += [(min(a - x, 0.0), max(b - x, 0.0)) for a, b, x in zip(low, high, own, strict=True)]
+            else:  # turns freely (ω comes first); a position stays where it was drawn
+                box += [(None, None)] * 3 + [(0.0, 0.0)] * (joint.type.nv - 3)
+        return box
+
+    def _how(self, word: str) -> str:
+        return (
+            f"{word} of {len(self.Q)} random configurations, improved by local optimisation "
+            f"from the best {self.starts}"
+        )
+
+
+def _numbers(result: tuple[ca.DM, ca.DM]) -> tuple[float, Array]:
+    value, slope = result
+    return float(value), np.asarray(slope).ravel()
+
+
+def _range(joint: Joint) -> tuple[Array, Array]:
+    """The range that `Robot.random` draws from."""
+    lower, upper, widths = joint.range.lower, joint.range.upper, joint.type.widths
+    low = np.where(np.isfinite(lower), lower, np.minimum(-widths, upper - widths))
+    return low, np.where(np.isfinite(upper), upper, np.maximum(widths, low + widths))
+
+
+def _assumed(robot: Robot) -> Iterator[str]:
+    """What was searched in place of a limit that is not stated, unless that is every configuration."""
+    matters = _matter(robot)
+    start = 0
+    for joint in robot.model.independent_joints:
+        own = slice(start, start + joint.type.nq)
+        start = own.stop
+        unlimited = np.isinf(joint.range.lower) | np.isinf(joint.range.upper)
+        open_ended = unlimited & matters[own] & ~_covered(joint)
+        if open_ended.any():
+            low, high = (side[open_ended] for side in _range(joint))
+            spans = ", ".join(f"{a:g} to {b:g}" for a, b in zip(low, high, strict=True))
+            yield f"{joint.name} ({joint.type.kind}) has no limits: searched from {spans} only"
+
+
+def _matter(robot: Robot) -> NDArray[np.bool_]:
+    """For each coordinate: does the mass matrix or the gravity depend on it? The base's position does not."""
+    plain = Robot(robot.model)
+    patterns = [f.casadi.jac_sparsity(0, 0) for f in (plain.mass_matrix, plain.gravity)]
+    depends = np.zeros(robot.nq, dtype=bool)
+    for pattern in patterns:
+        depends[np.unique(pattern.get_triplet()[1]).astype(int)] = True
+    return depends
+
+
+def _covered(joint: Joint) -> NDArray[np.bool_]:
+    """For each coordinate without limit: does the default range reach every configuration of the joint?"""
+    nq, widths = joint.type.nq, joint.type.widths
+    if nq != joint.type.nv:  # a unit quaternion, drawn from all, after a position
+        return np.arange(nq) >= nq - 4
+    closed = []
+    for step in np.diag(widths):  # a circle closes: both ends are the same pose
+        ends = [ca.horzcat(*joint.type.pose(ca.SX(x))) for x in (step, -step)]
+        closed.append(bool(np.allclose(np.array(ca.evalf(ends[0])), np.array(ca.evalf(ends[1])))))
+    return np.array(closed)

@@ -1,0 +1,89 @@
+"""From a name, a path or URDF text to a Robot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from helicoid.errors import InputError
+from helicoid.model import bundled
+from helicoid.model.model import Model
+from helicoid.model.parts import Geometry, Link
+from helicoid.robot.robot import Robot
+
+Packages = Mapping[str, str | os.PathLike[str]]
+
+
+def load(
+    source: str | os.PathLike[str],
+    base: Literal["fixed", "floating"] = "fixed",
+    packages: Packages | None = None,
+) -> Robot:
+    """A robot from the name of a bundled one, a path to a URDF file, or URDF text.
+
+    `packages` maps ROS package names to folders, to find meshes named `package://...`; dynamics need none.
+
+    >>> import helicoid as hc
+    >>> hc.load("panda").nv
+    7
+    """
+    if base not in ("fixed", "floating"):
+        raise InputError(f"base is 'fixed' or 'floating', got {base!r}")
+    model = _read(source, floating=base == "floating")
+    return Robot(model if packages is None else _with_meshes(model, packages))
+
+
+def robots() -> list[str]:
+    """Names of the bundled robots.
+
+    >>> "ur5" in robots()
+    True
+    """
+    return bundled.names()
+
+
+def serial_chain(n: int) -> Robot:
+    """A UR5-like arm of n joints, for scaling studies.
+
+    >>> serial_chain(12).nv
+    12
+    """
+    from helicoid.model.urdf.reader import read_urdf_text
+
+    return Robot(read_urdf_text(bundled.serial_chain_urdf(n), name=f"serial_chain({n})"))
+
+
+def _read(source: str | os.PathLike[str], floating: bool) -> Model:
+    from helicoid.model.urdf.reader import (  # brings yourdfpy: only when a file is read
+        read_urdf,
+        read_urdf_text,
+    )
+
+    if isinstance(source, str):
+        if source.lstrip("\ufeff \t\r\n").startswith("<"):
+            return read_urdf_text(source, floating=floating)
+        if source in bundled.names():
+            return read_urdf_text(bundled.text(source), floating=floating, name=source)
+        if not (os.sep in source or Path(source).suffix or os.path.exists(source)):
+            bundled.text(source)  # raises, with the nearest names
+    elif not isinstance(source, os.PathLike):
+        raise InputError(f"load takes a name, a path or URDF text, not {type(source).__name__}")
+    return read_urdf(source, floating=floating)
+
+
+def _with_meshes(model: Model, packages: Packages) -> Model:
+    def found(shape: Geometry) -> Geometry:
+        scheme, _, rest = shape.filename.partition("://")
+        package, _, inside = rest.partition("/")
+        if scheme != "package" or package not in packages:
+            return shape
+        return replace(shape, filename=os.fspath(Path(packages[package]) / inside))
+
+    def resolved(link: Link) -> Link:
+        visuals, collisions = tuple(map(found, link.visuals)), tuple(map(found, link.collisions))
+        return replace(link, visuals=visuals, collisions=collisions)
+
+    return model.replaced(links=map(resolved, model.links))
