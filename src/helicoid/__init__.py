@@ -76,11 +76,11 @@ __all__ = [
 
 
 _LATER = {
-    **dict.fromkeys(("Excitation", "excitation"), "identification.excitation"),
-    **dict.fromkeys(("Identifiability", "identifiability"), "identification.identifiability"),
+    **dict.fromkeys(("Excitation", "excitation"), "identification.excitation.excitation"),
+    **dict.fromkeys(("Identifiability", "identifiability"), "identification.identifiability.identifiability"),
     "identify": "identification.identify",
-    "Log": "identification.log",
-    "OnlineIdentifier": "identification.online",
+    "Log": "identification.logs.log",
+    "OnlineIdentifier": "identification.online.online",
     "Identification": "identification.result",
 }
 
