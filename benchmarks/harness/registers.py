@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.harness.calls import Call
@@ -16,41 +17,56 @@ from helicoid.compiler.build.cache import library
 from helicoid.compiler.build.toolchain import cpu_identity
 
 _SOURCE = """
-__attribute__((visibility("default"))) void clean(void) {
-#ifdef __AVX__
-  __builtin_ia32_vzeroupper();
-#endif
-}
-__attribute__((visibility("default"))) int in_use(void) { /* state components 2 and 6: upper halves */
+#define SHOWN __attribute__((visibility("default")))
 #if defined(__x86_64__)
+SHOWN void clean(void) { __asm__ volatile("vzeroupper"); }
+SHOWN void leave(void) { __asm__ volatile("vpcmpeqd %ymm0, %ymm0, %ymm0"); }
+SHOWN int in_use(void) { /* state components 2 and 6: upper halves */
   unsigned low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
   return (low & (1u << 2 | 1u << 6)) != 0;
-#else
-  return 0;
-#endif
 }
+#endif
 """
 
 
 @functools.cache
-def _code() -> Any:
+def code() -> Any:
+    """What cleans registers, leaves one in use and sees one in use; None where there is no such thing."""
+    if not {"avx", "xgetbv1"} <= set(cpu_identity().split()):
+        return None
     return ctypes.CDLL(str(library(_SOURCE, lambda: [_SOURCE])))
 
 
 def clean_registers() -> None:
     """Let no earlier code slow down what runs next."""
-    _code().clean()
+    if code() is not None:
+        code().clean()
+
+
+def is_seen(n_times: int = 20) -> bool:
+    """Whether a register that compiled code leaves in use is still so when Python gets to ask.
+
+    That is up to the processor and to the C library: copying memory with AVX2 cleans up behind itself, and
+    the interpreter copies memory between two calls.
+    """
+    if code() is None:
+        return False
+    return all(_in_use_after(code().leave) and not _in_use_after(code().clean) for _ in range(n_times))
 
 
 def leaves_registers_in_use(call: Call) -> bool:
-    """Whether a call slows down what runs after it; False where the processor does not tell."""
-    if "xgetbv1" not in cpu_identity().split():
+    """Whether a call slows down what runs after it; False where that is not seen (see `is_seen`)."""
+    if not is_seen():
         return False
     names = dict(call.names)
     statement = compile(call.statement, "<call>", "exec")
     exec(statement, names)  # the first time may compile or load
-    in_use = _code().in_use
+    return _in_use_after(lambda: exec(statement, names))
+
+
+def _in_use_after(action: Callable[[], object]) -> bool:
+    in_use = code().in_use
     clean_registers()
-    exec(statement, names)
+    action()
     return bool(in_use())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.harness import batches, limit
+from benchmarks.harness import batches, disturbance, limit, registers
 from benchmarks.harness.calls import Call, our_call, relative_error
 from benchmarks.harness.coordinates import Base, Coordinates
 from benchmarks.harness.disturbance import NOTABLE, Watch
@@ -39,8 +36,7 @@ from rich.console import Console
 
 import helicoid as hc
 from benchmarks import peers
-from helicoid.compiler.build.cache import RUNTIME, library
-from helicoid.compiler.build.toolchain import cpu_identity
+from helicoid.compiler.build.cache import RUNTIME
 
 TINY = Plan(
     name="tiny",
@@ -307,15 +303,34 @@ def test_two_threads_count_only_where_two_cores_are_free() -> None:
         assert {o.what: o.met for o in outcomes(results)}["two threads against one, large batch"] is met
 
 
-@pytest.mark.skipif("xgetbv1" not in cpu_identity().split(), reason="this processor does not tell")
-def test_registers_left_in_use_are_noticed() -> None:
-    source = """
-    __attribute__((visibility("default"))) void leave(void) {
-      __asm__ volatile("vpcmpeqd %ymm0, %ymm0, %ymm0");
-    }
-    """
-    leave = ctypes.CDLL(str(library(source, lambda: [source]))).leave
-    for statement, unclean in (("leave()", True), ("leave(); clean()", False)):
+class Registers:
+    """A processor whose registers are seen, or are cleaned before anybody can look."""
+
+    def __init__(self, seen: bool) -> None:
+        self._seen, self._dirty = seen, False
+
+    def clean(self) -> None:
+        self._dirty = False
+
+    def leave(self) -> None:
+        self._dirty = True
+
+    def in_use(self) -> int:
+        return int(self._dirty and self._seen)
+
+
+@pytest.mark.parametrize("kind", ["told", "hidden", "none", "this"])
+def test_registers_left_in_use_are_noticed_where_they_are_seen(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some processors and C libraries hide it; then nothing is claimed. The last is the one at hand."""
+    if kind != "this":
+        pretended = None if kind == "none" else Registers(seen=kind == "told")
+        monkeypatch.setattr(registers, "code", lambda: pretended)
+    code = registers.code()
+    seen = registers.is_seen() if kind == "this" else kind == "told"
+    leave = (lambda: None) if code is None else code.leave
+    for statement, unclean in (("leave()", seen), ("leave(); clean()", False)):
         call = Call(statement, {"leave": leave, "clean": clean_registers}, lambda _: np.zeros(0))
         assert leaves_registers_in_use(call) is unclean
 
@@ -339,17 +354,22 @@ def test_disturbed_measurements_are_marked() -> None:
     assert "| ID |" in text(0.0) and "*" not in text(0.0)
 
 
+def test_others_at_work_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"wall": 100.0, "ours": 5.0, "all": 50.0}
+    monkeypatch.setattr(disturbance.time, "perf_counter", lambda: clock["wall"])
+    monkeypatch.setattr(disturbance, "_our_seconds", lambda: clock["ours"])
+    monkeypatch.setattr(disturbance, "_all_seconds", lambda: clock["all"])
+    watch = Watch()
+    clock.update(wall=102.0, ours=7.0, all=53.5)  # in two seconds two of ours, three and a half of all
+    assert watch.others() == pytest.approx(0.75) and watch.others() > NOTABLE
+
+
 @pytest.mark.skipif(not Path("/proc/stat").exists(), reason="what others use is read from Linux's /proc")
-def test_others_at_work_are_noticed() -> None:
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
-    try:
-        watch = Watch()
-        time.sleep(1.0)
-        assert watch.others() > NOTABLE
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+def test_all_processors_are_counted_with_us() -> None:
+    ours, everything = disturbance._our_seconds(), disturbance._all_seconds()
+    while disturbance._our_seconds() < ours + 0.1:
+        sum(range(1000))
+    assert disturbance._all_seconds() - everything >= 0.05  # counted in steps of 10 ms
 
 
 @pytest.mark.slow

@@ -19,8 +19,10 @@ from pathlib import Path
 import pytest
 
 from helicoid.compiler.build import cache, toolchain
-from helicoid.compiler.build.cache import Cache, entry_key, library, open_cache
+from helicoid.compiler.build.cache import RUNTIME, Cache, entry_key, library, open_cache
 from helicoid.compiler.build.toolchain import Compiler, find_compiler
+from helicoid.compiler.code import c_source
+from helicoid.compiler.export import casadi_external
 from helicoid.errors import CompileError, PerformanceWarning
 
 ANOTHER_USER = 54321
@@ -103,6 +105,13 @@ def test_key_depends_on_content_flags_and_processor(monkeypatch):
     monkeypatch.setattr(cache, "_generator_digest", lambda: "another version")
     keys.add(entry_key("a"))
     assert len(keys) == 5
+
+
+def test_key_depends_on_all_that_writes_c():
+    files = set(cache._generator_files())
+    for module in (c_source, casadi_external, cache):
+        assert Path(module.__file__) in files
+    assert RUNTIME / "vector_math.h" in files
 
 
 def test_each_compiler_has_its_own(folder, monkeypatch):
@@ -316,7 +325,7 @@ def test_temporary_folder_is_removed_at_exit_but_not_by_a_fork(folder):
         "os.waitpid(child, 0)\n"
         "print(path, path.exists())"
     )
-    told, _ = in_another_process(code).communicate(timeout=60)
+    told, _ = in_another_process(code).communicate(timeout=600)
     path, existed = told.split()
     assert existed == "True" and not Path(path).exists()
 
@@ -339,7 +348,7 @@ def test_folder_that_cannot_be_written_to(folder, monkeypatch):
     assert library("other", lambda: [ANSWER % 7]) == other
 
 
-SLOW_COMPILER = "#!/bin/sh\necho $$ > {told}.part; mv {told}.part {told}; sleep 60\n"
+SLOW_COMPILER = "#!/bin/sh\necho $$ > {told}.part; mv {told}.part {told}; sleep 600\n"
 
 
 def test_killed_while_compiling(folder, tmp_path, monkeypatch):
@@ -349,7 +358,7 @@ def test_killed_while_compiling(folder, tmp_path, monkeypatch):
     compiler.chmod(0o700)
     code = f"from helicoid.compiler.build.cache import library; library('answer', lambda: [{ANSWER % 42!r}])"
     process = in_another_process(code, CC=str(compiler))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not told.exists():
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.01)
@@ -382,7 +391,7 @@ def test_processes_race(folder):
         subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=pipe, stdout=pipe, text=True)
         for _ in range(4)
     ]
-    told = [process.communicate("go\n", timeout=120)[0].strip() for process in processes]
+    told = [process.communicate("go\n", timeout=600)[0].strip() for process in processes]
     assert told == ["42"] * 4
     assert library("answer", no_sources).exists()
     assert all(entry.name == entry_key("answer") for entry in folder.iterdir())

@@ -312,7 +312,7 @@ def test_a_signal_leaves_it_usable(controller: Controller) -> None:
         for _ in range(20):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.003)
-                end = time.monotonic() + 5
+                end = time.monotonic() + 300
                 while time.monotonic() < end:
                     controller.step(START, [0.0, 0.0])
             except KeyboardInterrupt:

@@ -93,11 +93,16 @@ def entry_key(content: str) -> str:
 
 @functools.cache
 def _generator_digest() -> str:
-    """A digest of this room's own code: with another version of it, the same program is other C."""
+    """A digest of the compiler's own code: with another version of it, the same program is other C."""
     digest = hashlib.sha256()
-    for path in sorted([*RUNTIME.parent.glob("*.py"), *RUNTIME.glob("*.[ch]")]):
+    for path in _generator_files():
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _generator_files() -> list[Path]:
+    folder = RUNTIME.parents[1]
+    return sorted(path for kind in ("*.py", "*.[ch]") for path in folder.rglob(kind))
 
 
 def open_cache() -> Cache:
