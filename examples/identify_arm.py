@@ -10,7 +10,6 @@ else give the robot that predicts the second. Written are both recordings, the r
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -27,17 +26,12 @@ def real_arm(described: hc.Robot) -> hc.Robot:
     """Another arm of the same shape: each body's mass up to 30 % off, joints that rub, and rotors."""
     rng = np.random.default_rng(1)
     bodies = [rng.uniform(0.7, 1.3) * body.inertia.parameters for body in described.model.bodies]
-    joints = [
-        replace(
-            joint,
-            damping=rng.uniform(1.0, 3.0, joint.type.nv),
-            friction=rng.uniform(0.5, 2.0, joint.type.nv),
-            armature=rng.uniform(0.05, 0.2, joint.type.nv),
-        )
-        for joint in described.model.joints
-    ]
-    masses = described.with_parameters(np.concatenate(bodies))
-    return hc.Robot(masses.model.replaced(joints=joints))
+    nv = described.nv
+    return described.with_parameters(np.concatenate(bodies)).with_joints(
+        damping=rng.uniform(1.0, 3.0, nv),
+        friction=rng.uniform(0.5, 2.0, nv),
+        armature=rng.uniform(0.05, 0.2, nv),
+    )
 
 
 def recorded(arm: hc.Robot, described: hc.Robot, motion: hc.Excitation, seed: int) -> hc.Log:

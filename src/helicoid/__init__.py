@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from helicoid.identification.result import Identification
     from helicoid.view.viewer import view
 
+__version__: str
+
 __all__ = [
     "Actuators",
     "CompileError",
@@ -60,6 +62,7 @@ __all__ = [
     "Sensors",
     "SimulationError",
     "Trajectory",
+    "__version__",
     "excitation",
     "identifiability",
     "identify",
@@ -91,4 +94,13 @@ def __getattr__(name: str) -> object:
         return import_module(f"helicoid.{name}")
     if name in _LATER:
         return getattr(import_module(f"helicoid.{_LATER[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("helicoid")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is brought when first used is listed as well."""
+    return sorted({*globals(), *__all__})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -80,14 +78,7 @@ def test_planar_arm_with_friction() -> None:
     """τ gains F_v q̇ + F_s sgn q̇ at each joint."""
     robot = hc.load("planar_2r")
     F_v, F_s = np.array([0.3, 0.2]), np.array([0.5, 0.4])
-    rub = dict(zip(robot.joint_names, zip(F_v, F_s, strict=True), strict=True))
-    joints = [
-        replace(joint, damping=rub[joint.name][0], friction=rub[joint.name][1])
-        if joint.name in rub
-        else joint
-        for joint in robot.model.joints
-    ]
-    rubbing = hc.Robot(robot.model.replaced(joints=joints))
+    rubbing = robot.with_joints(damping=F_v, friction=F_s)
     q, v, a = np.random.default_rng(6).normal(size=(3, 2))
     M, c, g = planar_terms(q, v)
     expected = M @ a + c + g + F_v * v + F_s * np.sign(v)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from synthetic_logs import arm, motion, recording, truth
 
 import helicoid as hc
 from helicoid import InputError, Robot
+from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.gains import drive_gains, from_currents
 from helicoid.identification.identify import identify
 from helicoid.identification.linear.measurement import GROUPS, Measurement
@@ -216,9 +216,18 @@ def test_a_log_without_torques_is_refused() -> None:
         identify(ROBOT, Log.from_arrays(log.t, log.q, log.v))
 
 
+def test_the_identified_robot_keeps_actuators_and_constraints() -> None:
+    planar = hc.load("planar_2r")
+    held = planar.with_actuators("joint_1").with_contact("tip", kind="normal")
+    log = recording(truth(planar, 1), 1, seconds=4.0)
+    linear = identify(held, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, strength=1.0)
+    for result in (linear, fit_nonlinear(linear, log, "stribeck")):
+        assert result.robot.actuators == ("joint_1",)
+        assert [one.name for one in result.robot.constraints] == ["tip_contact"]
+
+
 def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
-    joints = [replace(j, damping=0.3 + 0 * j.damping) for j in ROBOT.model.joints]
-    described = Robot(ROBOT.model.replaced(joints=joints))
+    described = ROBOT.with_joints(damping=0.3)
     t, q, v, a = motion(ROBOT, 2, 6.0)
     q[:, 1], v[:, 1], a[:, 1] = 0.4, 0.0, 0.0
     tau = TRUTH.inverse_dynamics(q, v, a, friction=True)

@@ -102,9 +102,7 @@ def test_elimination_is_the_dense_solution(rng: np.random.Generator) -> None:
 def test_truth_is_found_from_a_wrong_start() -> None:
     """Bodies off by up to 40 %, friction by half: torques for other motions end within half a percent."""
     robot = truth(hc.serial_chain(2), 3)
-    quiet = Robot(
-        robot.model.replaced(joints=[replace(j, friction=0 * j.friction) for j in robot.model.joints])
-    )
+    quiet = robot.with_joints(friction=0)
     log = swinging(quiet, 4, seconds=4.0, noise=1e-4)
     measurement = Measurement(quiet, GROUPS)
     start = np.array(measurement.parameters.nominal)

@@ -149,3 +149,11 @@ def test_what_a_urdf_cannot_state_is_named(arm: hc.Robot, tmp_path: Path) -> Non
     with pytest.warns(hc.DoubtfulModelWarning, match="'touch', the choice of actuators"):
         held.to_urdf(tmp_path / "held.urdf")
     assert hc.load(tmp_path / "held.urdf").constraints == ()
+
+
+def test_edits_of_joints_keep_constraints_actuators_and_theta() -> None:
+    robot = hc.load("planar_2r").with_actuators("joint_1").with_contact("tip", kind="normal")
+    edited = robot.parametric("gravity").with_joints(damping=0.3, armature={"joint_2": 0.1})
+    assert edited.actuators == ("joint_1",)
+    assert [one.name for one in edited.constraints] == ["tip_contact"]
+    assert edited.selection.groups == ("gravity",)

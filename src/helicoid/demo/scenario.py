@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -52,13 +52,7 @@ class Scenario:
     @cached_property
     def robot(self) -> Robot:
         """The Panda without joint friction, which its own torque control makes up for."""
-        panda = load("panda")
-        still = np.zeros(1)
-        joints = [
-            replace(joint, friction=still, damping=still) if joint.type.nv else joint
-            for joint in panda.model.joints
-        ]
-        return Robot(panda.model.replaced(joints=joints))
+        return load("panda").with_joints(friction=0, damping=0)
 
     @cached_property
     def parametric(self) -> Robot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,6 @@ from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.report.score import Score
-from helicoid.model.parts import Joint
 from helicoid.robot import Robot
 
 _BLOCK = 4096
@@ -95,16 +94,21 @@ class Identification:
         robot = self.nominal
         if "inertia" in parameters.groups:
             robot = robot.with_parameters(parameters.of(self.x, "inertia"))
-        own = {b.joint.name: b.v for b in robot.model.bodies if b.joint.mimic is None}
-
-        def rubbing(joint: Joint) -> Joint:
-            if joint.name in own:
-                return _with_friction(joint, *(values[own[joint.name]] for values in self.friction))
-            if joint.mimic is not None:  # its share is part of the joint that it follows
-                return _with_friction(joint, *np.zeros((5, joint.type.nv)))
-            return joint
-
-        return Robot(robot.model.replaced(joints=map(rubbing, robot.model.joints)))
+        damping, coulomb, armature, stiffness, offset = self.friction
+        own = {b.joint.name: b for b in robot.model.bodies if b.joint.mimic is None and b.joint.parent}
+        breaking = np.zeros(robot.nv)
+        for body in own.values():
+            stated = body.joint.static_friction
+            breaking[body.v] = np.where(stated >= coulomb[body.v], stated, 0.0)
+        sprung = {name: b.v for name, b in own.items() if b.joint.type.nv == 1 and stiffness[b.v] > 0}
+        return robot.with_joints(
+            damping=damping,
+            friction=coulomb,
+            armature=armature,
+            static_friction=breaking,
+            stiffness={name: stiffness[v] for name, v in sprung.items()},
+            rest={name: -offset[v] / stiffness[v] for name, v in sprung.items()},
+        )
 
     def predict(self, log: Log) -> Array:
         """What the sensors would read, (N, rows): one row for each sample of the log as given."""
@@ -151,18 +155,3 @@ class Identification:
             f"{100 * self.training.overall_relative:.2f} % on the log, "
             f"{100 * self.held_out.overall_relative:.2f} % held out)"
         )
-
-
-def _with_friction(
-    joint: Joint, damping: Array, coulomb: Array, armature: Array, stiffness: Array, offset: Array
-) -> Joint:
-    sprung = joint.type.nq == joint.type.nv == 1 and stiffness[0] > 0
-    return replace(
-        joint,
-        damping=damping,
-        friction=coulomb,
-        armature=armature,
-        static_friction=np.where(joint.static_friction >= coulomb, joint.static_friction, 0.0),
-        stiffness=stiffness if sprung else joint.stiffness,
-        rest=-offset / stiffness if sprung else joint.rest,
-    )

@@ -15,6 +15,7 @@ from helicoid.dynamics import link_side, parametric
 from helicoid.errors import DoubtfulModelWarning
 from helicoid.model import edit, flexible
 from helicoid.model.drives import Drive, with_drives
+from helicoid.model.joint_values import JointValues, with_joints
 from helicoid.model.model import Model
 from helicoid.model.parts import Limits
 from helicoid.robot.constraints import ConstraintFunctions
@@ -124,23 +125,58 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
 
     def chain(self, root: str, tip: str) -> Robot:
         """The joints between two links, with what is fixed to them; moving side branches are cut."""
-        return self._edited(edit.chain(self.model, root, tip))
+        return self.with_model(edit.chain(self.model, root, tip))
 
     def lock(self, positions: Mapping[str, ArrayLike]) -> Robot:
         """Joints frozen at given coordinates; their bodies merge."""
-        return self._edited(edit.lock(self.model, positions))
+        return self.with_model(edit.lock(self.model, positions))
 
     def with_payload(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Robot:
         """A body fixed to a link: center of mass (m) and inertia about it (kg·m²) in the link's frame."""
-        return self._edited(edit.with_payload(self.model, link, mass, com, inertia))
+        return self.with_model(edit.with_payload(self.model, link, mass, com, inertia))
 
     def with_parameters(self, pi: ArrayLike) -> Robot:
         """Other inertial parameters, in the order of `parameters`: 10 per moving body."""
-        return self._edited(edit.with_parameters(self.model, pi))
+        return self.with_model(edit.with_parameters(self.model, pi))
+
+    def with_joints(self, **values: JointValues) -> Robot:
+        """Other numbers in the joints; constraints, actuators and the choice of θ stay.
+
+        Per velocity: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²), `static_friction`
+        (N·m), `stribeck_velocity` (rad/s), `stiffness` (N·m/rad), and the limits `velocity` (rad/s) and
+        `effort` (N·m). Per coordinate: `rest` (where the spring is at ease) and the limits `lower` and
+        `upper` (rad); m and N instead along an axis.
+
+        Each is a number for all joints, an array with an entry for each velocity (coordinate), or a mapping
+        from joint names to what those joints get while the others stay. A number or an array says what each
+        coordinate feels in all, so joints that mimic another then add nothing of their own.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r").with_joints(damping=0.3, friction=[0.5, 0.4], effort={"joint_2": 20})
+        >>> print(robot.inverse_dynamics([0, 0], [1, 0], [0, 0], friction=True, gravity=[0, 0, 0]))
+        [0.8 0. ]
+        """
+        return self.with_model(with_joints(self.model, values))
+
+    def with_model(self, model: Model) -> Robot:
+        """Another model in place of this one's; constraints, actuators and the choice of θ stay.
+
+        The general edit, for whatever can be made of `robot.model`. Refused where a constraint would lose its
+        meaning.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r").with_actuators("joint_1")
+        >>> bare = robot.with_model(robot.model.replaced(links=robot.model.links))
+        >>> bare.motor_joints
+        ['joint_1']
+        """
+        payload = self.selection.payload_link or None
+        selection = parametric.select(model, self.selection.groups, payload)
+        return Robot(model, selection, *self._after_edit(model))
 
     def reroot(self, link: str) -> Robot:
         """The same robot standing on another of its links."""
-        return self._edited(edit.reroot(self.model, link))
+        return self.with_model(edit.reroot(self.model, link))
 
     def with_drives(self, drives: Mapping[str, Drive], full_rotor: bool = False) -> Robot:
         """Joints moved by motors behind gears: armature, effort limits and, if wanted, the whole rotor.
@@ -155,7 +191,7 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
         [[0.  0. ]
          [0.  0.1]]
         """
-        return self._edited(with_drives(self.model, drives, full_rotor))
+        return self.with_model(with_drives(self.model, drives, full_rotor))
 
     def with_flexible_joints(
         self, stiffness: float | Mapping[str, float], damping: float | Mapping[str, float] = 0.0
@@ -174,12 +210,7 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
         >>> print(flexible.link_positions([0.1, 0.2, 0.05]))
         [0.1  0.25]
         """
-        return self._edited(flexible.with_flexible_joints(self.model, stiffness, damping))
-
-    def _edited(self, model: Model) -> Robot:
-        payload = self.selection.payload_link or None
-        selection = parametric.select(model, self.selection.groups, payload)
-        return Robot(model, selection, *self._after_edit(model))
+        return self.with_model(flexible.with_flexible_joints(self.model, stiffness, damping))
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
         """Write the robot as a URDF file; reading it gives the same dynamics.

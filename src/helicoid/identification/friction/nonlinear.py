@@ -41,18 +41,10 @@ class NonlinearIdentification(Identification):
             return plain
         excess = np.zeros(plain.nv)
         excess[list(self.measurement.jointed)] = self.measurement.parameters.of(self.x, "stribeck")
-        spans = {body.joint.name: body.v for body in plain.model.bodies if body.joint.mimic is None}
-        joints = [
-            replace(
-                joint,
-                static_friction=np.where(excess[own] > 0, joint.friction + excess[own], 0.0),
-                stribeck_velocity=np.where(excess[own] > 0, self.shapes[own, 0], 0.0),
-            )
-            if (own := spans.get(joint.name)) is not None
-            else joint
-            for joint in plain.model.joints
-        ]
-        return Robot(plain.model.replaced(joints=joints))
+        return plain.with_joints(
+            static_friction=np.where(excess > 0, self.friction.coulomb + excess, 0.0),
+            stribeck_velocity=np.where(excess > 0, self.shapes[:, 0], 0.0),
+        )
 
 
 def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") -> NonlinearIdentification:

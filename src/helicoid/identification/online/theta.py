@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -168,25 +167,12 @@ def with_theta(equations: ThetaEquations, theta: Array) -> Robot:
         robot = robot.with_payload(
             equations.parametric.selection.payload_link, load.mass, load.com, load.at_com
         )
-    nv = robot.nv
+    carried = np.ones(robot.nv)  # a floating base has neither friction nor armature
+    for body in robot.model.bodies:
+        carried[body.v] = 1.0 if body.joint.parent else 0.0
     own: dict[str, Array] = {}
     if "friction" in slices:
-        friction = theta[slices["friction"]]
-        own["damping"], own["friction"] = friction[:nv], friction[nv:]
+        own["damping"], own["friction"] = carried * theta[slices["friction"]].reshape(2, -1)
     if "armature" in slices:
-        own["armature"] = theta[slices["armature"]]
-    return _with_joints(robot, own) if own else robot
-
-
-def _with_joints(robot: Robot, values: dict[str, Array]) -> Robot:
-    """Friction or armature of each velocity given to the joint that owns it; mimics then have none."""
-    bodies = {body.joint.name: body for body in robot.model.bodies}
-    joints = []
-    for joint in robot.model.joints:
-        body = bodies.get(joint.name)
-        if body is not None:
-            share = 1.0 if joint.mimic is None else 0.0
-            own: dict[str, Any] = {name: share * value[body.v] for name, value in values.items()}
-            joint = replace(joint, **own)
-        joints.append(joint)
-    return robot._edited(robot.model.replaced(joints=joints))
+        own["armature"] = carried * theta[slices["armature"]]
+    return robot.with_joints(**own)

@@ -10,9 +10,8 @@ to sample: friction that jumps with a simulated velocity would need steps of mic
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -20,7 +19,6 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
 from helicoid.identification.linear.measurement import Measurement
-from helicoid.model.parts import Joint
 from helicoid.robot import Robot
 
 _SIMULATED = ("inertia", "viscous", "armature")
@@ -180,13 +178,7 @@ class Simulator:
 
 def _smooth(robot: Robot) -> Robot:
     """The robot without friction and armature of its description: the unknowns take their place."""
-    names = ("damping", "friction", "static_friction", "stribeck_velocity", "armature")
-
-    def without(joint: Joint) -> Joint:
-        none: dict[str, Any] = {name: np.zeros(joint.type.nv) for name in names}
-        return replace(joint, **none)
-
-    return Robot(robot.model.replaced(joints=map(without, robot.model.joints)))
+    return robot.with_joints(damping=0, friction=0, static_friction=0, stribeck_velocity=0, armature=0)
 
 
 def _between(inputs: Inputs, k: int, part: float, x: Array) -> Inputs:

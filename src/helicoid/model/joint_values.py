@@ -1,0 +1,106 @@
+"""One edit for every number that a joint states: friction, armature, springs, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.errors import ModelError
+from helicoid.model.model import Model, look_up
+from helicoid.model.parts import PER_VELOCITY, Joint, Limits
+
+_PER_COORDINATE = ("rest", "lower", "upper")
+FIELDS = (*PER_VELOCITY, "rest", *Limits._fields)
+
+JointValues = ArrayLike | Mapping[str, ArrayLike]
+"""A number for all joints, an array per velocity (or coordinate), or joint name -> value(s)."""
+
+
+def with_joints(model: Model, values: Mapping[str, JointValues]) -> Model:
+    """The model with other numbers in its joints.
+
+    A number or an array says what each coordinate feels in all: joints that mimic another then add no
+    friction, armature or spring of their own. A mapping changes the joints that it names and no other.
+    """
+    changes: dict[str, dict[str, Any]] = {joint.name: {} for joint in model.joints}
+    for field, given in values.items():
+        if field not in FIELDS:
+            raise ModelError(f"a joint has no {field!r}; with_joints changes: {', '.join(FIELDS)}")
+        for name, value in _by_joint(model, field, given).items():
+            changes[name][field] = value
+    return model.replaced(joints=[_changed(joint, changes[joint.name]) for joint in model.joints])
+
+
+def _by_joint(model: Model, field: str, given: JointValues) -> dict[str, Array]:
+    """What each joint gets."""
+    moving = {joint.name: joint for joint in model.joints if joint.type.nv}
+    if isinstance(given, Mapping):
+        return {
+            name: _sized(look_up(moving, name, f"joint of {model.name!r} that moves"), field, value)
+            for name, value in given.items()
+        }
+    numbers = _numbers(field, given)
+    n = model.nq if field in _PER_COORDINATE else model.nv
+    if numbers.shape not in ((), (n,)):
+        raise ModelError(
+            f"with_joints of {model.name!r}: {field} takes a number, {n} numbers, or a mapping from joint "
+            f"names to numbers; got shape {numbers.shape}"
+        )
+    result = {}
+    for body in model.bodies:
+        joint = body.joint
+        own = numbers if numbers.ndim == 0 else numbers[body.q if field in _PER_COORDINATE else body.v]
+        if joint.mimic is not None:
+            if field in PER_VELOCITY:
+                result[joint.name] = np.zeros(joint.type.nv)
+        elif joint.name in moving:
+            result[joint.name] = _sized(joint, field, own)
+        elif numbers.ndim and field in PER_VELOCITY and np.any(own):
+            raise ModelError(
+                f"with_joints of {model.name!r}: the base {joint.name!r} floats freely and has no {field}; "
+                f"its entries must be 0, got {own}"
+            )
+    return result
+
+
+def _sized(joint: Joint, field: str, value: ArrayLike) -> Array:
+    size = joint.type.nq if field in _PER_COORDINATE else joint.type.nv
+    numbers = _numbers(f"{field} of joint {joint.name!r}", value)
+    if numbers.size not in (1, size):
+        raise ModelError(f"{field} of joint {joint.name!r} takes {size} numbers, got {numbers.size}")
+    wrong = np.isnan(numbers) if field in Limits._fields else ~np.isfinite(numbers)
+    if np.any(wrong):
+        raise ModelError(f"{field} of joint {joint.name!r} cannot be {value!r}")
+    return np.broadcast_to(numbers.ravel(), (size,))
+
+
+def _changed(joint: Joint, values: dict[str, Any]) -> Joint:
+    bounds = {name: values[name] for name in Limits._fields if name in values}
+    own = {name: value for name, value in values.items() if name not in bounds}
+    if bounds:
+        own["limits"] = joint.range._replace(**bounds)
+        _refuse_crossed(joint, own["limits"])
+    return replace(joint, **own) if own else joint
+
+
+def _refuse_crossed(joint: Joint, limits: Limits) -> None:
+    if not np.all(limits.lower <= limits.upper):
+        raise ModelError(
+            f"joint {joint.name!r}: its lower limit {limits.lower} is above its upper limit {limits.upper}"
+        )
+    for name in ("velocity", "effort"):
+        if not np.all(getattr(limits, name) >= 0):
+            raise ModelError(f"joint {joint.name!r}: its limit of {name} is {getattr(limits, name)}, below 0")
+
+
+def _numbers(what: str, given: ArrayLike) -> Array:
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"with_joints: {what} must be numbers, got {given!r}") from error
+    return numbers
