@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.identification.online.online import OnlineIdentifier
 from helicoid.mpc.comparison import Comparison, compare
-from helicoid.mpc.plant import Plant, jump, payload
 from helicoid.mpc.problem import Problem
 from helicoid.robot import Robot, load
+from helicoid.simulation.plant import Plant, jump, payload
 
 TOOL = "panda_link8"
 HOME = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # rad

@@ -5,10 +5,10 @@ from helicoid.mpc.closed_loop import Run, Sample, closed_loop
 from helicoid.mpc.comparison import Comparison, compare
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.plan import Plan, Violation
-from helicoid.mpc.plant import Measured, Plant, drift, jump, payload
 from helicoid.mpc.problem import Problem
 from helicoid.mpc.shapes import Capsule, Sphere
 from helicoid.mpc.system import System
+from helicoid.simulation.plant import Measured, Plant, drift, jump, payload
 
 __all__ = [
     "Adaptive",

@@ -14,8 +14,8 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.adaptive import Adaptive
 from helicoid.mpc.controller import Controller
-from helicoid.mpc.plant import Plant
 from helicoid.simulation.equations import acceleration
+from helicoid.simulation.plant import Plant
 from helicoid.simulation.trajectory import Motion, Trajectory
 
 Targets = Callable[[float], Mapping[str, ArrayLike]]
@@ -117,7 +117,7 @@ def closed_loop(
         watch: called every tenth step, outside of the time that is measured.
 
     >>> import helicoid as hc
-    >>> from helicoid.mpc.plant import Plant
+    >>> from helicoid.simulation.plant import Plant
     >>> robot = hc.load("planar_2r")
     >>> problem = hc.mpc.Problem(robot, horizon=10, dt=0.01)
     >>> problem.add_posture_cost([1.0, 0.5], weight=100.0, end_weight=10.0)

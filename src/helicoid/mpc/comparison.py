@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.mpc.adaptive import Adaptive
 from helicoid.mpc.closed_loop import Run, Sample, Targets, TrackingError, closed_loop
 from helicoid.mpc.controller import Controller
-from helicoid.mpc.plant import Plant
+from helicoid.simulation.plant import Plant
 
 if TYPE_CHECKING:
     from helicoid.identification.online.online import OnlineIdentifier

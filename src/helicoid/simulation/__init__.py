@@ -2,6 +2,7 @@
 
 from helicoid.simulation.contact import ContactPoint, simulate_contacts
 from helicoid.simulation.drives import Actuators
+from helicoid.simulation.plant import Plant
 from helicoid.simulation.sensors import Measurement, Sensors
 from helicoid.simulation.simulate import SimulationError, simulate
 from helicoid.simulation.trajectory import Trajectory
@@ -10,6 +11,7 @@ __all__ = [
     "Actuators",
     "ContactPoint",
     "Measurement",
+    "Plant",
     "Sensors",
     "SimulationError",
     "Trajectory",

@@ -20,7 +20,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import step_function
-from helicoid.simulation.forces import Force
+from helicoid.simulation.forces import Force, numbers
 from helicoid.simulation.rollouts import divergence
 from helicoid.simulation.running import ABSURD
 from helicoid.simulation.simulate import SimulationError
@@ -128,11 +128,8 @@ def simulate_contacts(
 
 def _torque(controller: Force, t: float, q: Array, v: Array, nv: int) -> Array:
     given = controller(t, q.copy(), v.copy()) if callable(controller) else controller
-    try:
-        tau = np.zeros(nv) if given is None else np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the torque is {nv} finite numbers; at {t:g} s it is {given!r}") from error
-    if tau.shape != (nv,) or not np.all(np.isfinite(tau)):
+    tau = np.zeros(nv) if given is None else numbers("the torque must be", given, t, (nv,))
+    if not np.all(np.isfinite(tau)):
         raise InputError(f"the torque is {nv} finite numbers; at {t:g} s it is {tau}")
     return tau
 

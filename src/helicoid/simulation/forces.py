@@ -85,15 +85,9 @@ class Forces:
     def _answer(
         self, name: str, feedback: Feedback, t: float, state: tuple[Array, ...], wanted: tuple[int, ...]
     ) -> Array:
-        given = feedback(t, *(part.copy() for part in state))
-        try:
-            answer = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            answer = np.empty(0)
-        if given is None or answer.shape not in (wanted, wanted[-1:]):
-            shapes = " or ".join(str(shape) for shape in dict.fromkeys((wanted, wanted[-1:])))
-            raise InputError(f"{name} must return {shapes} finite numbers; at {t:g} s it returned {given!r}")
-        return answer
+        return numbers(
+            f"{name} must return", feedback(t, *(part.copy() for part in state)), t, wanted, wanted[-1:]
+        )
 
     def _complaint(self, name: str, t: float, answer: Array) -> str:
         column = int(np.argwhere(~np.isfinite(answer))[0, -1])
@@ -102,6 +96,24 @@ class Forces:
 
     def _clipped(self, tau: Array) -> Array:
         return tau if self._limit is None else np.clip(tau, -self._limit, self._limit)
+
+
+def numbers(what: str, given: Any, t: float, *shapes: tuple[int, ...]) -> Array:
+    """What was given for time t (s) as an array of one of the shapes; a column (n, 1) serves as a vector.
+
+    Raises:
+        InputError: it is no array of numbers, or has another shape.
+    """
+    try:
+        answer = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError):  # of CasADi: a symbol has no value
+        answer = np.empty(0)
+    if answer.shape not in shapes and answer.ndim == 2 and answer.shape[1] == 1:
+        answer = answer[:, 0]
+    if given is None or answer.shape not in shapes:
+        wanted = " or ".join(str(shape) for shape in dict.fromkeys(shapes))
+        raise InputError(f"{what} {wanted} finite numbers; at {t:g} s got {given!r}")
+    return answer
 
 
 def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -> Array:

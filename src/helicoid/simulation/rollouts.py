@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,12 @@ class Rollouts:
         parameters = [] if begin.theta is None else [begin.theta[None]]
         self._inputs = [forces.net, *parameters, *forces.wrenches.values()]
 
-    def fixed(self, h: float, substeps: int) -> Advance:
-        """Steps of one length h (s), `substeps` from one row to the next."""
-        step = step_function(self.robot, self._method, **self._options)
-        inputs = [*self._inputs, np.full((1, 1), h)]
-        return self._sampling(Iteration(step, (self.q, self.v), inputs, substeps).run)
+    def fixed(self, dt: float, substeps: int) -> Advance:
+        """Steps of one length, `substeps` from one row to the next, which is dt (s) later."""
+        states = self.q, self.v
+        return self._sampling(
+            fixed_steps(self.robot, self._method, self._options, states, self._inputs, dt, substeps)
+        )
 
     def adaptive(self, rtol: float, atol: float) -> Advance:
         """Steps as long as a tolerance allows."""
@@ -96,6 +98,26 @@ class Rollouts:
         where = f" of rollout {rollout}" if self._many else ""
         message = divergence(self.robot, float(self.times[k]), self.v[k, rollout], where)
         return f"{message}, and so may method='stiff'"
+
+
+def fixed_steps(
+    robot: Robot,
+    method: str,
+    options: dict[str, Any],
+    states: tuple[Array, Array],
+    inputs: Sequence[Array],
+    dt: float,
+    substeps: int,
+) -> Advance:
+    """Fills rows of states, each dt (s) after the one before, by `substeps` steps of a method of `FIXED`.
+
+    Args:
+        states: q and v, each (rows, rollouts, n); the caller fills row 0.
+        inputs: torque, then θ and wrenches where the robot and the options have them, each (rows or 1,
+            rollouts or 1, size).
+    """
+    step = step_function(robot, method, **options)
+    return Iteration(step, states, [*inputs, np.full((1, 1), dt / substeps)], substeps).run
 
 
 def divergence(robot: Robot, t: float, v: Array, where: str = "") -> str:

@@ -98,26 +98,19 @@ class Sensors:
         if robot is None or trajectory.q.ndim != 2:
             raise InputError("sensors measure one motion of a known robot; of a batch take trajectory[i]")
         t = trajectory.t if self.rate is None else _times(trajectory.t, self.rate)
-        seen = {channel: self._channel(channel, robot, trajectory, t) for channel in CHANNELS}
+        read = self.reader(robot)
+        seen = {}
+        for channel in CHANNELS:
+            late = np.maximum(t - self._of("delay", channel, 1), trajectory.t[0])
+            seen[channel] = read(channel, _at(robot, trajectory, channel, late))
         return Measurement(t, **seen)
 
-    def _channel(self, channel: str, robot: Robot, trajectory: Trajectory, t: Array) -> Array:
-        late = np.maximum(t - self._of("delay", channel, 1), trajectory.t[0])
-        values = _at(robot, trajectory, channel, late)
-        noise = self._stream(channel, 0).normal(size=(len(t), robot.nv)) * self._of(
-            "noise", channel, robot.nv
-        )
-        error = self._of("bias", channel, robot.nv) + noise
-        step = self._of("quantisation", channel, robot.nv)
-        if channel == "q":
-            values = _on_manifold(robot, values, error, step)
-        else:
-            values = _rounded(values + error, step)
-        lost = self._stream(channel, 1).random(len(t)) < self._of("missing", channel, 1)
-        return np.where(lost[:, None], np.nan, values)
+    def reader(self, robot: Robot) -> Reader:
+        """The sensors at work, sample after sample: `reader(channel, values)`, the `delay` left aside.
 
-    def _stream(self, channel: str, effect: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, CHANNELS.index(channel), effect])
+        Samples that are read one by one meet the same errors as the same samples read at once.
+        """
+        return Reader(self, robot)
 
     def _of(self, effect: str, channel: str, n: int) -> Array:
         """An effect on a channel: n numbers, zeros if it has none."""
@@ -127,6 +120,35 @@ class Sensors:
                 f"{effect}[{channel!r}] is one number or one for each of {n} velocities; it has {len(value)}"
             )
         return np.broadcast_to(value, (n,))
+
+
+class Reader:
+    """What sensors make of true values (N, n) of a channel, one call after the other."""
+
+    def __init__(self, sensors: Sensors, robot: Robot) -> None:
+        self._robot = robot
+        self._effects = {
+            channel: tuple(
+                sensors._of(effect, channel, 1 if effect == "missing" else robot.nv)
+                for effect in ("bias", "noise", "quantisation", "missing")
+            )
+            for channel in CHANNELS
+        }
+        self._streams = {
+            channel: tuple(np.random.default_rng([sensors.seed, k, effect]) for effect in range(2))
+            for k, channel in enumerate(CHANNELS)
+        }
+
+    def __call__(self, channel: str, values: Array) -> Array:
+        bias, noise, step, missing = self._effects[channel]
+        errors, losses = self._streams[channel]
+        error = bias + errors.normal(size=(len(values), self._robot.nv)) * noise
+        if channel == "q":
+            values = _on_manifold(self._robot, values, error, step)
+        else:
+            values = _rounded(values + error, step)
+        lost = losses.random(len(values)) < missing
+        return np.where(lost[:, None], np.nan, values)
 
 
 def _by_channel(name: str, given: Any) -> dict[str, Array]:

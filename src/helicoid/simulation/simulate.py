@@ -113,7 +113,7 @@ def simulate(
     )
     rollouts = Rollouts(robot, times, begin, forces, method, options)
     chooses = method in SOLVERS
-    advance = rollouts.adaptive(rtol, atol) if chooses else rollouts.fixed(dt / substeps, substeps)
+    advance = rollouts.adaptive(rtol, atol) if chooses else rollouts.fixed(dt, substeps)
     try:
         if len(times) == 1:
             forces.sample(0, 0.0, rollouts.q[0], rollouts.v[0])

@@ -12,8 +12,10 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
-from helicoid.simulation.equations import step_function
-from helicoid.simulation.sensors import CHANNELS, Sensors
+from helicoid.simulation.forces import numbers
+from helicoid.simulation.rollouts import fixed_steps
+from helicoid.simulation.sensors import Sensors
+from helicoid.simulation.start import start
 
 Schedule = Callable[[float], ArrayLike]
 
@@ -34,7 +36,7 @@ class Plant:
         q0, v0: its state at time zero (v0 zero when not given).
         theta: the true parameters, constant or as a function of time (s), such as `jump` and `drift` make;
             by default those of the description.
-        noise: standard deviations by channel, {"q": rad, "v": rad/s, "tau": N·m}; of `q` in tangent space.
+        noise: standard deviations by channel, {"q": rad, "v": rad/s, "tau": N·m}, as `Sensors` takes them.
         period: time (s) between measurements, during which the torque is held.
         substeps: steps of the integrator in a period.
         friction: whether the robot's damping and dry friction act.
@@ -44,7 +46,7 @@ class Plant:
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r").parametric("payload", payload_link="tip")
-    >>> load = hc.mpc.payload(2.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    >>> load = payload(2.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
     >>> plant = Plant(robot, [0.0, 0.5], theta=jump({0.0: np.zeros(10), 0.005: load}), noise={"q": 1e-4})
     >>> for _ in range(10):
     ...     plant.apply(np.zeros(2))
@@ -65,24 +67,47 @@ class Plant:
         friction: bool = True,
         seed: int = 0,
     ) -> None:
-        if not period > 0 or substeps < 1:
+        if not 0 < period < np.inf or substeps < 1:
             raise InputError(f"period is above zero and substeps at least 1, got {period} and {substeps}")
         self.robot, self.period, self.friction, self.seed = robot, float(period), friction, int(seed)
-        self._step = step_function(robot, "rk4", friction=friction)
-        self._substeps, self._dt = int(substeps), self.period / substeps
-        self._start = _state(robot, q0, np.zeros(robot.nv) if v0 is None else v0)
         self._schedule = _schedule(robot, theta)
-        self._sigma = _deviations(robot, noise or {})
-        self._limit = np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
+        self._noise = noise or {}
+        begin = start(robot, q0, v0, None)
+        if begin.many:
+            raise InputError(f"a plant is one robot: q0 ({robot.nq}) and v0 ({robot.nv}) are vectors")
+        self._start = begin.q, begin.v
+        # Two rows: the state now, and the one that the next period makes of it.
+        self._q, self._v = (np.empty((2, *part.shape)) for part in self._start)
+        self._tau = np.zeros((1, 1, robot.nv))
+        self._theta = np.empty((1, 1, len(self._schedule(0.0))))
+        inputs = [self._tau, *([self._theta] if robot.selection.groups else [])]
+        options = {"friction": friction}
+        states = self._q, self._v
+        self._advance = fixed_steps(robot, "rk4", options, states, inputs, self.period, int(substeps))
         self.reset()
 
     def reset(self, seed: int | None = None) -> None:
         """Back to time zero; with another `seed`, to meet other noise."""
         self.seed = self.seed if seed is None else int(seed)
-        self._random = np.random.default_rng(self.seed)
+        self._sensors = Sensors(noise=self._noise, seed=self.seed).reader(self.robot)
         self.steps = 0
-        self.q, self.v = self._start[0].copy(), self._start[1].copy()
-        self.tau = np.zeros(self.robot.nv)
+        self._q[0], self._v[0] = self._start
+        self._tau[:] = 0.0
+
+    @property
+    def q(self) -> Array:
+        """The true coordinates (nq) now."""
+        return self._q[0, 0].copy()
+
+    @property
+    def v(self) -> Array:
+        """The true velocities (nv) now."""
+        return self._v[0, 0].copy()
+
+    @property
+    def tau(self) -> Array:
+        """The torques (nv) that the motors gave in the last period; zero before the first."""
+        return self._tau[0, 0].copy()
 
     @property
     def time(self) -> float:
@@ -96,21 +121,19 @@ class Plant:
 
     def measure(self) -> Measured:
         """What the sensors say of the state and of the torque that has been applied."""
-        errors = self._random.normal(size=(3, self.robot.nv)) * self._sigma
-        q = np.asarray(self.robot.integrate(self.q, errors[0]), np.float64)
-        return Measured(q, self.v + errors[1], self.tau + errors[2])
+        q, v, tau = (self._sensors(channel, getattr(self, channel)[None])[0] for channel in Measured._fields)
+        return Measured(q, v, tau)
 
     def apply(self, tau: ArrayLike) -> None:
         """Move on by one period under a torque (nv), as far as the motors can give it."""
-        wanted = np.asarray(tau, dtype=np.float64)
-        if wanted.shape != (self.robot.nv,) or not np.isfinite(wanted).all():
-            raise InputError(
-                f"tau must be {self.robot.nv} finite numbers at t = {self.time:g} s, got {tau!r}"
-            )
-        self.tau = np.minimum(np.maximum(wanted, -self._limit), self._limit)
-        more = [self.theta] if self.robot.selection.groups else []
-        for _ in range(self._substeps):
-            self.q, self.v = self._step(self.q, self.v, self.tau, *more, self._dt)
+        wanted = numbers("tau must be", tau, self.time, (self.robot.nv,))
+        if not np.isfinite(wanted).all():
+            raise InputError(f"tau must be finite; at {self.time:g} s it is {wanted}")
+        limit = self.robot.limits.effort
+        self._tau[:] = np.clip(wanted, -limit, limit)
+        self._theta[:] = self.theta
+        self._advance(0, 1)
+        self._q[0], self._v[0] = self._q[1], self._v[1]
         self.steps += 1
 
 
@@ -149,13 +172,6 @@ def drift(before: ArrayLike, after: ArrayLike, start: float, end: float) -> Sche
     return lambda t: first + np.clip((t - start) / (end - start), 0.0, 1.0) * (last - first)
 
 
-def _state(robot: Robot, q0: ArrayLike, v0: ArrayLike) -> tuple[Array, Array]:
-    q, v = np.array(q0, dtype=np.float64), np.array(v0, dtype=np.float64)
-    if q.shape != (robot.nq,) or v.shape != (robot.nv,) or not np.isfinite([*q, *v]).all():
-        raise InputError(f"the state is q0 ({robot.nq}) and v0 ({robot.nv}), finite; got {q0!r} and {v0!r}")
-    return q, v
-
-
 def _schedule(robot: Robot, theta: ArrayLike | Schedule | None) -> Callable[[float], Array]:
     own = np.array(robot.parameters.values) if robot.selection.groups else np.zeros(0)
     given: Schedule = theta if callable(theta) else (lambda _: own if theta is None else theta)
@@ -168,13 +184,3 @@ def _schedule(robot: Robot, theta: ArrayLike | Schedule | None) -> Callable[[flo
         need = f"{len(own)} finite numbers" if len(own) else "a parametric robot: robot.parametric(...)"
         raise InputError(f"theta of robot {robot.name!r} needs {need}; got {first}")
     return at
-
-
-def _deviations(robot: Robot, noise: Mapping[str, ArrayLike]) -> Array:
-    """(3, nv): σ of each channel and velocity."""
-    Sensors(noise=noise)  # raises where channels or numbers are wrong
-    try:
-        rows = [np.broadcast_to(np.asarray(noise.get(c, 0.0), float), (robot.nv,)) for c in CHANNELS]
-    except ValueError:
-        raise InputError(f"noise: one number or {robot.nv} for each channel, got {noise!r}") from None
-    return np.array(rows)
