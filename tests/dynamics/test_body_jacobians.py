@@ -8,9 +8,9 @@ from hypothesis import given
 
 from helicoid import Robot
 from helicoid.dynamics import physics
-from helicoid.dynamics.closed_form.equations import inertia_times, jacobians, to_body, wrench_cross
-from helicoid.dynamics.derivatives.rates import rate
-from helicoid.dynamics.recursions.composite import elements, motion_cross
+from helicoid.dynamics.closed_form.equations import inertia_times, jacobians
+from helicoid.dynamics.recursions.composite import elements, motion_cross, wrench_cross
+from helicoid.dynamics.tree import along_motion, from_parent
 from helicoid.model.model import WORLD
 from random_trees import Array, assert_close, fewer, robots, seeds, state
 
@@ -39,7 +39,7 @@ def test_the_closed_form_as_it_is_written(robot: Robot, seed: int) -> None:
     turned: list[ca.SX] = []
     for element, (J, J_dot) in zip(tree, jacobians(tree, nv, [v]), strict=True):
         root = element.parent == WORLD
-        weights.append(to_body(element.motion, up if root else weights[element.parent]))
+        weights.append(from_parent(element.motion, up if root else weights[element.parent]))
         turned.append(element.motion.R if root else turned[element.parent] @ element.motion.R)
         if element.body >= 0:
             pi, V = nominal.inertias[element.body], J @ v
@@ -65,8 +65,8 @@ def test_time_derivatives_of_jacobians(robot: Robot, seed: int) -> None:
     tree, nv = elements(robot.model, q), robot.nv
     expected, found = [], []
     for J, J_dot, J_ddot in jacobians(tree, nv, [v, a]):
-        first = rate(robot.model, J, q, [v])
-        expected += [first, rate(robot.model, first, q, [v, a])]
+        first = along_motion(robot.model, J, q, v)
+        expected += [first, along_motion(robot.model, first, q, v, a)]
         found += [J_dot, J_ddot]
     values = list(state(robot, seed))
     both = evaluated(robot, expected + found, [q, v, a], values)

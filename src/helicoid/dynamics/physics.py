@@ -102,3 +102,12 @@ def symmetric(upper: list[list[Expression]]) -> Expression:
     n = len(upper)
     rows = [[upper[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
     return ca.vertcat(*(ca.horzcat(*row) for row in rows))
+
+
+def rigid_inertia_times(body: Moments, S: Expression) -> Expression:
+    """The wrenches (n, f) = (I ω + h × v, m v - h × ω) of a rigid body for each column (ω, v) of S."""
+    columns = []
+    for k in range(S.shape[1]):
+        ω, v = S[:3, k], S[3:, k]
+        columns.append(ca.vertcat(body.I @ ω + ca.cross(body.h, v), body.m * v - ca.cross(body.h, ω)))
+    return ca.horzcat(*columns) if columns else ca.SX.zeros(6, 0)

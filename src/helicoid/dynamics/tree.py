@@ -29,7 +29,7 @@ def joint_coordinates(body: Body, q: Expression) -> Expression:
 
 
 def joint_velocity(body: Body, v: Expression) -> Expression:
-    """v_i of one body's joint; the same for accelerations."""
+    """v_i of one body's joint from v, or its acceleration from a."""
     return body.multiplier * v[body.v]
 
 
@@ -42,7 +42,7 @@ def joint_motion(body: Body, q: Expression) -> JointMotion:
 
 
 def joint_motions(model: Model, q: Expression) -> list[JointMotion]:
-    """The same of every body."""
+    """Each body's pose relative to its parent, and its motion subspace."""
     return [joint_motion(body, q) for body in model.bodies]
 
 
@@ -80,9 +80,13 @@ def _onto(motion: JointMotion, parent: Pose | None) -> Pose:
 
 
 def from_parent(motion: JointMotion, twist: Expression) -> Expression:
-    """The twist (ω, v) of the parent as a body rigidly attached to it would have it, body coordinates."""
-    ω, v = twist[:3], twist[3:]
-    return ca.vertcat(motion.R.T @ ω, motion.R.T @ (v + ca.cross(ω, motion.p)))
+    """The parent's twist (ω, v), or several as columns, as a body rigidly attached to it would have it.
+
+    In body coordinates: (Rᵀ ω, Rᵀ (v + ω × p)), which is Ad⁻¹ of the twist.
+    """
+    ω, v = twist[:3, :], twist[3:, :]
+    carried = [v[:, k] + ca.cross(ω[:, k], motion.p) for k in range(ω.shape[1])]
+    return ca.vertcat(motion.R.T @ ω, motion.R.T @ ca.horzcat(*carried)) if carried else ca.SX.zeros(6, 0)
 
 
 def to_parent(motion: JointMotion, wrench: Expression) -> Expression:
@@ -110,9 +114,13 @@ def rate_matrix(model: Model, q: Expression) -> Expression:
     return ca.diagcat(*blocks) if blocks else ca.SX.zeros(0, 0)
 
 
-def along_motion(model: Model, expression: Expression, q: Expression, v: Expression) -> Expression:
-    """d/dt of an expression of q alone: its derivative along q̇ = Γ(q) v."""
+def along_motion(model: Model, expression: Expression, q: Expression, *rates: Expression) -> Expression:
+    """d/dt of an expression of q and of its `rates` v, a ... but the last, along q̇ = Γ(q) v, v̇ = a ...
+
+    Given v alone the expression is one of q; given v and a, one of q and v.
+    """
     if model.nv == 0:
         return ca.SX.zeros(*expression.shape)
-    flat = ca.jtimes(ca.vec(expression), q, rate_matrix(model, q) @ v)
+    speed = ca.vertcat(rate_matrix(model, q) @ rates[0], *rates[1:])
+    flat = ca.jtimes(ca.vec(expression), ca.vertcat(q, *rates[:-1]), speed)
     return ca.reshape(flat, *expression.shape)

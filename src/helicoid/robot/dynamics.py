@@ -9,7 +9,7 @@ from helicoid.dynamics.derivatives import christoffel, rates
 from helicoid.dynamics.derivatives import parameters as parameter_derivatives
 from helicoid.dynamics.derivatives import recursive as derivatives
 from helicoid.dynamics.derivatives import state as state_derivatives
-from helicoid.dynamics.recursions import aba, centroidal, crba, rnea
+from helicoid.dynamics.recursions import aba, centroidal, crba, mass_inverse, rnea
 from helicoid.dynamics.recursions import coriolis as coriolis_terms
 from helicoid.dynamics.recursions import regressor as regressors
 from helicoid.robot.base import Made, RobotBase
@@ -32,7 +32,7 @@ class DynamicsFunctions(RobotBase):
     """`(q, v, tau) -> a`: the same through the factors of the mass matrix."""
     mass_matrix = Made(crba.mass_matrix, "q", {"M": ("nv", "nv")})
     """`(q) -> M`, symmetric, armature included."""
-    mass_matrix_inverse = Made(crba.mass_matrix_inverse, "q", {"M_inverse": ("nv", "nv")})
+    mass_matrix_inverse = Made(mass_inverse.mass_matrix_inverse, "q", {"M_inverse": ("nv", "nv")})
     """`(q) -> M⁻¹`."""
     coriolis = Made(rnea.coriolis, "q v", {"c": ("nv",)})
     """`(q, v) -> c`: Coriolis and centrifugal torque C(q, v) v."""

@@ -22,14 +22,13 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.physics import Moments, Physics, moments
+from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross
 from helicoid.dynamics.recursions.crba import (
     Distribution,
     add_distributions,
     distribution,
     distribution_to_parent,
-    rigid_inertia_times,
     rotational,
 )
 from helicoid.dynamics.tree import JointMotion, from_parent, to_parent

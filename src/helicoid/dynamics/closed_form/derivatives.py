@@ -16,12 +16,11 @@ from helicoid.dynamics.closed_form.equations import (
     inertia_times,
     jacobians,
     subspace,
-    to_body,
-    wrench_cross,
 )
 from helicoid.dynamics.derivatives.christoffel import as_output
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import Element, elements, motion_cross
+from helicoid.dynamics.recursions.composite import Element, elements, motion_cross, wrench_cross
+from helicoid.dynamics.tree import from_parent
 from helicoid.model.model import WORLD, Model
 
 Changes = dict[int, Expression]  # h -> 6 × nv
@@ -47,7 +46,7 @@ def closed_form_derivatives(
     weights: list[Expression] = []
     upwards = ca.vertcat(ca.SX.zeros(3), -physics.gravity)
     for element, (J, Jd), (dJ, dJd) in zip(tree, Js, _changes(tree, nv, v, Js), strict=True):
-        γ = to_body(element.motion, upwards if element.parent == WORLD else weights[element.parent])
+        γ = from_parent(element.motion, upwards if element.parent == WORLD else weights[element.parent])
         weights.append(γ)
         if element.body < 0:
             continue
@@ -76,11 +75,11 @@ def _changes(
         motion, Ξ = element.motion, subspace(element, nv)
         ξ = Ξ @ v
         root = element.parent == WORLD
-        J_p, Jd_p = [ca.SX(6, nv)] * 2 if root else [to_body(motion, X) for X in Js[element.parent]]
+        J_p, Jd_p = [ca.SX(6, nv)] * 2 if root else [from_parent(motion, X) for X in Js[element.parent]]
         dJ, dJd = (
             ({}, {})
             if root
-            else ({h: to_body(motion, X) for h, X in c.items()} for c in found[element.parent])
+            else ({h: from_parent(motion, X) for h, X in c.items()} for c in found[element.parent])
         )
         for h in element.coordinates:
             dJ[h] = dJ.get(h, ca.SX(6, nv)) - motion_cross(Ξ[:, h], J_p)

@@ -19,10 +19,9 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.closed_form.composite import matrices
-from helicoid.dynamics.derivatives.rates import rate
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.recursions.composite import Element, motion_cross
-from helicoid.dynamics.tree import JointMotion
+from helicoid.dynamics.tree import JointMotion, along_motion, from_parent
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
@@ -54,7 +53,7 @@ def closed_form_dot(
     True
     """
     M, C, g = matrices(model, physics, q, v)
-    C_dot, g_dot = rate(model, C, q, [v, a]), rate(model, g, q, [v])
+    C_dot, g_dot = along_motion(model, C, q, v, a), along_motion(model, g, q, v)
     return M, C, g, C + C.T, C_dot, g_dot
 
 
@@ -71,8 +70,8 @@ def closed_form_ddot(
     True
     """
     _, C, g = matrices(model, physics, q, v)
-    C_dot, g_dot = rate(model, C, q, [v, a]), rate(model, g, q, [v])
-    return C_dot + C_dot.T, rate(model, C_dot, q, [v, a, a_dot]), rate(model, g_dot, q, [v, a])
+    C_dot, g_dot = along_motion(model, C, q, v, a), along_motion(model, g, q, v)
+    return C_dot + C_dot.T, along_motion(model, C_dot, q, v, a, a_dot), along_motion(model, g_dot, q, v, a)
 
 
 def jacobians(tree: Sequence[Element], nv: int, rates: Sequence[Expression]) -> list[Derivatives]:
@@ -96,23 +95,11 @@ def subspace(element: Element, nv: int) -> Expression:
 
 def outward(motion: JointMotion, ξ: Derivatives, X: Derivatives) -> Derivatives:
     """The derivatives of Ad⁻¹ X."""
-    orders = [[to_body(motion, x)] for x in X]  # orders[m][r]: the r-th derivative of Ad⁻¹ X⁽ᵐ⁾
+    orders = [[from_parent(motion, x)] for x in X]  # orders[m][r]: the r-th derivative of Ad⁻¹ X⁽ᵐ⁾
     for r in range(len(X) - 1):
         for m in range(len(X) - 1 - r):
             orders[m].append(orders[m + 1][r] - leibniz(motion_cross, ξ, orders[m], r))
     return orders[0]
-
-
-def to_body(motion: JointMotion, X: Expression) -> Expression:
-    """Ad⁻¹ X for each column of X."""
-    ω, u = X[:3, :], X[3:, :]
-    return ca.vertcat(motion.R.T @ ω, motion.R.T @ (u - so3.hat(motion.p) @ ω))
-
-
-def wrench_cross(V: Expression, F: Expression) -> Expression:
-    """V ×* F for each column of F: (ω × n + u × f, ω × f); V ×* = -adjᵀ."""
-    ω, u = so3.hat(V[:3]), so3.hat(V[3:])
-    return ca.vertcat(ω @ F[:3, :] + u @ F[3:, :], ω @ F[3:, :])
 
 
 def inertia_times(pi: Expression, X: Expression) -> Expression:

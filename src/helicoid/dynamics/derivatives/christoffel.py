@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics.physics import Moments, Physics
+from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import Element, add_block, elements, force_cross, motion_cross
 from helicoid.dynamics.recursions.crba import (
     Distribution,
@@ -24,7 +24,6 @@ from helicoid.dynamics.recursions.crba import (
     distribution,
     distribution_to_parent,
     mass_matrix,
-    rigid_inertia_times,
     rotational,
 )
 from helicoid.dynamics.recursions.regrouping import regrouped

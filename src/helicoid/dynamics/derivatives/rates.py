@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import casadi as ca
-
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.coriolis import coriolis_matrix
 from helicoid.dynamics.recursions.rnea import gravity, inverse_dynamics
-from helicoid.dynamics.tree import rate_matrix
+from helicoid.dynamics.tree import along_motion
 from helicoid.model.model import Model
 
 
@@ -28,7 +24,7 @@ def coriolis_matrix_dot(
     >>> np.allclose(C_dot, (later - before) / (2 * h))
     True
     """
-    return rate(model, coriolis_matrix(model, physics, q, v), q, [v, a])
+    return along_motion(model, coriolis_matrix(model, physics, q, v), q, v, a)
 
 
 def gravity_dot(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
@@ -41,7 +37,7 @@ def gravity_dot(model: Model, physics: Physics, q: Expression, v: Expression) ->
     >>> np.allclose(robot.gravity_dot(q, v), robot.gravity_derivatives(q) @ v)
     True
     """
-    return rate(model, gravity(model, physics, q), q, [v])
+    return along_motion(model, gravity(model, physics, q), q, v)
 
 
 def inverse_dynamics_dot(
@@ -58,7 +54,7 @@ def inverse_dynamics_dot(
     >>> np.allclose(robot.inverse_dynamics_dot(q, v, a, a_dot), dtau_dq @ v + dtau_dv @ a + M @ a_dot)
     True
     """
-    return rate(model, inverse_dynamics(model, physics, q, v, a), q, [v, a, a_dot])
+    return along_motion(model, inverse_dynamics(model, physics, q, v, a), q, v, a, a_dot)
 
 
 def inverse_dynamics_ddot(
@@ -72,13 +68,4 @@ def inverse_dynamics_ddot(
 ) -> Expression:
     """τ̈, nv: what the motor of an elastic joint has to follow."""
     tau_dot = inverse_dynamics_dot(model, physics, q, v, a, a_dot)
-    return rate(model, tau_dot, q, [v, a, a_dot, a_ddot])
-
-
-def rate(model: Model, expression: Expression, q: Expression, rates: Sequence[Expression]) -> Expression:
-    """d/dt of an expression of q and of its `rates` (v, a ...) but the last."""
-    if model.nv == 0:
-        return ca.SX.zeros(*expression.shape)
-    moving = ca.vertcat(q, *rates[:-1])
-    speed = ca.vertcat(rate_matrix(model, q) @ rates[0], *rates[1:])
-    return ca.reshape(ca.jtimes(ca.vec(expression), moving, speed), *expression.shape)
+    return along_motion(model, tau_dot, q, v, a, a_dot, a_ddot)

@@ -18,7 +18,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.friction import friction_torque
-from helicoid.dynamics.physics import Physics, moments
+from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import (
     Composite,
     Element,
@@ -27,7 +27,6 @@ from helicoid.dynamics.recursions.composite import (
     force_cross,
     motion_cross,
 )
-from helicoid.dynamics.recursions.crba import rigid_inertia_times
 from helicoid.dynamics.recursions.mass_inverse import times_inverse
 from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import acceleration_tensor, bias, euler_moment

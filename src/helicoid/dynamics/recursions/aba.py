@@ -7,18 +7,15 @@ velocity terms: U = I^A S, D = Sᵀ U, u = τ - Sᵀ p^A, q̈ = D⁻¹ (u - Uᵀ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.linear import factor, solve
-from helicoid.dynamics.physics import Physics, moments, symmetric
-from helicoid.dynamics.recursions.crba import (
-    forward_dynamics_crba,
-    rigid_inertia_times,
-    rotate_symmetric,
-)
+from helicoid.dynamics.linear import Factors, factor, solve
+from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times, symmetric
+from helicoid.dynamics.recursions.crba import forward_dynamics_crba, rotate_symmetric
 from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces
 from helicoid.dynamics.springs import passive_torque
@@ -27,11 +24,13 @@ from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
 
-class _Step(NamedTuple):
-    """D⁻¹ Uᵀ and D⁻¹ u of a body: all that the last pass needs."""
+class ArticulatedJoint(NamedTuple):
+    """What the articulated inertia beyond a joint leaves of it."""
 
-    gain: Expression
-    drive: Expression
+    U: Expression
+    D: Factors
+    gain: Expression  # D⁻¹ Uᵀ
+    free: dict[int, int]  # rows of a wrench that only the joint's own torque passes on
 
 
 def forward_dynamics(
@@ -47,57 +46,82 @@ def forward_dynamics(
     A mimic joint ties two branches together, which articulated bodies cannot express: such a robot is
     solved through its mass matrix.
     """
-    if any(body.joint.mimic is not None for body in model.bodies):
+    if has_mimics(model):
         return forward_dynamics_crba(model, physics, q, v, tau, wrenches)
     motions = joint_motions(model, q)
     biases = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
     torque = tau - passive_torque(model, physics, q, v)
-    steps = _inward(model, physics, motions, biases, torque)
-
-    a = ca.SX.zeros(model.nv)
-    deviations: list[Expression] = []
-    for body, motion, step in zip(model.bodies, motions, steps, strict=True):
-        if body.parent == WORLD:
-            a_i = step.drive
-            deviations.append(motion.S @ a_i)
-        else:
-            carried = from_parent(motion, deviations[body.parent])
-            a_i = step.drive - step.gain @ carried
-            deviations.append(carried + motion.S @ a_i)
-        a[body.v] = a_i
-    return a
+    return accelerations(model, motions, articulated_joints(model, physics, motions), torque, biases)
 
 
-def _inward(
-    model: Model,
-    physics: Physics,
-    motions: list[JointMotion],
-    biases: list[Expression],
-    torque: Expression,
-) -> list[_Step]:
-    """From the leaves to the root: articulated inertias and bias wrenches."""
+def has_mimics(model: Model) -> bool:
+    """Does any joint borrow its coordinate from another one?"""
+    return any(body.joint.mimic is not None for body in model.bodies)
+
+
+def articulated_joints(
+    model: Model, physics: Physics, motions: Sequence[JointMotion]
+) -> list[ArticulatedJoint]:
+    """From the leaves to the root: the articulated inertias, as each joint meets them."""
     inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in regrouped(model, physics)]
-    p_A = list(biases)
-    steps: list[_Step] = [None] * len(inertias)  # type: ignore[list-item]
+    joints: list[ArticulatedJoint] = [None] * len(inertias)  # type: ignore[list-item]
     for i in reversed(range(len(inertias))):
         body, S = model.bodies[i], motions[i].S
         armature = physics.armature[body.v]
         U = inertias[i] @ S
         D = factor(S.T @ U + ca.diag(armature))
-        u = torque[body.v] - S.T @ p_A[i]
-        step = _Step(solve(D, U.T), solve(D, u))
-        steps[i] = step
-        if body.parent == WORLD:
-            continue
         # Nothing that the joint leaves free resists: these rows vanish exactly, and only τ passes.
         free = unit_columns(S) if armature.is_zero() else {}
-        reduced = reduced_inertia(inertias[i], U, step.gain, free)
-        passed = p_A[i] + U @ step.drive
-        for row, k in free.items():
-            passed[row] = torque[body.v][k]
-        inertias[body.parent] = inertias[body.parent] + inertia_to_parent(motions[i], reduced)
-        p_A[body.parent] = p_A[body.parent] + to_parent(motions[i], passed)
-    return steps
+        joints[i] = ArticulatedJoint(U, D, solve(D, U.T), free)
+        if body.parent != WORLD:
+            reduced = reduced_inertia(inertias[i], U, joints[i].gain, free)
+            inertias[body.parent] = inertias[body.parent] + inertia_to_parent(motions[i], reduced)
+    return joints
+
+
+def accelerations(
+    model: Model,
+    motions: Sequence[JointMotion],
+    joints: Sequence[ArticulatedJoint],
+    torques: Expression,
+    biases: Sequence[Expression],
+) -> Expression:
+    """q̈, nv × n, for torques in n columns, against bias wrenches p of each body, 6 × n."""
+    drives = _drives(model, motions, joints, torques, biases)
+    a = ca.SX.zeros(*torques.shape)
+    deviations: list[Expression] = []
+    for body, motion, joint, drive in zip(model.bodies, motions, joints, drives, strict=True):
+        if body.parent == WORLD:
+            a_i = drive
+            deviations.append(motion.S @ a_i)
+        else:
+            carried = from_parent(motion, deviations[body.parent])
+            a_i = drive - joint.gain @ carried
+            deviations.append(carried + motion.S @ a_i)
+        a[body.v.start : body.v.stop, :] = a_i
+    return a
+
+
+def _drives(
+    model: Model,
+    motions: Sequence[JointMotion],
+    joints: Sequence[ArticulatedJoint],
+    torques: Expression,
+    biases: Sequence[Expression],
+) -> list[Expression]:
+    """From the leaves to the root: D⁻¹ u of each joint, passing on what the joint does not take."""
+    p_A = list(biases)
+    drives: list[Expression] = [None] * len(joints)
+    for i in reversed(range(len(joints))):
+        body, motion, joint = model.bodies[i], motions[i], joints[i]
+        own = torques[body.v.start : body.v.stop, :]
+        drives[i] = solve(joint.D, own - motion.S.T @ p_A[i])
+        if body.parent != WORLD:
+            passed = p_A[i] + joint.U @ drives[i]
+            for row, k in joint.free.items():
+                passed[row, :] = own[k, :]
+            p_A[body.parent] = p_A[body.parent] + to_parent(motion, passed)
+    return drives
 
 
 def unit_columns(S: Expression) -> dict[int, int]:

@@ -12,13 +12,12 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.dynamics.physics import Moments, Physics, symmetric
+from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.crba import (
     Distribution,
     add_distributions,
     distribution,
     distribution_to_parent,
-    rigid_inertia_times,
     rotational,
 )
 from helicoid.dynamics.tree import JointMotion, along_motion, joint_motions, world_poses

@@ -129,6 +129,12 @@ def force_cross(X: Expression, f: Expression) -> Expression:
     return ca.vertcat(-n @ X[:3, :] - linear @ X[3:, :], -linear @ X[:3, :])
 
 
+def wrench_cross(V: Expression, F: Expression) -> Expression:
+    """V ×* F for each column (n, f) of F: (ω × n + u × f, ω × f)."""
+    ω, u = so3.hat(V[:3]), so3.hat(V[3:])
+    return ca.vertcat(ω @ F[:3, :] + u @ F[3:, :], ω @ F[3:, :])
+
+
 def add_block(matrix: Expression, rows: range, columns: range, block: Expression) -> None:
     """matrix[rows, columns] += block: several joints may share a coordinate."""
     matrix[rows.start : rows.stop, columns.start : columns.stop] += block

@@ -9,8 +9,8 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.linear import factor, inverse, solve
-from helicoid.dynamics.physics import Moments, Physics, moments, symmetric
+from helicoid.dynamics.linear import factor, solve
+from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, joint_forces
 from helicoid.dynamics.springs import passive_torque
@@ -44,11 +44,6 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
     return M + ca.diag(physics.armature)
 
 
-def mass_matrix_inverse(model: Model, physics: Physics, q: Expression) -> Expression:
-    """M(q)⁻¹, nv × nv."""
-    return inverse(mass_matrix(model, physics, q))
-
-
 def forward_dynamics_crba(
     model: Model,
     physics: Physics,
@@ -62,15 +57,6 @@ def forward_dynamics_crba(
     forces = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
     driving = tau - joint_forces(model, motions, forces) - passive_torque(model, physics, q, v)
     return solve(factor(mass_matrix(model, physics, q)), driving)
-
-
-def rigid_inertia_times(body: Moments, S: Expression) -> Expression:
-    """The wrenches (n, f) = (I ω + h × v, m v - h × ω) of a rigid body for each column (ω, v) of S."""
-    columns = []
-    for k in range(S.shape[1]):
-        ω, v = S[:3, k], S[3:, k]
-        columns.append(ca.vertcat(body.I @ ω + ca.cross(body.h, v), body.m * v - ca.cross(body.h, ω)))
-    return ca.horzcat(*columns) if columns else ca.SX.zeros(6, 0)
 
 
 def rotate_symmetric(R: Expression, A: Expression) -> Expression:

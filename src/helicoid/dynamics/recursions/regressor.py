@@ -15,7 +15,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics.friction import direction
 from helicoid.dynamics.parametric import inertial_parameters, velocity_names
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross
+from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross, wrench_cross
 from helicoid.dynamics.tree import along_motion, from_parent, joint_motions, to_parent, world_poses
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
@@ -37,7 +37,7 @@ def regressor(model: Model, physics: Physics, q: Expression, v: Expression, a: E
     """
     tree = elements(model, q)
     V, A = _motions(tree, v, v, a, physics.gravity)
-    return _gathered(model, tree, lambda i: _inertia_map(A[i]) + _force_cross(V[i], _inertia_map(V[i])))
+    return _gathered(model, tree, lambda i: _inertia_map(A[i]) + wrench_cross(V[i], _inertia_map(V[i])))
 
 
 def slotine_li_regressor(
@@ -58,7 +58,7 @@ def slotine_li_regressor(
     V_r, A_r = _motions(tree, v, v_r, a_r, physics.gravity)
 
     def wrench(i: int) -> Expression:
-        turning = _force_cross(V[i], _inertia_map(V_r[i])) + _force_cross(V_r[i], _inertia_map(V[i]))
+        turning = wrench_cross(V[i], _inertia_map(V_r[i])) + wrench_cross(V_r[i], _inertia_map(V[i]))
         return _inertia_map(A_r[i] - motion_cross(V[i], V_r[i]) / 2) + turning / 2
 
     return _gathered(model, tree, wrench)
@@ -193,9 +193,3 @@ def _inertia_map(X: Expression) -> Expression:
     moment = ca.horzcat(ca.SX.zeros(3), -so3.hat(u), rotational)
     force = ca.horzcat(u, so3.hat(ω), ca.SX.zeros(3, 6))
     return ca.vertcat(moment, force)
-
-
-def _force_cross(V: Expression, W: Expression) -> Expression:
-    """V ×* W for each column of W: (ω × n + u × f, ω × f)."""
-    ω, u = so3.hat(V[:3]), so3.hat(V[3:])
-    return ca.vertcat(ω @ W[:3, :] + u @ W[3:, :], ω @ W[3:, :])
