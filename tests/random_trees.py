@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from helicoid import Robot
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
-from helicoid.model.joints import TYPES, JointType
+from helicoid.model.joint_type import JointType
+from helicoid.model.joints import TYPES
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
 

@@ -9,7 +9,8 @@ import pytest
 from helicoid import Robot
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.model.joints import JointType, Planar, Prismatic, Revolute, Spherical, Universal
+from helicoid.model.joint_type import JointType
+from helicoid.model.joints import Planar, Prismatic, Revolute, Spherical, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
 from random_trees import KINDS, Array, assert_close, inertia, joint_type, placement, state

@@ -11,7 +11,8 @@ from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
 from helicoid.identification.linear.measurement import GROUPS, Measurement
-from helicoid.model.joints import JointType, Prismatic, Revolute, Universal
+from helicoid.model.joint_type import JointType
+from helicoid.model.joints import Prismatic, Revolute, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
 from random_trees import Array, State, assert_close, fewer, inertia, robots, seeds

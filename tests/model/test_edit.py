@@ -13,7 +13,8 @@ from hypothesis import given
 import helicoid as hc
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
-from helicoid.model.joints import Fixed, JointType, Planar, Revolute, Spherical, Universal
+from helicoid.model.joint_type import JointType
+from helicoid.model.joints import Fixed, Planar, Revolute, Spherical, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Limits, Link, Mimic
 from random_trees import (

@@ -15,13 +15,13 @@ from scipy.spatial.transform import Rotation
 
 from helicoid.errors import ModelError
 from helicoid.geometry import se3
+from helicoid.model.joint_type import JointType
 from helicoid.model.joints import (
     TYPES,
     Continuous,
     Fixed,
     Floating,
     Helical,
-    JointType,
     Planar,
     Prismatic,
     Revolute,
@@ -152,6 +152,36 @@ def test_random_keeps_within_limits(kind: str, limits: tuple[float, float], rng:
     assert np.all((samples >= lower) & (samples <= upper))
     if limits[0] < limits[1]:
         assert np.all(np.ptp(samples, axis=0) > 0.2 * np.minimum(joint.widths, upper - lower))
+
+
+@pytest.mark.parametrize("limits", [(0.0, -0.0), (-0.0, 0.0), (-0.0, -0.0), (0.3, 0.3), (-1.7e308, 1.7e308)])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_random_within_limits_that_touch_or_overflow(kind: str, limits: tuple[float, float]) -> None:
+    lower, upper = (np.array([limit]) for limit in limits)
+    drawn = joint_type(kind, np.random.default_rng(0)).random(np.random.default_rng(1), lower, upper)
+    assert np.isfinite(drawn).all() and lower <= drawn <= upper
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_room_leads_to_the_ends_of_the_range(kind: str) -> None:
+    joint, q, _ = drawn(kind, 3)
+    free = np.full(joint.nq, np.inf)
+    low, high = joint.room(q, -free, free)
+    assert low.shape == high.shape == (joint.nv,) and np.all(low <= 0) and np.all(high >= 0)
+    if joint.nq == joint.nv:
+        ends = joint.range(-free, free)
+        for dv, end in zip((low, high), ends, strict=True):
+            assert_close(number(joint.integrate(ca.SX(q), ca.SX(dv))).ravel(), end)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nearest_takes_off_what_rounding_leaves(kind: str) -> None:
+    joint, q, _ = drawn(kind, 4)
+    assert_close(joint.nearest(q), q)
+    if joint.quaternion is not None:
+        longer = np.array(q)
+        longer[joint.quaternion] *= 1.01
+        assert_close(joint.nearest(longer), q)
 
 
 def test_random_covers_turns_and_lengths(rng: np.random.Generator) -> None:

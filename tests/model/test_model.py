@@ -9,7 +9,8 @@ import pytest
 
 from helicoid.errors import ModelError
 from helicoid.model.inertia import Inertia
-from helicoid.model.joints import Fixed, JointType, Prismatic, Revolute, Spherical
+from helicoid.model.joint_type import JointType
+from helicoid.model.joints import Fixed, Prismatic, Revolute, Spherical
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Joint, Limits, Link, Mimic, Placement
 from random_trees import assert_close, inertia

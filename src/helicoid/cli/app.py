@@ -17,7 +17,6 @@ from rich.tree import Tree
 
 from helicoid.compiler.build.cache import open_cache
 from helicoid.errors import DoubtfulModelWarning, HelicoidError
-from helicoid.model.joints import Fixed
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY
 from helicoid.robot import Robot, load, robots
@@ -241,7 +240,7 @@ def _tree(model: Model) -> Tree:
         how = f"{joint.type.kind} {joint.name}"
         if joint.mimic is not None:
             how += f" = {joint.mimic.multiplier:g} · {joint.mimic.joint} + {joint.mimic.offset:g}"
-        style = "dim" if isinstance(joint.type, Fixed) else "cyan"
+        style = "dim" if joint.type.nv == 0 else "cyan"
         text = f"{escape(joint.child)}  [{style}]{escape(how)}[/]"
         branches[joint.child] = branches[joint.parent].add(text)
     return branches[model.root]

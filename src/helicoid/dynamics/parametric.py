@@ -121,17 +121,8 @@ def inertial_parameters(model: Model) -> Parameters:
     return Parameters(*_nominal_group(model, "inertia"))
 
 
-def velocity_names(model: Model) -> list[str]:
-    """A name for each velocity: the joint's, numbered when it has several."""
-    names = []
-    for joint in model.independent_joints:
-        nv = joint.type.nv
-        names.extend([joint.name] if nv == 1 else [f"{joint.name}[{k}]" for k in range(nv)])
-    return names
-
-
 def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
-    joints = velocity_names(model)
+    joints = model.velocity_names
     if group == "inertia":
         names = tuple(f"{body.name}.{name}" for body in model.bodies for name in PARAMETER_NAMES)
         return names, np.concatenate([np.zeros(0), *(body.inertia.parameters for body in model.bodies)])

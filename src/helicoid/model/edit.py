@@ -33,7 +33,7 @@ def chain(model: Model, root: str, tip: str) -> Model:
     cut: set[str] = set()
     for joint in tree.joints:  # depth first: a parent is decided before its children
         if joint.child not in kept:
-            attached = joint.parent in kept and isinstance(joint.type, Fixed)
+            attached = joint.parent in kept and joint.type.nv == 0
             (kept if attached else cut).add(joint.child)
     lost = sum(link.inertia.mass for link in tree.links if link.name in cut and link.inertia is not None)
     if lost > 0:
@@ -106,8 +106,7 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:
     what, nq = f"coordinates of joint {joint.name!r}", joint.type.nq
     q = frozen_array(np.atleast_1d(np.asarray(value)), (nq,), what)
-    # A step of no length puts rounded quaternions back on the unit sphere.
-    on = np.array(ca.evalf(joint.type.integrate(ca.SX(q), ca.SX.zeros(joint.type.nv)))).reshape(nq)
+    on = joint.type.nearest(q)
     if not np.all(np.isfinite(on)) or not np.allclose(on, q, rtol=0, atol=1e-3):
         raise ModelError(f"{what} cannot be {q}: they are finite, and a quaternion has length 1")
     R, p = (np.array(ca.evalf(ca.SX(part))) for part in joint.type.pose(ca.SX(on)))

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from helicoid.errors import ModelError
-from helicoid.model.joints import Floating
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Limits, Link, Placement
 
@@ -45,7 +44,7 @@ def with_flexible_joints(
 def has_motor(joint: Joint) -> bool:
     """Can a drive act on this joint? Not on a floating base, nor on a spring whose effort limit is 0."""
     passive = np.any(joint.stiffness) and not np.any(joint.range.effort)
-    return not passive and not isinstance(joint.type, Floating)
+    return not passive and joint.type.can_be_driven
 
 
 def motor_of(model: Model, joint: Joint) -> Joint | None:

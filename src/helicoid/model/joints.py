@@ -1,26 +1,22 @@
 """Joint types: one class each. No other file of Helicoid knows which types exist.
 
-A joint moves its child frame relative to its predecessor frame. Notation: q its coordinates, v its
-velocity, `R, p` the child's pose seen from the predecessor, S its motion subspace (6 × nv, child
-coordinates, angular first), so that the relative twist is S v; Γ the map q̇ = Γ(q) v.
+`JointType` says what a type answers; notation: q its coordinates, v its velocity, `R, p` the child's pose
+seen from the predecessor, S its motion subspace, Γ the map q̇ = Γ(q) v.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array, Expression
 from helicoid.errors import ModelError
 from helicoid.geometry import quaternion, se3, so3
 from helicoid.model.inertia import frozen_array
-
-UNLIMITED = 1.0  # half-width (m) of the range that `random` draws unlimited lengths from
+from helicoid.model.joint_type import UNLIMITED, JointType
 
 
 def unit(axis: ArrayLike) -> Array:
@@ -42,71 +38,6 @@ def rotation_about(axis: Array, angle: Expression) -> Expression:
 
 def _column(angular: Expression, linear: Expression) -> Expression:
     return ca.vertcat(ca.SX(angular), ca.SX(linear))
-
-
-@dataclass(frozen=True, eq=False)
-class JointType(ABC):
-    """What every joint type answers. The defaults suit coordinates that form a vector space."""
-
-    kind: ClassVar[str]
-    nq: ClassVar[int]
-    nv: ClassVar[int]
-
-    @abstractmethod
-    def pose(self, q: Expression) -> tuple[Expression, Expression]:
-        """(R, p) of the child frame seen from the predecessor frame."""
-
-    @abstractmethod
-    def subspace(self, q: Expression) -> Expression:
-        """S(q), 6 × nv, in child coordinates."""
-
-    def subspace_rate(self, q: Expression, v: Expression) -> Expression:
-        """Ṡ v, 6: zero when S is constant."""
-        return ca.SX.zeros(6)
-
-    def rate_matrix(self, q: Expression) -> Expression:
-        """Γ(q), nq × nv, of q̇ = Γ v; also the derivative of `integrate` at zero."""
-        return ca.SX.eye(self.nv)
-
-    def integrate(self, q: Expression, dv: Expression) -> Expression:
-        """q moved by the tangent vector dv."""
-        return q + dv
-
-    def difference(self, q0: Expression, q1: Expression) -> Expression:
-        """The dv with integrate(q0, dv) = q1."""
-        return q1 - q0
-
-    def neutral(self) -> Array:
-        """The coordinates of the pose identity."""
-        return np.zeros(self.nq)
-
-    @property
-    def widths(self) -> Array:
-        """Half-width of the range of each coordinate when nothing limits it."""
-        return np.full(self.nq, UNLIMITED)
-
-    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
-        """Uniform within the limits, or within `widths` of zero where there is none."""
-        # The only limit of a coordinate may lie beyond the default range: then the range starts from it.
-        low = np.where(np.isfinite(lower), lower, np.minimum(-self.widths, upper - self.widths))
-        high = np.where(np.isfinite(upper), upper, np.maximum(self.widths, low + self.widths))
-        return rng.uniform(low, high)
-
-    def elementary(self) -> tuple[JointType, ...]:
-        """Joints with constant S that move alike, one after the other, with the same coordinates."""
-        return (self,)
-
-    @abstractmethod
-    def reversed(self) -> JointType:
-        """The joint seen from its child: the same constraint with the inverse pose."""
-
-    def reversed_coordinates(self, q: Array) -> Array:
-        """The coordinates of `reversed()` that give the inverse of pose(q)."""
-        return q
-
-    def reversed_order(self, values: Array) -> Array:
-        """Values per coordinate or velocity (limits, friction ...) in the order of `reversed()`."""
-        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +71,7 @@ class Revolute(_OneAxis):
     """Rotation by q about `axis`."""
 
     kind = "revolute"
+    needs_limits = True
 
     @property
     def widths(self) -> Array:
@@ -160,6 +92,8 @@ class Continuous(Revolute):
     """A revolute joint without limits."""
 
     kind = "continuous"
+    needs_limits = False
+    endless = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +101,7 @@ class Prismatic(_OneAxis):
     """Translation by q along `axis`."""
 
     kind = "prismatic"
+    needs_limits = True
 
     def pose(self, q: Expression) -> tuple[Expression, Expression]:
         return ca.SX.eye(3), q * ca.SX(self.axis)
@@ -207,6 +142,7 @@ class Universal(JointType):
     axis2: Array = field(default_factory=lambda: unit((0, 1, 0)))
     kind = "universal"
     nq = nv = 2
+    labels = ("first angle", "second angle")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
@@ -256,6 +192,7 @@ class Planar(JointType):
     axis: Array = field(default_factory=lambda: unit((0, 0, 1)))
     kind = "planar"
     nq = nv = 3
+    labels = ("x", "y", "angle")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
@@ -305,6 +242,8 @@ class Spherical(JointType):
     kind = "spherical"
     nq = 4
     nv = 3
+    labels = ("w", "x", "y", "z")
+    quaternion = slice(0, 4)
 
     def pose(self, q: Expression) -> tuple[Expression, Expression]:
         return quaternion.to_matrix(q), ca.SX.zeros(3)
@@ -342,6 +281,9 @@ class Floating(JointType):
     kind = "floating"
     nq = 7
     nv = 6
+    labels = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    quaternion = slice(3, 7)
+    can_be_driven = False
 
     def pose(self, q: Expression) -> tuple[Expression, Expression]:
         return quaternion.to_matrix(q[3:]), q[:3]
@@ -369,6 +311,14 @@ class Floating(JointType):
     def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
+    def room(self, q: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        low, high = super().room(q, lower, upper)
+        low[3:], high[3:] = 0.0, 0.0  # a position has no end to go to and stays where it is
+        return low, high
+
+    def reaches_all(self) -> NDArray[np.bool_]:
+        return np.arange(self.nq) >= 3
+
     def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
         position = super().random(rng, lower, upper)[:3]
         return np.concatenate([position, Spherical().random(rng, lower[3:], upper[3:])])
@@ -385,3 +335,6 @@ TYPES: dict[str, type[JointType]] = {
     cls.kind: cls
     for cls in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar, Spherical, Floating)
 }
+
+ALIASES = {"screw": "helical", "ball": "spherical"}
+"""Other words for a kind, as descriptions in use have them."""

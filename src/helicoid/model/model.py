@@ -12,7 +12,7 @@ import numpy as np
 
 from helicoid.errors import ModelError
 from helicoid.model.inertia import Inertia, total
-from helicoid.model.joints import Fixed, Floating
+from helicoid.model.joints import Floating
 from helicoid.model.loops import Loop, check_loop
 from helicoid.model.parts import Joint, Link, Placement
 
@@ -108,7 +108,7 @@ class Model:
                 if source.name in path:
                     circle = " -> ".join([*path, source.name])
                     raise ModelError(f"joints mimic each other in a circle: {circle}")
-                if source.type.nv != 1:
+                if not source.type.nq == source.type.nv == 1:
                     raise ModelError(
                         f"joint {joint.name!r} mimics {source.name!r}, which is {source.type.kind} "
                         "and has not one coordinate"
@@ -155,7 +155,7 @@ class Model:
     @cached_property
     def moving_joints(self) -> tuple[Joint, ...]:
         """The floating base, if any, and the joints that move, in order."""
-        return self._base + tuple(joint for joint in self.joints if not isinstance(joint.type, Fixed))
+        return self._base + tuple(joint for joint in self.joints if joint.type.nv)
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -175,7 +175,7 @@ class Model:
         for joint in self._base + self.joints:
             on = frames[joint.parent] if joint.parent else Frame(WORLD, Placement())
             placed = on.placement @ joint.placement
-            if isinstance(joint.type, Fixed):
+            if joint.type.nv == 0:
                 frames[joint.child] = Frame(on.body, placed)
             else:
                 frames[joint.child] = Frame(len(carriers), Placement())
@@ -219,7 +219,7 @@ class Model:
                 result[follower.name] = (q, v, *scaled)
         return result
 
-    @property
+    @cached_property
     def independent_joints(self) -> tuple[Joint, ...]:
         """The moving joints that own coordinates: all but the mimics."""
         return tuple(joint for joint in self.moving_joints if joint.mimic is None)
@@ -233,6 +233,22 @@ class Model:
     def nv(self) -> int:
         """Number of velocities."""
         return sum(joint.type.nv for joint in self.independent_joints)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for each coordinate: the joint's, numbered when it has several."""
+        return _numbered((joint.name, joint.type.nq) for joint in self.independent_joints)
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        """A name for each velocity: the joint's, numbered when it has several."""
+        return _numbered((joint.name, joint.type.nv) for joint in self.independent_joints)
+
+    @cached_property
+    def quaternions(self) -> tuple[slice, ...]:
+        """Where q holds unit quaternions."""
+        own = ((body.q.start, body.joint.type.quaternion) for body in self.bodies)
+        return tuple(slice(start + part.start, start + part.stop) for start, part in own if part is not None)
 
     def replaced(self, links: Iterable[Link] | None = None, joints: Iterable[Joint] | None = None) -> Model:
         """The same robot with other links or joints."""
@@ -251,6 +267,10 @@ def look_up(table: Mapping[str, _T], name: str, what: str) -> _T:
         near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are: {', '.join(table)}"
         raise ModelError(f"no {what} is called {name!r}; {hint}") from None
+
+
+def _numbered(sizes: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    return tuple(name if n == 1 else f"{name}[{k}]" for name, n in sizes for k in range(n))
 
 
 def _unique(what: str, names: Iterable[str]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import ModelError
 from helicoid.model.inertia import Inertia, frozen_array
-from helicoid.model.joints import JointType
+from helicoid.model.joint_type import JointType
 
 
 class Limits(NamedTuple):
@@ -124,7 +123,7 @@ class Joint:
             what = f"limits of joint {self.name!r}"
             checked = (frozen_array(x, (n,), what) for x, n in zip(self.limits, sizes, strict=True))
             object.__setattr__(self, "limits", Limits(*checked))
-        if self.mimic is not None and nv != 1:
+        if self.mimic is not None and not self.type.nq == nv == 1:
             raise ModelError(f"joint {self.name!r}: only joints of one coordinate can mimic another")
         object.__setattr__(self, "rest", _rest(self))
         _check_friction(self)
@@ -142,9 +141,7 @@ def _rest(joint: Joint) -> Array:
     if np.size(joint.rest) == 0:
         return frozen_array(joint.type.neutral(), (joint.type.nq,), "rest")
     rest = frozen_array(np.atleast_1d(joint.rest), (joint.type.nq,), f"rest of joint {joint.name!r}")
-    # A step of no length puts a quaternion on the unit sphere.
-    on = np.array(ca.evalf(joint.type.integrate(ca.SX(rest), ca.SX.zeros(joint.type.nv)))).ravel()
-    if not np.allclose(on, rest, rtol=0, atol=1e-6):
+    if not np.allclose(joint.type.nearest(rest), rest, rtol=0, atol=1e-6):
         raise ModelError(
             f"joint {joint.name!r}: its rest cannot be {rest}: coordinates are finite, quaternions unit"
         )

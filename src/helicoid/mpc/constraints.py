@@ -18,7 +18,7 @@ from helicoid.mpc.terms import Constraint, vector
 from helicoid.mpc.terms import mask as chosen_elements
 
 if TYPE_CHECKING:
-    from helicoid.robot import Robot
+    pass
 
 
 class ConstraintTerms(CostTerms):
@@ -106,16 +106,18 @@ class ConstraintTerms(CostTerms):
                 "factors of limits are positive, or None to leave one out; "
                 f"got {position}, {velocity}, {torque}"
             )
-        symbols, limits, names = self.system.symbols, robot.limits, self._joint_labels(robot)
+        symbols, limits, model = self.system.symbols, robot.limits, robot.model
         if position is not None:
             lower, upper = limits.lower, limits.upper
-            at = [k for k in self._lengths(robot) if np.isfinite(lower[k]) or np.isfinite(upper[k])]
+            turning = {k for part in model.quaternions for k in range(robot.nq)[part]}
+            limited = np.isfinite(lower) | np.isfinite(upper)
+            at = [k for k in range(robot.nq) if limited[k] and k not in turning]
             low, high = lower[at], upper[at]
             both = np.isfinite(low) & np.isfinite(high)
             half = np.where(both, np.subtract(high, low, where=both, out=np.full(len(at), 2.0)) / 2, 1.0)
             # A range on one side only has no middle to shrink to.
             inward = np.where(both, (1 - position) * half, 0.0)
-            labels = [self._coordinate_labels(robot)[k] for k in at]
+            labels = [model.coordinate_names[k] for k in at]
             scale = 1 / np.maximum(half, 1e-3)
             self._add_rows(
                 "position_limit", symbols["q"][at], low + inward, high - inward, scale, labels, soft
@@ -129,7 +131,7 @@ class ConstraintTerms(CostTerms):
                 if key == "tau":
                     at = [k for k in at if k in robot.actuated]
                 high = factor * bound[at]
-                labels = [names[k] for k in at]
+                labels = [model.velocity_names[k] for k in at]
                 self._add_rows(name, symbols[key][at], -high, high, 1 / high, labels, soft)
 
     def _add_rows(
@@ -144,31 +146,6 @@ class ConstraintTerms(CostTerms):
     ) -> None:
         if len(labels):
             self.add_constraint(name, expression, lower, upper, soft, scale=scale, labels=labels)
-
-    @staticmethod
-    def _lengths(robot: Robot) -> list[int]:
-        """The coordinates in q that are numbers of their own, and no part of a quaternion."""
-        result: list[int] = []
-        start = 0
-        for joint in robot.model.independent_joints:
-            if joint.type.nq == joint.type.nv:
-                result.extend(range(start, start + joint.type.nq))
-            start += joint.type.nq
-        return result
-
-    @staticmethod
-    def _joint_labels(robot: Robot) -> list[str]:
-        from helicoid.dynamics.parametric import velocity_names
-
-        return velocity_names(robot.model)
-
-    @staticmethod
-    def _coordinate_labels(robot: Robot) -> list[str]:
-        names = []
-        for joint in robot.model.independent_joints:
-            nq = joint.type.nq
-            names.extend([joint.name] if nq == 1 else [f"{joint.name}[{k}]" for k in range(nq)])
-        return names
 
     def add_frame_box(
         self,

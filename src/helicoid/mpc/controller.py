@@ -13,7 +13,7 @@ from helicoid._typing import Array
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 from helicoid.mpc.fallback import Fallback
-from helicoid.mpc.initial import initial_state, normalise
+from helicoid.mpc.initial import initial_state, on_manifold
 from helicoid.mpc.offline import find_violations, report, start
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.shifting import Shift
@@ -89,6 +89,8 @@ class Controller:
         self._fallback = Fallback(problem, self._memory, self.period)
         self._first_state: Array = self._engine["initial"]
         self._x, self._u = self._engine["x"], self._engine["u"]
+        if problem.robot is not None:
+            on_manifold(problem.robot, problem.robot.neutral())  # compiled now, not in the first step
         self._started = self._prepared = self._must_shift = False
         self._failures = 0
         self.status = "not started"
@@ -153,14 +155,14 @@ class Controller:
                 second = np.asarray(v, dtype=np.float64)
                 if values.shape != (robot.nq,) or second.shape != (robot.nv,):
                     return False
-                values = np.concatenate([values, second])
+                if not np.isfinite(values).all() or (near := on_manifold(robot, values)) is None:
+                    return False
+                values = np.concatenate([near, second])
             elif v is not None:
                 return False
         except (TypeError, ValueError):
             return False
         if values.shape != (self._fallback.size,) or not np.isfinite(values).all():
-            return False
-        if not normalise(values, self.problem.quaternions):
             return False
         self._first_state[: len(values)] = values
         return True

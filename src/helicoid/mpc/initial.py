@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem
     from helicoid.robot import Robot
 
+_FAR = 0.5  # by how much a coordinate may be off: a quaternion of half the length is no rounding
+
 
 def initial_state(problem: Problem, q0: ArrayLike, v0: ArrayLike | None) -> Array:
     """The first state's coordinates; a free duration starts in the middle of its bounds.
@@ -34,9 +36,10 @@ def initial_state(problem: Problem, q0: ArrayLike, v0: ArrayLike | None) -> Arra
                 f"the state needs q0 ({robot.nq}) and v0 ({robot.nv}), "
                 f"got shapes {first.shape} and {second.shape}"
             )
-        if not normalise(first, problem.quaternions):
+        near = on_manifold(robot, first)
+        if near is None and np.isfinite(first).all():
             raise InputError(f"the quaternions in q0 must be unit, got {first}")
-        first = np.concatenate([first, second])
+        first = np.concatenate([first if near is None else near, second])
     elif second is not None:
         raise InputError("the problem of an ODE takes one initial state, x0")
     if problem.duration_bounds is not None:
@@ -48,21 +51,9 @@ def initial_state(problem: Problem, q0: ArrayLike, v0: ArrayLike | None) -> Arra
     return first
 
 
-def quaternion_places(robot: Robot) -> list[slice]:
-    """Where q has quaternions."""
-    places, end = [], 0
-    for joint in robot.model.independent_joints:
-        end += joint.type.nq
-        if joint.type.nq != joint.type.nv:
-            places.append(slice(end - 4, end))  # at the end of a floating joint's coordinates
-    return places
-
-
-def normalise(q: Array, quaternions: list[slice]) -> bool:
-    """Make quaternions unit in place; False if one of them is too far from it to be meant so."""
-    for part in quaternions:
-        length = float(np.linalg.norm(q[part]))
-        if not 0.5 < length < 2:
-            return False
-        q[part] /= length
-    return True
+def on_manifold(robot: Robot, q: Array) -> Array | None:
+    """q with what rounding leaves taken off; None if it is too far from what q can be to be meant so."""
+    if robot.nq == robot.nv:
+        return q
+    near = np.asarray(robot.integrate(q, np.zeros(robot.nv)))  # a step of no length
+    return near if np.abs(near - q).max() < _FAR else None

@@ -9,7 +9,6 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import InputError
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.progress import progress
@@ -141,7 +140,7 @@ def report(
 def _limit(problem: Problem, memory: Memory, name: str) -> Array:
     """The upper bounds (nv) of a constraint whose rows are labelled by velocities, at the second node."""
     assert problem.robot is not None
-    names = velocity_names(problem.robot.model)
+    names = problem.robot.model.velocity_names
     limit = np.full(len(names), np.inf)
     for k, row in enumerate(problem.stages.path_rows):
         label = row.constraint.labels[row.element]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.mpc.plan import Plan
 
 
@@ -16,12 +15,12 @@ def plot(plan: Plan) -> Any:
     from matplotlib import pyplot
 
     panels: list[tuple[str, Array, Array | None]]
-    names: list[str] = []
+    names: tuple[str, ...] = ()
     if plan.robot is None:
         panels = [("state", plan.x, None), ("control", plan.u, None)]
     else:
         assert plan.q is not None and plan.v is not None and plan.tau is not None
-        names = velocity_names(plan.robot.model)
+        names = plan.robot.model.velocity_names
         panels = [
             ("coordinates (rad, m)", plan.q, None),
             ("velocity (rad/s, m/s)", plan.v, plan.velocity_limit),

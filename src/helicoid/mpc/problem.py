@@ -16,7 +16,7 @@ from helicoid._typing import Array, Expression
 from helicoid.errors import InputError
 from helicoid.mpc.constraints import ConstraintTerms
 from helicoid.mpc.grid import node_times
-from helicoid.mpc.initial import initial_state, quaternion_places
+from helicoid.mpc.initial import initial_state
 from helicoid.mpc.plan import Plan, as_numbers
 from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.memory import Memory
@@ -138,11 +138,6 @@ class Problem(ConstraintTerms):
     def u(self) -> Expression:
         """The symbol of a node's control."""
         return self.system.u
-
-    @cached_property
-    def quaternions(self) -> list[slice]:
-        """Where the state has quaternions."""
-        return [] if self.robot is None else quaternion_places(self.robot)
 
     @property
     def intervals(self) -> int:

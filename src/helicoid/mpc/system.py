@@ -15,7 +15,6 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics import configuration
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 
@@ -156,7 +155,7 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
     u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation)
     v_next = v + h * a
-    names = velocity_names(model)
+    names = model.velocity_names
     return System(
         x=ca.vertcat(q, v),
         u=u,

@@ -22,7 +22,6 @@ from scipy.optimize import minimize
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.parts import Joint
 from helicoid.robot.robot import Robot
 
 Progress = Callable[[str, int, int], None]
@@ -207,11 +206,8 @@ class _Search:
         for joint in self.robot.model.independent_joints:
             own = q0[start : start + joint.type.nq]
             start += joint.type.nq
-            if joint.type.nq == joint.type.nv:
-                low, high = _range(joint)
-                box += [(min(a - x, 0.0), max(b - x, 0.0)) for a, b, x in zip(low, high, own, strict=True)]
-            else:  # turns freely (ω comes first); a position stays where it was drawn
-                box += [(None, None)] * 3 + [(0.0, 0.0)] * (joint.type.nv - 3)
+            low, high = joint.type.room(own, joint.range.lower, joint.range.upper)
+            box += list(zip(low, high, strict=True))
         return box
 
     def _how(self, word: str) -> str:
@@ -226,13 +222,6 @@ def _numbers(result: tuple[ca.DM, ca.DM]) -> tuple[float, Array]:
     return float(value), np.asarray(slope).ravel()
 
 
-def _range(joint: Joint) -> tuple[Array, Array]:
-    """The range that `Robot.random` draws from."""
-    lower, upper, widths = joint.range.lower, joint.range.upper, joint.type.widths
-    low = np.where(np.isfinite(lower), lower, np.minimum(-widths, upper - widths))
-    return low, np.where(np.isfinite(upper), upper, np.maximum(widths, low + widths))
-
-
 def _assumed(robot: Robot) -> Iterator[str]:
     """What was searched in place of a limit that is not stated, unless that is every configuration."""
     matters = _matter(robot)
@@ -241,10 +230,10 @@ def _assumed(robot: Robot) -> Iterator[str]:
         own = slice(start, start + joint.type.nq)
         start = own.stop
         unlimited = np.isinf(joint.range.lower) | np.isinf(joint.range.upper)
-        open_ended = unlimited & matters[own] & ~_covered(joint)
+        open_ended = unlimited & matters[own] & ~joint.type.reaches_all()
         if open_ended.any():
-            low, high = (side[open_ended] for side in _range(joint))
-            spans = ", ".join(f"{a:g} to {b:g}" for a, b in zip(low, high, strict=True))
+            ends = np.array(joint.type.range(joint.range.lower, joint.range.upper))[:, open_ended]
+            spans = ", ".join(f"{a:g} to {b:g}" for a, b in ends.T)
             yield f"{joint.name} ({joint.type.kind}) has no limits: searched from {spans} only"
 
 
@@ -256,15 +245,3 @@ def _matter(robot: Robot) -> NDArray[np.bool_]:
     for pattern in patterns:
         depends[np.unique(pattern.get_triplet()[1]).astype(int)] = True
     return depends
-
-
-def _covered(joint: Joint) -> NDArray[np.bool_]:
-    """For each coordinate without limit: does the default range reach every configuration of the joint?"""
-    nq, widths = joint.type.nq, joint.type.widths
-    if nq != joint.type.nv:  # a unit quaternion, drawn from all, after a position
-        return np.arange(nq) >= nq - 4
-    closed = []
-    for step in np.diag(widths):  # a circle closes: both ends are the same pose
-        ends = [ca.horzcat(*joint.type.pose(ca.SX(x))) for x in (step, -step)]
-        closed.append(bool(np.allclose(np.array(ca.evalf(ends[0])), np.array(ca.evalf(ends[1])))))
-    return np.array(closed)

@@ -9,7 +9,6 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler.iteration import Iteration
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.robot import Robot
 from helicoid.simulation.adaptive import Adaptive
 from helicoid.simulation.equations import acceleration, rate_function, settling_function, step_function
@@ -125,7 +124,7 @@ def divergence(robot: Robot, t: float, v: Array, where: str = "") -> str:
     column = int(np.argmax(_speeds(v)))
     return (
         f"{robot.name}: the simulation{where} diverged at t = {t:g} s, where the velocity of joint "
-        f"{velocity_names(robot.model)[column]!r} is {v[column]:.3g}; the error's `trajectory` holds "
+        f"{robot.model.velocity_names[column]!r} is {v[column]:.3g}; the error's `trajectory` holds "
         "the states before. Smaller steps or weaker gains may help"
     )
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation.adaptive import SOLVERS
@@ -109,7 +108,7 @@ def simulate(
     n_rollouts = len(begin.q) if begin.many else None
     limit = robot.limits.effort if saturate else None
     forces = Forces(
-        controller, disturbance, wrenches, len(times) - 1, n_rollouts, velocity_names(robot.model), limit
+        controller, disturbance, wrenches, len(times) - 1, n_rollouts, robot.model.velocity_names, limit
     )
     rollouts = Rollouts(robot, times, begin, forces, method, options)
     chooses = method in SOLVERS

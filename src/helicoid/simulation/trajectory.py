@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import HelicoidError, InputError
-from helicoid.model.model import Model
 from helicoid.robot import Robot
 from helicoid.simulation import trajectory_files
 from helicoid.simulation.resampling import between, linear, resampled_states
@@ -89,8 +87,8 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         if self.robot is not None:
-            self.name, self.v_names = self.robot.name, tuple(velocity_names(self.robot.model))
-            self.q_names = coordinate_names(self.robot.model)
+            self.name, self.v_names = self.robot.name, self.robot.model.velocity_names
+            self.q_names = self.robot.model.coordinate_names
 
     # What follows from the states -----------------------------------------------------------------------
 
@@ -208,15 +206,6 @@ class Trajectory:
     def __repr__(self) -> str:
         batch = "" if self.batch is None else f"{self.batch} rollouts of "
         return f"Trajectory({self.name}, {batch}{len(self.t)} samples, {self.t[0]:g} to {self.t[-1]:g} s)"
-
-
-def coordinate_names(model: Model) -> tuple[str, ...]:
-    """A name for each coordinate: the joint's, numbered when it has several."""
-    names: list[str] = []
-    for joint in model.independent_joints:
-        nq = joint.type.nq
-        names.extend([joint.name] if nq == 1 else [f"{joint.name}[{k}]" for k in range(nq)])
-    return tuple(names)
 
 
 def _compute(name: str, path: Trajectory, robot: Robot, motion: Motion) -> dict[str, Array]:

@@ -14,7 +14,6 @@ from zipfile import BadZipFile
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
@@ -80,7 +79,7 @@ def _quoted(text: str) -> str:
 
 def load(path: Path, robot: Robot | None) -> Trajectory:
     """Read by the ending of the name."""
-    from helicoid.simulation.trajectory import Trajectory, coordinate_names
+    from helicoid.simulation.trajectory import Trajectory
 
     readers = {".npz": _read_npz, ".csv": _read_csv}
     reader = readers.get(path.suffix.lower())
@@ -94,7 +93,7 @@ def load(path: Path, robot: Robot | None) -> Trajectory:
     q_names, v_names = tuple(content.pop("q_names")), tuple(content.pop("v_names"))
     name = str(content.pop("name"))
     if robot is not None:
-        own = coordinate_names(robot.model), tuple(velocity_names(robot.model))
+        own = robot.model.coordinate_names, robot.model.velocity_names
         if own != (q_names, v_names):
             raise InputError(f"{path}: has the joints {', '.join(v_names)}; the robot {', '.join(own[1])}")
     t, q, v, tau = (content.pop(key) for key in ("t", "q", "v", "tau"))

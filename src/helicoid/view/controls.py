@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
@@ -24,38 +25,53 @@ class Handle(NamedTuple):
 def handles(joint: Joint) -> list[Handle]:
     """The sliders of one joint: its coordinates, where a quaternion is replaced by roll, pitch and yaw (rad).
 
+    A joint of other coordinates on a manifold has a slider for each velocity: how far it went from neutral.
+
     >>> import helicoid as hc
     >>> [handle.label for handle in handles(hc.load("panda").model.independent_joints[0])]
     ['panda_joint1']
     """
     kind, limits = joint.type, joint.range
-    widths = kind.widths
-    lower = np.where(np.isfinite(limits.lower), limits.lower, np.minimum(-widths, limits.upper - widths))
-    upper = np.where(np.isfinite(limits.upper), limits.upper, np.maximum(widths, lower + widths))
-    plain = kind.nq - 4 if kind.nq != kind.nv else kind.nq  # a quaternion stands last
-    names = [joint.name] if plain == 1 else [f"{joint.name} {axis}" for axis in ("x", "y", "z")[:plain]]
-    if kind.nq == kind.nv == 3:
-        names[2] = f"{joint.name} angle"
-    found = [Handle(*each) for each in zip(names, lower, upper, strict=False)]
-    if kind.nq != kind.nv:
-        found += [Handle(f"{joint.name} {turn}", -np.pi, np.pi) for turn in ("roll", "pitch", "yaw")]
-    return found
+    if kind.nq != kind.nv and kind.quaternion is None:
+        low, high = kind.room(kind.neutral(), limits.lower, limits.upper)
+        labels: tuple[str, ...] = ()
+    else:
+        low, high, labels = *kind.range(limits.lower, limits.upper), kind.labels
+    if (turning := kind.quaternion) is not None:
+        low = _replaced(low, turning, np.full(3, -np.pi))
+        high = _replaced(high, turning, np.full(3, np.pi))
+        labels = (*labels[: turning.start], "roll", "pitch", "yaw", *labels[turning.stop :])
+    words = labels or [str(k + 1) for k in range(len(low))]
+    names = [joint.name] if len(low) == 1 else [f"{joint.name} {word}" for word in words]
+    return [Handle(*each) for each in zip(names, low, high, strict=True)]
 
 
 def from_handles(joint: Joint, values: Array) -> Array:
     """The coordinates of a joint from the values of its sliders."""
-    if joint.type.nq == joint.type.nv:
+    kind = joint.type
+    if kind.quaternion is not None:
+        start = kind.quaternion.start
+        turning = slice(start, start + 3)
+        turned = np.asarray(quaternion.from_matrix(euler.from_rpy(values[turning])))
+        return _replaced(values, turning, turned.ravel())
+    if kind.nq == kind.nv:
         return values
-    turned = quaternion.from_matrix(euler.from_rpy(values[-3:]))
-    return np.concatenate([values[:-3], np.asarray(turned).ravel()])
+    return np.array(ca.evalf(kind.integrate(ca.SX(kind.neutral()), ca.SX(values)))).ravel()
 
 
 def to_handles(joint: Joint, q: Array) -> Array:
     """The values of the sliders of a joint from its coordinates."""
-    if joint.type.nq == joint.type.nv:
+    kind = joint.type
+    if kind.quaternion is not None:
+        rpy = np.asarray(euler.to_rpy(np.asarray(quaternion.to_matrix(q[kind.quaternion]))))
+        return _replaced(q, kind.quaternion, rpy.ravel())
+    if kind.nq == kind.nv:
         return q
-    rpy = euler.to_rpy(np.asarray(quaternion.to_matrix(q[-4:])))
-    return np.concatenate([q[:-4], np.asarray(rpy).ravel()])
+    return np.array(ca.evalf(kind.difference(ca.SX(kind.neutral()), ca.SX(q)))).ravel()
+
+
+def _replaced(values: Array, part: slice, others: Array) -> Array:
+    return np.concatenate([values[: part.start], others, values[part.stop :]])
 
 
 def resting(robot: Robot) -> Array:

@@ -85,12 +85,11 @@ def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
 
 
 def _columns(robot: Robot, header: list[str], path: Path) -> tuple[int, list[int]]:
-    from helicoid.simulation.trajectory import coordinate_names
 
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:
         raise InputError(f"{path}: its first line names no column 't' or 'time'")
-    names = coordinate_names(robot.model)
+    names = robot.model.coordinate_names
     for prefix in ("q.", "q_", ""):
         if names and all(prefix + name in header for name in names):
             return time, [header.index(prefix + name) for name in names]

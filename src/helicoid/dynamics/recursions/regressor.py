@@ -13,7 +13,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.friction import direction
-from helicoid.dynamics.parametric import inertial_parameters, velocity_names
+from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross, wrench_cross
 from helicoid.dynamics.tree import along_motion, from_parent, joint_motions, to_parent, world_poses
@@ -139,12 +139,12 @@ def inertial_names(model: Model) -> tuple[str, ...]:
 def friction_names(model: Model) -> tuple[str, ...]:
     """Damping, Coulomb friction and offset of each velocity."""
     kinds = ("damping", "friction", "offset")
-    return tuple(f"{joint}.{kind}" for kind in kinds for joint in velocity_names(model))
+    return tuple(f"{joint}.{kind}" for kind in kinds for joint in model.velocity_names)
 
 
 def armature_names(model: Model) -> tuple[str, ...]:
     """The armature of each velocity."""
-    return tuple(f"{joint}.armature" for joint in velocity_names(model))
+    return tuple(f"{joint}.armature" for joint in model.velocity_names)
 
 
 def _motions(

@@ -18,7 +18,7 @@ from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import Physics
 from helicoid.geometry import se3
 from helicoid.model.inertia import Inertia
-from helicoid.model.joints import JointType
+from helicoid.model.joint_type import JointType
 from helicoid.model.model import WORLD, Model
 
 

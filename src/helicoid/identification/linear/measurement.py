@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
-from helicoid.dynamics.parametric import inertial_parameters, velocity_names
+from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.linear.wrenches import wrench_regressor
@@ -141,7 +141,7 @@ class Measurement:
         if self.wrenches:
             axes = ("nx", "ny", "nz", "fx", "fy", "fz")
             return tuple(f"{link}.{axis}" for link in self.wrenches for axis in axes)
-        return tuple(velocity_names(self.robot.model))
+        return self.robot.model.velocity_names
 
     @cached_property
     def jointed(self) -> tuple[int, ...]:
@@ -165,7 +165,7 @@ class Measurement:
     @cached_property
     def parameters(self) -> ParameterSet:
         """Names, nominal values and groups of the unknowns."""
-        model, joints = self.robot.model, velocity_names(self.robot.model)
+        model, joints = self.robot.model, self.robot.model.velocity_names
         physics = nominal(model)
         stated = {"viscous": physics.damping, "coulomb": physics.friction, "armature": physics.armature}
         names: list[str] = []

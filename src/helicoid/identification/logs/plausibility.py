@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 
-from helicoid.dynamics.parametric import velocity_names
 from helicoid.errors import InputError
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot
@@ -143,7 +142,7 @@ def _check_unlimited_torques(robot: Robot, log: Log) -> None:
 
 
 def _check_motion(robot: Robot, log: Log) -> None:
-    joints = velocity_names(robot.model)
+    joints = robot.model.velocity_names
     columns, velocities = _single(robot)
     still = [(kq, kv) for kq, kv in zip(columns, velocities, strict=True) if np.ptp(log.q[:, kq]) < _STILL]
     if columns and len(still) == len(columns):

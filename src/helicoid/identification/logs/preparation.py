@@ -174,17 +174,16 @@ def _moving(robot: Robot, log: Log, even: Clock, cutoff: float | None) -> tuple[
 def _continuous(robot: Robot, q: Array) -> Array:
     """q with quaternions that do not change their sign from sample to sample."""
     q = np.array(q)
-    for body in robot.model.bodies:
-        if body.joint.mimic is None and body.joint.type.nq == body.joint.type.nv + 1:
-            own = q[:, body.q.stop - 4 : body.q.stop]
-            flips = np.cumprod(np.where(np.sum(own[1:] * own[:-1], axis=1) < 0, -1.0, 1.0))
-            own[1:] *= flips[:, None]
+    for part in robot.model.quaternions:
+        own = q[:, part]
+        flips = np.cumprod(np.where(np.sum(own[1:] * own[:-1], axis=1) < 0, -1.0, 1.0))
+        own[1:] *= flips[:, None]
     return q
 
 
 def _smooth_positions(robot: Robot, q: Array, rate: float, cutoff: float | None) -> Array:
     q = low_pass(q, rate, cutoff)
-    # A step of no length puts quaternions back on the unit sphere.
+    # A step of no length puts coordinates back on their manifold.
     return q if robot.nq == robot.nv else np.asarray(robot.integrate(q, np.zeros((len(q), robot.nv))))
 
 

@@ -139,7 +139,7 @@ class Simulator:
             total, total_X = total + weight * slope, total_X + weight * slope_X
         end = start + h / 6 * total
         q, v = end[:, :nq], end[:, nq:]
-        if self._rates is not None:  # a step of no length puts quaternions back on the unit sphere
+        if self._rates is not None:  # a step of no length puts q back on its manifold
             q = np.asarray(self.robot.integrate(q, np.zeros_like(v)))
         return q, v, X + h / 6 * total_X
 

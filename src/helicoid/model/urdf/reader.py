@@ -15,27 +15,26 @@ from lxml import etree
 from helicoid._typing import Array
 from helicoid.errors import ModelError, RobotDescriptionError
 from helicoid.model.inertia import Inertia, frozen_array
-from helicoid.model.joints import TYPES, JointType, unit
+from helicoid.model.joint_type import JointType
+from helicoid.model.joints import ALIASES, TYPES, unit
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Mimic, Placement
 from helicoid.model.urdf.loops import with_loops
 from helicoid.model.urdf.syntax import (
     ANY,
     MOST_BYTES,
-    TAGS,
     Element,
     Source,
     check,
     check_references,
     index,
     numbers,
+    parameters,
     parse,
     quoted,
 )
 
-ALIASES = {"screw": "helical", "ball": "spherical"}
 UNLIMITED = 1e308  # URDF has no word for infinity and its readers want a number: this or more means no limit
-NEED_LIMITS = ("revolute", "prismatic")
 
 
 def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Model:
@@ -236,15 +235,15 @@ def _joint_type(source: Source, element: Element, stated: Any, cls: type[JointTy
         place = element.find("axis") if key == "axis" else extension
         if key == "axis":
             arguments[key] = stated.axis
+            if place is None and not np.array_equal(getattr(cls(), key), stated.axis):
+                source.doubt(element, 'it has no <axis>; taken as URDF\'s default, "1 0 0"')
         elif place is None or key not in place.attrib:
             raise source.error(element, f"a {cls.kind} joint needs its {key}: write <helicoid {key}=...>")
         else:
-            values = numbers(place, key, TAGS["helicoid"].attributes[key], source)
+            values = numbers(place, key, parameters()[key], source)
             arguments[key] = values if len(values) > 1 else values[0]
         if key.startswith("axis") and place is not None:
             _check_axis(source, place, place.get("xyz" if key == "axis" else key), arguments[key])
-    if cls.kind == "planar" and element.find("axis") is None:
-        source.doubt(element, 'it has no <axis>; its plane is normal to the default, "1 0 0"')
     try:
         return cls(**arguments)
     except ModelError as error:
@@ -284,17 +283,17 @@ def _bounds(source: Source, element: Element, key: str, n: int, default: float) 
 def _limits(source: Source, element: Element, cls: type[JointType]) -> Limits | None:
     limit = element.find("limit")
     if limit is None:
-        if cls.kind in NEED_LIMITS:
+        if cls.needs_limits:
             source.doubt(element, "it has no <limit>; taken as unlimited")
         return None
     stated = [key for key in ("lower", "upper") if key in limit.attrib]
-    turning = cls.nq != cls.nv  # its coordinates hold a quaternion, which one number cannot bound
-    if stated and (cls.kind == "continuous" or (turning and len(limit.get(stated[0]).split()) == 1)):
+    curved = cls.nq != cls.nv  # its coordinates lie on a manifold, which one number cannot bound
+    if stated and (cls.endless or (curved and len(limit.get(stated[0]).split()) == 1)):
         source.doubt(limit, f"it is {cls.kind}, so that lower and upper limits have no effect")
         stated = []
         limit.attrib.pop("lower", None)
         limit.attrib.pop("upper", None)
-    elif not stated and cls.kind in NEED_LIMITS:
+    elif not stated and cls.needs_limits:
         source.doubt(limit, "its <limit> states neither lower nor upper; taken as unlimited")
     elif len(stated) == 1:
         source.doubt(limit, f"its <limit> states only {stated[0]}; the other is 0, URDF's default")

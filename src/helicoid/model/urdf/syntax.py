@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import fields
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
@@ -11,6 +12,7 @@ import numpy as np
 from lxml import etree
 
 from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError
+from helicoid.model.joints import TYPES
 from helicoid.model.parts import PER_VELOCITY
 
 Element = Any  # lxml carries no types
@@ -75,7 +77,6 @@ TAGS = {
     "limit": _Tag(dict.fromkeys(("lower", "upper", "velocity", "effort"), ANY)),
     "dynamics": _Tag(dict.fromkeys((*PER_VELOCITY, "rest"), ANY)),
     "mimic": _Tag({"joint": _TEXT, "multiplier": 1, "offset": 1}, ("joint",)),
-    "helicoid": _Tag({"pitch": 1, "axis2": 3}),
     "robot/helicoid": _Tag({}, many=("loop",)),
     "loop": _Tag(
         {
@@ -166,11 +167,22 @@ def parse(data: bytes, encoding: str | None, source: Source) -> Element:
     return root
 
 
+def parameters() -> dict[str, int]:
+    """What joint types have beside an axis, and how many numbers each is: attributes of `<helicoid>`."""
+    return {
+        field.name: int(np.size(getattr(cls(), field.name)))
+        for cls in TYPES.values()
+        for field in fields(cls)
+        if field.name != "axis"
+    }
+
+
 def check(element: Element, source: Source) -> None:
     """See that an element holds what it should; take out of the tree what has no effect."""
     parent = element.getparent()
     place = "" if parent is None else f"{parent.tag}/{element.tag}"
-    tag = TAGS.get(place) or TAGS[element.tag]  # <helicoid> holds other things in <robot> than in <joint>
+    # <helicoid> holds other things in <robot> than in <joint>.
+    tag = _Tag(parameters()) if place == "joint/helicoid" else TAGS.get(place) or TAGS[element.tag]
     unknown = [key for key in element.attrib if key not in tag.attributes]
     if unknown:
         known, names = (", ".join(keys) or "none" for keys in (tag.attributes, map(quoted, unknown)))

@@ -15,11 +15,11 @@ from helicoid._typing import Array
 from helicoid.errors import InputError, ModelError
 from helicoid.geometry import euler
 from helicoid.model.inertia import Inertia
-from helicoid.model.joints import JointType
+from helicoid.model.joint_type import JointType
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
 from helicoid.model.urdf.loops import add_loops
-from helicoid.model.urdf.reader import NEED_LIMITS, UNLIMITED
+from helicoid.model.urdf.reader import UNLIMITED
 
 Element = Any  # lxml carries no types
 
@@ -145,7 +145,7 @@ def _add_joint(root: Element, joint: Joint) -> None:
     etree.SubElement(element, "parent", link=joint.parent)
     etree.SubElement(element, "child", link=joint.child)
     _add_type(element, joint.type, what)
-    if joint.limits is not None or joint.type.kind in NEED_LIMITS:
+    if joint.limits is not None or joint.type.needs_limits:
         _add_limit(element, joint.range, joint.type)
     dynamics = {}
     for key in (*PER_VELOCITY, "rest"):
@@ -177,6 +177,6 @@ def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
         return _words(np.clip(values, -UNLIMITED, UNLIMITED), f"limits of joint {joint.get('name')!r}")
 
     attributes = {"velocity": bounded(limits.velocity), "effort": bounded(limits.effort)}
-    if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint_type.kind in NEED_LIMITS:
+    if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint_type.needs_limits:
         attributes |= {"lower": bounded(limits.lower), "upper": bounded(limits.upper)}
     etree.SubElement(joint, "limit", attributes)
