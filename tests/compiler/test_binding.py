@@ -543,7 +543,7 @@ def test_number_of_threads_that_makes_no_sense(wrong):
 
 def run_script(code: str, **environment: str) -> str:
     """What a fresh interpreter prints that has this module as `tests`."""
-    path = os.pathsep.join([str(Path(binding.__file__).parents[2]), str(Path(__file__).parent), *sys.path])
+    path = os.pathsep.join([str(Path(binding.__file__).parents[3]), str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", f"import numpy as np\nimport test_binding as tests\n{code}"],
         env={**os.environ, "PYTHONPATH": path, **environment},

@@ -56,7 +56,7 @@ def no_sources() -> list[str]:
 
 
 def in_another_process(code: str, **environment: str) -> subprocess.Popen[str]:
-    path = os.pathsep.join([str(Path(cache.__file__).parents[2]), *sys.path])
+    path = os.pathsep.join([str(Path(cache.__file__).parents[3]), *sys.path])
     return subprocess.Popen(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": path, **environment},
@@ -384,7 +384,7 @@ def test_processes_race(folder):
         f"path = library('answer', lambda: [{ANSWER % 42!r}])\n"
         "print(ctypes.CDLL(str(path)).answer())"
     )
-    path = os.pathsep.join([str(Path(cache.__file__).parents[2]), *sys.path])
+    path = os.pathsep.join([str(Path(cache.__file__).parents[3]), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path}
     pipe = subprocess.PIPE
     processes = [

@@ -75,7 +75,7 @@ def test_a_compiled_function_is_still_a_function(compiling: None) -> None:
 def test_results_do_not_depend_on_threads_or_position(rng: np.random.Generator, compiling: None) -> None:
     robot = hc.load("ur5")
     q, v, a = rng.normal(size=(3, 5001, 6))
-    before = hc.compiler.binding.get_num_threads()  # type: ignore[attr-defined]
+    before = hc.compiler.build.binding.get_num_threads()  # type: ignore[attr-defined]
     try:
         results = []
         for n in (1, 2, 3):

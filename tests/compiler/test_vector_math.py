@@ -21,7 +21,7 @@ from mpmath import mpf
 
 import helicoid.compiler
 
-RUNTIME = Path(helicoid.compiler.__file__).parent / "runtime"
+RUNTIME = Path(helicoid.compiler.__file__).parent / "build" / "runtime"
 COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 
