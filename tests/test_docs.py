@@ -59,6 +59,14 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), namespace)
 
 
+@pytest.mark.parametrize("path", RUNNABLE, ids=name)
+def test_code_fits_the_column(path: Path) -> None:
+    """A page shows about 80 characters of code; beyond, a reader has to scroll sideways."""
+    blocks = [match["code"] for match in BLOCK.finditer(path.read_text(encoding="utf-8"))]
+    lines = [line for block in blocks for line in textwrap.dedent(block).splitlines()]
+    assert not [line for line in lines if len(line) > 80]
+
+
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_links_within_the_repository_exist(path: Path) -> None:
     prose = FENCED.sub("", path.read_text(encoding="utf-8"))
