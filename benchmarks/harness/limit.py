@@ -17,7 +17,7 @@ from helicoid.compiler.build.binding import get_num_threads, set_num_threads
 from helicoid.compiler.build.cache import library
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.code.program import CONSTANT, INPUT, Program
-from helicoid.compiler.expressions import row_major_kernel
+from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.function import Function
 
 # Enough to fill two pipelines of latency 4, few enough for the 32 registers of AVX-512, or 16 elsewhere.
@@ -120,7 +120,7 @@ def multiply_add_loop() -> Callable[[int, float], float]:
 
 def operation_counts(function: Function) -> tuple[int, int]:
     """Operations of one state: as the graph counts them, and with sine and cosine at what they cost."""
-    program = Program.from_casadi(row_major_kernel(function.casadi, function.inputs, function.outputs))
+    program = Program.from_casadi(flat_function(function.casadi, function.inputs, function.outputs))
     kinds = Counter(value.operation for value in program.values)
     angles = {value.arguments for value in program.values if value.operation in ("sin", "cos")}
     plain = sum(count for kind, count in kinds.items() if kind not in (INPUT, CONSTANT))

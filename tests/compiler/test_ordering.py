@@ -10,7 +10,7 @@ from hypothesis import given
 import helicoid as hc
 from helicoid.compiler.code.ordering import lives, shortened
 from helicoid.compiler.code.program import Program
-from helicoid.compiler.expressions import row_major_kernel
+from helicoid.compiler.expressions import flat_function
 from random_graphs import deep_graph, graphs
 
 
@@ -53,5 +53,5 @@ def test_lives_are_counted_from_a_value_to_its_last_use() -> None:
 @pytest.mark.parametrize("derivative", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
 def test_derivatives_keep_fewer_values_waiting(name: str, derivative: str) -> None:
     function = getattr(hc.load(name), derivative)
-    program = Program.from_casadi(row_major_kernel(function.casadi, function.inputs, function.outputs))
+    program = Program.from_casadi(flat_function(function.casadi, function.inputs, function.outputs))
     assert lives(shortened(program)) < 0.95 * lives(program)

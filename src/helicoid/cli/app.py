@@ -204,17 +204,9 @@ def show(robot: Robot) -> None:
 
 
 def _show_bounds(robot: Robot) -> None:
-    from rich.progress import Progress
-
     from helicoid.robot.bounds import bounds
 
-    with Progress(transient=True, console=problems) as progress:
-        bar = progress.add_task("Searching bounds")
-
-        def step(what: str, done: int, total: int) -> None:
-            progress.update(bar, description=f"Searching {what}", completed=done, total=total)
-
-        found = bounds(robot, progress=step)
+    found = bounds(robot)
     table = _table("Bounds over the joint limits, 2-norms", "bound", "value", "attained at q")
     names = "μ1 1 ≤ M", "M ≤ μ2 1", "‖c‖ ≤ c_b ‖v‖²", "‖g‖ ≤ g_b"
     for name, bound in zip(names, found[:4], strict=True):

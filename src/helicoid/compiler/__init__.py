@@ -1,0 +1,42 @@
+"""A symbolic function in, a fast callable out; knows nothing of robots.
+
+    Function        named inputs and outputs around a CasADi function; called with numbers, batches, symbols
+    Input, Output   their names, shapes, tangents and rates
+    Iteration       x[k+1] = f(x[k], u[k]), many steps in one call
+    compile_batch   CasADi functions as code that other C calls; compile_runtime: that other C itself
+
+The words of this room, in the order in which one comes from the other: a Function has a CasADi function; its
+*flat function* takes and gives dense columns in NumPy's order; a *program* is what that computes; a *writer*
+puts a program into C; a *kernel* is that C, compiled and loaded; an *evaluator* computes with a kernel, or
+with CasADi's virtual machine.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from helicoid.compiler.for_runtimes import compile_batch, compile_runtime
+    from helicoid.compiler.function import Function
+    from helicoid.compiler.iteration import Iteration
+    from helicoid.compiler.signature import Input, Output
+
+__all__ = ["Function", "Input", "Iteration", "Output", "compile_batch", "compile_runtime"]
+
+_HOMES = {
+    "Function": "function",
+    "Input": "signature",
+    "Iteration": "iteration",
+    "Output": "signature",
+    "compile_batch": "for_runtimes",
+    "compile_runtime": "for_runtimes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

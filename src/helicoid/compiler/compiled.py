@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -20,12 +20,11 @@ from helicoid.compiler.code.program import Program, UnsupportedOperation
 from helicoid.compiler.evaluator import VirtualMachineEvaluator
 from helicoid.compiler.signature import Shape
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
-from helicoid.progress import shown_late
+from helicoid.progress import reporting
 
 # Up to this many operations, the code for one sample and that for batches share a library; beyond, each is
 # compiled when first needed.
 TOGETHER = 3000
-PATIENCE = 1.0  # seconds that a compiler may take before the user is told
 
 
 def _wanted_by_environment() -> bool:
@@ -53,12 +52,21 @@ def is_on() -> bool:
     return _on
 
 
+def kernel_library(
+    program: Program, kinds: Sequence[str], tell: Callable[[float], None] = lambda done: None
+) -> Path:
+    """The library with code of these kinds, "scalar" or "batch", from the cache or compiled now."""
+    lanes, scalar, batch = native_lanes(), "scalar" in kinds, "batch" in kinds
+    content = f"kernel {program.digest} {lanes} {scalar} {batch}"
+    return library(content, lambda: c_source(program, lanes, scalar, batch), tell=tell)
+
+
 class CompiledEvaluator:
     """Computes a function by compiled code; each kind of code is compiled, or loaded, when first needed.
 
     Args:
         name: for messages.
-        kernel: an SX function of dense columns in row-major order (see `expressions.row_major_kernel`).
+        flat: an SX function of dense columns in row-major order (see `expressions.flat_function`).
         result_type: the named tuple of several outputs.
 
     Raises:
@@ -68,16 +76,16 @@ class CompiledEvaluator:
     def __init__(
         self,
         name: str,
-        kernel: ca.Function,
+        flat: ca.Function,
         input_shapes: Sequence[Shape],
         output_shapes: Sequence[Shape],
         result_type: type[tuple[Any, ...]],
     ) -> None:
         self._name = name
-        self._program = Program.from_casadi(kernel)
+        self._program = Program.from_casadi(flat)
         self._shapes = tuple(input_shapes), tuple(output_shapes)
         self._result_type = result_type
-        self._paths: dict[str, Any] = {}
+        self._paths: dict[str, Path] = {}
         self._lock = threading.Lock()
         self.kernel: binding.Kernel | None = None
 
@@ -86,23 +94,18 @@ class CompiledEvaluator:
         with self._lock:
             if kind not in self._paths:
                 kinds = ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
-                with announced(f"compiling {self._name} ({self._program.n_operations} operations)"):
+                text = f"Compiling {self._name} ({self._program.n_operations} operations), once for the cache"
+                with reporting(None, text) as tell:
                     # The extension that calls kernels is compiled once and for all, beside the first kernel.
                     extension = threading.Thread(target=binding.prepare)
                     extension.start()
-                    path = self._library(kinds)
+                    path = kernel_library(self._program, kinds, lambda done: tell(text, done))
                     extension.join()
                     self._paths.update(dict.fromkeys(kinds, path))
                     paths = list(dict.fromkeys(self._paths.values()))
                     self.kernel = binding.load_kernel(paths, *self._shapes, self._result_type)
             assert self.kernel is not None
             return self.kernel
-
-    def _library(self, kinds: Sequence[str]) -> Any:
-        lanes = native_lanes()
-        scalar, batch = "scalar" in kinds, "batch" in kinds
-        content = f"kernel {self._program.digest} {lanes} {scalar} {batch}"
-        return library(content, lambda: c_source(self._program, lanes, scalar, batch))
 
     def evaluate(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         self.prepare("scalar").evaluate(inputs, outputs)
@@ -113,7 +116,7 @@ class CompiledEvaluator:
 
 def best_evaluator(
     name: str,
-    kernel: ca.Function,
+    flat: ca.Function,
     input_shapes: Sequence[Shape],
     output_shapes: Sequence[Shape],
     result_type: type[tuple[Any, ...]],
@@ -123,7 +126,7 @@ def best_evaluator(
     global _warned
     if _on:
         try:
-            evaluator = CompiledEvaluator(name, kernel, input_shapes, output_shapes, result_type)
+            evaluator = CompiledEvaluator(name, flat, input_shapes, output_shapes, result_type)
             evaluator.prepare(kind)
             return evaluator
         except UnsupportedOperation:
@@ -133,10 +136,4 @@ def best_evaluator(
                 _warned = True
                 text = f"functions run on CasADi's virtual machine, ten times slower than compiled: {error}"
                 warnings.warn(text, PerformanceWarning, stacklevel=6)
-    return VirtualMachineEvaluator(kernel, input_shapes, output_shapes)
-
-
-def announced(text: str) -> AbstractContextManager[None]:
-    """Tell a user at a terminal what takes so long, once it does."""
-    message = f"Helicoid is {text}; next time it is in the cache"
-    return shown_late(lambda console: console.status(message), PATIENCE)
+    return VirtualMachineEvaluator(flat, input_shapes, output_shapes)

@@ -42,7 +42,7 @@ class VirtualMachineEvaluator:
     """Evaluates a CasADi function on CasADi's virtual machine through zero-copy buffers.
 
     Args:
-        kernel: function of dense columns in row-major order (see `expressions.row_major_kernel`).
+        flat: function of dense columns in row-major order (see `expressions.flat_function`).
         input_shapes: shape of the array behind each column of the inputs.
         output_shapes: the same for the outputs.
 
@@ -55,9 +55,9 @@ class VirtualMachineEvaluator:
     """
 
     def __init__(
-        self, kernel: ca.Function, input_shapes: Sequence[Shape], output_shapes: Sequence[Shape]
+        self, flat: ca.Function, input_shapes: Sequence[Shape], output_shapes: Sequence[Shape]
     ) -> None:
-        self._kernel = kernel
+        self._flat = flat
         self._input_shapes = tuple(input_shapes)
         self._output_shapes = tuple(output_shapes)
         # Idle machines. list.pop and list.append are atomic, so a machine is with one thread at a time.
@@ -68,7 +68,7 @@ class VirtualMachineEvaluator:
         try:
             machine = self._idle.pop()
         except IndexError:
-            machine = _StagedMachine(self._kernel, self._input_shapes, self._output_shapes)
+            machine = _StagedMachine(self._flat, self._input_shapes, self._output_shapes)
         for stage, value in zip(machine.inputs, inputs, strict=True):
             stage[...] = value
         machine.run()
@@ -91,7 +91,7 @@ class VirtualMachineEvaluator:
         try:
             machine = self._idle_blocks[size].pop()
         except IndexError:
-            machine = _Machine(self._kernel, size)
+            machine = _Machine(self._flat, size)
         batched: list[tuple[Callable[[int, memoryview], None], int, Array, int]] = []
         repeated: list[Array] = []  # kept alive here: the machine holds bare addresses
         for k, (value, shape) in enumerate(zip(inputs, self._input_shapes, strict=True)):
@@ -103,37 +103,39 @@ class VirtualMachineEvaluator:
         for k, (result, shape) in enumerate(zip(outputs, self._output_shapes, strict=True)):
             batched.append((machine.buffer.set_res, k, result.reshape(-1), math.prod(shape)))
         for sample in range(start, stop, size):
-            for set_address, k, flat, width in batched:
-                set_address(k, flat[sample * width : (sample + size) * width].data)
+            for set_address, k, column, width in batched:
+                set_address(k, column[sample * width : (sample + size) * width].data)
             machine.run()
         self._idle_blocks[size].append(machine)
 
 
 class _Machine:
-    """A buffer of a kernel mapped over `size` samples: memory addresses, and `run` to compute.
+    """A buffer of a flat function mapped over `size` samples: memory addresses, and `run` to compute.
 
     The evaluator CasADi returns keeps only an address of the buffer; both must live equally long.
     """
 
-    def __init__(self, kernel: ca.Function, size: int) -> None:
+    def __init__(self, flat: ca.Function, size: int) -> None:
         self.buffer: Any
         self.run: Callable[[], None]
         with BUILD_LOCK:
-            self.buffer, self.run = (kernel if size == 1 else kernel.map(size)).buffer()
+            self.buffer, self.run = (flat if size == 1 else flat.map(size)).buffer()
 
 
 class _StagedMachine(_Machine):
     """A machine for one sample with arrays of its own: copying is quicker than setting addresses."""
 
     def __init__(
-        self, kernel: ca.Function, input_shapes: Sequence[Shape], output_shapes: Sequence[Shape]
+        self, flat: ca.Function, input_shapes: Sequence[Shape], output_shapes: Sequence[Shape]
     ) -> None:
-        super().__init__(kernel, 1)
+        super().__init__(flat, 1)
         flat_inputs = [np.zeros(math.prod(shape)) for shape in input_shapes]
         flat_outputs = [np.zeros(math.prod(shape)) for shape in output_shapes]
-        for k, flat in enumerate(flat_inputs):
-            self.buffer.set_arg(k, flat.data)
-        for k, flat in enumerate(flat_outputs):
-            self.buffer.set_res(k, flat.data)
-        self.inputs = [flat.reshape(shape) for flat, shape in zip(flat_inputs, input_shapes, strict=True)]
-        self.outputs = [flat.reshape(shape) for flat, shape in zip(flat_outputs, output_shapes, strict=True)]
+        for k, column in enumerate(flat_inputs):
+            self.buffer.set_arg(k, column.data)
+        for k, column in enumerate(flat_outputs):
+            self.buffer.set_res(k, column.data)
+        self.inputs = [column.reshape(shape) for column, shape in zip(flat_inputs, input_shapes, strict=True)]
+        self.outputs = [
+            column.reshape(shape) for column, shape in zip(flat_outputs, output_shapes, strict=True)
+        ]

@@ -100,9 +100,7 @@ def check_function(
             )
 
 
-def row_major_kernel(
-    function: ca.Function, inputs: Sequence[Input], outputs: Sequence[Output]
-) -> ca.Function:
+def flat_function(function: ca.Function, inputs: Sequence[Input], outputs: Sequence[Output]) -> ca.Function:
     """The same function on dense columns that hold each tensor in NumPy's (row-major) order.
 
     CasADi's memory is column-major and leaves structural zeros out. The permutation is done in the

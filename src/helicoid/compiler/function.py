@@ -23,7 +23,7 @@ from helicoid.compiler.expressions import (
     build_function,
     check_function,
     count_operations,
-    row_major_kernel,
+    flat_function,
 )
 from helicoid.compiler.signature import Input, Output, check_distinct, describe, result_type, signature
 from helicoid.compiler.storage import load_function, save_function
@@ -224,9 +224,9 @@ class Function:
         with self._lock:
             if self._evaluator is None:
                 with BUILD_LOCK:
-                    kernel = row_major_kernel(self.casadi, self.inputs, self.outputs)
+                    flat = flat_function(self.casadi, self.inputs, self.outputs)
                 shapes = self._input_shapes, self._output_shapes
-                self._evaluator = best_evaluator(self.name, kernel, *shapes, self._result_type, kind)
+                self._evaluator = best_evaluator(self.name, flat, *shapes, self._result_type, kind)
         return self._evaluator
 
     def _speed_up(self, evaluator: Evaluator) -> None:
@@ -248,9 +248,9 @@ class Function:
             evaluator = self._evaluator or self._make_evaluator(kind)
             if not isinstance(evaluator, CompiledEvaluator):
                 with BUILD_LOCK:
-                    kernel = row_major_kernel(self.casadi, self.inputs, self.outputs)
+                    flat = flat_function(self.casadi, self.inputs, self.outputs)
                 shapes = self._input_shapes, self._output_shapes
-                evaluator = CompiledEvaluator(self.name, kernel, *shapes, self._result_type)
+                evaluator = CompiledEvaluator(self.name, flat, *shapes, self._result_type)
             evaluator.prepare(kind)
             self._evaluator = evaluator
             self._speed_up(evaluator)

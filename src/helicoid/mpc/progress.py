@@ -4,32 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
-from helicoid.progress import shown_late
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.live import Live
-
-PATIENCE = 0.5  # seconds before there is anything to see
+from helicoid.progress import UNKNOWN, Progress, reporting
 
 
-def progress(text: Callable[[], str]) -> AbstractContextManager[None]:
-    """Show what `text` says, ten times a second, at a terminal; it disappears at the end.
-
-    The text is asked for in another thread, while the solver works.
-    """
-
-    def line(console: Console) -> Live:
-        from rich.live import Live
-        from rich.text import Text
-
-        return Live(
-            get_renderable=lambda: Text(f"Helicoid is solving {text()}"),
-            console=console,
-            refresh_per_second=10,
-            transient=True,
-        )
-
-    return shown_late(line, PATIENCE)
+def progress(text: Callable[[], str]) -> AbstractContextManager[Progress]:
+    """Show what `text` says while a solver works; it is asked in another thread."""
+    return reporting(None, "Solving", watch=lambda: (f"Solving {text()}", UNKNOWN))

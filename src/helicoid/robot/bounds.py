@@ -22,10 +22,8 @@ from scipy.optimize import minimize
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.progress import Progress, reporting
 from helicoid.robot.robot import Robot
-
-Progress = Callable[[str, int, int], None]
-"""Told what is searched, how many searches are done, and of how many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,11 @@ class Bounds(NamedTuple):
 
 
 def bounds(
-    robot: Robot, samples: int = 2000, starts: int = 5, seed: int = 0, progress: Progress | None = None
+    robot: Robot,
+    samples: int = 2000,
+    starts: int = 5,
+    seed: int = 0,
+    progress: Progress | bool | None = None,
 ) -> Bounds:
     """Search the bounds of a robot over its joint limits; of a parametric one, at its nominal parameters.
 
@@ -60,7 +62,7 @@ def bounds(
         samples: number of random configurations (with a random unit velocity each).
         starts: number of local optimisations for each bound, from the best configurations.
         seed: of the random numbers; the same seed gives the same result.
-        progress: called before each local optimisation.
+        progress: how to tell of it, by default with a bar where it takes long; see `helicoid.progress`.
 
     >>> import helicoid as hc
     >>> found = bounds(hc.load("planar_2r"), samples=200)
@@ -74,14 +76,15 @@ def bounds(
             f"bounds need a robot that moves and 1 <= starts <= samples; "
             f"got nv = {robot.nv}, samples = {samples}, starts = {starts}"
         )
-    search = _Search(Robot(robot.model), samples, starts, np.random.default_rng(seed), progress)
-    return Bounds(
-        search.eigenvalue(-1),
-        search.eigenvalue(1),
-        search.coriolis(),
-        search.gravity(),
-        tuple(_assumed(robot)),
-    )
+    with reporting(progress, "Searching bounds") as tell:
+        search = _Search(Robot(robot.model), samples, starts, np.random.default_rng(seed), tell)
+        return Bounds(
+            search.eigenvalue(-1),
+            search.eigenvalue(1),
+            search.coriolis(),
+            search.gravity(),
+            tuple(_assumed(robot)),
+        )
 
 
 class _Found(NamedTuple):
@@ -99,9 +102,9 @@ class _Search:
         samples: int,
         starts: int,
         rng: np.random.Generator,
-        progress: Progress | None,
+        tell: Progress,
     ) -> None:
-        self.robot, self.starts, self.progress = robot, starts, progress
+        self.robot, self.starts, self.tell = robot, starts, tell
         self.Q = np.array([robot.random(rng) for _ in range(samples)])
         W = rng.normal(size=(samples, robot.nv))
         self.W = W / np.linalg.norm(W, axis=1, keepdims=True)
@@ -174,8 +177,7 @@ class _Search:
         """The best of the local optimisations from the best samples."""
         results = []
         for k in np.argsort(values)[::-1][: self.starts]:
-            if self.progress is not None:
-                self.progress(name, self.done, 4 * self.starts)
+            self.tell(f"Searching {name}", self.done / (4 * self.starts))
             results.append(refine(int(k)))
             self.done += 1
         return max(results, key=lambda result: result.value)

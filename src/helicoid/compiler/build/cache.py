@@ -51,6 +51,7 @@ def library(
     *,
     include: Iterable[Path] = (),
     link: Iterable[str] = ("-lm",),
+    tell: Callable[[float], None] = lambda done: None,
 ) -> Path:
     """The shared library of some C, from the cache or compiled now.
 
@@ -59,6 +60,7 @@ def library(
         sources: gives the text of each translation unit. They find the headers of `runtime/`.
         include: more folders of headers.
         link: arguments for the linker.
+        tell: is called with the share of the work that is done, 0 to 1.
 
     Raises:
         CompileError: it is not in the cache, and there is no compiler or it fails.
@@ -76,11 +78,12 @@ def library(
         return found
     include = (RUNTIME, *include)
     try:
-        return cache.build(key, compiler, sources, include=include, link=link)
+        return cache.build(key, compiler, sources, include=include, link=link, tell=tell)
     except OSError as error:
         spare = Cache(_temporary_folder(f"{cache.folder} cannot be written to ({error})"))
         try:
-            return spare.get(key, compiler) or spare.build(key, compiler, sources, include=include, link=link)
+            found = spare.get(key, compiler)
+            return found or spare.build(key, compiler, sources, include=include, link=link, tell=tell)
         except OSError as second:
             raise CompileError(f"there is no place to compile in: {second}") from second
 
@@ -206,6 +209,7 @@ class Cache:
         *,
         include: Iterable[Path] = (),
         link: Iterable[str] = ("-lm",),
+        tell: Callable[[float], None] = lambda done: None,
     ) -> Path:
         """Compile a library and publish it under this key.
 
@@ -221,7 +225,7 @@ class Cache:
                 units.append(work / f"unit{len(units)}.c")
                 units[-1].write_text(text, encoding="utf-8")
             output = work / "library.so"
-            compiler.compile(units, output, include=include, link=link)
+            compiler.compile(units, output, include=include, link=link, tell=tell)
             return self._publish(key, compiler, output)
         finally:
             shutil.rmtree(work, ignore_errors=True)

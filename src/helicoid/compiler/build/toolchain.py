@@ -15,8 +15,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +79,7 @@ class Compiler:
         *,
         include: Iterable[Path] = (),
         link: Iterable[str] = ("-lm",),
+        tell: Callable[[float], None] = lambda done: None,
     ) -> None:
         """Make one shared library from C files, several at a time if there are several.
 
@@ -87,6 +88,7 @@ class Compiler:
         Args:
             include: folders of headers.
             link: arguments for the linker.
+            tell: is called with the share of the work that is done, 0 to 1.
 
         Raises:
             CompileError: the compiler cannot be run, takes too long or refuses the sources.
@@ -98,8 +100,11 @@ class Compiler:
             return
         objects = [output.with_name(f"{output.stem}-{k}.o") for k in range(len(sources))]
         runner.run(
-            [*self.command, *flags, "-c", str(source), "-o", str(target)]
-            for source, target in zip(sources, objects, strict=True)
+            (
+                [*self.command, *flags, "-c", str(source), "-o", str(target)]
+                for source, target in zip(sources, objects, strict=True)
+            ),
+            tell,
         )
         runner.run([[*self.command, *flags, "-shared", *map(str, objects), "-o", str(output), *link]])
 
@@ -212,7 +217,9 @@ class _Runner:
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def run(self, commands: Iterable[Sequence[str]]) -> None:
+    def run(
+        self, commands: Iterable[Sequence[str]], tell: Callable[[float], None] = lambda done: None
+    ) -> None:
         commands = list(commands)
         if len(commands) == 1:
             self._run_one(commands[0])
@@ -220,8 +227,9 @@ class _Runner:
         with ThreadPoolExecutor(min(len(commands), os.cpu_count() or 1)) as pool:
             futures = [pool.submit(self._run_one, command) for command in commands]
             try:
-                for future in futures:
+                for count, future in enumerate(as_completed(futures), 1):
                     future.result()
+                    tell(count / len(futures))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 self._stop()

@@ -103,34 +103,34 @@ static void batch(const double *const *in, const ptrdiff_t *stride, double *cons
 
 def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = True) -> list[str]:
     """The translation units of a library with the kernels asked for (see runtime/kernel.h)."""
-    kernels = [
-        Kernel(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
+    writers = [
+        Writer(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
     ]
     head = (
         f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "streaming.h"\n#include "kernel.h"\n'
     )
     if program.n_operations > LARGE:
         head = "#pragma GCC optimize (1)\n" + head
-    drivers = [kernel.driver() for kernel in kernels]
-    return translation_units(head, kernels, "\n".join([*drivers, _entry(program, kernels, lanes)]))
+    drivers = [writer.driver() for writer in writers]
+    return translation_units(head, writers, "\n".join([*drivers, _entry(program, writers, lanes)]))
 
 
-def translation_units(head: str, kernels: Sequence[Kernel], tail: str) -> list[str]:
-    """The pieces of kernels between a head, which every unit begins with, and a tail, which calls them."""
-    pieces = [piece for kernel in kernels for piece in kernel.functions()]
+def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[str]:
+    """The pieces of writers between a head, which every unit begins with, and a tail, which calls them."""
+    pieces = [piece for writer in writers for piece in writer.functions()]
     per_unit = max(1, UNIT // PIECE)
     groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
     if len(groups) == 1:
         return ["\n".join([head, *("static " + text for text in groups[0]), tail])]
     hidden = '__attribute__((visibility("hidden")))'
     declarations = "\n".join(
-        f"{hidden} {kernel.declaration(k)};" for kernel in kernels for k in range(kernel.n_pieces)
+        f"{hidden} {writer.declaration(k)};" for writer in writers for k in range(writer.n_pieces)
     )
     units = ["\n".join([head, declarations, *group]) for group in groups]
     return [*units, "\n".join([head, declarations, tail])]
 
 
-class Kernel:
+class Writer:
     """The C text of one flavour of a program."""
 
     def __init__(self, program: Program, flavour: Flavour, lanes: int) -> None:
@@ -329,9 +329,9 @@ class Kernel:
         return lambda text: "\n    ".join(text.format(i=i, at=at, n=n) for i, at, n in items)
 
 
-def _entry(program: Program, kernels: Sequence[Kernel], lanes: int) -> str:
+def _entry(program: Program, writers: Sequence[Writer], lanes: int) -> str:
     """The table that a caller asks for."""
-    by_name = {kernel.flavour.name: kernel for kernel in kernels}
+    by_name = {writer.flavour.name: writer for writer in writers}
 
     def sizes(name: str, numbers: Sequence[int]) -> str:
         return f"static const int64_t {name}[] = {{{', '.join(map(str, numbers)) or '0'}}};"

@@ -54,7 +54,7 @@ class Program:
 
     @staticmethod
     def from_casadi(function: ca.Function) -> Program:
-        """The program of an SX function of dense columns (see `expressions.row_major_kernel`).
+        """The program of an SX function of dense columns (see `expressions.flat_function`).
 
         >>> x = ca.SX.sym("x", 2)
         >>> program = Program.from_casadi(ca.Function("f", [x], [ca.sin(x[0]) * x[1] + ca.sin(x[0])]))

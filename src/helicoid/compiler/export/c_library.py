@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Literal
 import casadi as ca
 
 from helicoid.compiler.code.c_names import distinct, identifier
-from helicoid.compiler.code.c_source import Flavour, Kernel
+from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.compiler.export.check_program import check_program
-from helicoid.compiler.expressions import row_major_kernel
+from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.signature import Input, Output, Shape, describe, signature
 from helicoid.errors import HelicoidError
 
@@ -159,25 +159,25 @@ class Routine:
     def casadi(self) -> ca.Function:
         """The function on dense columns in row-major order."""
         with BUILD_LOCK:
-            return row_major_kernel(self.function.casadi, self.function.inputs, self.function.outputs)
+            return flat_function(self.function.casadi, self.function.inputs, self.function.outputs)
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def writer(self) -> Writer:
         """The function in pieces of C."""
         real = self.real
         parameters = f"const {real} *const *in, {real} *const *out, {real} *w"
         flavour = Flavour(f"{self.name}_piece", real, parameters, "in, out, w", vector=False, portable=True)
-        return Kernel(Program.from_casadi(self.casadi), flavour, lanes=1)
+        return Writer(Program.from_casadi(self.casadi), flavour, lanes=1)
 
     @property
     def stack(self) -> int:
         """Bytes on the stack if every value of the largest piece lies there, as in code not optimised."""
-        schedule = self.kernel.schedule
+        schedule = self.writer.schedule
         values = max(
             len(piece.loads) + sum(max(1, 2 * len(step.angles)) for step in piece.steps)
             for piece in schedule.pieces
         )
-        inputs = sum(self.kernel.program.input_sizes)
+        inputs = sum(self.writer.program.input_sizes)
         pointers = 8 * (len(self.parameters) + 8)
         return _SIZES[self.real] * (schedule.n_slots + values + inputs) + pointers
 
@@ -194,27 +194,27 @@ class Routine:
         for kind, parameters in (("in ", self.inputs), ("out", self.outputs)):
             for parameter in parameters:
                 yield f" *   {kind}  {parameter.name:{width}}  {_extent(parameter.item.shape)}"
-        operations = self.kernel.program.n_operations
+        operations = self.writer.program.n_operations
         yield f" * {operations} operations, at most about {_rounded(self.stack)} bytes of stack. */"
         for parameter in self.parameters:
             yield f"#define {self.name.upper()}_{parameter.name.upper()}_SIZE {parameter.size}"
 
     def source(self, header: str) -> str:
         """The text of the function's own file."""
-        values = self.kernel.program.values
+        values = self.writer.program.values
         inputs = ", ".join(f"&{p.name}" if p.by_value else p.name for p in self.inputs) or "0"
         outputs = ", ".join(p.name for p in self.outputs)
-        calls = [f"  {self.name}_piece_{k}(inputs_, outputs_, work_);" for k in range(self.kernel.n_pieces)]
+        calls = [f"  {self.name}_piece_{k}(inputs_, outputs_, work_);" for k in range(self.writer.n_pieces)]
         return "\n".join(
             [
                 f'#include "{header}"\n\n#include <math.h>\n',
                 _NOINLINE,
-                *([_erfinv(self.kernel.flavour)] if any(v.operation == "erfinv" for v in values) else []),
-                *("static " + text for text in self.kernel.functions()),
+                *([_erfinv(self.writer.flavour)] if any(v.operation == "erfinv" for v in values) else []),
+                *("static " + text for text in self.writer.functions()),
                 f"{self.prototype} {{",
                 f"  const {self.real} *const inputs_[] = {{{inputs}}};",
                 f"  {self.real} *const outputs_[] = {{{outputs}}};",
-                f"  {self.real} work_[{max(1, self.kernel.schedule.n_slots)}];",
+                f"  {self.real} work_[{max(1, self.writer.schedule.n_slots)}];",
                 *calls,
                 "}",
                 "",

@@ -18,11 +18,11 @@ import casadi as ca
 from helicoid.compiler.build.cache import library
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.code.c_names import identifier
-from helicoid.compiler.code.c_source import SCALAR, Kernel, translation_units
+from helicoid.compiler.code.c_source import SCALAR, Writer, translation_units
 from helicoid.compiler.code.program import Program
-from helicoid.compiler.compiled import announced
 from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.errors import HelicoidError
+from helicoid.progress import reporting
 
 if TYPE_CHECKING:
     from helicoid.compiler.function import Function
@@ -66,7 +66,7 @@ def casadi_external(function: Function, order: int = 2) -> ca.Function:
         f = _renamed(function.casadi)
         content = hashlib.sha256(f.serialize().encode()).hexdigest()
     # Compiling takes seconds, in which other threads may build functions.
-    with announced(f"compiling {function.name} and its derivatives"):
+    with reporting(None, f"Compiling {function.name} and its derivatives, once for the cache"):
         path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
     with BUILD_LOCK:
         return ca.external(f.name(), str(path))
@@ -90,18 +90,18 @@ def _sources(f: ca.Function, order: int) -> list[str]:
         if order > 1:
             functions += [f.reverse(1), f.reverse(1).jacobian()]
         programs = [Program.from_casadi(g) for g in functions]
-    kernels = [
-        Kernel(program, replace(SCALAR, name=f"{g.name()}_piece"), lanes)
+    writers = [
+        Writer(program, replace(SCALAR, name=f"{g.name()}_piece"), lanes)
         for g, program in zip(functions, programs, strict=True)
     ]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\ntypedef long long casadi_int;\n'
-    tail = [line for g, kernel in zip(functions, kernels, strict=True) for line in _interface(g, kernel)]
-    return translation_units(head, kernels, "\n".join(tail))
+    tail = [line for g, writer in zip(functions, writers, strict=True) for line in _interface(g, writer)]
+    return translation_units(head, writers, "\n".join(tail))
 
 
-def _interface(function: ca.Function, kernel: Kernel) -> Iterator[str]:
+def _interface(function: ca.Function, writer: Writer) -> Iterator[str]:
     """What CasADi calls: sizes, names and sparsities of inputs and outputs, and the function itself."""
-    name, program = function.name(), kernel.program
+    name, program = function.name(), writer.program
     for kind, n in (("in", function.n_in()), ("out", function.n_out())):
         yield f"{_EXPORTED} casadi_int {name}_n_{kind}(void) {{ return {n}; }}"
         names = getattr(function, f"name_{kind}")()
@@ -114,7 +114,7 @@ def _interface(function: ca.Function, kernel: Kernel) -> Iterator[str]:
         yield _lookup("const casadi_int *", f"{name}_sparsity_{kind}", sparsities)
     # CasADi passes a null pointer for an input that is zero and for an output that nobody wants.
     pointers = [f"  in[{i}] = arg[{i}] ? arg[{i}] : zeros;" for i in range(function.n_in())]
-    spare = f"w + {kernel.schedule.n_slots}"
+    spare = f"w + {writer.schedule.n_slots}"
     pointers += [f"  out[{k}] = res[{k}] ? res[{k}] : {spare};" for k in range(function.n_out())]
     yield _CALL.format(
         exported=_EXPORTED,
@@ -123,8 +123,8 @@ def _interface(function: ca.Function, kernel: Kernel) -> Iterator[str]:
         n_in=max(1, function.n_in()),
         n_out=function.n_out(),
         pointers="\n".join(pointers),
-        calls=" ".join(f"{name}_piece_{k}(in, out, w);" for k in range(kernel.n_pieces)),
-        work=kernel.schedule.n_slots + max(program.output_sizes),
+        calls=" ".join(f"{name}_piece_{k}(in, out, w);" for k in range(writer.n_pieces)),
+        work=writer.schedule.n_slots + max(program.output_sizes),
     )
 
 

@@ -84,13 +84,13 @@ def check_program(header: str, routines: Sequence[Routine]) -> str:
 
 
 def _tolerance(routine: Routine) -> float:
-    inexact = any(value.operation == "erfinv" for value in routine.kernel.program.values)
+    inexact = any(value.operation == "erfinv" for value in routine.writer.program.values)
     return max(TOLERANCES[routine.real], ERFINV_TOLERANCE if inexact else 0.0)
 
 
 def _check(routine: Routine) -> str:
     inputs, outputs = _recorded(routine)
-    literal = routine.kernel.flavour.literal
+    literal = routine.writer.flavour.literal
     data: list[str] = []
     for parameter, values in zip(routine.inputs, inputs, strict=True):
         data += _array(f"{routine.real} in_{parameter.name}", values, literal)

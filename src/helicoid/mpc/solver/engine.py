@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.build.cache import library
-from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.code.c_source import c_source
-from helicoid.compiler.code.program import Program
-from helicoid.compiler.compiled import announced
-from helicoid.compiler.evaluator import BUILD_LOCK
+from helicoid.compiler import compile_batch, compile_runtime
 from helicoid.errors import CompileError, HelicoidError
 from helicoid.mpc.stage import Stages
 
@@ -65,13 +57,12 @@ class Engine:
     def __init__(self, stages: Stages, lengths: Array) -> None:
         self.stages, self.intervals = stages, len(lengths)
         try:
-            kernels, solver = self._kernels(), _solver(_definitions(stages))
+            kernels, self._library = self._kernels(), _solver(_definitions(stages))
         except CompileError as error:
             raise CompileError(
                 f"{error}. Controllers and the solver 'sqp' are compiled C; "
                 "problem.solve(..., solver='ipopt') does without"
             ) from error
-        self._library = ctypes.CDLL(str(solver))
         api = self._library
         api.mpc_create.restype = ctypes.c_void_p
         api.mpc_create.argtypes = [ctypes.c_int64, *(6 * [ctypes.c_void_p])]
@@ -100,20 +91,11 @@ class Engine:
 
     def _kernels(self) -> list[int | None]:
         stages = self.stages
-        with BUILD_LOCK:
-            functions = [stages.stage(), stages.values(), stages.end(), stages.end_values()]
-            curved = stages.system.tangent is not None
-            functions += [stages.retract(), stages.local()] if curved else []
-            programs = [Program.from_casadi(function) for function in functions]
-        count = programs[0].n_operations
-        with announced(f"compiling the controller ({count} operations)"), ThreadPoolExecutor() as pool:
-            paths = list(pool.map(lambda p: _kernel_library(p, native_lanes()), programs))
-        self._kernel_libraries = [ctypes.CDLL(str(path)) for path in paths]
-        entries: list[int | None] = []
-        for loaded in self._kernel_libraries:
-            loaded.helicoid_kernel_entry.restype = ctypes.c_void_p
-            entries.append(loaded.helicoid_kernel_entry())
-        return entries + [None] * (6 - len(entries))
+        functions = [stages.stage, stages.values, stages.end, stages.end_values]
+        if stages.system.tangent is not None:
+            functions += [stages.retract, stages.local]
+        self._code = compile_batch("the controller", functions)  # kept: addresses end with their libraries
+        return [code.address for code in self._code] + [None] * (6 - len(self._code))
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._views:
@@ -167,22 +149,9 @@ class Engine:
         return K
 
 
-def _kernel_library(program: Program, lanes: int) -> Path:
-    content = f"kernel {program.digest} {lanes} False True"
-    return library(content, lambda: c_source(program, lanes, scalar=False, batch=True))
-
-
-def _solver(definitions: str) -> Path:
-    content = f"mpc {_runtime_digest()} {definitions}"
+def _solver(definitions: str) -> ctypes.CDLL:
     text = f'{definitions}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
-    with announced("compiling the solver"):
-        return library(content, lambda: [text], include=[RUNTIME])
-
-
-@cache
-def _runtime_digest() -> str:
-    texts = [path.read_bytes() for path in sorted(RUNTIME.glob("*.[ch]"))]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+    return compile_runtime("the solver", text, RUNTIME)
 
 
 def _definitions(stages: Stages) -> str:
