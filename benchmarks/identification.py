@@ -19,11 +19,11 @@ import numpy as np
 import helicoid as hc
 from helicoid._typing import Array
 from helicoid.dynamics.physics import SMOOTHING
+from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import consistent
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import BLOCK, Stack
-from helicoid.identification.linear.whitened import coordinates
-from helicoid.identification.threads import one_blas_thread
+from helicoid.identification.linear.whitened_coordinates import coordinates
 from helicoid.robot import Robot
 
 SAMPLES = 10_000
@@ -50,14 +50,14 @@ def alternating(*works: Callable[[], object]) -> list[float]:
     return [statistics.median(own[1:]) for own in times]
 
 
-def streamed(measurement: Measurement, n: int) -> float:
+def streamed(regression: Regression, n: int) -> float:
     """Stack n samples that are made as they are needed; the time (s) without making them."""
-    stack, spent = Stack.empty(measurement), 0.0
+    stack, spent = Stack.empty(regression), 0.0
     for k in range(0, n, BLOCK * 16):
-        q, v, a = states(measurement.robot, min(BLOCK * 16, n - k), seed=k)
-        y = np.asarray(measurement.robot.inverse_dynamics(q, v, a))
+        q, v, a = states(regression.robot, min(BLOCK * 16, n - k), seed=k)
+        y = np.asarray(regression.robot.inverse_dynamics(q, v, a))
         start = time.perf_counter()
-        stack = stack + Stack.of(measurement, q, v, a, y)
+        stack = stack + Stack.of(regression, q, v, a, y)
         spent += time.perf_counter() - start
     return spent
 
@@ -74,10 +74,10 @@ def main() -> None:
     data = model.createData()
     q, v, a = states(robot, SAMPLES)
     tau = np.asarray(robot.inverse_dynamics(q, v, a)) + np.random.default_rng(1).normal(size=v.shape)
-    measurement = Measurement(robot, ("inertia", "viscous", "coulomb", "offset"))
+    regression = Regression(robot, ("inertia", "viscous", "coulomb", "offset"))
     dense = np.empty((SAMPLES, robot.nv, 10 * robot.n_bodies))
     theirs = np.empty_like(dense)
-    stacked = np.zeros((SAMPLES, robot.nv, len(measurement.parameters)))
+    stacked = np.zeros((SAMPLES, robot.nv, len(regression.parameters)))
 
     def loop() -> Array:
         for k in range(SAMPLES):
@@ -93,12 +93,12 @@ def main() -> None:
 
     def fused() -> object:
         with one_blas_thread():
-            factor = Stack.of(measurement, q, v, a, tau).combined()
+            factor = Stack.of(regression, q, v, a, tau).combined()
             return np.linalg.lstsq(factor.R, factor.z, rcond=1e-9)
 
     robot.compile("regressor", "inverse_dynamics", batch=True)
-    stack = Stack.of(Measurement(robot), q, v, a, tau)
-    full = Measurement(robot)
+    stack = Stack.of(Regression(robot), q, v, a, tau)
+    full = Regression(robot)
     factor = stack.combined()
     own = coordinates(full, factor)
     t_dense, t_loop = alternating(lambda: robot.regressor(q, v, a, out=dense), loop)
@@ -108,7 +108,7 @@ def main() -> None:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         t_many = streamed(full, MANY)
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    unknowns = len(measurement.parameters)
+    unknowns = len(regression.parameters)
     print(f"{SAMPLES} samples of a {robot.nv}-joint arm, least squares for {unknowns} parameters")
     print(f"{'':34}{'Helicoid':>10}{'peer':>10}{'ratio':>8}")
     print(f"{'dense regressor':34}{t_dense:9.4f}s{t_loop:9.4f}s{t_loop / t_dense:8.1f}")

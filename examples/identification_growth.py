@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 import helicoid as hc
 from helicoid.identification.identify import identify
+from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.estimators import ordinary
+from helicoid.identification.linear.selection import weighted
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.output_error.output_error import fit_output_error
-from helicoid.identification.selection import weighted
-from helicoid.identification.threads import one_blas_thread
 
 JOINTS = (1, 2, 3, 4, 5, 6, 7, 8)
 RATE, SECONDS, CUTOFF = 200.0, 4.0, 10.0  # Hz, s, Hz
@@ -56,7 +56,7 @@ def error(found: hc.Identification, x: Array, seed: int = 9) -> float:
     """Of the torques for other motions, relative, against those of the true robot."""
     rng = np.random.default_rng(seed)
     q, v, a = rng.normal(size=(3, 300, found.nominal.nv))
-    true, own = (found.measurement.predict(p, q, v, a) for p in (found.measurement.parameters.nominal, x))
+    true, own = (found.regression.predict(p, q, v, a) for p in (found.regression.parameters.nominal, x))
     return float(np.linalg.norm(own - true) / np.linalg.norm(true))
 
 
@@ -65,14 +65,14 @@ def compared(n: int) -> tuple[float, float, float, float]:
     robot = hc.serial_chain(n)
     log = recording(robot, seed=n)
     result = identify(robot, log, estimator="weighted", groups=GROUPS, cutoff=CUTOFF, lag=0.0)
-    start = np.array(result.measurement.parameters.nominal)
+    start = np.array(result.regression.parameters.nominal)
     start[: 10 * n] *= np.repeat(np.where(np.arange(n) % 2, 0.8, 1.2), 10)
     off, linear, shooting = replace(result, x=start), [], []
     for _ in range(TURNS):
         began = time.perf_counter()
         stretches = prepare(robot, log, CUTOFF)[0]
         with one_blas_thread():
-            data = weighted(result.measurement, stretches)
+            data = weighted(result.regression, stretches)
             x = ordinary(data.whole.combined(data.weights), data.coordinates)
         linear.append(time.perf_counter() - began)
         began = time.perf_counter()

@@ -90,7 +90,7 @@ def main() -> None:
     result.to_urdf(folder / "identified.urdf")
 
     guess = described.inverse_dynamics(second.q, second.v, np.gradient(second.v, second.t, axis=0))
-    picture = draw(second, guess, result.predict(second), result.measurement.row_names)
+    picture = draw(second, guess, result.predict(second), result.regression.row_names)
     picture.savefig(folder / "identify_arm.png", dpi=120)
     print(folder)
 

@@ -30,12 +30,20 @@ from helicoid.simulation import (
 
 if TYPE_CHECKING:
     from helicoid import mpc
-    from helicoid.identification.excitation.excitation import Excitation, excitation
-    from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
+    from helicoid.identification import (
+        Excitation,
+        Identifiability,
+        Identification,
+        Log,
+        OnlineIdentifier,
+        drive_gains,
+        fit_nonlinear,
+        fit_output_error,
+        identify_payload,
+    )
+    from helicoid.identification.excitation.excitation import excitation
+    from helicoid.identification.identifiability.identifiability import identifiability
     from helicoid.identification.identify import identify
-    from helicoid.identification.logs.log import Log
-    from helicoid.identification.online.online import OnlineIdentifier
-    from helicoid.identification.result import Identification
     from helicoid.view.viewer import view
 
 __version__: str
@@ -63,9 +71,13 @@ __all__ = [
     "SimulationError",
     "Trajectory",
     "__version__",
+    "drive_gains",
     "excitation",
+    "fit_nonlinear",
+    "fit_output_error",
     "identifiability",
     "identify",
+    "identify_payload",
     "load",
     "mpc",
     "robots",
@@ -79,12 +91,18 @@ __all__ = [
 
 
 _LATER = {
-    **dict.fromkeys(("Excitation", "excitation"), "identification.excitation.excitation"),
-    **dict.fromkeys(("Identifiability", "identifiability"), "identification.identifiability.identifiability"),
+    "Excitation": "identification",
+    "Identifiability": "identification",
+    "Identification": "identification",
+    "Log": "identification",
+    "OnlineIdentifier": "identification",
+    "drive_gains": "identification",
+    "fit_nonlinear": "identification",
+    "fit_output_error": "identification",
+    "identify_payload": "identification",
+    "excitation": "identification.excitation.excitation",
+    "identifiability": "identification.identifiability.identifiability",
     "identify": "identification.identify",
-    "Log": "identification.logs.log",
-    "OnlineIdentifier": "identification.online.online",
-    "Identification": "identification.result",
 }
 
 

@@ -12,9 +12,9 @@ from synthetic_logs import arm, motion, recording, truth
 import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.identification.friction.nonlinear import fit_nonlinear
-from helicoid.identification.gains import drive_gains, from_currents
+from helicoid.identification.gains import drive_gains, torques_from_currents
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.regression import GROUPS, Regression
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.payload import identify_payload
 from helicoid.identification.result import Identification
@@ -61,7 +61,7 @@ def test_a_robot_that_stands_still_is_predicted_too(twin: tuple[Identification, 
     still = Log.from_arrays(np.arange(50) / 100, np.tile([0.3, -0.4, 0.5], (50, 1)))
     expected = result.robot.gravity([0.3, -0.4, 0.5])
     predicted = result.predict(still)
-    offset = result.measurement.parameters.of(result.x, "offset")
+    offset = result.regression.parameters.of(result.x, "offset")
     np.testing.assert_allclose(predicted, np.tile(expected + offset, (50, 1)), atol=1e-6)
 
 
@@ -112,10 +112,10 @@ def test_a_lag_is_found_and_undone() -> None:
 
 def test_extra_terms_are_taken_only_where_they_are() -> None:
     log = recording(TRUTH, 2, noise=0.3, seconds=15.0)
-    assert identify(ROBOT, log, cutoff=None, lag=0.0).measurement.groups[-1] == "root"
+    assert identify(ROBOT, log, cutoff=None, lag=0.0).regression.groups[-1] == "root"
     sprung = Log.from_arrays(log.t, log.q, log.v, log.a, log.tau + 30.0 * log.q)
     result = identify(ROBOT, sprung, cutoff=None, lag=0.0)
-    assert "spring" in result.measurement.groups
+    assert "spring" in result.regression.groups
     np.testing.assert_allclose([b.joint.stiffness[0] for b in result.robot.model.bodies], 30.0, rtol=0.05)
 
 
@@ -129,7 +129,7 @@ def test_wrenches_tell_what_torques_cannot() -> None:
     links = [body.name for body in ROBOT.model.bodies]
     t, q, v, a = motion(ROBOT, 2, 4.0)
     exact = TRUTH.parameters.values
-    read = Measurement(ROBOT, ("inertia",), wrenches=links[2:3]).predict(exact, q, v, a)
+    read = Regression(ROBOT, ("inertia",), wrenches=links[2:3]).predict(exact, q, v, a)
     log = Log.from_arrays(t, q, v, a, wrenches={links[2]: read})
     result = identify(ROBOT, log, estimator="ordinary", cutoff=None, lag=0.0)
     np.testing.assert_allclose(result.x[20:30], exact[20:30], atol=1e-8)
@@ -192,9 +192,9 @@ def test_gains_of_drives_come_from_a_known_load() -> None:
     found, sigma = drive_gains(ROBOT, *runs, *load)
     np.testing.assert_allclose(found, gains, rtol=0.02)
     assert np.all(np.abs(found - gains) < 5 * sigma + 1e-6)
-    np.testing.assert_allclose(from_currents(runs[0], gains).tau, runs[0].tau * gains)
+    np.testing.assert_allclose(torques_from_currents(runs[0], gains).tau, runs[0].tau * gains)
     with pytest.raises(InputError, match="3 finite numbers"):
-        from_currents(runs[0], [1.0])
+        torques_from_currents(runs[0], [1.0])
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
         result = identify(described, log, cutoff=None, lag=0.0)
     name = ROBOT.joint_names[1]
     for unknown, value in (("damping", 0.3), ("friction", 0.0), ("armature", 0.0)):
-        k = result.measurement.parameters.index(f"{name}.{unknown}")
+        k = result.regression.parameters.index(f"{name}.{unknown}")
         assert result.x[k] == value and result.sigma[k] == np.inf
     assert result.friction.damping[1] == 0.3 and result.friction.armature[1] == 0.0
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.5

@@ -38,7 +38,7 @@ def test_kuka_predicts_the_second_run() -> None:
     test = Log.from_csv(folder / "measurements_2.csv")
     inner = slice(500, -100)
     effort = np.array([176.0, 176, 100, 100, 100, 38, 38])
-    score = Score.of(result.measurement.row_names, test.tau[inner], result.predict(test)[inner], effort)
+    score = Score.of(result.regression.row_names, test.tau[inner], result.predict(test)[inner], effort)
     assert score.overall_nrms < 0.00160
     assert all(body.inertia.mass > 0 and not body.inertia.doubts() for body in result.robot.model.bodies)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.identification.online.online import OnlineIdentifier
+from helicoid.identification.online.identifier import OnlineIdentifier
 from helicoid.mpc.comparison import Comparison, compare
 from helicoid.mpc.problem import Problem
 from helicoid.robot import Robot, load

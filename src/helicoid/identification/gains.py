@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations import blocks
-from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.regression import GROUPS, Regression
 from helicoid.identification.linear.stack import triangular
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import prepare
-from helicoid.identification.threads import one_blas_thread
 from helicoid.robot import Robot
 
 
-def from_currents(log: Log, gains: ArrayLike) -> Log:
+def torques_from_currents(log: Log, gains: ArrayLike) -> Log:
     """The log whose `tau` holds currents (A), with torques in their place; gains (nv) in N·m/A."""
     if log.tau is None:
         raise InputError(f"{log.source}: has no currents in tau")
@@ -51,8 +51,8 @@ def drive_gains(
     """
     for one in (log, loaded):
         check(robot, one)
-    measurement = Measurement(robot, groups)
-    p, nv = len(measurement.parameters), robot.nv
+    regression = Regression(robot, groups)
+    p, nv = len(regression.parameters), robot.nv
     heavy = robot.with_payload(link, mass, com, inertia)
     factor = np.zeros((p + nv + 1, p + nv + 1), order="F")
     equations = 0
@@ -66,10 +66,10 @@ def drive_gains(
                 else:
                     known = np.zeros_like(samples.y)
                 pairs = zip(
-                    blocks(measurement, samples), blocks(measurement, samples.replaced(known)), strict=True
+                    blocks(regression, samples), blocks(regression, samples.replaced(known)), strict=True
                 )
                 for (rows, current, _, weights), (_, right, _, _) in pairs:
-                    for k, on in enumerate(measurement.supports):
+                    for k, on in enumerate(regression.supports):
                         used = weights[:, k] > 0
                         block = np.zeros((int(used.sum()), p + nv + 1))
                         block[:, on], block[:, p + k] = rows[k][used], -current[used, k]

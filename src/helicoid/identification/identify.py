@@ -10,22 +10,17 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.friction.of_robot import robot_friction
+from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import Bounds
 from helicoid.identification.linear.equations import FORMS, thinning
 from helicoid.identification.linear.estimators import covariance
+from helicoid.identification.linear.folds import held_out
 from helicoid.identification.linear.instrumental import instrumental
+from helicoid.identification.linear.joint_friction import robot_friction
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.regression import GROUPS, Regression
 from helicoid.identification.linear.robust import huber
-from helicoid.identification.logs.filtering import noise_bandwidth
-from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.plausibility import check
-from helicoid.identification.logs.preparation import Samples, measured, prepare
-from helicoid.identification.report.notes import remarks
-from helicoid.identification.report.score import Score
-from helicoid.identification.result import Identification
-from helicoid.identification.selection import (
+from helicoid.identification.linear.selection import (
     Fit,
     Tell,
     Weighted,
@@ -36,8 +31,13 @@ from helicoid.identification.selection import (
     fitter,
     weighted,
 )
-from helicoid.identification.threads import one_blas_thread
-from helicoid.identification.validation import held_out
+from helicoid.identification.logs.filtering import noise_bandwidth
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import Samples, measured, prepare
+from helicoid.identification.report.notes import remarks
+from helicoid.identification.report.score import Score
+from helicoid.identification.result import Identification
 from helicoid.robot import Robot
 
 Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]
@@ -84,7 +84,7 @@ def identify(
             semidefinite program; "ridge" pulls to the description only; "weighted" and "ordinary" are least
             squares with and without a weight for each joint; "huber" is robust against single bad samples;
             "total" and "instrumental" allow for noise in the motion.
-        groups: the unknowns, see `Measurement`; by default inertia, viscous and Coulomb friction with a root
+        groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction with a root
             term, offset and armature, and those of load-dependent friction and springs that pay on held-out
             data.
         form: "torque", or without accelerations "momentum" or "energy"; or "power".
@@ -140,15 +140,15 @@ def _identified(
     stretches = [samples.delayed(lag) for samples in stretches]
     if groups is None and not wrenches and wish.form not in ("power", "energy"):
         chosen = choose_terms(stretches, made, chosen, _EXTRAS, wish.bounds, tell)
-    measurement = made(chosen)
+    regression = made(chosen)
     tell("Fitting", 0.0)
     if some != logs:
         everything, notes = _prepared(robot, logs, cutoff, dead_zone)
         stretches = [samples.delayed(lag) for samples in everything]
-    data = weighted(measurement, stretches, wish.form)
+    data = weighted(regression, stretches, wish.form)
     if wish.estimator in _WITH_PRIOR and wish.strength is None:
-        wish = replace(wish, strength=choose_strength(measurement, data, wish.estimator, wish.bounds, tell))
-    result = _fitted(robot, measurement, stretches, data, wish, cutoff, lag, notes)
+        wish = replace(wish, strength=choose_strength(regression, data, wish.estimator, wish.bounds, tell))
+    result = _fitted(robot, regression, stretches, data, wish, cutoff, lag, notes)
     tell("Fitting", 1.0)
     return replace(result, logs=tuple(logs))
 
@@ -182,12 +182,12 @@ def _groups(groups: Sequence[str] | None, wrenches: tuple[str, ...], form: str) 
     return _SCALAR if form in ("power", "energy") else _DEFAULT
 
 
-def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Measurement]:
-    cache: dict[tuple[str, ...], Measurement] = {}
+def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:
+    cache: dict[tuple[str, ...], Regression] = {}
 
-    def made(groups: tuple[str, ...]) -> Measurement:
+    def made(groups: tuple[str, ...]) -> Regression:
         if groups not in cache:
-            cache[groups] = Measurement(robot, groups, wrenches=wrenches)
+            cache[groups] = Regression(robot, groups, wrenches=wrenches)
         return cache[groups]
 
     return made
@@ -205,15 +205,15 @@ def _prepared(
     return stretches, notes
 
 
-def _lag(measurement: Measurement, stretches: Sequence[Samples], tell: Tell) -> float:
+def _lag(regression: Regression, stretches: Sequence[Samples], tell: Tell) -> float:
     tell("Looking for a lag between motion and torque", 0.0)
-    data = weighted(measurement, stretches)
-    return estimate_lag(measurement, stretches, fitter("ridge", measurement, data, 10.0, None), data.weights)
+    data = weighted(regression, stretches)
+    return estimate_lag(regression, stretches, fitter("ridge", regression, data, 10.0, None), data.weights)
 
 
 def _fitted(
     robot: Robot,
-    measurement: Measurement,
+    regression: Regression,
     stretches: Sequence[Samples],
     data: Weighted,
     wish: _Wish,
@@ -222,25 +222,25 @@ def _fitted(
     notes: Sequence[str],
 ) -> Identification:
     strength = wish.strength or 0.0
-    fit = fitter(wish.estimator, measurement, data, strength, wish.bounds)
+    fit = fitter(wish.estimator, regression, data, strength, wish.bounds)
     x = fit(data.whole)
     if wish.estimator == "huber":
-        x = huber(measurement, stretches, x, fit, wish.form)
+        x = huber(regression, stretches, x, fit, wish.form)
     elif wish.estimator == "instrumental":
-        x = instrumental(measurement, stretches, data.weights, data.coordinates)
+        x = instrumental(regression, stretches, data.weights, data.coordinates)
     thin = thinning(stretches[0])
     part = noise_bandwidth(stretches[0].rate / thin, cutoff)
     spread = covariance(data.whole.combined(data.weights), data.coordinates, strength, part)
-    training, expected = _scores(robot, measurement, data, fit, x)
+    training, expected = _scores(robot, regression, data, fit, x)
     blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
-    friction = robot_friction(measurement, stretches, x)
+    friction = robot_friction(regression, stretches, x)
     said = (
         *notes,
-        *remarks(measurement, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
+        *remarks(regression, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
     )
     return Identification(
         robot,
-        measurement,
+        regression,
         x,
         spread,
         friction,
@@ -261,9 +261,7 @@ def _blurred(data: Weighted, fit: Fit) -> Array:
     return held_out(data.folds.without(), data.folds.parts, fit) / np.where(size > 0, size, np.nan)
 
 
-def _scores(
-    robot: Robot, measurement: Measurement, data: Weighted, fit: Fit, x: Array
-) -> tuple[Score, Score]:
+def _scores(robot: Robot, regression: Regression, data: Weighted, fit: Fit, x: Array) -> tuple[Score, Score]:
     """On the log as recorded: of the fit itself, and of fits that did not see what they predict.
 
     Those are by weighted least squares where the estimator reweighs samples or simulates.
@@ -271,8 +269,8 @@ def _scores(
     whole = data.recorded.whole
     counts = np.maximum(np.array(whole.counts, dtype=np.float64), 1.0)
     size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / counts)
-    names = measurement.row_names
-    effort = robot.limits.effort if not measurement.wrenches else np.full(len(names), np.nan)
+    names = regression.row_names
+    effort = robot.limits.effort if not regression.wrenches else np.full(len(names), np.nan)
     n = max(whole.counts)
     left = held_out(data.folds.without(), data.recorded.parts, fit)
     fitted = np.sqrt(whole.squares(x) / counts)

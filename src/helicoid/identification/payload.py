@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import consistent_body
 from helicoid.identification.linear.stack import triangular
 from helicoid.identification.logs.filtering import low_pass
@@ -14,7 +15,6 @@ from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
-from helicoid.identification.threads import one_blas_thread
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
@@ -58,7 +58,7 @@ def identify_payload(
             known = (
                 bare.inverse_dynamics(q, v, a, friction=True)
                 if result is None
-                else result.measurement.predict(result.x, q, v, a)
+                else result.regression.predict(result.x, q, v, a)
             )
             Y = low_pass(np.asarray(bare.regressor(q, v, a))[:, :, own] @ to_body, samples.rate, cutoff)
             left = samples.y - low_pass(np.asarray(known), samples.rate, cutoff)

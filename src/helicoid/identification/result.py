@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.friction.of_robot import JointFriction
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.joint_friction import JointFriction
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
@@ -51,14 +51,14 @@ class IdentifiedParameters:
 class Identification:
     """The result of `identify`.
 
-    `x` are the unknowns of `measurement`, `covariance` theirs. `training` scores the prediction of the log
+    `x` are the unknowns of `regression`, `covariance` theirs. `training` scores the prediction of the log
     that was fitted; `held_out` that of each sixth of it by a fit to the other five, which is what to expect
     on new data. `cutoff` (Hz) and `lag` (s) say how signals are low-passed and shifted, `strength` how hard
     the fit was pulled to the description, `notes` in words what was found and done, `logs` what was fitted.
     """
 
     nominal: Robot
-    measurement: Measurement
+    regression: Regression
     x: Array
     covariance: Array
     friction: JointFriction
@@ -79,7 +79,7 @@ class Identification:
     @property
     def parameters(self) -> IdentifiedParameters:
         """The unknowns by name."""
-        own = self.measurement.parameters
+        own = self.regression.parameters
         return IdentifiedParameters(own.names, self.x, self.sigma, own.nominal)
 
     @cached_property
@@ -90,7 +90,7 @@ class Identification:
         robot: `predict` has them. Viscous and Coulomb friction are those that come nearest to the whole
         friction on the log.
         """
-        parameters = self.measurement.parameters
+        parameters = self.regression.parameters
         robot = self.nominal
         if "inertia" in parameters.groups:
             robot = robot.with_parameters(parameters.of(self.x, "inertia"))
@@ -113,11 +113,11 @@ class Identification:
     def predict(self, log: Log) -> Array:
         """What the sensors would read, (N, rows): one row for each sample of the log as given."""
         check(self.nominal, log, moving=False)
-        result = np.empty((len(log), len(self.measurement.row_names)))
+        result = np.empty((len(log), len(self.regression.row_names)))
         for part, even, (q, v, a) in motion(self.nominal, log, self.cutoff):
             predicted = np.vstack(
                 [
-                    self.measurement.predict(self.x, q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
+                    self.regression.predict(self.x, q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
                     for k in range(0, len(q), _BLOCK)
                 ]
             )
@@ -127,13 +127,13 @@ class Identification:
 
     def score(self, log: Log) -> Score:
         """How well a log's torques are predicted, joint by joint; prints as a table."""
-        return Score.of(self.measurement.row_names, measured(log), self.predict(log), self.effort)
+        return Score.of(self.regression.row_names, measured(log), self.predict(log), self.effort)
 
     @property
     def effort(self) -> Array:
         """Effort limits of the measured rows; NaN for wrenches."""
-        if self.measurement.wrenches:
-            return np.full(len(self.measurement.row_names), np.nan)
+        if self.regression.wrenches:
+            return np.full(len(self.regression.row_names), np.nan)
         return self.nominal.limits.effort
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:

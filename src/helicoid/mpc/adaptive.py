@@ -14,7 +14,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.mpc.handover import possible
 
 if TYPE_CHECKING:
-    from helicoid.identification.online.online import OnlineIdentifier
+    from helicoid.identification.online.identifier import OnlineIdentifier
     from helicoid.mpc.controller import Controller
 
 

@@ -15,7 +15,7 @@ from helicoid.mpc.controller import Controller
 from helicoid.simulation.plant import Plant
 
 if TYPE_CHECKING:
-    from helicoid.identification.online.online import OnlineIdentifier
+    from helicoid.identification.online.identifier import OnlineIdentifier
     from helicoid.mpc.problem import Problem
 
 FIXED, INFORMED, ADAPTIVE = "fixed model", "true model", "adaptive"

@@ -16,7 +16,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.excitation.bounds import find_bounds
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import Criterion, ExcitationProblem
-from helicoid.identification.online.theta import ThetaEquations
+from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import Trajectory
 
@@ -49,7 +49,7 @@ class Excitation:
 
     @property
     def q(self) -> Array:
-        """Coordinates (rad, m), (N, nq)."""
+        """WhitenedCoordinates (rad, m), (N, nq)."""
         return self.trajectory.q
 
     @property
@@ -134,7 +134,7 @@ def excitation(
     >>> motion.q.shape, bool(np.abs(motion.v).max() <= 0.9 * 2.0)
     ((401, 2), True)
     """
-    equations = ThetaEquations(robot, tuple(groups), smoothing=_SMOOTHING)
+    equations = BaseEquations(robot, tuple(groups), smoothing=_SMOOTHING)
     _check(robot, duration, harmonics, use, rate)
     bounds, notes = find_bounds(robot, use, velocity, acceleration, effort, workspace, clearance)
     at = None if start is None else bounds.checked_start(start)

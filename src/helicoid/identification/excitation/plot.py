@@ -13,7 +13,7 @@ _LEGEND = 12  # joints that a legend can name without hiding the picture
 
 
 def plot(motion: Excitation) -> Any:
-    """Coordinates, velocities, accelerations and torques over one period, one below the other."""
+    """WhitenedCoordinates, velocities, accelerations and torques over one period, one below the other."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

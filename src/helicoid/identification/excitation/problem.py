@@ -21,8 +21,8 @@ from helicoid.errors import HelicoidError
 from helicoid.identification.excitation.bounds import Bounds
 from helicoid.identification.excitation.collision import distances
 from helicoid.identification.excitation.fourier import RestingSeries
-from helicoid.identification.linear import prior
-from helicoid.identification.online.theta import ThetaEquations
+from helicoid.identification.identifiability import prior
+from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.model.model import WORLD
 
 Criterion = Literal["d-optimal", "condition"]
@@ -36,7 +36,7 @@ class ExcitationProblem:
     """max information(y) with bounds, y (n_free, n) the free numbers of a `RestingSeries` for each joint."""
 
     def __init__(
-        self, equations: ThetaEquations, series: RestingSeries, bounds: Bounds, criterion: Criterion
+        self, equations: BaseEquations, series: RestingSeries, bounds: Bounds, criterion: Criterion
     ) -> None:
         self.equations, self.series, self.bounds, self.criterion = equations, series, bounds, criterion
         robot, told = equations.robot, equations.told

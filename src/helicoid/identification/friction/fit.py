@@ -15,15 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.friction.log_cholesky import BodyCoordinates, least_step, solid_bodies
-from helicoid.identification.friction.models import FrictionModel, ShapedMeasurement
+from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
+from helicoid.identification.friction.models import FrictionModel, ShapedRegression
 from helicoid.identification.linear.equations import stacked
-from helicoid.identification.linear.measurement import Measurement
-from helicoid.identification.linear.prior import Whitening
-from helicoid.identification.linear.stack import Factor
+from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.stack import Factor, Stack, triangle
+from helicoid.identification.linear.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.output_error.elimination import triangle
-from helicoid.identification.validation import added
 
 FREE = ("offset", "root")
 """Terms of either sign."""
@@ -48,7 +46,7 @@ class FrictionFit:
 
     def __init__(
         self,
-        plain: Measurement,
+        plain: Regression,
         model: FrictionModel,
         stretches: Sequence[Samples],
         weights: Array,
@@ -57,7 +55,7 @@ class FrictionFit:
         self.plain, self.model, self.stretches, self.weights = plain, model, stretches, weights
         described = plain.parameters.of(plain.parameters.nominal, "inertia")
         references = solid_bodies(described, LEAST_MASS)
-        self.bodies = BodyCoordinates(references)
+        self.bodies = LogCholeskyCoordinates(references)
         self._origin = np.concatenate([np.zeros(0), *(body.parameters for body in references)])
         W = [np.sqrt(strength) * Whitening(body).W for body in references]
         self._pull = np.zeros((len(self._origin), len(self._origin)))
@@ -65,17 +63,19 @@ class FrictionFit:
             self._pull[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = own
         self.fastest = np.max([np.abs(samples.v).max(axis=0) for samples in stretches], axis=0)
 
-    def measurement(self, point: Point) -> ShapedMeasurement:
-        return ShapedMeasurement(self.plain, self.model, point.shapes)
+    def regression(self, point: Point) -> ShapedRegression:
+        return ShapedRegression(self.plain, self.model, point.shapes)
 
     def x(self, point: Point) -> Array:
-        """The unknowns of `measurement(point)`: "inertia" comes first among them."""
+        """The unknowns of `regression(point)`: "inertia" comes first among them."""
         return np.concatenate([self.bodies.parameters(point.eta), point.sizes])
 
     def linearised(self, point: Point) -> Factor:
         """The problem in (x, change of shapes) at a point, without the pull."""
-        measurement = self.measurement(point).linearised(self.x(point))
-        return added([stacked(measurement, samples) for samples in self.stretches]).combined(self.weights)
+        regression = self.regression(point).linearised(self.x(point))
+        return Stack.together([stacked(regression, samples) for samples in self.stretches]).combined(
+            self.weights
+        )
 
     def squares(self, point: Point, factor: Factor) -> float:
         """The sum of squares at the point that `factor` was made at."""
@@ -96,16 +96,16 @@ class FrictionFit:
 
     def limits(self, point: Point) -> tuple[Array, Array]:
         """The least and the largest step: friction is not negative, shapes stay where samples are."""
-        measurement = self.measurement(point)
-        groups, n = measurement.parameters.groups, len(point.eta)
-        least, most = (np.full(len(measurement.parameters), limit) for limit in (-np.inf, np.inf))
+        regression = self.regression(point)
+        groups, n = regression.parameters.groups, len(point.eta)
+        least, most = (np.full(len(regression.parameters), limit) for limit in (-np.inf, np.inf))
         # Bodies are exponentials of η: what a linearisation says ends at about 1.
         least[:n], most[:n] = np.maximum(least_step(point.eta), -1.0), 1.0
         for group, own in groups.items():
             if group not in ("inertia", *FREE):
                 least[own] = -point.sizes[own.start - n : own.stop - n]
         lower, upper = self._shape_limits()
-        jointed = list(measurement.jointed)
+        jointed = list(regression.jointed)
         low, high = ((limit - point.shapes)[jointed].T.ravel() for limit in (lower, upper))
         return np.concatenate([least, low]), np.concatenate([most, high])
 
@@ -121,7 +121,7 @@ class FrictionFit:
 
     def moved(self, point: Point, step: Array) -> Point:
         n, m = len(point.eta), len(point.sizes)
-        shapes, jointed = np.array(point.shapes), list(self.measurement(point).jointed)
+        shapes, jointed = np.array(point.shapes), list(self.regression(point).jointed)
         shapes[jointed] += step[n + m :].reshape(len(self.model.shapes), len(jointed)).T
         return Point(point.eta + step[:n], point.sizes + step[n : n + m], shapes)
 

@@ -19,7 +19,7 @@ from helicoid._typing import Array
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.geometry._array import is_symbolic
-from helicoid.identification.linear.prior import UPPER, WEIGHT, Whitening, reference
+from helicoid.identification.linear.whitening import UPPER, WEIGHT, Whitening, reference
 from helicoid.model.inertia import Inertia
 
 
@@ -77,7 +77,7 @@ def least_step(eta: Array) -> Array:
     return least.ravel()
 
 
-class BodyCoordinates:
+class LogCholeskyCoordinates:
     """Log-Cholesky coordinates of bodies, each measured by a reference body: P = L P'(η) Lᵀ, L Lᵀ that of it.
 
     η = 0 is the reference; all ten are pure numbers, and 0.1 is about a tenth of the body in each. The
@@ -85,7 +85,7 @@ class BodyCoordinates:
 
     >>> import helicoid as hc
     >>> bodies = [body.inertia for body in hc.load("double_pendulum").model.bodies]
-    >>> coordinates = BodyCoordinates(bodies)
+    >>> coordinates = LogCholeskyCoordinates(bodies)
     >>> np.allclose(coordinates.parameters(np.zeros(20)), np.concatenate([b.parameters for b in bodies]))
     True
     """

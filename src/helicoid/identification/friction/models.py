@@ -1,6 +1,6 @@
 """Friction whose shape is unknown too: columns of a regressor that hang on a few numbers for each joint.
 
-With ε the smoothing of a measurement and σ(v) = tanh(v / ε):
+With ε the smoothing of a regression and σ(v) = tanh(v / ε):
 
     viscous      d v
     coulomb      d v + c σ
@@ -20,9 +20,9 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler.function import Function, Input, Output
-from helicoid.identification.linear.measurement import Indices, Measurement
+from helicoid.identification.linear.regression import Indices, Regression
 
-RUBBING = ("viscous", "coulomb", "root")  # the friction of a linear measurement, which a model replaces
+RUBBING = ("viscous", "coulomb", "root")  # the friction of a linear regression, which a model replaces
 
 
 class FrictionModel(NamedTuple):
@@ -85,14 +85,14 @@ MODELS: Mapping[str, FrictionModel] = {
 }
 
 
-class ShapedMeasurement(Measurement):
-    """A measurement of torques whose friction is a model with given shapes (nv, number of shapes).
+class ShapedRegression(Regression):
+    """A regression of torques whose friction is a model with given shapes (nv, number of shapes).
 
     With `slopes_at` = x there is also a column for each shape: what its change by 1 changes at that x.
     """
 
     def __init__(
-        self, plain: Measurement, model: FrictionModel, shapes: Array, slopes_at: Array | None = None
+        self, plain: Regression, model: FrictionModel, shapes: Array, slopes_at: Array | None = None
     ) -> None:
         kept = [g for g in plain.groups if g not in RUBBING and g not in model.absorbs]
         super().__init__(plain.robot, kept, plain.smoothing, (), plain._load)
@@ -100,19 +100,19 @@ class ShapedMeasurement(Measurement):
         self._slopes_at = slopes_at
         self.groups = (*kept, *model.terms, *(model.shapes if slopes_at is not None else ()))
 
-    def linearised(self, x: Array) -> ShapedMeasurement:
+    def linearised(self, x: Array) -> ShapedRegression:
         """The same with a column for each shape, at x."""
-        return ShapedMeasurement(self._plain, self.model, self.shapes, x)
+        return ShapedRegression(self._plain, self.model, self.shapes, x)
 
-    def with_groups(self, groups: Sequence[str]) -> Measurement:
+    def with_groups(self, groups: Sequence[str]) -> Regression:
         """The same sensors with some of the unknowns."""
-        chosen = ShapedMeasurement(self._plain, self.model, self.shapes, self._slopes_at)
+        chosen = ShapedRegression(self._plain, self.model, self.shapes, self._slopes_at)
         chosen.groups = tuple(groups)
         return chosen
 
     @cached_property
     def supports(self) -> tuple[Indices, ...]:
-        """As of every measurement; the bodies' part is that of the plain one, which takes long to find."""
+        """As of every regression; the bodies' part is that of the plain one, which takes long to find."""
         bodies = self._plain.parameters.groups.get("inertia", slice(0, 0))
         own = self.parameters.groups.get("inertia", bodies)
         found = [

@@ -12,15 +12,15 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.friction.fit import FREE, LEAST_MASS, FrictionFit, Point, bounded_step, solve
 from helicoid.identification.friction.log_cholesky import solid_bodies
-from helicoid.identification.friction.models import MODELS, ShapedMeasurement
-from helicoid.identification.friction.of_robot import JointFriction, robot_friction
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.friction.models import MODELS, ShapedRegression
+from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.joint_friction import JointFriction, robot_friction
+from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.stack import Factor
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.result import Identification
-from helicoid.identification.selection import weighted
-from helicoid.identification.threads import one_blas_thread
 from helicoid.robot import Robot
 
 _STARTS = (0.05, 0.2, 0.6)  # of the fastest velocity: widths to begin with
@@ -40,7 +40,7 @@ class NonlinearIdentification(Identification):
         if self.model != "stribeck":
             return plain
         excess = np.zeros(plain.nv)
-        excess[list(self.measurement.jointed)] = self.measurement.parameters.of(self.x, "stribeck")
+        excess[list(self.regression.jointed)] = self.regression.parameters.of(self.x, "stribeck")
         return plain.with_joints(
             static_friction=np.where(excess > 0, self.friction.coulomb + excess, 0.0),
             stribeck_velocity=np.where(excess > 0, self.shapes[:, 0], 0.0),
@@ -70,7 +70,7 @@ def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") 
     """
     if friction not in MODELS:
         raise InputError(f"no friction model is called {friction!r}; there are: {', '.join(MODELS)}")
-    plain, model = result.measurement, MODELS[friction]
+    plain, model = result.regression, MODELS[friction]
     if plain.wrenches or plain.groups[:1] != ("inertia",):
         raise InputError("a nonlinear fit needs joint torques, and inertia as the first of the unknowns")
     stretches = [samples.delayed(result.lag) for samples in prepare(result.nominal, log, result.cutoff)[0]]
@@ -96,13 +96,13 @@ def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
         for k, shape in enumerate(model.shapes):
             if shape not in model.signed:
                 shapes[:, k] = np.log(np.maximum(part * problem.fastest, 1e-6))
-        measurement = ShapedMeasurement(plain, model, shapes)
-        sizes = [_first(plain, result.x, group) for group in measurement.groups if group != "inertia"]
+        regression = ShapedRegression(plain, model, shapes)
+        sizes = [_first(plain, result.x, group) for group in regression.groups if group != "inertia"]
         points.append(_improved(problem, Point(eta, np.concatenate(sizes), shapes)))
     return points
 
 
-def _first(plain: Measurement, x: Array, group: str) -> Array:
+def _first(plain: Regression, x: Array, group: str) -> Array:
     """What the linear result says of a term, or of the one that comes nearest to it."""
     nearest = group if group in plain.groups else {"sigmoid": "coulomb"}.get(group, group.split("_")[0])
     if nearest in plain.groups:
@@ -125,7 +125,7 @@ def _improved(problem: FrictionFit, point: Point) -> Point:
 def _result(
     result: Identification, problem: FrictionFit, point: Point, factor: Factor, friction: str, log: Log
 ) -> NonlinearIdentification:
-    measurement, x = problem.measurement(point), problem.x(point)
+    regression, x = problem.regression(point), problem.x(point)
     J, _ = problem.rows(point, factor)
     D = np.eye(J.shape[1])
     D[: len(point.eta), : len(point.eta)] = problem.bodies.jacobian(point.eta)
@@ -137,10 +137,10 @@ def _result(
     unknown = np.full(len(result.held_out.names), np.nan)
     own = {f.name: getattr(result, f.name) for f in result.__dataclass_fields__.values()}
     own.update(
-        measurement=measurement,
+        regression=regression,
         x=x,
         covariance=(spread @ spread.T)[: len(x), : len(x)],
-        friction=_joint_friction(measurement, problem.stretches, x),
+        friction=_joint_friction(regression, problem.stretches, x),
         estimator=f"nonlinear, {friction} friction",
         held_out=replace(result.held_out, rmse=unknown),
         notes=(*result.notes, f"Fitted again in log-Cholesky coordinates with {friction} friction."),
@@ -149,19 +149,19 @@ def _result(
     return replace(new, training=new.score(log), logs=(log,))
 
 
-def _joint_friction(measurement: ShapedMeasurement, stretches: Sequence[Samples], x: Array) -> JointFriction:
+def _joint_friction(regression: ShapedRegression, stretches: Sequence[Samples], x: Array) -> JointFriction:
     """What a robot can hold: exact for Stribeck friction, else the nearest viscous and Coulomb friction."""
     from scipy.optimize import nnls
 
-    found = robot_friction(measurement, stretches, x)
-    if {"viscous", "coulomb"} <= set(measurement.groups):
+    found = robot_friction(regression, stretches, x)
+    if {"viscous", "coulomb"} <= set(regression.groups):
         return found
     v = np.vstack([samples.v for samples in stretches])
-    terms = measurement.with_groups(measurement.model.terms)
-    own = np.concatenate([measurement.parameters.of(x, term) for term in measurement.model.terms])
-    friction = terms.predict(own, np.zeros((len(v), measurement.robot.nq)), v, np.zeros_like(v))
-    damping, coulomb = np.zeros((2, measurement.robot.nv))
-    for k in measurement.jointed:
-        columns = np.column_stack([v[:, k], np.tanh(v[:, k] / measurement.smoothing[k])])
+    terms = regression.with_groups(regression.model.terms)
+    own = np.concatenate([regression.parameters.of(x, term) for term in regression.model.terms])
+    friction = terms.predict(own, np.zeros((len(v), regression.robot.nq)), v, np.zeros_like(v))
+    damping, coulomb = np.zeros((2, regression.robot.nv))
+    for k in regression.jointed:
+        columns = np.column_stack([v[:, k], np.tanh(v[:, k] / regression.smoothing[k])])
         damping[k], coulomb[k] = nnls(columns, friction[:, k])[0]
     return found._replace(damping=damping, coulomb=coulomb)

@@ -1,1 +1,1 @@
-"""Which parameters a measurement can tell."""
+"""Which parameters a regression can tell."""

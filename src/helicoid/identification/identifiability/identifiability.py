@@ -1,4 +1,4 @@
-"""Which unknowns a measurement can tell: alone, only as sums with others, or not at all.
+"""Which unknowns a regression can tell: alone, only as sums with others, or not at all.
 
 Of y = Y x only the projection of x on the span of all rows of Y can be known. A basis of that span in reduced
 echelon form names base parameters β = K x, each one unknown plus multiples of others (Gautier, Khalil 1990).
@@ -16,8 +16,8 @@ from scipy.linalg import solve_triangular
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.identifiability.span import excited_rows
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.identifiability.structural import excited_rows
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import triangular
 from helicoid.robot import Robot
 
@@ -117,7 +117,7 @@ class Identifiability:
 
 
 def identifiability(
-    robot: Robot | Measurement,
+    robot: Robot | Regression,
     samples: Any = None,
     groups: Sequence[str] = ("inertia",),
     wrenches: Sequence[str] = (),
@@ -126,11 +126,11 @@ def identifiability(
     """What joint torques, or the wrenches at `wrenches`, can tell of a robot's unknowns.
 
     Args:
-        robot: the robot, or a `Measurement` in place of robot, groups and wrenches.
+        robot: the robot, or a `Regression` in place of robot, groups and wrenches.
         samples: a motion with q (N, nq), v and a (N, nv). Without one the answer is structural: it holds for
             all motions and needs none. Mimic joints, or wrenches at some joints only, are beyond that theory;
             then many random states are looked at, and `method` is "samples".
-        groups: the unknowns, as in `Measurement`.
+        groups: the unknowns, as in `Regression`.
         wrenches: links whose six-axis wrench is measured in place of the joint torques.
         tolerance: singular values of the samples' scaled regressor below this part of the largest are zero.
 
@@ -141,21 +141,21 @@ def identifiability(
     >>> print(told.combinations[2])
     link_1.Iyy + link_2.m
     """
-    measurement = robot if isinstance(robot, Measurement) else Measurement(robot, groups, wrenches=wrenches)
-    names = measurement.parameters.names
-    if measurement.robot.model.loops and samples is None:
-        raise InputError(f"robot {measurement.robot.name!r} has closed loops: give a motion that keeps them")
+    regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=wrenches)
+    names = regression.parameters.names
+    if regression.robot.model.loops and samples is None:
+        raise InputError(f"robot {regression.robot.name!r} has closed loops: give a motion that keeps them")
     if samples is None:
-        return from_rows(names, *spanning_rows(measurement))
-    return from_rows(names, _stacked(measurement, *_motion(samples)), "samples", tolerance)
+        return from_rows(names, *spanning_rows(regression))
+    return from_rows(names, _stacked(regression, *_motion(samples)), "samples", tolerance)
 
 
-def spanning_rows(measurement: Measurement) -> tuple[Array, Method]:
+def spanning_rows(regression: Regression) -> tuple[Array, Method]:
     """Rows (n, p) that span all that the regressor can have: exact, or of random states where that fails."""
-    rows = excited_rows(measurement)
+    rows = excited_rows(regression)
     if rows is not None:
         return rows, "structural"
-    return _stacked(measurement, *_random_states(measurement)), "samples"
+    return _stacked(regression, *_random_states(regression)), "samples"
 
 
 def from_rows(
@@ -180,22 +180,22 @@ def _motion(samples: Any) -> tuple[Array, Array, Array]:
     return np.asarray(q, np.float64), np.asarray(v, np.float64), np.asarray(a, np.float64)
 
 
-def _random_states(measurement: Measurement) -> tuple[Array, Array, Array]:
+def _random_states(regression: Regression) -> tuple[Array, Array, Array]:
     """Enough states for the rank to be full with certainty, for all but a set of measure zero."""
-    robot, rng = measurement.robot, np.random.default_rng(0)
-    n = 2 * len(measurement.parameters) + 20
+    robot, rng = regression.robot, np.random.default_rng(0)
+    n = 2 * len(regression.parameters) + 20
     q = np.array([robot.random(rng) for _ in range(n)])
     v, a = rng.normal(size=(2, n, robot.nv))
     return q, v, a
 
 
-def _stacked(measurement: Measurement, q: Array, v: Array, a: Array, block: int = 1024) -> Array:
+def _stacked(regression: Regression, q: Array, v: Array, a: Array, block: int = 1024) -> Array:
     """The triangular factor of all rows of the regressor, (p, p)."""
-    p = len(measurement.parameters)
+    p = len(regression.parameters)
     R = np.zeros((p, p), order="F")
     for start in range(0, len(q), block):
         part = slice(start, start + block)
-        R = triangular(R, measurement.regressor(q[part], v[part], a[part]).reshape(-1, p))
+        R = triangular(R, regression.regressor(q[part], v[part], a[part]).reshape(-1, p))
     return np.triu(R)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,41 +10,49 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.model.inertia import PARAMETER_NAMES
+from helicoid.robot import Robot
 
 _COLORS = {"alone": "tab:blue", "combination": "tab:orange", "none": "firebrick"}
 _WORDS = {"alone": "identifiable alone", "combination": "only in combination", "none": "not identifiable"}
 
 
-def sparsity(measurement: Measurement) -> Array:
+def sparsity(regression: Regression) -> Array:
     """(rows, unknowns), true where the regressor is not the constant zero.
 
     >>> import helicoid as hc
-    >>> print(sparsity(Measurement(hc.load("double_pendulum"), ("viscous",))).astype(int))
+    >>> print(sparsity(Regression(hc.load("double_pendulum"), ("viscous",))).astype(int))
     [[1 0]
      [0 1]]
     """
-    found = np.zeros((len(measurement.row_names), len(measurement.parameters)), dtype=bool)
-    for row, columns in enumerate(measurement.supports):
+    found = np.zeros((len(regression.row_names), len(regression.parameters)), dtype=bool)
+    for row, columns in enumerate(regression.supports):
         found[row, columns] = True
     return found
 
 
-def plot_sparsity(measurement: Measurement, ax: Any = None, told: Identifiability | None = None) -> Any:
+def plot_sparsity(
+    robot: Robot | Regression,
+    groups: Sequence[str] = ("inertia",),
+    ax: Any = None,
+    told: Identifiability | None = None,
+) -> Any:
     """Draw the regressor's sparsity, a square an element, coloured by what can be told of each unknown.
 
-    Rows are measured quantities, columns unknowns, a body's ten together. `told` is by default structural.
-    Returns the matplotlib axes.
+    Rows are measured quantities, columns unknowns, a body's ten together. A `Regression` in place of the
+    robot brings its own groups. `told` is by default structural: what any motion can tell. Returns the
+    matplotlib axes.
     """
+    regression = robot if isinstance(robot, Regression) else Regression(robot, groups)
     try:
         import matplotlib.pyplot as plt
         from matplotlib.colors import to_rgb
         from matplotlib.patches import Patch
     except ImportError as error:
         raise HelicoidError("plots need matplotlib: pip install 'helicoid[plot]'") from error
-    told = told or identifiability(measurement)
-    filled = sparsity(measurement)
+    told = told or identifiability(regression)
+    filled = sparsity(regression)
     n_rows, n_columns = filled.shape
     if ax is None:
         size = (min(2.5 + 0.2 * n_columns, 22.0), min(2.4 + 0.2 * n_rows, 14.0))
@@ -54,7 +63,7 @@ def plot_sparsity(measurement: Measurement, ax: Any = None, told: Identifiabilit
         color = np.array(to_rgb(_COLORS[kind]))
         picture[:, column] = np.where(filled[:, column, None], color, 0.88 + 0.12 * color)
     ax.imshow(picture, interpolation="nearest", aspect="equal")
-    _label(ax, measurement)
+    _label(ax, regression)
     used = [kind for kind in _COLORS if kind in kinds]
     patches = [Patch(color=_COLORS[kind], label=f"{_WORDS[kind]} ({kinds.count(kind)})") for kind in used]
     ax.legend(
@@ -65,14 +74,14 @@ def plot_sparsity(measurement: Measurement, ax: Any = None, told: Identifiabilit
         ncols=len(used),
         frameon=False,
     )
-    what = "wrenches" if measurement.wrenches else "joint torques"
-    ax.set_title(f"{measurement.robot.name}: what {what} tell (pale: always zero)")
+    what = "wrenches" if regression.wrenches else "joint torques"
+    ax.set_title(f"{regression.robot.name}: what {what} tell (pale: always zero)")
     return ax
 
 
-def _label(ax: Any, measurement: Measurement) -> None:
+def _label(ax: Any, regression: Regression) -> None:
     """Groups of columns on top, and inside a body its parameters; white lines between the squares."""
-    filled_rows, names = measurement.row_names, measurement.parameters.names
+    filled_rows, names = regression.row_names, regression.parameters.names
     ax.set_yticks(range(len(filled_rows)), filled_rows, fontsize=7)
     ax.set_xticks(range(len(names)), [_short(name) for name in names], rotation=90, fontsize=7)
     ax.xaxis.tick_top()
@@ -82,7 +91,7 @@ def _label(ax: Any, measurement: Measurement) -> None:
     ax.grid(which="minor", color="white", linewidth=1.0)
     ax.tick_params(which="minor", length=0)
     ax.spines[:].set_visible(False)
-    inertial = measurement.parameters.groups.get("inertia", slice(0, 0))
+    inertial = regression.parameters.groups.get("inertia", slice(0, 0))
     for start in range(inertial.start, inertial.stop, len(PARAMETER_NAMES)):
         middle, link = start + (len(PARAMETER_NAMES) - 1) / 2, names[start].rsplit(".", 1)[0]
         ax.text(middle, len(filled_rows) - 0.3, link, ha="center", va="top", fontsize=9)

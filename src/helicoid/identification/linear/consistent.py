@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.linear.estimators import augmented
-from helicoid.identification.linear.measurement import Indices, Measurement
-from helicoid.identification.linear.prior import Whitening
+from helicoid.identification.linear.regression import Indices, Regression
 from helicoid.identification.linear.stack import Factor
-from helicoid.identification.linear.whitened import Coordinates
+from helicoid.identification.linear.whitened_coordinates import WhitenedCoordinates
+from helicoid.identification.linear.whitening import Whitening
 from helicoid.model.inertia import Inertia
 
 LEAST = 1e-3  # ε
@@ -41,10 +41,10 @@ class Bounds:
     mass: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     com: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
 
-    def rows(self, measurement: Measurement) -> tuple[Array, Array]:
+    def rows(self, regression: Regression) -> tuple[Array, Array]:
         """A, b with A x <= b."""
-        names = [body.name for body in measurement.robot.model.bodies]
-        n = len(measurement.parameters)
+        names = [body.name for body in regression.robot.model.bodies]
+        n = len(regression.parameters)
         A: list[Array] = []
         b: list[float] = []
 
@@ -56,7 +56,7 @@ class Bounds:
         for link in (*self.mass, *self.com):
             if link not in names:
                 raise InputError(f"bounds: no moving body is called {link!r}; there are: {', '.join(names)}")
-        first = measurement.parameters.groups["inertia"].start
+        first = regression.parameters.groups["inertia"].start
         for link, (least, most) in self.mass.items():
             start = first + 10 * names.index(link)
             add(start, np.array([1.0, 0, 0, 0]), most)
@@ -70,9 +70,9 @@ class Bounds:
 
 
 def consistent(
-    measurement: Measurement,
+    regression: Regression,
     factor: Factor,
-    coordinates: Coordinates,
+    coordinates: WhitenedCoordinates,
     strength: float,
     bounds: Bounds | None = None,
 ) -> Array:
@@ -81,8 +81,8 @@ def consistent(
     `strength` weighs the squared whitened distance from the description, rows being weighted by 1/σ².
     """
     own = augmented(coordinates.factor(factor), coordinates, strength)
-    nonnegative = np.setdiff1d(signed(measurement), coordinates.untold)
-    A_bound, b_bound = (bounds or Bounds()).rows(measurement)
+    nonnegative = np.setdiff1d(signed(regression), coordinates.untold)
+    A_bound, b_bound = (bounds or Bounds()).rows(regression)
     # u holds deviations from the description: x = origin + T u >= 0.
     signs = coordinates.origin[nonnegative] / coordinates.T.diagonal()[nonnegative]
     linear = np.vstack([-np.eye(len(own.z))[nonnegative], A_bound @ coordinates.T])
@@ -92,7 +92,7 @@ def consistent(
     return x
 
 
-def _program(own: Factor, coordinates: Coordinates, linear: Array, limits: Array) -> Array:
+def _program(own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> Array:
     """u of min ‖R u - z‖² with linear u <= limits and every body's matrix ⪰ ε."""
     free = np.asarray(np.linalg.lstsq(own.R, own.z, rcond=None)[0], dtype=np.float64)
     if _allowed(free, coordinates, linear, limits):
@@ -110,7 +110,7 @@ def _program(own: Factor, coordinates: Coordinates, linear: Array, limits: Array
     )
 
 
-def _allowed(u: Array, coordinates: Coordinates, linear: Array, limits: Array) -> bool:
+def _allowed(u: Array, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> bool:
     """Whether u satisfies all that the program asks for."""
     if np.any(linear @ u > limits):
         return False
@@ -126,7 +126,7 @@ def _allowed(u: Array, coordinates: Coordinates, linear: Array, limits: Array) -
 
 
 def _solved(
-    own: Factor, coordinates: Coordinates, linear: Array, limits: Array, size: float
+    own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array, size: float
 ) -> tuple[str, Array]:
     """The solver's status and u, the sum of squares divided by size²."""
     import clarabel  # type: ignore[import-untyped]
@@ -156,10 +156,10 @@ def _solved(
     return str(solution.status), np.array(solution.x)[:p]
 
 
-def signed(measurement: Measurement) -> Indices:
+def signed(regression: Regression) -> Indices:
     """The unknowns that cannot be negative, as indices."""
-    groups = measurement.parameters.groups
-    index = np.arange(len(measurement.parameters))
+    groups = regression.parameters.groups
+    index = np.arange(len(regression.parameters))
     own = [index[groups[group]] for group in NON_NEGATIVE if group in groups]
     return np.concatenate([np.zeros(0, dtype=np.intp), *own])
 
@@ -176,7 +176,7 @@ def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
     rest = float(factor[-1, -1] ** 2)
     noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1, equations - 10), 1e-18)
     whitened = Factor(R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, equations)
-    own = Coordinates(reference.parameters, T, (0,), ())
+    own = WhitenedCoordinates(reference.parameters, T, (0,), ())
     u = _program(augmented(whitened, own, _SLIGHT), own, np.zeros((0, 10)), np.zeros(0))
     covariance = T @ np.linalg.inv(whitened.R.T @ whitened.R + _SLIGHT * np.eye(10)) @ T.T
     return own.origin + T @ u, np.sqrt(np.diag(covariance))

@@ -15,7 +15,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import BLOCK, Stack
 from helicoid.identification.logs.filtering import derivative, low_pass, margin
 from helicoid.identification.logs.preparation import Samples
@@ -37,28 +37,28 @@ class Block(NamedTuple):
     weights: Array
 
 
-def stacked(measurement: Measurement, samples: Samples, form: str = "torque", block: int = BLOCK) -> Stack:
+def stacked(regression: Regression, samples: Samples, form: str = "torque", block: int = BLOCK) -> Stack:
     """The stack of a stretch."""
-    stack = empty(measurement, form)
-    for rows, y, _, weights in blocks(measurement, samples, form, block):
+    stack = empty(regression, form)
+    for rows, y, _, weights in blocks(regression, samples, form, block):
         stack = stack.added(rows, y, None if np.all(weights == 1.0) else weights)
     return stack
 
 
-def empty(measurement: Measurement, form: str) -> Stack:
-    """The stack of no samples: one row for power and energy, else the rows of the measurement."""
+def empty(regression: Regression, form: str) -> Stack:
+    """The stack of no samples: one row for power and energy, else the rows of the regression."""
     if form not in FORMS:
         raise InputError(f"no form of equations is called {form!r}; there are: {', '.join(FORMS)}")
-    if form != "torque" and (measurement.wrenches or "inertia" not in measurement.groups):
+    if form != "torque" and (regression.wrenches or "inertia" not in regression.groups):
         raise InputError(f"the form {form!r} needs joint torques, and inertia among the unknowns")
     if form in ("power", "energy"):
-        p = len(measurement.parameters)
+        p = len(regression.parameters)
         return Stack((np.arange(p),), p, (np.zeros((p + 1, p + 1), order="F"),), (0,))
-    return Stack.empty(measurement)
+    return Stack.empty(regression)
 
 
 def blocks(
-    measurement: Measurement, samples: Samples, form: str = "torque", block: int = BLOCK
+    regression: Regression, samples: Samples, form: str = "torque", block: int = BLOCK
 ) -> Iterator[Block]:
     """The filtered equations of a stretch in blocks, thinned to what the low-pass leaves distinct."""
     make = _MAKERS[form]
@@ -69,7 +69,7 @@ def blocks(
         stop = min(n, start + max(block, 4 * reach))
         low, high = max(0, start - reach), min(n, stop + reach)
         own = slice(start - low, stop - low)
-        made = make(measurement, samples, slice(low, high))
+        made = make(regression, samples, slice(low, high))
         yield Block([Y[own] for Y in made.rows], made.y[own], made.recorded[own], made.weights[own])
 
 
@@ -80,49 +80,47 @@ def thinning(samples: Samples) -> int:
     return max(1, int(samples.rate / (_OVERSAMPLING * samples.cutoff)))
 
 
-def _torque(measurement: Measurement, s: Samples, part: slice) -> Block:
-    rows = measurement.rows(s.q[part], s.v[part], s.a[part])
+def _torque(regression: Regression, s: Samples, part: slice) -> Block:
+    rows = regression.rows(s.q[part], s.v[part], s.a[part])
     rows = [low_pass(Y, s.rate, s.cutoff) for Y in rows]
     return Block(rows, s.y[part], s.raw[part], s.weights[part])
 
 
-def _momentum(measurement: Measurement, s: Samples, part: slice) -> Block:
-    robot, q, v = measurement.robot, s.q[part], s.v[part]
-    inertial = measurement.parameters.groups["inertia"]
-    Y = measurement.regressor(q, v, np.zeros_like(v))
+def _momentum(regression: Regression, s: Samples, part: slice) -> Block:
+    robot, q, v = regression.robot, s.q[part], s.v[part]
+    inertial = regression.parameters.groups["inertia"]
+    Y = regression.regressor(q, v, np.zeros_like(v))
     Y[:, :, inertial] = robot.momentum_rate_regressor(q, v)
     momentum = np.zeros_like(Y)
     momentum[:, :, inertial] = robot.momentum_regressor(q, v)
-    for group, own in measurement.parameters.groups.items():
+    for group, own in regression.parameters.groups.items():
         if group == "armature":
-            momentum[:, list(measurement.jointed), range(own.start, own.stop)] = v[
-                :, list(measurement.jointed)
-            ]
+            momentum[:, list(regression.jointed), range(own.start, own.stop)] = v[:, list(regression.jointed)]
     rows = []
-    for k, on in enumerate(measurement.supports):
+    for k, on in enumerate(regression.supports):
         grown = derivative(low_pass(momentum[:, k, on], s.rate, s.cutoff), s.rate)
         rows.append(grown + low_pass(Y[:, k, on], s.rate, s.cutoff))
     return Block(rows, s.y[part], s.raw[part], s.weights[part])
 
 
-def _power(measurement: Measurement, s: Samples, part: slice) -> Block:
+def _power(regression: Regression, s: Samples, part: slice) -> Block:
     v = s.v[part]
-    Y = np.einsum("nk,nkp->np", v, measurement.regressor(s.q[part], v, s.a[part]))
+    Y = np.einsum("nk,nkp->np", v, regression.regressor(s.q[part], v, s.a[part]))
     y = low_pass(np.sum(v * s.raw[part], axis=1)[:, None], s.rate, s.cutoff)
     return Block([low_pass(Y, s.rate, s.cutoff)], y, y, s.weights[part].min(axis=1, keepdims=True))
 
 
-def _energy(measurement: Measurement, s: Samples, part: slice) -> Block:
+def _energy(regression: Regression, s: Samples, part: slice) -> Block:
     """H(t) - H(t - T) + ∫ friction power = ∫ vᵀ τ over the T seconds before each sample."""
-    robot, q, v = measurement.robot, s.q[part], s.v[part]
-    inertial, steps = measurement.parameters.groups["inertia"], max(1, round(_EACH * s.rate))
-    Y = measurement.regressor(q, v, np.zeros_like(v))
+    robot, q, v = regression.robot, s.q[part], s.v[part]
+    inertial, steps = regression.parameters.groups["inertia"], max(1, round(_EACH * s.rate))
+    Y = regression.regressor(q, v, np.zeros_like(v))
     Y[:, :, inertial] = 0.0
     work = _since(np.einsum("nk,nkp->np", v, Y), s.rate, steps)
     held = np.zeros_like(work)
     held[:, inertial] = robot.energy_regressor(q, v)
-    if "armature" in measurement.groups:
-        held[:, measurement.parameters.groups["armature"]] = v[:, list(measurement.jointed)] ** 2 / 2
+    if "armature" in regression.groups:
+        held[:, regression.parameters.groups["armature"]] = v[:, list(regression.jointed)] ** 2 / 2
     grown = held - np.vstack([np.repeat(held[:1], steps, axis=0), held[:-steps]])[: len(held)]
     y = _since(np.sum(v * s.raw[part], axis=1)[:, None], s.rate, steps)
     weights = s.weights[part].min(axis=1, keepdims=True)
@@ -137,7 +135,7 @@ def _since(x: Array, rate: float, steps: int) -> Array:
     return total - np.vstack([np.repeat(total[:1], steps, axis=0), total[:-steps]])[: len(total)]
 
 
-_MAKERS: dict[str, Callable[[Measurement, Samples, slice], Block]] = {
+_MAKERS: dict[str, Callable[[Regression, Samples, slice], Block]] = {
     "torque": _torque,
     "momentum": _momentum,
     "power": _power,

@@ -7,14 +7,14 @@ from scipy import linalg
 
 from helicoid._typing import Array
 from helicoid.identification.linear.stack import Factor, Stack
-from helicoid.identification.linear.whitened import Coordinates
+from helicoid.identification.linear.whitened_coordinates import WhitenedCoordinates
 
 _RANK = 1e-9  # singular values below this part of the largest tell nothing
 _STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
 _HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
 
 
-def ordinary(factor: Factor, coordinates: Coordinates) -> Array:
+def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
     """min ‖Y x - y‖²; of all solutions the one nearest to the description."""
     own = coordinates.factor(factor)
     U, S, Vt = _svd(_scaled(own.R)[0])
@@ -23,14 +23,14 @@ def ordinary(factor: Factor, coordinates: Coordinates) -> Array:
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
 
 
-def ridge(factor: Factor, coordinates: Coordinates, strength: float) -> Array:
+def ridge(factor: Factor, coordinates: WhitenedCoordinates, strength: float) -> Array:
     """min ‖Y x - y‖² + strength · distance², the distance from the description in whitened coordinates."""
     own = augmented(coordinates.factor(factor), coordinates, strength)
     solution = np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0]
     return coordinates.origin + coordinates.T @ solution
 
 
-def total(factor: Factor, coordinates: Coordinates) -> Array:
+def total(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
     """Truncated total least squares: errors in Y as in y, in the directions of x that stand out of them.
 
     Columns are scaled to length 1, as is y. Directions with singular values below the relative residual of
@@ -51,7 +51,7 @@ def total(factor: Factor, coordinates: Coordinates) -> Array:
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ solution))
 
 
-def augmented(own: Factor, coordinates: Coordinates, strength: float) -> Factor:
+def augmented(own: Factor, coordinates: WhitenedCoordinates, strength: float) -> Factor:
     """A problem in u with rows added that pull the bodies to the description, triangular again."""
     pull = np.diag(np.sqrt(strength) * coordinates.inertial)
     Q, R = np.linalg.qr(np.vstack([own.R, pull]))
@@ -71,7 +71,7 @@ def noise_floor(stack: Stack) -> Array:
     return np.maximum(1e-6 * sizes, 1e-12)
 
 
-def covariance(factor: Factor, coordinates: Coordinates, strength: float, part: float) -> Array:
+def covariance(factor: Factor, coordinates: WhitenedCoordinates, strength: float, part: float) -> Array:
     """Of x when rows are weighted by 1/σ²: (YᵀW Y)⁻¹, widened where a low-pass left `part` of the noise.
 
     With a prior of some strength, the covariance after seeing the data. Without, parameters that the data

@@ -14,8 +14,8 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations import blocks
-from helicoid.identification.linear.measurement import Measurement
-from helicoid.identification.linear.whitened import Coordinates
+from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.whitened_coordinates import WhitenedCoordinates
 from helicoid.identification.logs.filtering import bandwidth, derivative, low_pass
 from helicoid.identification.logs.preparation import Samples, position_rates
 from helicoid.robot import Robot
@@ -26,16 +26,16 @@ _RANK = 1e-10  # of Zᵀ W Y, which is quadratic in the motion
 
 
 def instrumental(
-    measurement: Measurement, stretches: Sequence[Samples], weights: Array, coordinates: Coordinates
+    regression: Regression, stretches: Sequence[Samples], weights: Array, coordinates: WhitenedCoordinates
 ) -> Array:
     """x of the instrumental variable equations, rows having `weights` (1/σ²)."""
-    n = len(measurement.parameters)
+    n = len(regression.parameters)
     A, b = np.zeros((n, n)), np.zeros(n)
     for samples in stretches:
-        followed = simulated(measurement.robot, samples)
-        pairs = zip(blocks(measurement, samples), blocks(measurement, followed), strict=True)
+        followed = simulated(regression.robot, samples)
+        pairs = zip(blocks(regression, samples), blocks(regression, followed), strict=True)
         for (Y, y, _, counted), (Z, _, _, _) in pairs:
-            for k, on in enumerate(measurement.supports):
+            for k, on in enumerate(regression.supports):
                 ZW = Z[k].T * (counted[:, k] * weights[k])
                 A[np.ix_(on, on)] += ZW @ Y[k]
                 b[on] += ZW @ y[:, k]

@@ -8,11 +8,10 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations import stacked
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Stack
 from helicoid.identification.logs.filtering import derivative, low_pass
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.validation import added
 
 _LEAST = 1.5  # samples: a shorter lag is not worth moving signals for
 _GAIN = 0.05  # of the squared error: nor is one that explains no more than this
@@ -20,7 +19,7 @@ _ROUNDS = 3
 
 
 def estimate_lag(
-    measurement: Measurement, stretches: Sequence[Samples], fit: Callable[[Stack], Array], weights: Array
+    regression: Regression, stretches: Sequence[Samples], fit: Callable[[Stack], Array], weights: Array
 ) -> float:
     """The lag (s) by which measured torques follow the motion; 0 where none is clearly seen.
 
@@ -31,16 +30,16 @@ def estimate_lag(
     def error(stack: Stack) -> float:
         return float(weights @ stack.squares(fit(stack)))
 
-    original = _whole(measurement, stretches)
+    original = _whole(regression, stretches)
     lag, moved = 0.0, list(stretches)
     for _ in range(_ROUNDS):
-        x = fit(_whole(measurement, moved))
-        slopes = [_slope(measurement, samples, x) for samples in moved]
-        along = fit(_whole(measurement, slopes)) - fit(_whole(measurement, [_zero(s) for s in slopes]))
+        x = fit(_whole(regression, moved))
+        slopes = [_slope(regression, samples, x) for samples in moved]
+        along = fit(_whole(regression, slopes)) - fit(_whole(regression, [_zero(s) for s in slopes]))
         top = bottom = 0.0
         for samples, slope in zip(moved, slopes, strict=True):
-            own = slope.y - _predicted(measurement, samples, along)
-            left = samples.y - _predicted(measurement, samples, x)
+            own = slope.y - _predicted(regression, samples, along)
+            left = samples.y - _predicted(regression, samples, x)
             w = samples.weights * weights
             top -= float(np.sum(w * own * left))
             bottom += float(np.sum(w * own * own))
@@ -48,21 +47,21 @@ def estimate_lag(
         lag = float(np.clip(lag, -0.25, 0.25))
         moved = [samples.delayed(lag) for samples in stretches]
     clear = abs(lag) * stretches[0].rate > _LEAST
-    gain = error(_whole(measurement, moved)) < (1 - _GAIN) * error(original)
+    gain = error(_whole(regression, moved)) < (1 - _GAIN) * error(original)
     return lag if clear and gain else 0.0
 
 
-def _whole(measurement: Measurement, stretches: Sequence[Samples]) -> Stack:
-    return added([stacked(measurement, samples) for samples in stretches])
+def _whole(regression: Regression, stretches: Sequence[Samples]) -> Stack:
+    return Stack.together([stacked(regression, samples) for samples in stretches])
 
 
-def _predicted(measurement: Measurement, samples: Samples, x: Array) -> Array:
-    predicted = measurement.predict(x, samples.q, samples.v, samples.a)
+def _predicted(regression: Regression, samples: Samples, x: Array) -> Array:
+    predicted = regression.predict(x, samples.q, samples.v, samples.a)
     return low_pass(predicted, samples.rate, samples.cutoff)
 
 
-def _slope(measurement: Measurement, samples: Samples, x: Array) -> Samples:
-    return samples.replaced(derivative(_predicted(measurement, samples, x), samples.rate))
+def _slope(regression: Regression, samples: Samples, x: Array) -> Samples:
+    return samples.replaced(derivative(_predicted(regression, samples, x), samples.rate))
 
 
 def _zero(samples: Samples) -> Samples:

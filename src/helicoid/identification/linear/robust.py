@@ -8,17 +8,16 @@ from dataclasses import replace
 from helicoid._typing import Array
 from helicoid.identification.linear.equations import stacked
 from helicoid.identification.linear.estimators import huber_weights
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Stack
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.validation import added
 
 _ROUNDS = 6
 
 
 def huber(
-    measurement: Measurement,
+    regression: Regression,
     stretches: Sequence[Samples],
     x: Array,
     fit: Callable[[Stack], Array],
@@ -28,8 +27,8 @@ def huber(
     for _ in range(_ROUNDS):
         reweighted = []
         for samples in stretches:
-            predicted = measurement.predict(x, samples.q, samples.v, samples.a)
+            predicted = regression.predict(x, samples.q, samples.v, samples.a)
             left = samples.y - low_pass(predicted, samples.rate, samples.cutoff)
             reweighted.append(replace(samples, weights=huber_weights(left, samples.weights)))
-        x = fit(added([stacked(measurement, samples, form) for samples in reweighted]))
+        x = fit(Stack.together([stacked(regression, samples, form) for samples in reweighted]))
     return x

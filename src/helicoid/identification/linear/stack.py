@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.linalg import lapack
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.linear.measurement import Indices, Measurement
+from helicoid.identification.linear.regression import Indices, Regression
 
 BLOCK = 256  # samples: large enough for LAPACK's blocked code, small enough to stay in the cache
 
@@ -46,7 +47,7 @@ class Stack:
     >>> robot = hc.load("double_pendulum")
     >>> rng = np.random.default_rng(0)
     >>> q, v, a = rng.normal(size=(3, 100, 2))
-    >>> stack = Stack.of(Measurement(robot), q, v, a, robot.inverse_dynamics(q, v, a))
+    >>> stack = Stack.of(Regression(robot), q, v, a, robot.inverse_dynamics(q, v, a))
     >>> stack.counts
     (100, 100)
     """
@@ -57,15 +58,15 @@ class Stack:
     counts: tuple[int, ...]
 
     @staticmethod
-    def empty(measurement: Measurement) -> Stack:
+    def empty(regression: Regression) -> Stack:
         """No samples yet."""
-        supports = measurement.supports
+        supports = regression.supports
         factors = tuple(np.zeros((len(on) + 1, len(on) + 1), order="F") for on in supports)
-        return Stack(supports, len(measurement.parameters), factors, (0,) * len(supports))
+        return Stack(supports, len(regression.parameters), factors, (0,) * len(supports))
 
     @staticmethod
     def of(
-        measurement: Measurement,
+        regression: Regression,
         q: Array,
         v: Array,
         a: Array,
@@ -77,15 +78,15 @@ class Stack:
 
         `weights` (N, rows) multiply the squared residuals; a sample of weight 0 does not count.
         """
-        stack = Stack.empty(measurement)
+        stack = Stack.empty(regression)
         for start in range(0, len(q), block):
             part = slice(start, start + block)
-            rows = measurement.rows(q[part], v[part], a[part])
+            rows = regression.rows(q[part], v[part], a[part])
             stack = stack.added(rows, y[part], None if weights is None else weights[part])
         return stack
 
     def added(self, rows: Sequence[Array], y: Array, weights: Array | None = None) -> Stack:
-        """With more samples: Y_k (N, support) of each row, as `Measurement.rows` gives it; y (N, rows)."""
+        """With more samples: Y_k (N, support) of each row, as `Regression.rows` gives it; y (N, rows)."""
         factors, counts = [], []
         for k, (Y, R) in enumerate(zip(rows, self.factors, strict=True)):
             block = np.empty((len(Y), Y.shape[1] + 1), order="F")
@@ -98,6 +99,11 @@ class Stack:
             factors.append(triangular(R, block))
             counts.append(self.counts[k] + count)
         return Stack(self.supports, self.n_unknowns, tuple(factors), tuple(counts))
+
+    @staticmethod
+    def together(stacks: Sequence[Stack]) -> Stack:
+        """One stack of the samples of several, at least one."""
+        return reduce(Stack.__add__, stacks)
 
     def __add__(self, other: Stack) -> Stack:
         """The samples of both."""
@@ -138,3 +144,9 @@ def triangular(R: Array, block: Array) -> Array:
     if info != 0:
         raise InputError("the samples could not be stacked: they must be finite numbers")
     return updated
+
+
+def triangle(rows: Array) -> Array:
+    """R of a QR factorisation, for each of a stack of matrices."""
+    factor: Array = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]
+    return factor

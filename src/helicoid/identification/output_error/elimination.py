@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.identification.linear.stack import triangle
 
 
 class Linearised(NamedTuple):
@@ -76,9 +77,3 @@ def _forwards(linear: Linearised, first: Array, n: int, xi: Array) -> Array:
         arrived = (linear.A[:, j] @ states[-1][:, :, None])[:, :, 0]
         states.append(arrived + linear.B[:, j] @ xi - linear.gaps[:, j])
     return np.stack(states, axis=1)
-
-
-def triangle(rows: Array) -> Array:
-    """R of a QR factorisation, for each of a stack of matrices."""
-    factor: Array = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]
-    return factor

@@ -18,11 +18,12 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.friction.log_cholesky import BodyCoordinates, least_step, solid_bodies
+from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
 from helicoid.identification.linear.consistent import signed
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.stack import triangle
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.output_error.elimination import Linearised, Step, solve, triangle
+from helicoid.identification.output_error.elimination import Linearised, Step, solve
 from helicoid.identification.output_error.shooting import Flow, Inputs, Simulator
 
 _ROUNDS = 2  # of weighting channels by their residuals
@@ -71,14 +72,14 @@ class Windows:
 class Unknowns:
     """ξ: log-Cholesky coordinates of the bodies, and the other unknowns in units of `scale`; ξ = 0 at x."""
 
-    def __init__(self, measurement: Measurement, x: Array, scale: Array) -> None:
-        parameters = measurement.parameters
+    def __init__(self, regression: Regression, x: Array, scale: Array) -> None:
+        parameters = regression.parameters
         self.inertial = parameters.groups.get("inertia", slice(0, 0))
-        self._bodies = BodyCoordinates(solid_bodies(x[self.inertial]))
+        self._bodies = LogCholeskyCoordinates(solid_bodies(x[self.inertial]))
         self.start, self.scale = np.array(x), scale
         self.lower = np.full(len(x), -np.inf)
         self.lower[self.inertial] = least_step(np.zeros(self.inertial.stop - self.inertial.start))
-        nonnegative = signed(measurement)
+        nonnegative = signed(regression)
         self.start[nonnegative] = np.maximum(x[nonnegative], 0.0)
         self.lower[nonnegative] = -self.start[nonnegative] / scale[nonnegative]
 
@@ -115,7 +116,7 @@ class OutputError:
 
     def __init__(self, simulator: Simulator, windows: Windows, x: Array, scale: Array) -> None:
         self.simulator, self.windows = simulator, windows
-        self.unknowns = Unknowns(simulator.measurement, x, scale)
+        self.unknowns = Unknowns(simulator.regression, x, scale)
         self._steps = simulator.substeps(x, windows.q[:, 0, 0], windows.dt)
 
     @cached_property

@@ -10,14 +10,14 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.friction.of_robot import robot_friction
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.joint_friction import robot_friction
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.output_error.multiple_shooting import OutputError, Refinement, Windows, refine
 from helicoid.identification.output_error.shooting import Simulator
 from helicoid.identification.result import Identification
-from helicoid.identification.threads import one_blas_thread
 
 _BODIES = 0.3  # how far bodies are believed to be off, as a part of themselves (one standard deviation)
 _TORQUE = 0.1  # likewise friction, offsets and armatures, as a part of the joint's usual torque
@@ -56,12 +56,12 @@ def fit_output_error(
     """
     if not 0 < interval <= horizon:
         raise InputError(f"needs 0 < interval <= horizon (s); got interval {interval}, horizon {horizon}")
-    measurement, x = result.measurement, result.x
-    if measurement.wrenches:
+    regression, x = result.regression, result.x
+    if regression.wrenches:
         raise InputError("output error simulates the robot under joint torques; this result is of wrenches")
     stretches = [samples.delayed(result.lag) for samples in prepare(result.nominal, log)[0]]
     windows = _windows(stretches, horizon, interval)
-    problem = OutputError(Simulator(measurement), windows, x, _scale(measurement, windows, x))
+    problem = OutputError(Simulator(regression), windows, x, _scale(regression, windows, x))
     spread = np.ones(len(x))
     spread[problem.unknowns.inertial] = _BODIES
     with one_blas_thread():
@@ -83,7 +83,7 @@ def _windows(stretches: list[Samples], horizon: float, interval: float) -> Windo
     return reduce(Windows.joined, found)
 
 
-def _scale(measurement: Measurement, windows: Windows, x: Array) -> Array:
+def _scale(regression: Regression, windows: Windows, x: Array) -> Array:
     """Units of the unknowns: a part of the torque that each joint usually has, by what it multiplies."""
     nv = windows.v.shape[-1]
 
@@ -100,9 +100,9 @@ def _scale(measurement: Measurement, windows: Windows, x: Array) -> Array:
         "load": np.ones(nv),
     }  # fmt: skip
     scale = np.ones(len(x))
-    for group, own in measurement.parameters.groups.items():
+    for group, own in regression.parameters.groups.items():
         if group != "inertia":
-            scale[own] = _TORQUE * by_group.get(group, torque)[list(measurement.velocities(group))]
+            scale[own] = _TORQUE * by_group.get(group, torque)[list(regression.velocities(group))]
     return scale
 
 
@@ -114,14 +114,14 @@ def _refined(
     note = (
         f"Refined by output error in {refined.iterations} iterations. Simulated for {horizon:g} s at a time, "
         f"positions deviate by {np.median(left[:nv]):.2g} and velocities by {np.median(left[nv:]):.2g} (RMS, "
-        f"median over the joints), most at {result.measurement.row_names[worst]} with {left[worst]:.2g}."
+        f"median over the joints), most at {result.regression.row_names[worst]} with {left[worst]:.2g}."
     )
     unknown = np.full(len(result.held_out.names), np.nan)
     new = replace(
         result,
         x=refined.x,
         covariance=refined.covariance,
-        friction=robot_friction(result.measurement, stretches, refined.x),
+        friction=robot_friction(result.regression, stretches, refined.x),
         estimator="output error",
         held_out=replace(result.held_out, rmse=unknown),
         notes=(*result.notes, note),

@@ -18,7 +18,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.robot import Robot
 
 _SIMULATED = ("inertia", "viscous", "armature")
@@ -45,23 +45,23 @@ class Flow(NamedTuple):
 
 
 class Simulator:
-    """The robot of a `Measurement` of torques, with its unknowns x as inputs."""
+    """The robot of a `Regression` of torques, with its unknowns x as inputs."""
 
-    def __init__(self, measurement: Measurement) -> None:
-        self.measurement, self.robot = measurement, _smooth(measurement.robot)
+    def __init__(self, regression: Regression) -> None:
+        self.regression, self.robot = regression, _smooth(regression.robot)
         self._parametric = self.robot.parametric("inertia", "friction", "armature")
-        self._terms = tuple(group for group in measurement.groups if group not in _SIMULATED)
+        self._terms = tuple(group for group in regression.groups if group not in _SIMULATED)
 
     def inputs(self, q: Array, v: Array, a: Array, tau: Array) -> Inputs:
         """From the measured motion, (K + 1, B, n) each."""
         flat = (values.reshape(-1, values.shape[-1]) for values in (q, v, a))
-        T = self.measurement.with_groups(self._terms).regressor(*flat)
+        T = self.regression.with_groups(self._terms).regressor(*flat)
         return Inputs(tau, T.reshape(*tau.shape, -1))
 
     @cached_property
     def _term_columns(self) -> Array:
-        groups = self.measurement.parameters.groups
-        everything = np.arange(len(self.measurement.parameters))
+        groups = self.regression.parameters.groups
+        everything = np.arange(len(self.regression.parameters))
         return np.concatenate([np.zeros(0, np.intp), *(everything[groups[g]] for g in self._terms)])
 
     def _theta(self, x: Array) -> Array:
@@ -70,11 +70,11 @@ class Simulator:
         theta = np.array(self._parametric.parameters.values)
         starts = {"viscous": n, "armature": n + 2 * nv}
         for group in _SIMULATED:
-            own = self.measurement.parameters.groups.get(group)
+            own = self.regression.parameters.groups.get(group)
             if own is not None and group == "inertia":
                 theta[:n] = x[own]
             elif own is not None:
-                theta[starts[group] + np.array(self.measurement.jointed, dtype=np.intp)] = x[own]
+                theta[starts[group] + np.array(self.regression.jointed, dtype=np.intp)] = x[own]
         return theta
 
     @cached_property
@@ -164,8 +164,8 @@ class Simulator:
 
     def _regressor(self, q: Array, v: Array, a: Array, terms: Array) -> Array:
         """Y (B, nv, unknowns) at the simulated motion; the terms at the measured one."""
-        groups, joints = self.measurement.parameters.groups, list(self.measurement.jointed)
-        Y = np.zeros((len(q), self.robot.nv, len(self.measurement.parameters)))
+        groups, joints = self.regression.parameters.groups, list(self.regression.jointed)
+        Y = np.zeros((len(q), self.robot.nv, len(self.regression.parameters)))
         if "inertia" in groups:
             Y[:, :, groups["inertia"]] = self.robot.regressor(q, v, a)
         for group, values in (("viscous", v), ("armature", a)):

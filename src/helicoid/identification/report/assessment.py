@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
+from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations import thinning
+from helicoid.identification.linear.selection import weighted
+from helicoid.identification.linear.stack import triangle
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
-from helicoid.identification.output_error.elimination import triangle
 from helicoid.identification.report.score import Score
-from helicoid.identification.result import Identification
-from helicoid.identification.selection import weighted
-from helicoid.identification.threads import one_blas_thread
 from helicoid.model.inertia import Inertia
+
+if TYPE_CHECKING:
+    from helicoid.identification.result import Identification
 
 Light = Literal["good", "doubtful", "bad"]
 LIGHTS: tuple[Light, ...] = ("good", "doubtful", "bad")
@@ -69,13 +71,13 @@ class Assessment:
     @cached_property
     def described(self) -> Score:
         """How well the description predicts the log that `unseen` is about."""
-        stated = replace(self.result, x=self.result.measurement.parameters.nominal)
+        stated = replace(self.result, x=self.result.regression.parameters.nominal)
         return stated.score(self.training[0] if self.validation is None else self.validation)
 
     @cached_property
     def told(self) -> Identifiability:
         """What torques can tell of the unknowns at all."""
-        return identifiability(self.result.measurement)
+        return identifiability(self.result.regression)
 
     @cached_property
     def precision(self) -> Array:
@@ -88,7 +90,7 @@ class Assessment:
         prepared = [prepare(result.nominal, log, result.cutoff)[0] for log in self.training]
         stretches = [samples.delayed(result.lag) for own in prepared for samples in own]
         with one_blas_thread():
-            data = weighted(result.measurement, stretches)
+            data = weighted(result.regression, stretches)
             A = data.whole.combined(data.weights).R @ data.coordinates.T
             bodies = data.coordinates.inertial > 0
             R = triangle(np.column_stack([A[:, ~bodies], A[:, bodies]]))
@@ -195,7 +197,7 @@ class Assessment:
 
     def _consistency(self) -> Check:
         result = self.result
-        parameters = result.measurement.parameters
+        parameters = result.regression.parameters
         names = [body.name for body in result.nominal.model.bodies]
         bodies = parameters.of(result.x, "inertia").reshape(-1, 10)
         impossible = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.report.score import Score
 from helicoid.model.inertia import Inertia
@@ -18,7 +18,7 @@ _SHORT = 3.0  # s: about a swing of an arm
 
 
 def remarks(
-    measurement: Measurement,
+    regression: Regression,
     x: Array,
     covariance: Array,
     cutoff: float | None,
@@ -46,17 +46,17 @@ def remarks(
         )
     if lag:
         yield f"Torques follow the motion by {1e3 * lag:.3g} ms; this was taken out."
-    extras = [group for group in measurement.groups if group in ("load", "spring")]
+    extras = [group for group in regression.groups if group in ("load", "spring")]
     if extras:
         names = {"load": "load-dependent friction", "spring": "springs"}
         yield f"Held-out data ask for {' and '.join(names[e] for e in extras)}."
     if strength:
         yield f"The fit is pulled to the description with strength {strength:g}."
-    yield from _doubts(measurement, x, covariance, training, expected, blurred)
+    yield from _doubts(regression, x, covariance, training, expected, blurred)
 
 
 def _doubts(
-    measurement: Measurement,
+    regression: Regression,
     x: Array,
     covariance: Array,
     training: Score,
@@ -78,8 +78,8 @@ def _doubts(
     open_ones = np.flatnonzero(~np.isfinite(np.diag(covariance)))
     if len(open_ones):
         yield f"{len(open_ones)} of {len(x)} parameters cannot be told from this log by themselves."
-    own = measurement.parameters.groups.get("inertia", slice(0, 0))
-    bodies = [body.name for body in measurement.robot.model.bodies]
+    own = regression.parameters.groups.get("inertia", slice(0, 0))
+    bodies = [body.name for body in regression.robot.model.bodies]
     for name, start in zip(bodies, range(own.start, own.stop, 10), strict=False):
         doubts = Inertia.from_parameters(x[start : start + 10]).doubts()
         if doubts or x[start] <= 0:

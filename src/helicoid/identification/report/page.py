@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from helicoid.identification.logs.preparation import measured
 from helicoid.identification.report.assessment import Assessment
 from helicoid.identification.report.plots import Line, plot, spectrum
 from helicoid.identification.report.score import Score
-from helicoid.identification.result import Identification
+
+if TYPE_CHECKING:
+    from helicoid.identification.result import Identification
 
 _RELATIVE = (0.10, 0.30)  # of a joint: up to the first good, up to the second doubtful
 _SURE = 0.3  # σ less than this part of the value: known
@@ -123,7 +126,7 @@ def _percent(value: float) -> str:
 def _signals(result: Identification, log: Log, title: str) -> str:
     y, predicted, t = measured(log), result.predict(log), log.t - log.t[0]
     figures = []
-    for k, name in enumerate(result.measurement.row_names):
+    for k, name in enumerate(result.regression.row_names):
         over_time = plot(
             [Line(t, y[:, k], "measured"), Line(t, predicted[:, k], "predicted")], "t (s)", "torque (N·m)"
         )
@@ -188,7 +191,7 @@ def _parameters(assessment: Assessment) -> str:
 
 
 def _masses(result: Identification) -> str:
-    own = result.measurement.parameters.of(result.x, "inertia").reshape(-1, 10)
+    own = result.regression.parameters.of(result.x, "inertia").reshape(-1, 10)
     if not len(own):
         return ""
     rows = []

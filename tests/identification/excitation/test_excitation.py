@@ -16,7 +16,7 @@ from helicoid.identification.excitation.collision import Sphere, body_pairs, cov
 from helicoid.identification.excitation.excitation import Excitation, excitation, random_motion
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import ExcitationProblem
-from helicoid.identification.online.theta import ThetaEquations
+from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.model.joints import Prismatic, Revolute
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Joint, Limits, Link, Placement
@@ -27,7 +27,7 @@ def problem(robot: Robot, criterion: str = "d-optimal", harmonics: int = 4) -> E
     free = np.full(robot.nv, np.inf)
     limits = robot.limits
     bounds = Bounds(limits.lower, limits.upper, np.full(robot.nv, 2.0), free, limits.effort, {}, [], [], 0.0)
-    equations = ThetaEquations(robot, ("inertia", "friction"), smoothing=0.1)
+    equations = BaseEquations(robot, ("inertia", "friction"), smoothing=0.1)
     return ExcitationProblem(equations, RestingSeries(6.0, harmonics), bounds, criterion)  # type: ignore[arg-type]
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import helicoid as hc
-from helicoid.identification.linear.prior import UPPER, WEIGHT, Whitening
-from helicoid.identification.linear.projection import ConsistentSet
-from helicoid.identification.online.online import OnlineIdentifier
+from helicoid.identification.linear.whitening import UPPER, WEIGHT, Whitening
+from helicoid.identification.online.identifier import OnlineIdentifier
+from helicoid.identification.online.projection import ConsistentSet
 from helicoid.model.inertia import Inertia
 from random_trees import Array, assert_close, seeds
 

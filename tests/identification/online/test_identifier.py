@@ -9,9 +9,9 @@ from hypothesis import given, settings
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.linear.projection import ConsistentSet
-from helicoid.identification.online.online import OnlineIdentifier
-from helicoid.identification.online.theta import ThetaEquations
+from helicoid.identification.identifiability.base_equations import BaseEquations
+from helicoid.identification.online.identifier import OnlineIdentifier
+from helicoid.identification.online.projection import ConsistentSet
 from random_trees import Array, assert_close, robots, seeds, state
 
 # Each example differentiates a robot by all its parameters.
@@ -75,7 +75,7 @@ def test_recursion_is_the_batch_solution(robot: Robot, seed: int) -> None:
 def test_momentum_and_its_rate(robot: Robot, seed: int) -> None:
     """d/dt momentum + rate = torque along a motion, for every column and for the nominal torque."""
     q, v, a = state(robot, seed)
-    equations = ThetaEquations(robot, ("inertia", "friction", "armature"))
+    equations = BaseEquations(robot, ("inertia", "friction", "armature"))
     h = 1e-4
     later, earlier = (
         equations.momentum_rows(robot.integrate(q, s * h * (v + s * h / 2 * a)), v + s * h * a)[0]

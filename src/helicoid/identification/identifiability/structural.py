@@ -1,4 +1,4 @@
-"""What a measurement can ever excite, exactly and without a sample: the span of all rows of its regressor.
+"""What a regression can ever excite, exactly and without a sample: the span of all rows of its regressor.
 
 Torques τ = Y x vanish for every motion if and only if the mass matrix and the gradient of the potential
 vanish everywhere. Element (k, j) of the mass matrix, joint j carrying joint k, is s_kᵀ I_k(q) X_kj(q) s_j:
@@ -26,7 +26,7 @@ from helicoid._typing import Array
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.composite import elements
 from helicoid.geometry import se3, spatial
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import WORLD, Model
 
@@ -52,19 +52,19 @@ class _Stage(NamedTuple):
     parameter_generators: list[Array]
 
 
-def excited_rows(measurement: Measurement) -> Array | None:
+def excited_rows(regression: Regression) -> Array | None:
     """Rows (r, unknowns) that span every row which Y can ever have; None where this cannot be told exactly.
 
     That is so with mimic joints, which tie the motions of several joints together, and when the wrenches of
     some of the joints are measured but not of all.
     """
-    model = measurement.robot.model
+    model = regression.robot.model
     if any(body.joint.mimic is not None for body in model.bodies):
         return None
-    if not measurement.wrenches:
-        return _torque_rows(measurement)
-    measured = {model.frame(link).body for link in measurement.wrenches}
-    return _wrench_rows(measurement) if measured == set(range(len(model.bodies))) else None
+    if not regression.wrenches:
+        return _torque_rows(regression)
+    measured = {model.frame(link).body for link in regression.wrenches}
+    return _wrench_rows(regression) if measured == set(range(len(model.bodies))) else None
 
 
 class _Motions(NamedTuple):
@@ -92,8 +92,8 @@ def _motions(stages: Sequence[_Stage], gravity: Array) -> list[_Motions]:
     return found
 
 
-def _torque_rows(measurement: Measurement) -> Array:
-    model, parameters = measurement.robot.model, measurement.parameters
+def _torque_rows(regression: Regression) -> Array:
+    model, parameters = regression.robot.model, regression.parameters
     inertial = parameters.groups.get("inertia", slice(0, 0))
     stages = _stages(model)
     lifts = _lifts(stages, len(model.bodies))
@@ -107,8 +107,8 @@ def _torque_rows(measurement: Measurement) -> Array:
         row = np.zeros((len(functionals), len(parameters)))
         if "inertia" in parameters.groups:
             row[:, inertial] = functionals @ lifts[stage]
-        if group in parameters.groups and coordinate in measurement.jointed:
-            row[:, parameters.groups[group].start + measurement.jointed.index(coordinate)] = 1.0
+        if group in parameters.groups and coordinate in regression.jointed:
+            row[:, parameters.groups[group].start + regression.jointed.index(coordinate)] = 1.0
         rows.extend(row)
 
     felt: list[Array] = []  # functionals that any torque applies to the composite inertia of each stage
@@ -133,9 +133,9 @@ def _torque_rows(measurement: Measurement) -> Array:
     return np.array(rows).reshape(-1, len(parameters))
 
 
-def _wrench_rows(measurement: Measurement) -> Array:
+def _wrench_rows(regression: Regression) -> Array:
     """All joints' wrenches tell each body's own, I A + V ×* I V: its rows are Λ(A) and those of V ⊗ V."""
-    model, parameters = measurement.robot.model, measurement.parameters
+    model, parameters = regression.robot.model, regression.parameters
     inertial = parameters.groups.get("inertia", slice(0, 0))
     if "inertia" not in parameters.groups:
         return np.zeros((0, len(parameters)))

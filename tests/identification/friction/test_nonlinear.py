@@ -9,13 +9,13 @@ from synthetic_logs import Array, arm, recording, truth
 from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.friction.fit import FrictionFit, Point
-from helicoid.identification.friction.models import MODELS, ShapedMeasurement
+from helicoid.identification.friction.models import MODELS, ShapedRegression
 from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
+from helicoid.identification.linear.selection import weighted
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
-from helicoid.identification.selection import weighted
 
 GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature")
 
@@ -44,11 +44,11 @@ def test_the_same_friction_gives_what_the_program_gives(linear: Identification, 
     """Same objective, no cones: no higher, and torques alike."""
     fitted = fit_nonlinear(linear, log, "coulomb")
     stretches = prepare(linear.nominal, log, None)[0]
-    weights = weighted(linear.measurement, stretches).weights
-    problem = FrictionFit(linear.measurement, MODELS["coulomb"], stretches, weights, 10.0)
+    weights = weighted(linear.regression, stretches).weights
+    problem = FrictionFit(linear.regression, MODELS["coulomb"], stretches, weights, 10.0)
 
     def objective(result: Identification) -> float:
-        own, order = result.measurement.parameters, fitted.measurement.groups
+        own, order = result.regression.parameters, fitted.regression.groups
         point = Point(
             problem.bodies.coordinates(own.of(result.x, "inertia")),
             np.concatenate([own.of(result.x, group) for group in order if group != "inertia"]),
@@ -58,8 +58,8 @@ def test_the_same_friction_gives_what_the_program_gives(linear: Identification, 
 
     assert objective(fitted) <= objective(linear) * (1 + 1e-6)
     np.testing.assert_allclose(fitted.predict(log), linear.predict(log), atol=0.02)
-    assert fitted.measurement.parameters.of(fitted.x, "viscous") == pytest.approx(
-        linear.measurement.parameters.of(linear.x, "viscous"), abs=1e-3
+    assert fitted.regression.parameters.of(fitted.x, "viscous") == pytest.approx(
+        linear.regression.parameters.of(linear.x, "viscous"), abs=1e-3
     )
 
 
@@ -67,7 +67,7 @@ def test_bodies_stay_possible(linear: Identification, log: Log) -> None:
     for friction in ("viscous", "asymmetric"):
         result = fit_nonlinear(linear, log, friction)
         assert all(body.inertia.mass > 0 and not body.inertia.doubts() for body in result.robot.model.bodies)
-        coefficients = result.measurement.with_groups(MODELS[friction].terms).parameters
+        coefficients = result.regression.with_groups(MODELS[friction].terms).parameters
         assert all(result.parameters[name] >= 0 for name in coefficients.names)
 
 
@@ -76,10 +76,10 @@ def test_stribeck_velocity_is_found_and_goes_into_the_robot(linear: Identificati
     curved = with_friction(log, excess * np.exp(-((log.v / velocity) ** 2)) * np.tanh(log.v / 0.01))
     result = fit_nonlinear(linear, curved, "stribeck")
     np.testing.assert_allclose(result.shapes[:, 0], velocity, rtol=0.05)
-    np.testing.assert_allclose(result.measurement.parameters.of(result.x, "stribeck"), excess, rtol=0.05)
+    np.testing.assert_allclose(result.regression.parameters.of(result.x, "stribeck"), excess, rtol=0.05)
     assert curved.tau is not None
     robot = result.robot
-    offset = result.measurement.parameters.of(result.x, "offset")
+    offset = result.regression.parameters.of(result.x, "offset")
     torques = robot.inverse_dynamics(curved.q, curved.v, curved.a, friction=True) + offset
     assert np.sqrt(np.mean((torques - curved.tau) ** 2)) < 0.04
     np.testing.assert_allclose(torques, result.predict(curved), atol=1e-6)
@@ -97,7 +97,7 @@ def test_sigmoid_is_found(linear: Identification, robot: Robot) -> None:
 def test_asymmetric_friction_is_found(linear: Identification, log: Log) -> None:
     more = np.where(log.v > 0, 0.5 * log.v, 0.0)
     result = fit_nonlinear(linear, with_friction(log, more), "asymmetric")
-    own = result.measurement.parameters
+    own = result.regression.parameters
     difference = own.of(result.x, "viscous_forward") - own.of(result.x, "viscous_backward")
     np.testing.assert_allclose(difference, 0.5, atol=0.05)
     assert "offset" not in own.groups
@@ -109,7 +109,7 @@ def test_slopes_of_shapes_are_those_of_small_steps(
 ) -> None:
     model, n = MODELS[friction], linear.nominal.nv
     shapes = rng.normal(-1.0, 0.3, (n, len(model.shapes)))
-    base = ShapedMeasurement(linear.measurement, model, shapes)
+    base = ShapedRegression(linear.regression, model, shapes)
     x = rng.uniform(0.5, 1.0, len(base.parameters))
     q, v, a = rng.normal(size=(3, 20, n))
     slopes = base.linearised(x)
@@ -118,7 +118,7 @@ def test_slopes_of_shapes_are_those_of_small_steps(
         step = np.zeros_like(shapes)
         step[:, k] = 1e-6
         up, down = (
-            ShapedMeasurement(linear.measurement, model, s).predict(x, q, v, a)
+            ShapedRegression(linear.regression, model, s).predict(x, q, v, a)
             for s in (shapes + step, shapes - step)
         )
         expected = np.einsum("nkk->nk", Y[:, :, slopes.parameters.groups[shape]])

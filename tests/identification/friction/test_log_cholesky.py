@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from helicoid.errors import InputError
-from helicoid.identification.friction.log_cholesky import BodyCoordinates, inertial_parameters, log_cholesky
+from helicoid.identification.friction.log_cholesky import (
+    LogCholeskyCoordinates,
+    inertial_parameters,
+    log_cholesky,
+)
 from helicoid.model.inertia import Inertia
 from random_trees import inertia, seeds
 
@@ -37,7 +41,7 @@ def test_there_and_back(seed: int) -> None:
     bodies = [inertia(np.random.default_rng(seed + k)) for k in range(3)]
     pi = np.array([body.parameters for body in bodies])
     np.testing.assert_allclose(inertial_parameters(log_cholesky(pi)), pi, rtol=1e-10, atol=1e-12)
-    relative = BodyCoordinates([inertia(np.random.default_rng(seed + 9 + k)) for k in range(3)])
+    relative = LogCholeskyCoordinates([inertia(np.random.default_rng(seed + 9 + k)) for k in range(3)])
     back = relative.parameters(relative.coordinates(pi.ravel()))
     np.testing.assert_allclose(back, pi.ravel(), rtol=1e-8, atol=1e-10)
 
@@ -52,7 +56,7 @@ def test_casadi_gives_the_same(eta: np.ndarray) -> None:
 
 
 def test_jacobian_is_that_of_small_steps(rng: np.random.Generator) -> None:
-    relative = BodyCoordinates([inertia(rng), inertia(rng)])
+    relative = LogCholeskyCoordinates([inertia(rng), inertia(rng)])
     eta, step = rng.normal(0.0, 0.3, 20), 1e-6
     steps = [
         (relative.parameters(eta + step * unit) - relative.parameters(eta - step * unit)) / (2 * step)
@@ -67,7 +71,9 @@ def test_coordinates_of_a_body_are_pure_numbers(rng: np.random.Generator) -> Non
     scale = np.diag([10.0, 10.0, 10.0, 1.0])
     large = Inertia.from_pseudo(scale @ small.pseudo @ scale)
     heavy = [2 * body.parameters for body in (small, large)]
-    steps = [BodyCoordinates([body]).coordinates(pi) for body, pi in zip((small, large), heavy, strict=True)]
+    steps = [
+        LogCholeskyCoordinates([body]).coordinates(pi) for body, pi in zip((small, large), heavy, strict=True)
+    ]
     expected = np.zeros(10)
     expected[0] = np.log(2.0) / 2
     np.testing.assert_allclose(steps, [expected, expected], atol=1e-9)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations import blocks, empty, thinning
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Stack
 from helicoid.identification.logs.preparation import Samples
 
@@ -25,20 +24,15 @@ class Folds(NamedTuple):
     @property
     def whole(self) -> Stack:
         """All parts together."""
-        return added(self.parts)
+        return Stack.together(self.parts)
 
     def without(self) -> list[Stack]:
         """For each part, all the others together."""
-        return [reduce(Stack.__add__, [one for one in self.parts if one is not part]) for part in self.parts]
-
-
-def added(stacks: Sequence[Stack]) -> Stack:
-    """The samples of all."""
-    return reduce(Stack.__add__, stacks)
+        return [Stack.together([one for one in self.parts if one is not part]) for part in self.parts]
 
 
 def folds(
-    measurement: Measurement, stretches: Sequence[Samples], form: str = "torque", count: int = FOLDS
+    regression: Regression, stretches: Sequence[Samples], form: str = "torque", count: int = FOLDS
 ) -> tuple[Folds, Folds]:
     """The samples of all stretches, in order, cut into `count` parts: low-passed, and as recorded.
 
@@ -47,11 +41,11 @@ def folds(
     """
     lengths = [len(samples.thinned(thinning(samples))) for samples in stretches]
     ends = np.linspace(0, sum(lengths), count + 1)[1:]
-    smooth = [empty(measurement, form) for _ in range(count)]
+    smooth = [empty(regression, form) for _ in range(count)]
     recorded = list(smooth)
     seen = 0
     for samples in stretches:
-        for rows, y, raw, weights in blocks(measurement, samples, form):
+        for rows, y, raw, weights in blocks(regression, samples, form):
             owner = np.searchsorted(ends, seen + np.arange(len(y)), side="right").clip(max=count - 1)
             for k in np.unique(owner):
                 own = owner == k

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from helicoid import InputError, Robot
-from helicoid.identification.linear.measurement import GROUPS, TERMS, Measurement
+from helicoid.identification.linear.regression import GROUPS, TERMS, Regression
 from random_trees import assert_close, few, robots, seeds, state
 
 
@@ -19,8 +19,8 @@ def states(robot: Robot, seed: int, n: int = 3) -> tuple[np.ndarray, ...]:
 @given(robots(floating=False), seeds)
 def test_described_values_give_the_described_torque(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed)
-    measurement = Measurement(robot)
-    predicted = measurement.predict(measurement.parameters.nominal, q, v, a)
+    regression = Regression(robot)
+    predicted = regression.predict(regression.parameters.nominal, q, v, a)
     assert_close(predicted, robot.inverse_dynamics(q, v, a, friction=True), scale=1.0)
 
 
@@ -28,9 +28,9 @@ def test_described_values_give_the_described_torque(robot: Robot, seed: int) -> 
 @given(robots(max_bodies=4), seeds)
 def test_rows_are_the_regressor_without_what_is_always_zero(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed)
-    measurement = Measurement(robot, ("inertia", *TERMS))
-    Y = measurement.regressor(q, v, a)
-    for k, (row, on) in enumerate(zip(measurement.rows(q, v, a), measurement.supports, strict=True)):
+    regression = Regression(robot, ("inertia", *TERMS))
+    Y = regression.regressor(q, v, a)
+    for k, (row, on) in enumerate(zip(regression.rows(q, v, a), regression.supports, strict=True)):
         np.testing.assert_array_equal(row, Y[:, k, on])
         assert not np.any(np.delete(Y[:, k], on, axis=1))
 
@@ -41,7 +41,7 @@ def test_a_joint_feels_its_part_of_the_wrench(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed, 1)
     tau = robot.regressor(q, v, a) @ robot.parameters.values
     links = [body.name for body in robot.model.bodies]
-    wrenches = Measurement(robot, ("inertia",), wrenches=links).predict(robot.parameters.values, q, v, a)
+    wrenches = Regression(robot, ("inertia",), wrenches=links).predict(robot.parameters.values, q, v, a)
     for i, body in enumerate(robot.model.bodies):
         S = np.array(ca.evalf(ca.SX(body.joint.type.subspace(ca.SX(q[0, body.q])))))
         assert_close(S.T @ wrenches[0, 6 * i : 6 * i + 6], tau[0, body.v], 1e-9, scale=1.0)
@@ -50,10 +50,10 @@ def test_a_joint_feels_its_part_of_the_wrench(robot: Robot, seed: int) -> None:
 @few
 @given(robots(floating=True, max_bodies=2), seeds)
 def test_a_floating_base_has_no_friction(robot: Robot, seed: int) -> None:
-    names = Measurement(robot).parameters.names
+    names = Regression(robot).parameters.names
     assert not any(name.startswith("floating_base") for name in names)
     q, v, a = states(robot, seed)
-    Y = Measurement(robot).regressor(q, v, a)
+    Y = Regression(robot).regressor(q, v, a)
     assert Y.shape[2] == 10 * robot.n_bodies + 4 * (robot.nv - 6)
 
 
@@ -61,4 +61,4 @@ def test_unknown_groups_are_refused_by_name() -> None:
     from synthetic_logs import arm
 
     with pytest.raises(InputError, match="'drag'; there are: inertia, viscous"):
-        Measurement(arm(), (*GROUPS, "drag"))
+        Regression(arm(), (*GROUPS, "drag"))

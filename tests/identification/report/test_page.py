@@ -127,7 +127,7 @@ def test_the_page_is_whole_and_loads_nothing(
     assert "script" not in names and "link" not in names and "img" not in names
     assert not re.search(r"(?:src|href)=|url\(|@import", page)
     assert "This result can be trusted" in page
-    for name in (*result.parameters.names[:3], *result.measurement.row_names):
+    for name in (*result.parameters.names[:3], *result.regression.row_names):
         assert name.rpartition(".")[2] in page
 
 

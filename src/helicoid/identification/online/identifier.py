@@ -20,11 +20,11 @@ from scipy.linalg import lapack, solve_triangular
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.linear import prior
-from helicoid.identification.linear.projection import ConsistentSet
-from helicoid.identification.online.change import ChangeDetector
-from helicoid.identification.online.theta import ThetaEquations, with_theta
-from helicoid.identification.threads import one_blas_thread
+from helicoid.identification.identifiability import prior
+from helicoid.identification.identifiability.base_equations import BaseEquations, with_theta
+from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.online.change_detector import ChangeDetector
+from helicoid.identification.online.projection import ConsistentSet
 from helicoid.robot import Robot
 
 _BLOCK = 8  # columns that LAPACK reflects at once: fastest for 7 rows and 40 to 90 columns
@@ -76,7 +76,7 @@ class OnlineIdentifier:
         if not spread > 0 or not cutoff > 0:
             raise InputError(f"spread and cutoff are above zero, got {spread} and {cutoff}")
         named = (groups,) if isinstance(groups, str) else tuple(groups)
-        self._equations = ThetaEquations(robot, named, payload_link)
+        self._equations = BaseEquations(robot, named, payload_link)
         self._sigma = prior.noise(robot, noise)
         self._per_sigma = 1 / self._sigma
         self._forgetting, self._cutoff = float(forgetting), float(cutoff)
@@ -252,9 +252,9 @@ class OnlineIdentifier:
         Nearest in the metric of `covariance`: what the data tell is kept, what they leave open gives way.
         """
         members, estimate = self._consistent, self.estimate
+        if members.contains(estimate):
+            return estimate
         with one_blas_thread():
-            if members.contains(estimate):
-                return estimate
             rows = self._R[:-1, :-1] @ self._base
             return members.nearest(estimate, self._untold + rows.T @ rows / self.change.scale)
 

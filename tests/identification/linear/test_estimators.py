@@ -7,20 +7,20 @@ import pytest
 from synthetic_logs import arm, motion, recording, truth
 
 from helicoid.identification.identify import ESTIMATORS, identify
-from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.regression import GROUPS, Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import Identification
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)
-EXACT = Measurement(TRUTH).parameters.nominal
+EXACT = Regression(TRUTH).parameters.nominal
 
 
 def wrong_torque(result: Identification, seed: int = 99) -> float:
     """The error of the torque on another motion, relative: what of x matters, and nothing else."""
     _, q, v, a = motion(ROBOT, seed, 4.0)
-    expected = Measurement(ROBOT).predict(EXACT, q, v, a)
-    found = result.measurement.predict(result.x, q, v, a)
+    expected = Regression(ROBOT).predict(EXACT, q, v, a)
+    found = result.regression.predict(result.x, q, v, a)
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
 
 

@@ -19,7 +19,7 @@ from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
@@ -28,7 +28,7 @@ _TORQUE = ("inertia", "viscous", "coulomb", "armature")
 
 
 @dataclass(frozen=True, eq=False)
-class ThetaEquations:
+class BaseEquations:
     """A robot, and the groups of parameters of `Robot.parametric` that are unknown.
 
     `smoothing` is the velocity (rad/s, m/s) over which Coulomb friction changes sign.
@@ -74,15 +74,15 @@ class ThetaEquations:
     @cached_property
     def told(self) -> Identifiability:
         """The base parameters among θ."""
-        measurement = Measurement(self.robot, _TORQUE)
-        rows, method = spanning_rows(measurement)
-        n, parameters = 10 * self.robot.n_bodies, measurement.parameters
+        regression = Regression(self.robot, _TORQUE)
+        rows, method = spanning_rows(regression)
+        n, parameters = 10 * self.robot.n_bodies, regression.parameters
         spread = np.zeros(
             (len(rows), n + 3 * self.robot.nv)
         )  # friction of a floating base is told by nothing
         spread[:, :n] = rows[:, parameters.groups["inertia"]]
         for k, group in enumerate(("viscous", "coulomb", "armature")):
-            columns = n + k * self.robot.nv + np.array(measurement.jointed, dtype=np.intp)
+            columns = n + k * self.robot.nv + np.array(regression.jointed, dtype=np.intp)
             spread[:, columns] = rows[:, parameters.groups[group]]
         return from_rows(self.parametric.parameters.names, spread @ self._map, method)
 
@@ -157,7 +157,7 @@ class ThetaEquations:
         )
 
 
-def with_theta(equations: ThetaEquations, theta: Array) -> Robot:
+def with_theta(equations: BaseEquations, theta: Array) -> Robot:
     """The robot with θ in place of its own values."""
     robot, slices = equations.robot, equations.slices
     if "inertia" in slices:

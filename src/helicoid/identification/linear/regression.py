@@ -68,7 +68,7 @@ class ParameterSet:
     """The unknowns x: their names, their values in the robot's description, and where each group lies.
 
     >>> import helicoid as hc
-    >>> parameters = Measurement(hc.load("double_pendulum"), ("inertia", "viscous")).parameters
+    >>> parameters = Regression(hc.load("double_pendulum"), ("inertia", "viscous")).parameters
     >>> len(parameters), parameters.groups["viscous"], parameters.names[-1]
     (22, slice(20, 22, None), 'joint_2.damping')
     """
@@ -99,7 +99,7 @@ class _Plan(NamedTuple):
     terms: list[tuple[int, str]]
 
 
-class Measurement:
+class Regression:
     """The linear model y = Y x of what sensors on a robot read.
 
     Args:
@@ -131,9 +131,9 @@ class Measurement:
         self._load = robot.parameters.values if load is None else load
         self._inertial_functions = [wrench_regressor(robot, link) for link in wrenches] or [robot.regressor]
 
-    def with_groups(self, groups: Sequence[str]) -> Measurement:
+    def with_groups(self, groups: Sequence[str]) -> Regression:
         """The same sensors with other unknowns."""
-        return Measurement(self.robot, groups, self.smoothing, self.wrenches, self._load)
+        return Regression(self.robot, groups, self.smoothing, self.wrenches, self._load)
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:

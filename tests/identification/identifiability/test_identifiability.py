@@ -10,7 +10,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
-from helicoid.identification.linear.measurement import GROUPS, Measurement
+from helicoid.identification.linear.regression import GROUPS, Regression
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import Prismatic, Revolute, Universal
 from helicoid.model.model import Model
@@ -24,12 +24,12 @@ def states(robot: Robot, seed: int, n: int = 100) -> State:
     return State(q, *rng.normal(size=(2, n, robot.nv)))
 
 
-def assert_same(measurement: Measurement, seed: int) -> None:
+def assert_same(regression: Regression, seed: int) -> None:
     """The structural span holds every sampled row, and has no more dimensions than the samples."""
-    told = identifiability(measurement)
+    told = identifiability(regression)
     assert told.method == "structural"
-    sampled = states(measurement.robot, seed)
-    Y = measurement.regressor(*sampled).reshape(-1, len(measurement.parameters))
+    sampled = states(regression.robot, seed)
+    Y = regression.regressor(*sampled).reshape(-1, len(regression.parameters))
     scale = np.abs(Y).max(axis=0, initial=1e-3)
     projected = Y @ told.span.T @ told.span
     assert_close(projected / scale, Y / scale, 1e-8)
@@ -40,14 +40,14 @@ def assert_same(measurement: Measurement, seed: int) -> None:
 @fewer
 @given(robots(max_bodies=4, mimics=False), seeds)
 def test_torques_of_random_trees(robot: Robot, seed: int) -> None:
-    assert_same(Measurement(robot, ("inertia", "offset", "armature")), seed)
+    assert_same(Regression(robot, ("inertia", "offset", "armature")), seed)
 
 
 @fewer
 @given(robots(max_bodies=3, mimics=False), seeds)
 def test_wrenches_of_random_trees(robot: Robot, seed: int) -> None:
     links = [body.name for body in robot.model.bodies]
-    assert_same(Measurement(robot, ("inertia",), wrenches=links), seed)
+    assert_same(Regression(robot, ("inertia",), wrenches=links), seed)
 
 
 @pytest.mark.parametrize(("name", "rank"), [("panda", 43), ("kuka_lwr4", 43), ("ur5", 36)])
@@ -77,10 +77,10 @@ def test_mimics_are_sampled() -> None:
 
 def test_base_parameters_predict(rng: np.random.Generator) -> None:
     robot = hc.load("ur5")
-    measurement = Measurement(robot)
-    told = identifiability(measurement)
-    Y = measurement.regressor(*states(robot, 1, 3))
-    x = rng.normal(size=len(measurement.parameters))
+    regression = Regression(robot)
+    told = identifiability(regression)
+    Y = regression.regressor(*states(robot, 1, 3))
+    x = rng.normal(size=len(regression.parameters))
     assert_close(Y[..., list(told.independent)] @ (told.base @ x), Y @ x)
     assert_close(Y @ told.null_space, np.zeros((3, 6, len(x) - told.rank)), scale=float(np.abs(Y).max()))
 
@@ -113,11 +113,11 @@ def arm(first: JointType) -> Robot:
     return Robot(Model("arm", (Link("base"), *(Link(name, inertia(rng)) for name in names)), tuple(joints)))
 
 
-def of_arm(first: JointType, wrenches: bool) -> tuple[Measurement, Identifiability]:
+def of_arm(first: JointType, wrenches: bool) -> tuple[Regression, Identifiability]:
     robot = arm(first)
     links = ["link1", "link2", "link3"] if wrenches else []
-    measurement = Measurement(robot, ("inertia",), wrenches=links)
-    return measurement, identifiability(measurement)
+    regression = Regression(robot, ("inertia",), wrenches=links)
+    return regression, identifiability(regression)
 
 
 HINGE = Revolute([0, 0, 1])
@@ -137,17 +137,17 @@ def test_wrenches_tell_all_but_the_first_link() -> None:
 
 def test_two_wrench_samples_suffice() -> None:
     """12 equations for the 10 unknowns of each link: two samples of one motion, 10 ms apart."""
-    measurement, told = of_arm(HINGE, wrenches=True)
+    regression, told = of_arm(HINGE, wrenches=True)
     times = np.array([0.5, 0.51])[:, None] * np.array([2.0, 3.0, 5.0])
     motion = State(np.sin(times), np.cos(times) * [2, 3, 5], -np.sin(times) * [4, 9, 25])
-    sampled = identifiability(measurement, motion)
+    sampled = identifiability(regression, motion)
     assert sampled.of_links()["link2"] == sampled.of_links()["link3"] == (10, 0, 0)
     assert sampled.method == "samples"
-    x = measurement.parameters.nominal
-    Y = measurement.regressor(*motion).reshape(-1, len(x))
+    x = regression.parameters.nominal
+    Y = regression.regressor(*motion).reshape(-1, len(x))
     found = np.linalg.lstsq(Y, Y @ x, rcond=1e-12)[0]
     assert_close(found[10:], x[10:], 1e-6)
-    alone = identifiability(measurement, State(*(part[:1] for part in motion)))
+    alone = identifiability(regression, State(*(part[:1] for part in motion)))
     assert alone.rank < told.rank
 
 
@@ -172,10 +172,10 @@ def test_slide(axis: list[float], armature: str) -> None:
 def test_standard_deviations(rng: np.random.Generator) -> None:
     """Against the spread of repeated least squares fits, and infinite where nothing is told alone."""
     robot = hc.load("planar_2r")
-    measurement = Measurement(robot, ("inertia",))
-    told = identifiability(measurement)
-    Y = measurement.regressor(*states(robot, 3, 40)).reshape(-1, 20)
-    sigma, x = 0.3, measurement.parameters.nominal
+    regression = Regression(robot, ("inertia",))
+    told = identifiability(regression)
+    Y = regression.regressor(*states(robot, 3, 40)).reshape(-1, 20)
+    sigma, x = 0.3, regression.parameters.nominal
     expected = told.standard_deviations(Y / sigma)
     design = np.linalg.pinv(Y[:, list(told.independent)])
     fits = [design @ (Y @ x + sigma * rng.normal(size=len(Y))) for _ in range(2000)]
@@ -198,11 +198,11 @@ def test_samples_need_accelerations() -> None:
 def test_picture() -> None:
     from helicoid.identification.identifiability.sparsity import plot_sparsity, sparsity
 
-    measurement = Measurement(hc.serial_chain(3), ("inertia",))
-    filled: Array = sparsity(measurement)
+    regression = Regression(hc.serial_chain(3), ("inertia",))
+    filled: Array = sparsity(regression)
     # A joint feels what it carries and nothing else: block upper triangular.
     assert not filled[1, :10].any() and not filled[2, :20].any() and filled[0, 20:].any()
-    ax = plot_sparsity(measurement)
+    ax = plot_sparsity(regression)
     assert ax.get_title().startswith("serial_chain_3")
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["identifiable alone (9)", "only in combination (12)", "not identifiable (9)"]

@@ -10,13 +10,17 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.identification.linear.consistent import Bounds, consistent
 from helicoid.identification.linear.estimators import noise_floor, ordinary, ridge, row_weights, total
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.folds import Folds, folds, held_out
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Stack
-from helicoid.identification.linear.whitened import Coordinates, coordinates, usual
+from helicoid.identification.linear.whitened_coordinates import (
+    WhitenedCoordinates,
+    usual_magnitudes,
+    whitened_coordinates,
+)
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
-from helicoid.identification.validation import Folds, folds, held_out
 from helicoid.robot import Robot
 
 STRENGTHS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
@@ -40,31 +44,31 @@ class Weighted(NamedTuple):
     recorded: Folds
     whole: Stack
     weights: Array
-    coordinates: Coordinates
+    coordinates: WhitenedCoordinates
 
 
-def weighted(measurement: Measurement, stretches: Sequence[Samples], form: str = "torque") -> Weighted:
+def weighted(regression: Regression, stretches: Sequence[Samples], form: str = "torque") -> Weighted:
     """Fold the samples and weigh their rows by the residuals of an ordinary fit."""
-    parts, recorded = folds(measurement, stretches, form)
+    parts, recorded = folds(regression, stretches, form)
     if form in ("power", "energy"):
-        recorded = folds(measurement, stretches)[1]
+        recorded = folds(regression, stretches)[1]
     whole = parts.whole
     floor = noise_floor(whole)
     weights = np.ones(len(whole.counts))
     for _ in range(3):
         factor = whole.combined(weights)
-        weights = row_weights(whole, ordinary(factor, coordinates(measurement, factor)), floor)
+        weights = row_weights(whole, ordinary(factor, whitened_coordinates(regression, factor)), floor)
     factor = whole.combined(weights)
-    own = coordinates(measurement, factor).without_untold(factor, usual(measurement))
+    own = whitened_coordinates(regression, factor).without_untold(factor, usual_magnitudes(regression))
     return Weighted(parts, recorded, whole, weights, own)
 
 
 def fitter(
-    estimator: str, measurement: Measurement, data: Weighted, strength: float, bounds: Bounds | None
+    estimator: str, regression: Regression, data: Weighted, strength: float, bounds: Bounds | None
 ) -> Fit:
     """From a stack to x, by an estimator of the least squares family."""
     weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
-    sizes = usual(measurement)
+    sizes = usual_magnitudes(regression)
 
     def fit(stack: Stack) -> Array:
         factor = stack.combined(weights)
@@ -72,7 +76,7 @@ def fitter(
         if estimator in ("consistent", "ridge"):
             own = own.without_untold(factor, sizes)
         if estimator == "consistent":
-            return consistent(measurement, factor, own, strength, bounds)
+            return consistent(regression, factor, own, strength, bounds)
         if estimator == "ridge":
             return ridge(factor, own, strength)
         if estimator == "total":
@@ -91,7 +95,7 @@ def excerpt(log: Log) -> list[Log]:
     return [log[int(start) : int(start) + width] for start in starts]
 
 
-def choose_cutoff(robot: Robot, logs: Sequence[Log], measurement: Measurement, tell: Tell) -> float | None:
+def choose_cutoff(robot: Robot, logs: Sequence[Log], regression: Regression, tell: Tell) -> float | None:
     """The cut-off (Hz) whose low-passed model predicts the torques as recorded best; None: no low-pass.
 
     The same samples are held out for each, so that their errors compare.
@@ -103,8 +107,8 @@ def choose_cutoff(robot: Robot, logs: Sequence[Log], measurement: Measurement, t
     for k, cutoff in enumerate(candidates):
         tell("Choosing the cut-off of the low-pass", k / len(candidates))
         stretches = [s for log in logs for s in prepare(robot, log, cutoff, edge=edge)[0]]
-        data = weighted(measurement, stretches)
-        fit = fitter("ridge", measurement, data, _MIDDLE, None)
+        data = weighted(regression, stretches)
+        fit = fitter("ridge", regression, data, _MIDDLE, None)
         left = held_out(data.folds.without(), data.recorded.parts, fit)
         errors.append(criterion(left, data.recorded.whole))
     return next(c for c, e in zip(candidates, errors, strict=True) if e <= (1 + _TIE) * min(errors))
@@ -119,7 +123,7 @@ def _cutoffs(logs: Sequence[Log]) -> Iterator[float | None]:
 
 def choose_terms(
     stretches: Sequence[Samples],
-    measurement: Callable[[tuple[str, ...]], Measurement],
+    regression: Callable[[tuple[str, ...]], Regression],
     groups: tuple[str, ...],
     extras: Sequence[str],
     bounds: Bounds | None,
@@ -128,7 +132,7 @@ def choose_terms(
     """The groups with those extra terms that pay on held-out data, the best first."""
 
     def error(chosen: tuple[str, ...]) -> float:
-        made = measurement(chosen)
+        made = regression(chosen)
         data = weighted(made, stretches)
         fit = fitter("consistent", made, data, _MIDDLE, bounds)
         return criterion(held_out(data.folds.without(), data.folds.parts, fit), data.whole)
@@ -146,13 +150,13 @@ def choose_terms(
 
 
 def choose_strength(
-    measurement: Measurement, data: Weighted, estimator: str, bounds: Bounds | None, tell: Tell
+    regression: Regression, data: Weighted, estimator: str, bounds: Bounds | None, tell: Tell
 ) -> float:
     """How hard to pull to the description: the strength with the least held-out error."""
     others, errors = data.folds.without(), []
     for k, strength in enumerate(STRENGTHS):
         tell("Choosing how far to trust the description", k / len(STRENGTHS))
-        fit = fitter(estimator, measurement, data, strength, bounds)
+        fit = fitter(estimator, regression, data, strength, bounds)
         errors.append(criterion(held_out(others, data.folds.parts, fit), data.whole))
     return STRENGTHS[int(np.argmin(errors))]
 

@@ -9,51 +9,51 @@ from synthetic_logs import arm, recording, truth
 from helicoid import InputError, Robot
 from helicoid.identification.linear.consistent import Bounds, consistent
 from helicoid.identification.linear.estimators import ridge
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.stack import Stack
-from helicoid.identification.linear.whitened import coordinates
+from helicoid.identification.linear.whitened_coordinates import whitened_coordinates
 from helicoid.identification.logs.preparation import prepare
-from helicoid.identification.selection import weighted
 from helicoid.model.inertia import Inertia
 from random_trees import fewer, robots
 
 
-def assert_consistent(measurement: Measurement, x: np.ndarray) -> None:
-    for start in range(0, 10 * measurement.robot.n_bodies, 10):
+def assert_consistent(regression: Regression, x: np.ndarray) -> None:
+    for start in range(0, 10 * regression.robot.n_bodies, 10):
         body = Inertia.from_parameters(x[start : start + 10])
         assert body.mass > 0 and not body.doubts()
         assert np.linalg.eigvalsh(body.pseudo)[0] > 0
     for group in ("viscous", "coulomb", "armature"):
-        assert np.all(measurement.parameters.of(x, group) >= 0)
+        assert np.all(regression.parameters.of(x, group) >= 0)
 
 
 @fewer
 @given(robots(max_bodies=3, mimics=False), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_whatever_the_data_bodies_can_have_the_result(robot: Robot, seed: int, strength: float) -> None:
     rng = np.random.default_rng(seed)
-    measurement = Measurement(robot)
+    regression = Regression(robot)
     q = np.array([robot.random(rng) for _ in range(30)])
     v, a, y = rng.normal(size=(3, 30, robot.nv)) * np.array([1.0, 1.0, 50.0])[:, None, None]
-    factor = Stack.of(measurement, q, v, a, y).combined()
-    x = consistent(measurement, factor, coordinates(measurement, factor), strength)
-    assert_consistent(measurement, x)
+    factor = Stack.of(regression, q, v, a, y).combined()
+    x = consistent(regression, factor, whitened_coordinates(regression, factor), strength)
+    assert_consistent(regression, x)
 
 
 IDENTITY = np.array([1.0, 0, 0, 0, 1, 0, 0, 1, 0, 1])  # as whitened elements: the reference body itself
 
 
-def problem() -> tuple[Measurement, object, object]:
+def problem() -> tuple[Regression, object, object]:
     robot = arm()
     log = recording(truth(robot, 3), 4, noise=2.0, seconds=5.0)
-    measurement = Measurement(robot)
-    data = weighted(measurement, prepare(robot, log)[0])
-    return measurement, data.whole.combined(data.weights), data.coordinates
+    regression = Regression(robot)
+    data = weighted(regression, prepare(robot, log)[0])
+    return regression, data.whole.combined(data.weights), data.coordinates
 
 
 def test_the_solution_is_that_of_an_independent_modelling_tool() -> None:
     cp = pytest.importorskip("cvxpy")
-    measurement, factor, own = problem()
-    ours = consistent(measurement, factor, own, 1.0)
+    regression, factor, own = problem()
+    ours = consistent(regression, factor, own, 1.0)
     u = cp.Variable(len(own.origin))
     x = own.origin + own.T @ u
     constraints = [x[30:36] >= 0, x[39:42] >= 0]
@@ -76,34 +76,34 @@ def test_the_solution_is_that_of_an_independent_modelling_tool() -> None:
 def test_constraints_that_do_not_bite_change_nothing() -> None:
     robot = arm()
     log = recording(truth(robot, 3, 0.05), 4, seconds=5.0)
-    measurement = Measurement(robot)
-    data = weighted(measurement, prepare(robot, log)[0])
+    regression = Regression(robot)
+    data = weighted(regression, prepare(robot, log)[0])
     factor = data.whole.combined(np.ones(3))
-    found = consistent(measurement, factor, data.coordinates, 1e-6)
+    found = consistent(regression, factor, data.coordinates, 1e-6)
     free = ridge(factor, data.coordinates, 1e-6)
     predicted, expected = factor.R @ found, factor.R @ free
     assert np.linalg.norm(predicted - expected) < 1e-3 * np.linalg.norm(expected)
 
 
 def test_bounds_are_kept() -> None:
-    measurement, factor, own = problem()
-    names = [body.name for body in measurement.robot.model.bodies]
+    regression, factor, own = problem()
+    names = [body.name for body in regression.robot.model.bodies]
     bounds = Bounds(mass={names[1]: (9.0, 9.5)}, com={names[2]: ([-0.01, -0.02, 0.0], [0.01, 0.0, 0.1])})
-    x = consistent(measurement, factor, own, 1.0, bounds)
-    assert_consistent(measurement, x)
+    x = consistent(regression, factor, own, 1.0, bounds)
+    assert_consistent(regression, x)
     assert 9.0 - 1e-5 < x[10] < 9.5 + 1e-5
     com = x[21:24] / x[20]
     assert np.all(com >= [-0.0101, -0.0201, -1e-4]) and np.all(com <= [0.0101, 1e-4, 0.1001])
     with pytest.raises(InputError, match="no moving body is called 'hand'"):
-        consistent(measurement, factor, own, 1.0, Bounds(mass={"hand": (0, 1)}))
+        consistent(regression, factor, own, 1.0, Bounds(mass={"hand": (0, 1)}))
 
 
 def test_a_log_of_the_described_robot_itself_gives_it_back() -> None:
     robot = arm()
     rng = np.random.default_rng(5)
     q, v, a = rng.normal(size=(3, 200, robot.nv))
-    measurement = Measurement(robot, groups=("inertia",))
-    factor = Stack.of(measurement, q, v, a, robot.inverse_dynamics(q, v, a)).combined()
-    own = coordinates(measurement, factor)
-    x = consistent(measurement, factor, own, 1.0)
+    regression = Regression(robot, groups=("inertia",))
+    factor = Stack.of(regression, q, v, a, robot.inverse_dynamics(q, v, a)).combined()
+    own = whitened_coordinates(regression, factor)
+    x = consistent(regression, factor, own, 1.0)
     np.testing.assert_allclose(x, own.origin, atol=1e-6 * np.abs(own.origin).max())

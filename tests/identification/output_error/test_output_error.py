@@ -13,7 +13,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.measurement import Measurement
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.output_error.elimination import Linearised, solve
@@ -40,10 +40,10 @@ def swinging(robot: Robot, seed: int, seconds: float = 1.0, noise: float = 0.0) 
 
 
 def problem(robot: Robot, log: Log, x: Array | None = None) -> OutputError:
-    measurement = Measurement(robot, GROUPS)
-    x = measurement.parameters.nominal if x is None else x
+    regression = Regression(robot, GROUPS)
+    x = regression.parameters.nominal if x is None else x
     windows = Windows.of(prepare(robot, log)[0][0], 5, 4)
-    return OutputError(Simulator(measurement), windows, x, np.full(len(x), 0.1))
+    return OutputError(Simulator(regression), windows, x, np.full(len(x), 0.1))
 
 
 @fewer
@@ -104,8 +104,8 @@ def test_truth_is_found_from_a_wrong_start() -> None:
     robot = truth(hc.serial_chain(2), 3)
     quiet = robot.with_joints(friction=0)
     log = swinging(quiet, 4, seconds=4.0, noise=1e-4)
-    measurement = Measurement(quiet, GROUPS)
-    start = np.array(measurement.parameters.nominal)
+    regression = Regression(quiet, GROUPS)
+    start = np.array(regression.parameters.nominal)
     for k, factor in enumerate((1.4, 0.6)):
         start[10 * k : 10 * k + 10] *= factor
     start[20:] *= 0.5
@@ -114,9 +114,9 @@ def test_truth_is_found_from_a_wrong_start() -> None:
     refined = fit_output_error(wrong, log)
     rng = np.random.default_rng(5)
     q, v, a = rng.normal(size=(3, 100, 2))
-    expected = measurement.predict(measurement.parameters.nominal, q, v, a)
-    before = np.linalg.norm(measurement.predict(start, q, v, a) - expected)
-    after = np.linalg.norm(measurement.predict(refined.x, q, v, a) - expected)
+    expected = regression.predict(regression.parameters.nominal, q, v, a)
+    before = np.linalg.norm(regression.predict(start, q, v, a) - expected)
+    after = np.linalg.norm(regression.predict(refined.x, q, v, a) - expected)
     assert before > 0.15 * np.linalg.norm(expected)
     assert after < 0.01 * np.linalg.norm(expected)
     assert all(not body.inertia.doubts() for body in refined.robot.model.bodies)

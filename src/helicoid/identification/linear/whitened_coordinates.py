@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.measurement import Measurement
-from helicoid.identification.linear.prior import Whitening, reference, usual_sizes
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Factor
+from helicoid.identification.linear.whitening import Whitening, reference, usual_sizes
 from helicoid.model.inertia import Inertia
 
 _PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serves as a measure
@@ -22,7 +22,7 @@ _TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not 
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class WhitenedCoordinates:
     """x = origin + T u: `bodies` are the first of each body's ten elements of u; `others` the rest.
 
     ‖u‖² over the bodies is the squared distance from the description. Columns of T are zero for `untold`
@@ -44,7 +44,7 @@ class Coordinates:
         own = slice(start, start + 10)
         return np.asarray(np.linalg.solve(self.T[own, own], self.origin[own]), dtype=np.float64)
 
-    def without_untold(self, factor: Factor, usual: Array) -> Coordinates:
+    def without_untold(self, factor: Factor, usual: Array) -> WhitenedCoordinates:
         """The same, with those unknowns of joints fixed of which a factor, in units of σ, says nothing.
 
         A joint that stands still shows no friction: least squares would be free to give it any.
@@ -63,9 +63,9 @@ class Coordinates:
         return mask
 
 
-def coordinates(measurement: Measurement, factor: Factor) -> Coordinates:
+def whitened_coordinates(regression: Regression, factor: Factor) -> WhitenedCoordinates:
     """Whitened bodies; other unknowns so that their columns are as long as the longest of a body."""
-    parameters = measurement.parameters
+    parameters = regression.parameters
     size = np.linalg.norm(factor.R, axis=0)
     T = np.diag(1.0 / np.where(size > 0, size, 1.0))
     origin = np.array(parameters.nominal)
@@ -83,20 +83,20 @@ def coordinates(measurement: Measurement, factor: Factor) -> Coordinates:
     others = [k for k in range(len(origin)) if not own.start <= k < own.stop]
     longest = float(np.linalg.norm(factor.R @ T[:, own], axis=0).max(initial=0.0))
     T[others, others] *= longest or 1.0
-    return Coordinates(origin, T, tuple(bodies), tuple(others))
+    return WhitenedCoordinates(origin, T, tuple(bodies), tuple(others))
 
 
-def usual(measurement: Measurement) -> Array:
+def usual_magnitudes(regression: Regression) -> Array:
     """What each unknown of a joint may be expected to be at most, in its unit; 1 for those of bodies."""
-    effort, velocity, inertia = usual_sizes(measurement.robot)
+    effort, velocity, inertia = usual_sizes(regression.robot)
     of_group = {
         "viscous": effort / velocity,
         "root": effort / np.sqrt(velocity),
         "armature": inertia + effort / velocity,  # full speed after a second
         "load": np.ones_like(effort),
     }
-    result = np.ones(len(measurement.parameters))
-    for group, own in measurement.parameters.groups.items():
+    result = np.ones(len(regression.parameters))
+    for group, own in regression.parameters.groups.items():
         if group != "inertia":
-            result[own] = of_group.get(group, effort)[list(measurement.velocities(group))]
+            result[own] = of_group.get(group, effort)[list(regression.velocities(group))]
     return result

@@ -1,0 +1,58 @@
+"""A body's parameters measured by another body: no units, no frame, and a distance between bodies.
+
+With P the pseudo-inertia of a body and L Lᵀ that of a reference, L⁻¹ P L⁻ᵀ is a symmetric matrix of pure
+numbers, the identity for the reference itself (the constant pullback metric of Lee, Wensing and Park 2019).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.model.inertia import Inertia
+from helicoid.robot import Robot
+
+_RADIUS = 0.01  # m: no body is thinner than this where it serves as a measure
+
+
+class Whitening:
+    """A body's parameters measured by a reference body: w = W π, the free elements of L⁻¹ P L⁻ᵀ.
+
+    Off-diagonal elements are multiplied by √2, so that ‖w‖² = ‖L⁻¹ P L⁻ᵀ‖² (Frobenius).
+    """
+
+    def __init__(self, reference: Inertia) -> None:
+        self.L = np.linalg.cholesky(reference.pseudo)
+        inverse = np.linalg.inv(self.L)
+        rows = [_vector(inverse @ Inertia.from_parameters(unit).pseudo @ inverse.T) for unit in np.eye(10)]
+        self.W = np.column_stack(rows)
+        self.inverse = np.linalg.inv(self.W)
+
+
+UPPER = np.triu_indices(4)
+WEIGHT = np.where(UPPER[0] == UPPER[1], 1.0, np.sqrt(2.0))
+
+
+def _vector(symmetric: Array) -> Array:
+    return symmetric[UPPER] * WEIGHT
+
+
+def reference(inertia: Inertia, least_mass: float) -> Inertia:
+    """The body that is nearest to a described one and has mass and extent in every direction."""
+    m, c = max(inertia.mass, least_mass), inertia.com
+    second = np.trace(inertia.at_com) / 2 * np.eye(3) - inertia.at_com
+    moments, axes = np.linalg.eigh(second)
+    second = axes @ np.diag(np.maximum(moments, m * _RADIUS**2)) @ axes.T
+    return Inertia.from_com(m, c, np.trace(second) * np.eye(3) - second)
+
+
+def usual_sizes(robot: Robot) -> tuple[Array, Array, Array]:
+    """Per velocity: efforts, velocities and inertias that are usual on this robot, (nv,) each."""
+    rng = np.random.default_rng(0)
+    configurations = [robot.random(rng) for _ in range(8)]
+    M = np.max([np.diag(robot.mass_matrix(q)) for q in configurations], axis=0)
+    holding = np.max([np.abs(robot.gravity(q)) for q in configurations], axis=0)
+    limits = robot.limits
+    effort = np.where(np.isfinite(limits.effort) & (limits.effort > 0), limits.effort, holding + M)
+    velocity = np.where(np.isfinite(limits.velocity) & (limits.velocity > 0), limits.velocity, 1.0)
+    return np.maximum(effort, 1e-3), velocity, M
