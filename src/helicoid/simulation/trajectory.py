@@ -17,6 +17,7 @@ from helicoid.compiler.function import Function
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation import trajectory_files
+from helicoid.simulation.archive import MAX_BYTES
 from helicoid.simulation.resampling import between, linear, resampled_states
 
 if TYPE_CHECKING:
@@ -189,13 +190,17 @@ class Trajectory:
         trajectory_files.save(self, Path(path))
 
     @staticmethod
-    def load(path: str | os.PathLike[str], robot: Robot | None = None) -> Trajectory:
+    def load(
+        path: str | os.PathLike[str], robot: Robot | None = None, max_bytes: float = MAX_BYTES
+    ) -> Trajectory:
         """Read what `save` wrote; with its robot it can be resampled too.
+
+        An .npz file that would expand to more than `max_bytes` is refused before it does.
 
         Raises:
             InputError: the file is no trajectory, or that of another robot.
         """
-        return trajectory_files.load(Path(path), robot)
+        return trajectory_files.load(Path(path), robot, max_bytes)
 
     def plot(self) -> Figure:
         """A matplotlib figure of coordinates, velocities, torques and energies over time."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import os
 import tempfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.simulation.archive import read_archive
 
 if TYPE_CHECKING:
     from helicoid.simulation.trajectory import Trajectory
@@ -77,18 +76,21 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n') else text
 
 
-def load(path: Path, robot: Robot | None) -> Trajectory:
+def load(path: Path, robot: Robot | None, max_bytes: float) -> Trajectory:
     """Read by the ending of the name."""
     from helicoid.simulation.trajectory import Trajectory
 
-    readers = {".npz": _read_npz, ".csv": _read_csv}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
+    ending = path.suffix.lower()
+    if ending not in (".npz", ".csv"):
         raise InputError(f"{path}: a trajectory is read from .npz or .csv")
     try:
-        content = reader(path)
+        content = _read_npz(path, max_bytes) if ending == ".npz" else _read_csv(path)
         _check_shapes(content)
-    except (OSError, ValueError, KeyError, BadZipFile, csv.Error, zlib.error) as error:
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(f"{path}: cannot be read as a trajectory: it lacks {error}") from error
+    except (OSError, ValueError, TypeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as a trajectory: {error}") from error
     q_names, v_names = tuple(content.pop("q_names")), tuple(content.pop("v_names"))
     name = str(content.pop("name"))
@@ -113,17 +115,15 @@ def _check_shapes(content: dict[str, Any]) -> None:
             raise ValueError(f"{name} has shape {content[name].shape}, where {shape} is right")
 
 
-def _read_npz(path: Path) -> dict[str, Any]:
-    with path.open("rb") as opened:
-        if opened.read(2) != b"PK":
-            raise ValueError("it is no archive of NumPy arrays")
-        opened.seek(0)
-        with np.load(opened) as file:
-            if str(file["format"]) != _FORMAT:
-                raise ValueError(f"its format is {file['format']}, not {_FORMAT}")
-            content: dict[str, Any] = {name: file[name] for name in file.files if name != "format"}
+def _read_npz(path: Path, max_bytes: float) -> dict[str, Any]:
+    content: dict[str, Any] = read_archive(path, max_bytes)
+    if str(content.pop("format")) != _FORMAT:
+        raise ValueError(f"its format is not {_FORMAT!r}")
     for key in ("q_names", "v_names"):
         content[key] = content[key].tolist()
+    for key, values in content.items():
+        if key not in ("name", "q_names", "v_names") and values.dtype.kind not in "fiub":
+            raise ValueError(f"{key} holds {values.dtype}, which are no numbers")
     return content
 
 

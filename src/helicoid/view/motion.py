@@ -13,6 +13,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.simulation.archive import MAX_BYTES, read_archive
 
 
 class Motion(NamedTuple):
@@ -58,30 +59,44 @@ def thinned(motion: Motion, rate: float) -> Motion:
     return Motion(motion.t[keep], motion.q[keep])
 
 
-def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
+def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> Motion:
     """A motion from a file: NPZ with arrays t and q, or CSV with a line of column names.
 
     `Trajectory.save` writes both. Any CSV will do that has a column `t` or `time` (s), and for each
     coordinate one that is called like it, alone or after `q.` or `q_`; or else nq columns `q0`, `q1` ...
-    in order. Other columns are not needed.
+    in order. Other columns are not needed. An NPZ that would expand to more than `max_bytes` is refused.
     """
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     if path.suffix.lower() == ".npz":
-        with np.load(path, allow_pickle=False) as arrays:
-            missing = [name for name in ("t", "q") if name not in arrays]
-            if missing:
-                raise InputError(f"{path}: has no array {missing[0]!r}; there are: {', '.join(arrays)}")
-            return as_motion(robot, Motion(arrays["t"], arrays["q"]))
+        arrays = read_archive(path, max_bytes)
+        missing = [name for name in ("t", "q") if name not in arrays]
+        if missing:
+            raise InputError(f"{path}: has no array {missing[0]!r}; there are: {', '.join(arrays)}")
+        return _read(robot, path, arrays["t"], arrays["q"])
     if path.suffix.lower() != ".csv":
         raise InputError(f"{path}: a motion is read from .npz or .csv")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.reader(file))
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as a table: {error}") from error
     header = [name.strip() for name in rows[0]] if rows else []
     time, columns = _columns(robot, header, path)
     table = _table(rows[1:], len(header), path)
-    return as_motion(robot, Motion(table[:, time], table[:, columns]))
+    return _read(robot, path, table[:, time], table[:, columns])
+
+
+def _read(robot: Robot, path: Path, t: Array, q: Array) -> Motion:
+    """The motion in a file; what is wrong with it is said with the file's name."""
+    for name, values in (("t", t), ("q", q)):
+        if values.dtype.kind not in "fiub":
+            raise InputError(f"{path}: {name} holds {values.dtype}, which are no numbers")
+    try:
+        return as_motion(robot, Motion(t, q))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _columns(robot: Robot, header: list[str], path: Path) -> tuple[int, list[int]]:

@@ -21,6 +21,7 @@ from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot
+from helicoid.simulation.archive import MAX_BYTES
 
 _TYPE = "sensor_msgs/msg/JointState"
 _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
@@ -42,13 +43,14 @@ def read_bag(
     topic: str | None = None,
     joints: Sequence[str] | None = None,
     robot: Robot | None = None,
+    max_bytes: float = MAX_BYTES,
 ) -> Log:
     """`Log.from_bag`."""
     source = os.fspath(path)
     wanted = _joints_of(robot, joints)
     with _opened(Path(source)) as (reader, deserialize):
         chosen = _topic(reader, topic, source)
-        messages = list(_messages(reader, deserialize, chosen, source))
+        messages = list(_messages(reader, deserialize, chosen, source, max_bytes))
     if len(messages) < 2:
         raise InputError(
             f"{source}: topic {chosen!r} holds {len(messages)} messages; a log needs two or more"
@@ -89,12 +91,8 @@ def _joints_of(robot: Robot | None, joints: Sequence[str] | None) -> tuple[str, 
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """A reader of the bag, and what makes a message of its bytes."""
     try:
-        from apsw import Error as DatabaseError
         from rosbags.rosbag1 import Reader as Reader1
-        from rosbags.rosbag1 import ReaderError as Error1
         from rosbags.rosbag2 import Reader as Reader2
-        from rosbags.rosbag2 import ReaderError as Error2
-        from rosbags.serde import SerdeError
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise HelicoidError("ROS bags need rosbags: pip install 'helicoid[bags]'") from error
@@ -106,9 +104,12 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
         else:
             with Reader2(path) as second:
                 yield second, get_typestore(Stores.LATEST).deserialize_cdr
-    except (Error1, Error2, SerdeError, DatabaseError, OSError) as error:
+    except HelicoidError:
+        raise
+    except Exception as error:  # what decoders raise on damaged bytes is of a dozen kinds
+        cause = str(error).rstrip(".") or type(error).__name__
         raise InputError(
-            f"{path}: cannot be read as a bag: {str(error).rstrip('.')}. A bag is a .bag file of ROS 1, a "
+            f"{path}: cannot be read as a bag, it may be damaged: {cause}. A bag is a .bag file of ROS 1, a "
             "folder with a metadata.yaml of ROS 2, or an .mcap or .db3 file"
         ) from error
 
@@ -129,10 +130,16 @@ def _topic(reader: Any, topic: str | None, source: str) -> str:
     raise InputError(f"{source}: {problem}. It holds: {there}")
 
 
-def _messages(reader: Any, deserialize: Any, topic: str, source: str) -> Iterator[_Message]:
+def _messages(reader: Any, deserialize: Any, topic: str, source: str, max_bytes: float) -> Iterator[_Message]:
     connections = [one for one in reader.connections if one.topic == topic and one.msgtype == _TYPE]
-    first = None
+    first, size = None, 0
     for k, (_, received, data) in enumerate(reader.messages(connections=connections)):
+        size += len(data)
+        if size > max_bytes:
+            raise InputError(
+                f"{source}: the messages of topic {topic!r} take more than {max_bytes / 1e6:.6g} MB; if the "
+                "bag is meant to be so large, read it with a larger max_bytes"
+            )
         raw = deserialize(data, _TYPE)
         first = received if first is None else first
         where = (

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
+from helicoid.simulation.archive import MAX_BYTES, read_archive
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot
@@ -185,12 +186,13 @@ class Log:
         return _from_table(names, np.asarray(frame.to_numpy(), dtype=np.float64), columns, source)
 
     @staticmethod
-    def from_npz(path: str | os.PathLike[str]) -> Log:
-        """From a NumPy archive that holds t, q, tau and perhaps v, a (also called dq, ddq)."""
-        name = os.fspath(path)
-        with np.load(path) as archive:
-            held = {key: archive[key] for key in archive.files}
-        arrays = {}
+    def from_npz(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> Log:
+        """From a NumPy archive that holds t, q, tau and perhaps v, a (also called dq, ddq).
+
+        A file that would expand to more than `max_bytes` is refused before it does.
+        """
+        name, held = os.fspath(path), read_archive(path, max_bytes)
+        arrays: dict[str, Any] = {}
         for kind in ("t", *KINDS):
             keys = [key for key in (*PREFIXES.get(kind, TIMES), kind) if key in held]
             if keys:
@@ -206,27 +208,31 @@ class Log:
         *,
         joints: Sequence[str] | None = None,
         robot: Robot | None = None,
+        max_bytes: float = MAX_BYTES,
     ) -> Log:
         """From sensor_msgs/JointState in a bag: .bag (ROS 1), a folder (ROS 2), .mcap or .db3.
 
         Columns are in the order of `joints`, or of the joints of `robot`, or else of the first message.
         `topic` may be left out where only one has such messages. Times are those of the messages' headers (of
         the bag where they have none), counted from the first sample; positions, velocities and efforts
-        become q, v and tau (rad, rad/s, N·m; m, m/s, N), and what was not recorded None.
+        become q, v and tau (rad, rad/s, N·m; m, m/s, N), and what was not recorded None. A bag whose messages
+        take more than `max_bytes` once expanded is refused.
 
         Needs rosbags: `pip install 'helicoid[bags]'`. For example
         `hc.Log.from_bag("run1.mcap", "/joint_states", robot=robot)`.
         """
         from helicoid.identification.logs.bags import read_bag
 
-        return read_bag(path, topic, joints, robot)
+        return read_bag(path, topic, joints, robot, max_bytes)
 
 
 def _numbers(values: Any, what: str, source: str) -> Array:
     try:
+        if np.asarray(values).dtype.kind not in "fiubO":
+            raise TypeError
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{source}: {what} is not an array of numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{source}: {what} is not an array of real numbers") from None
     array.setflags(write=False)
     return array
 

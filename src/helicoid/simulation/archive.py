@@ -1,0 +1,63 @@
+"""NumPy archives from anywhere: sizes are looked at before anything is expanded, and every fault is told."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helicoid.errors import InputError
+
+MAX_BYTES = 2_000_000_000
+"""What an archive may hold once expanded, unless the caller allows more."""
+
+
+def read_archive(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file by name; nothing in it is ever executed.
+
+    Raises:
+        InputError: the file is not there, damaged, no archive of arrays, holds Python objects, or would
+            expand to more than `max_bytes`.
+    """
+    name = os.fspath(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+            size = sum(one.file_size for one in members)
+            if size > max_bytes:
+                raise InputError(
+                    f"{name}: would expand to {size / 1e6:.6g} MB, and {max_bytes / 1e6:.6g} MB are allowed; "
+                    f"if it is meant to be so large, read it with max_bytes={size}"
+                )
+            return {one.filename.removesuffix(".npy"): _array(archive, one) for one in members}
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise InputError(f"{name}: cannot be opened: {error.strerror}") from error
+    except InputError:
+        raise
+    except Exception as error:  # what decoders raise on damaged bytes is of a dozen kinds
+        raise InputError(
+            f"{name}: cannot be read as an archive of NumPy arrays (.npz); it may be damaged or something "
+            f"else: {str(error) or type(error).__name__}"
+        ) from error
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """One array, if its header asks for as many bytes as follow: a lie would fill the memory first."""
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        readers = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        shape, _, dtype = readers[version](file)
+        if dtype.hasobject:
+            raise ValueError(f"{member.filename} holds Python objects, which are not read")
+        stated = math.prod(shape) * dtype.itemsize
+        if stated != member.file_size - file.tell():
+            raise ValueError(f"{member.filename} says that it has {shape} numbers, and has not")
+    with archive.open(member) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
