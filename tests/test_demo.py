@@ -6,7 +6,6 @@ import functools
 import io
 import json
 import re
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from rich.console import Console
 from rich.live import Live
 
 import helicoid as hc
-from helicoid.demo.chart import Band, Chart, Level, Line, thinned, ticks
 from helicoid.demo.live import LiveTable, summary
 from helicoid.demo.report import write_report
 from helicoid.demo.results import Results
@@ -88,32 +86,6 @@ def test_the_figures_are_those_of_the_runs() -> None:
     assert [cells[2] for _, cells in results().rows] == ["20.0 mm", "1.0 mm", "1.0 mm"]
     assert results().recovered_after == 0.0
     assert results().comparison.overhead() == pytest.approx(1 / 9)
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 40.0), (2.4, 2.6), (0.0, 8.0)])
-def test_ticks_are_round_and_within(low: float, high: float) -> None:
-    found = np.array(ticks(low, high))
-    assert 3 <= len(found) <= 7 and found[0] >= low - 1e-9 and found[-1] <= high + 1e-9
-    digits = {float(f"{step:.1e}".split("e")[0]) for step in np.diff(found)}
-    assert len(digits) == 1 and digits <= {1.0, 2.0, 5.0}
-
-
-def test_thinning_keeps_the_mean() -> None:
-    x, y = thinned(np.arange(2100.0), np.arange(2100.0) % 3)
-    assert len(x) == 700 and np.allclose(y, 1.0)
-
-
-def test_a_chart_is_well_formed_and_lies_where_its_numbers_say() -> None:
-    line = Line([0.0, 10.0], [0.0, 4.0], "red", "a < b")
-    band = Band([0.0, 10.0], [0.0, 1.0], [1.0, 2.0], "blue")
-    inset = Chart("inset", "m", 10.0, 0.0, 1.0, [line])
-    chart = Chart("T & t", "m", 10.0, 0.0, 4.0, [band, line], [Level(2.0, "half")], (5.0, "now"), inset=inset)
-    root = ElementTree.fromstring(chart.html())
-    paths = [element.get("d") for element in root.iter("path")]
-    assert "M46.0,240.0L550.0,14.0" in paths
-    assert "a < b" in "".join(root.itertext())
-    half = [element for element in root.iter("line") if element.get("class") == "level"]
-    assert float(half[0].get("y1")) == pytest.approx(127.0)
 
 
 def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:

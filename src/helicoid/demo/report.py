@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.demo.chart import Band, Chart, Level, Line
+from helicoid.charts import Axis, Band, Chart, Level, Line
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (
     CENTER,
@@ -28,6 +28,7 @@ from helicoid.view.player import Marker, motion_html
 
 COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--told)", ADAPTIVE: "var(--adaptive)"}
 _EVENT = (PICKED_UP, "picks up the load")
+_TIME = Axis(0.0, DURATION, "t (s)")
 _STEEL, _TARGET = (0.36, 0.40, 0.46, 1.0), (0.78, 0.20, 0.29, 1.0)
 
 
@@ -53,7 +54,7 @@ def page(scenario: Scenario, results: Results) -> str:
         '<div class="brand">Helicoid</div>\n<h1>A robot that learns what it carries</h1>\n'
         f'<p class="lead">{_lead()}</p>\n{_figures(results)}\n'
         f'<div class="stage">\n{_motion(scenario, results)}\n</div>\n'
-        f'<div class="charts">\n{"".join(chart.html() for chart in charts)}\n</div>\n'
+        f'<div class="charts">\n{"".join(_figure(*chart) for chart in charts)}\n</div>\n'
         f"{_table(results)}\n{_words(results)}\n</main>\n<script>\n{program}</script>\n</body>\n</html>\n"
     )
 
@@ -100,7 +101,15 @@ def _motion(scenario: Scenario, results: Results) -> str:
     )
 
 
-def tracking(results: Results) -> Chart:
+def _figure(chart: Chart, note: str) -> str:
+    """A chart with its title, legend and a sentence below."""
+    return (
+        f'<figure class="chart"><figcaption><b>{escape(chart.title)}</b></figcaption>'
+        f'<div class="keys">{chart.legend}</div>{chart.svg()}<p>{escape(note)}</p></figure>'
+    )
+
+
+def tracking(results: Results) -> tuple[Chart, str]:
     """Distance of the tool from its path, of all three."""
     runs = results.comparison
     lines = [
@@ -111,10 +120,10 @@ def tracking(results: Results) -> Chart:
     note = (
         "All meet the same noise. Once it has learned, the adaptive controller tracks like one that was told."
     )
-    return Chart("Tracking error of the tool", "mm", DURATION, 0.0, top, lines, event=_EVENT, note=note)
+    return Chart("Tracking error of the tool", _TIME, Axis(0.0, top, "mm"), lines, event=_EVENT), note
 
 
-def payload(results: Results) -> Chart:
+def payload(results: Results) -> tuple[Chart, str]:
     """The estimated mass with its confidence, what the controller used, and the truth."""
     run = results.comparison.adaptive
     t, mean, doubt = run.watched, run.estimate[:, 0], 2 * run.deviation[:, 0]
@@ -130,12 +139,13 @@ def payload(results: Results) -> Chart:
         Line([PICKED_UP, DURATION], [MASS, MASS], "var(--event)", width=2.0, dash="8 6"),
         Line(t[near], mean[near], "var(--adaptive)"),
     ]
-    inset = Chart("the same, closer", "kg", DURATION, 0.96 * MASS, 1.04 * MASS, closer, start=PICKED_UP)
+    near_truth = Axis(0.96 * MASS, 1.04 * MASS)
+    inset = Chart("the same, closer", Axis(PICKED_UP, DURATION), near_truth, closer)
     note = "A change is noticed within milliseconds; the estimate is handed over once it is trustworthy."
-    return Chart("Payload", "kg", DURATION, -0.3, 1.35 * MASS, parts, (), _EVENT, note, inset=inset)
+    return Chart("Payload", _TIME, Axis(-0.3, 1.35 * MASS, "kg"), parts, (), _EVENT, inset), note
 
 
-def torques(scenario: Scenario, results: Results) -> Chart:
+def torques(scenario: Scenario, results: Results) -> tuple[Chart, str]:
     """What the motors give, as parts of what they can."""
     run = results.comparison.adaptive
     effort = scenario.robot.limits.effort
@@ -146,10 +156,10 @@ def torques(scenario: Scenario, results: Results) -> Chart:
     levels = Level(100.0, "limit"), Level(-100.0, "limit")
     limits = ", ".join(f"{x:g}" for x in effort)
     note = f"Joints 1 to 7 can give {limits} N·m; the controller plans within these limits."
-    return Chart("Torques", "% of the limit", DURATION, -118.0, 118.0, lines, levels, _EVENT, note)
+    return Chart("Torques", _TIME, Axis(-118.0, 118.0, "% of the limit"), lines, levels, _EVENT), note
 
 
-def step_times(results: Results) -> Chart:
+def step_times(results: Results) -> tuple[Chart, str]:
     """How long steps took: the middle one and the slowest but for one in a hundred, in windows."""
     run = results.comparison.adaptive
     n = max(1, round(0.1 / PERIOD))
@@ -164,7 +174,7 @@ def step_times(results: Results) -> Chart:
     levels = (Level(1e3 * PERIOD, "one period"),)
     more = 100 * results.comparison.overhead()
     note = f"Over windows of 0.1 s. Learning and handing over take {more:.0f} % on top of control."
-    return Chart("Time for a step", "ms", DURATION, 0.01, 20.0, parts, levels, _EVENT, note, log=True)
+    return Chart("Time for a step", _TIME, Axis(0.01, 20.0, "ms", log=True), parts, levels, _EVENT), note
 
 
 def _windows(values: Array, n: int) -> Array:

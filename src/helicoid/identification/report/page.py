@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.charts import Axis, Chart, Line
 from helicoid.errors import HelicoidError
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import measured
 from helicoid.identification.report.assessment import Assessment
-from helicoid.identification.report.plots import Line, plot, spectrum
 from helicoid.identification.report.score import Score
 
 if TYPE_CHECKING:
     from helicoid.identification.result import Identification
 
 _RELATIVE = (0.10, 0.30)  # of a joint: up to the first good, up to the second doubtful
+_WIDTHS = {"measured": 2.4, "predicted": 1.2, "residual": 1.0}  # of lines, in pixels
 _SURE = 0.3  # σ less than this part of the value: known
 
 
@@ -127,23 +128,17 @@ def _signals(result: Identification, log: Log, title: str) -> str:
     y, predicted, t = measured(log), result.predict(log), log.t - log.t[0]
     figures = []
     for k, name in enumerate(result.regression.row_names):
-        over_time = plot(
-            [Line(t, y[:, k], "measured"), Line(t, predicted[:, k], "predicted")], "t (s)", "torque (N·m)"
-        )
         residual = y[:, k] - predicted[:, k]
-        below = plot([Line(t, residual, "residual")], "t (s)", "residual (N·m)", height=110)
-        spectra = plot(
-            [
-                Line(*spectrum(y[:, k], log.rate), "measured"),
-                Line(*spectrum(residual, log.rate), "residual"),
-            ],
-            "frequency (Hz)",
-            "density (N·m/√Hz)",
-            height=150,
-            logarithmic=True,
+        over_time = [_line(t, y[:, k], "measured"), _line(t, predicted[:, k], "predicted")]
+        both = {"measured": y[:, k], "residual": residual}
+        spectra = [_line(*spectrum(values, log.rate), style) for style, values in both.items()]
+        drawn = (
+            _drawn(over_time, "t (s)", "torque (N·m)", 190),
+            _drawn([_line(t, residual, "residual")], "t (s)", "residual (N·m)", 130),
+            _drawn(spectra, "frequency (Hz)", "density (N·m/√Hz)", 170, log=True),
         )
         caption = f"<figcaption>{escape(name)}</figcaption>"
-        figures.append(f'<figure class="card">{caption}{over_time}{below}{spectra}</figure>')
+        figures.append(f'<figure class="card">{caption}{"".join(drawn)}</figure>')
     keys = "".join(
         f'<span class="key {style}"></span>{text}'
         for style, text in (
@@ -156,6 +151,24 @@ def _signals(result: Identification, log: Log, title: str) -> str:
         f"<h2>{title}: {escape(_file(log))}</h2><p class='soft'>{keys}</p>"
         f"<div class='plots'>{''.join(figures)}</div>"
     )
+
+
+def _line(x: Array, y: Array, style: str) -> Line:
+    return Line(x, y, f"var(--{style})", width=_WIDTHS[style])
+
+
+def _drawn(lines: Sequence[Line], x: str, y: str, height: float, log: bool = False) -> str:
+    across = Axis.around([np.asarray(line.x) for line in lines], x, log=log)
+    up = Axis.around([np.asarray(line.y) for line in lines], y, margin=0.05, log=log)
+    return Chart(y, across, up, lines, width=640.0, height=height).svg()
+
+
+def spectrum(signal: Array, rate: float) -> tuple[Array, Array]:
+    """Frequencies (Hz) and amplitude density (unit/√Hz) of a signal, by Welch's averages."""
+    from scipy.signal import welch
+
+    frequency, power = welch(signal - signal.mean(), rate, nperseg=min(len(signal), 512))
+    return frequency[1:], np.sqrt(power[1:])
 
 
 def _parameters(assessment: Assessment) -> str:
