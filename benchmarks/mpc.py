@@ -66,7 +66,7 @@ def task(robot: hc.Robot, limits: str = "all", nodes: int = 30, **options: Any) 
 
 def measure(problem: Problem, repeat: int, steps: int) -> dict[str, Any]:
     """Times (s) of cold solutions and of warm steps in a loop with noise, in the terms of `mpc_peer`."""
-    engine, plan = problem.engine, problem.solve(Q0)
+    engine, plan = problem._compiled.engine, problem.solve(Q0)
     cold, warm = [], []
     for _ in range(repeat):
         problem.solve(Q0)
@@ -212,7 +212,7 @@ def standing_quadruped() -> None:
     ours, other = problem.solve(q), problem.solve(q, solver="ipopt")
     assert ours.q is not None
     error = max(float(np.abs(robot.constraint_position(one)).max()) for one in ours.q)
-    print(f"\nquadruped: {ours} in {1e3 * problem.engine.result('seconds'):.1f} ms; ipopt {other.cost:.6g}; "
+    print(f"\nquadruped: {ours} in {1e3 * problem._compiled.engine.result('seconds'):.1f} ms; ipopt {other.cost:.6g}; "
           f"feet move by at most {1e3 * error:.2g} mm")  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.mpc import Controller, Problem
+from helicoid.mpc.controller import Phase
 from mpc.problems import START, TARGET, arm, reset
 
 
@@ -53,7 +54,7 @@ def test_steps_converge_to_the_solution_of_the_problem(controller: Controller) -
     """For a state that stays, repeated steps without shift are iterations of the same problem."""
     controller.step(START, [0.0, 0.0])
     for _ in range(4):
-        controller._must_shift = False
+        controller._phase = Phase.SHIFTED
         tau = controller.step(START + 0.05, [0.1, 0.0])
     plan = controller.problem.solve(START + 0.05, [0.1, 0.0])
     assert plan.tau is not None

@@ -11,7 +11,7 @@ import pytest
 import helicoid as hc
 from helicoid.errors import InputError
 from helicoid.mpc import Capsule, Problem, Sphere
-from helicoid.mpc.shapes import distance
+from helicoid.mpc.constraints.shapes import distance
 from mpc.problems import START, arm, reset
 
 
@@ -38,7 +38,7 @@ def test_soft_constraints_are_exceeded_when_that_is_cheaper() -> None:
     problem.add_velocity_cost(0.1, 1.0)
     problem.add_control_cost(1e-4)
     problem.add_half_space("tip", [0, 0, 1], wall, soft=(0.5, 1.0))
-    memory = problem.memory
+    memory = problem._compiled.memory
     for price in (0.1, 1.0, 1e3):
         memory.penalty[...] = price
         plans = [problem.solve(START, solver=s, tolerance=1e-7) for s in ("sqp", "ipopt")]
@@ -110,8 +110,8 @@ def test_orientation_and_pose_costs_have_their_minimum_at_the_target() -> None:
     problem.add_pose_cost(link, robot.pose(link)(goal), 1.0, 1.0)
     problem.add_orientation_cost(link, robot.pose(link)(goal)[:3, :3], 1.0, 1.0)
     problem.add_control_cost(0.0)
-    end = problem.stages.end_values()
-    memory = problem.memory
+    end = problem._compiled.stages.end_values()
+    memory = problem._compiled.memory
     costs = [
         float(end(np.concatenate([x, np.zeros(6)]), memory.parameters[-1], memory.theta)[0])
         for x in (q, goal)
@@ -170,12 +170,12 @@ def test_limits_come_from_the_robot() -> None:
     problem = Problem(robot, horizon=2, dt=0.1)
     problem.add_control_cost(1.0)
     problem.add_limits(position=0.5, velocity=0.7, torque=0.45)
-    by_name = {c.name: c for c in problem._constraints}
+    by_name = {c.name: c for c in problem._structure.constraints}
     np.testing.assert_allclose(by_name["torque_limit"].upper, 0.45 * robot.limits.effort)
     np.testing.assert_allclose(by_name["velocity_limit"].lower, -0.7 * robot.limits.velocity)
     width = by_name["position_limit"].upper - by_name["position_limit"].lower
     np.testing.assert_allclose(width, 0.5 * (robot.limits.upper - robot.limits.lower))
-    rows = problem.stages.path_rows
+    rows = problem._compiled.stages.path_rows
     assert sum(row.box is not None for row in rows) == 14 and sum(row.box is None for row in rows) == 7
 
 

@@ -63,7 +63,7 @@ def test_optimality_conditions_by_finite_differences() -> None:
     plan = problem.solve(START, tolerance=1e-9)
     assert robot is not None
     pose, h, N = robot.pose("tip"), 0.05, problem.intervals
-    memory = problem.memory
+    memory = problem._compiled.memory
 
     def cost_and_rows(u: np.ndarray) -> tuple[float, np.ndarray]:
         q, v, total, rows = START, np.zeros(2), 0.0, np.full((N + 1, 4), np.nan)
@@ -85,7 +85,7 @@ def test_optimality_conditions_by_finite_differences() -> None:
 
     cost, rows = cost_and_rows(plan.u)
     assert cost == pytest.approx(plan.cost, rel=1e-12)
-    multiplier = problem.engine["multiplier"].reshape(N + 1, 2, -1)[:, :, :4]
+    multiplier = problem._compiled.engine["multiplier"].reshape(N + 1, 2, -1)[:, :, :4]
     assert multiplier.min() > -1e-12 and multiplier.max() > 0.01
     used = np.isfinite(rows)
     used[0, :2] = False
@@ -179,7 +179,7 @@ def test_floating_base_steps_on_the_manifold() -> None:
 
 
 def test_without_a_compiler_it_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helicoid.mpc.solver.engine.library", _no_compiler)
+    monkeypatch.setattr("helicoid.mpc.solver.kernels.compile_batch", _no_compiler)
     problem = Problem(hc.load("planar_2r"), horizon=2, dt=0.05)
     problem.add_posture_cost([0.0, 0.5], 1.0, 1.0)
     problem.add_control_cost(1e-3)

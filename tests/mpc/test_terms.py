@@ -11,7 +11,7 @@ import pytest
 import helicoid as hc
 from helicoid.errors import InputError
 from helicoid.mpc import Capsule, Problem, Sphere
-from helicoid.mpc.shapes import distance
+from helicoid.mpc.constraints.shapes import distance
 
 
 def plain() -> Problem:
@@ -78,7 +78,7 @@ def test_numbers_that_were_set_outlive_more_terms() -> None:
     problem.set(posture=[1.0, 2.0], posture_end_weight=7.0, speed_upper=[3.0, 4.0])
     problem.add_velocity_cost(1.0)
     problem.set_initial(v=False)
-    memory = problem.memory
+    memory = problem._compiled.memory
     np.testing.assert_array_equal(memory.parameters[:, :2], np.tile([1.0, 2.0], (4, 1)))
     np.testing.assert_array_equal(memory.parameters[:, 2], [1, 1, 1, 7])
     np.testing.assert_array_equal(memory.upper[:, :2], np.tile([1.5, 2.0], (4, 1)))

@@ -25,9 +25,9 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
     began = time.perf_counter()
     with console.status("preparing the controller (compiled once, then kept)"):
         scenario.plant.measure()
-        prepared = scenario.problem.engine
+        scenario.problem.compile()
         identifier = scenario.identifier()
-        del prepared, identifier
+        del identifier
     console.print(f"prepared in {time.perf_counter() - began:.1f} s\n", style="dim")
     # Drawn between steps: a thread that draws would take time from those that are measured.
     with Live(console=console, auto_refresh=False) as live:

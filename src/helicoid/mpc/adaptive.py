@@ -77,7 +77,7 @@ class Adaptive:
         self._only_payload = robot.selection.groups == ("payload",)
         self._impulse, self._heard, self._since, self._count = np.zeros(robot.nv), 0, 0, 0
         self._trouble = ""
-        self.theta = np.array(controller.problem.memory.theta)
+        self.theta = controller.theta
         """θ that the controller has now."""
         self.n_handed_over = 0
         """How often it was handed over."""

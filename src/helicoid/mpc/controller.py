@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
 from helicoid.errors import InputError
+from helicoid.mpc.costs.control_rate import PREVIOUS
 from helicoid.mpc.fallback import Fallback
-from helicoid.mpc.initial import initial_state, on_manifold
-from helicoid.mpc.offline import find_violations, report, start
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.shifting import Shift
-from helicoid.mpc.solver.engine import STATUS, Engine
+from helicoid.mpc.solution import find_violations, first_guess, report
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.nlp import Outcome
+from helicoid.mpc.solver.outcome import Outcome, Status
+from helicoid.mpc.system.initial import initial_state, on_manifold
 
 if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem
@@ -27,6 +26,26 @@ if TYPE_CHECKING:
 INFEASIBLE = 0.05  # of a row's scale: what a step may exceed hard constraints by, such as after a push
 
 USELESS = "the measured state is not finite, has the wrong size, or a quaternion that is not unit"
+
+
+class Phase(Enum):
+    """What a controller has, and so what its next step does."""
+
+    NEW = auto()
+    """Nothing: the first step solves from scratch, and refuses a state that cannot be."""
+    PLANNED = auto()
+    """The plan of the last step, to be shifted by one period."""
+    SHIFTED = auto()
+    """A plan that begins now, to be linearised."""
+    PREPARED = auto()
+    """A linearised plan that waits for the measurement."""
+    LOST = auto()
+    """No plan of use: the next step solves from scratch, in haste."""
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan to start from."""
+        return self not in (Phase.NEW, Phase.LOST)
 
 
 class Controller:
@@ -79,62 +98,66 @@ class Controller:
         self.problem = problem
         self.period = float(lengths[0] if period is None else period)
         self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
-        self._engine = Engine(problem.stages, lengths)
-        self._engine.set(qp_tolerance=1e-7)
         self._budget = 0.0 if budget is None else float(budget)
+        # What the problem is now: terms that are added to it later are for other controllers.
+        self._compiled, self._structure = problem._compiled, problem._compiled.structure
+        self._engine = self._compiled.new_engine()
+        self._engine.set(qp_tolerance=1e-7)
         self._memory = Memory.of(self._engine)
-        self._memory.copy_from(problem.memory)
-        self._shift = Shift(problem, self._engine, self.period)
-        self._torque = _torque_function(problem)
-        self._fallback = Fallback(problem, self._memory, self.period)
+        self._memory.copy_from(self._compiled.memory)
+        self._shift = Shift(self._structure, self._engine, self.period)
+        self._fallback = Fallback(self._structure, self._memory, self.period)
         self._first_state: Array = self._engine["initial"]
         self._x, self._u = self._engine["x"], self._engine["u"]
         if problem.robot is not None:
             on_manifold(problem.robot, problem.robot.neutral())  # compiled now, not in the first step
-        self._started = self._prepared = self._must_shift = False
+        self._phase = Phase.NEW
         self._failures = 0
         self.status = "not started"
         self.ok = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As its problem, its settings and its numbers: a copy has not started yet.
+        settings = self.problem, self.period, self.iterations, self._budget or None, self.cold_iterations
+        return _restored, (settings, self._memory.numbers())
 
     # In the loop -----------------------------------------------------------------------------------------
 
     def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """The torque (nv) for a measured state; of an ODE, the control for a state x."""
-        if not self._prepared and self._started:
-            self.prepare()
+        self.prepare()
         return self.feedback(q, v)
 
     def prepare(self) -> None:
         """What can be done before the measurement: shift the plan and linearise around it."""
-        if self._must_shift:
-            self._must_shift = False
+        if self._phase is Phase.PLANNED:
             self._shift()
-        self._engine.prepare()
-        self._prepared = True
+            self._phase = Phase.SHIFTED
+        if self._phase is Phase.SHIFTED:
+            self._engine.prepare()
+            self._phase = Phase.PREPARED
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """What needs the measurement: the program's solution, and the torque."""
-        if not self._started:
-            return self._start(q, v)
-        if not self._prepared:
-            self.prepare()
-        self._prepared, self._must_shift = False, True
+        if not self._phase.has_plan:
+            return self._solve_from_scratch(q, v)
+        self.prepare()
+        self._phase = Phase.PLANNED
         if not self._measure(q, v):
             return self._give_up(USELESS)
-        engine = self._engine
-        number = self._iterate()
-        if number:
-            return self._give_up(STATUS[number])
-        if engine.result("qp_excess") > INFEASIBLE:
+        status = self._iterate()
+        if status is not Status.SOLVED:
+            return self._give_up(status.text)
+        if self._engine.result("qp_excess") > INFEASIBLE:
             return self._give_up(self._conflict())
-        return self._apply("solved")
+        return self._apply(status)
 
-    def _iterate(self) -> int:
-        """The iterations of a step, as many as the budget has time for; the number of the status."""
+    def _iterate(self) -> Status:
+        """The iterations of a step, as many as the budget has time for."""
         engine, began = self._engine, time.perf_counter()
-        number = engine.feedback()
+        status = engine.feedback()
         for _ in range(self.iterations - 1):
-            if number:
+            if status is not Status.SOLVED:
                 break
             if self._budget:
                 left = self._budget - (time.perf_counter() - began)
@@ -142,15 +165,15 @@ class Controller:
                     break
                 engine.set(budget=left)
             engine.prepare()
-            number = engine.feedback()
+            status = engine.feedback()
         engine.set(budget=self._budget)
-        return number
+        return status
 
     def _measure(self, q: ArrayLike, v: ArrayLike | None) -> bool:
         """Put the measured state where the solver reads it; False if it is of no use."""
         try:
             values = np.asarray(q, dtype=np.float64)
-            robot = self.problem.robot
+            robot = self._structure.robot
             if robot is not None:
                 second = np.asarray(v, dtype=np.float64)
                 if values.shape != (robot.nq,) or second.shape != (robot.nv,):
@@ -162,24 +185,24 @@ class Controller:
                 return False
         except (TypeError, ValueError):
             return False
-        if values.shape != (self._fallback.size,) or not np.isfinite(values).all():
+        if values.shape != (self._structure.n_measured,) or not np.isfinite(values).all():
             return False
         self._first_state[: len(values)] = values
         return True
 
-    def _apply(self, status: str) -> Array:
-        tau = self._torque(self._first_state, self._u[0], self._memory.theta)
+    def _apply(self, status: Status) -> Array:
+        tau = self._compiled.applied(self._first_state, self._u[0], self._memory.theta)
         if not np.isfinite(tau).all():
             return self._give_up("the plan is not finite")
-        self.status, self.ok, self._failures = status, True, 0
+        self.status, self.ok, self._failures = status.text, True, 0
         self._hold_previous(True)
         self._fallback.remember(self._x, self._u)
         return self._fallback.clipped(tau)
 
     def _hold_previous(self, known: bool) -> None:
         """The control before the next one is that of this step, once there is one."""
-        if "previous" in self.problem.system.symbols:
-            nu, at = self.problem.system.nu, self.problem.stages.state_at
+        if PREVIOUS in self._structure.symbols:
+            nu, at = self._structure.system.nu, self._engine.stages.state_at
             self._first_state[-nu:] = self._u[0]
             self._engine["initial_free"][at[-nu:]] = 0.0 if known else 1.0
 
@@ -189,21 +212,20 @@ class Controller:
         self.ok = False
         u = self._fallback.planned(self._failures)
         if u is not None:
-            tau = self._torque(self._fallback.state(self._first_state), u, self._memory.theta)
+            tau = self._compiled.applied(self._fallback.state(self._first_state), u, self._memory.theta)
             if np.isfinite(tau).all():
                 self.status = f"{reason}; applying the plan of {self._failures} steps ago"
                 return self._fallback.clipped(tau)
         self.status = f"{reason}; braking under gravity compensation"
-        self._started = False  # the next measurement starts from scratch
+        self._phase = Phase.LOST
         return self._fallback.brake(self._first_state, self._memory.theta)
 
     def _conflict(self) -> str:
-        engine, problem = self._engine, self.problem
-        rows = engine["rows"] + engine["moved"]
-        worst = find_violations(problem, rows, 0.5 * INFEASIBLE, self._memory)
+        rows = self._engine["rows"] + self._engine["moved"]
+        worst = find_violations(self._compiled, self._memory, rows, 0.5 * INFEASIBLE)
         return f"infeasible: {worst[0]}" if worst else "infeasible"
 
-    # Starting --------------------------------------------------------------------------------------------
+    # From scratch ----------------------------------------------------------------------------------------
 
     def start(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Solve from scratch for a state (v zero when not given), as the first step does by itself.
@@ -211,37 +233,38 @@ class Controller:
         Raises:
             InputError: the state has the wrong size or is not finite.
         """
-        robot = self.problem.robot
-        initial_state(self.problem, q, v)
-        self._start(q, np.zeros(robot.nv) if v is None and robot is not None else v)
-        self._must_shift = False
+        robot = self._structure.robot
+        initial_state(self._structure, q, v)
+        self._solve_from_scratch(q, np.zeros(robot.nv) if v is None and robot is not None else v)
+        if self._phase is Phase.PLANNED:
+            self._phase = Phase.SHIFTED  # the plan begins at the step that follows
 
-    def _start(self, q: ArrayLike, v: ArrayLike | None) -> Array:
-        if self.status == "not started":
+    def _solve_from_scratch(self, q: ArrayLike, v: ArrayLike | None) -> Array:
+        first = self._phase is Phase.NEW
+        if first:
             # The only place that raises: before the loop has begun.
-            if v is None and self.problem.robot is not None:
+            if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
-            initial_state(self.problem, q, v)
+            initial_state(self._structure, q, v)
+        self._phase = Phase.LOST
         if not self._measure(q, v):
             return self._give_up(USELESS)
-        engine = self._engine
-        state = self._first_state
-        state[self._fallback.size :] = initial_state(self.problem, q, v)[self._fallback.size :]
-        engine["x"][...], engine["u"][:-1] = start(self.problem, state.copy(), None)
+        engine, state, known = self._engine, self._first_state, self._structure.n_measured
+        state[known:] = initial_state(self._structure, q, v)[known:]
+        engine["x"][...], engine["u"][:-1] = first_guess(self._structure, state.copy(), self._memory.theta)
         engine.set(tolerance=1e-5, budget=self._budget and 20 * self._budget)
         engine.reset()
         self._hold_previous(False)
         # A start in the middle of the loop must not hold it up for long.
-        first = self.status == "not started"
-        number = engine.solve(self.cold_iterations if first else min(10, self.cold_iterations))
+        status = engine.solve(self.cold_iterations if first else min(10, self.cold_iterations))
         engine.set(budget=self._budget)
-        self._started, self._prepared, self._must_shift = True, False, True
-        nothing_yet = number == 5 and engine.result("iterations") < 1
-        conflict = number == 2 or engine.result("qp_excess") > INFEASIBLE
-        if number in (3, 4) or nothing_yet or conflict:
-            self._started = False
-            return self._give_up(self._conflict() if conflict and number not in (3, 4) else STATUS[number])
-        return self._apply("solved" if number == 0 else STATUS[number])
+        conflict = status is Status.INFEASIBLE or engine.result("qp_excess") > INFEASIBLE
+        if conflict and not status.is_useless:
+            return self._give_up(self._conflict())
+        if status.is_useless or (status is Status.OUT_OF_TIME and engine.result("iterations") < 1):
+            return self._give_up(status.text)
+        self._phase = Phase.PLANNED
+        return self._apply(status)
 
     # Numbers ---------------------------------------------------------------------------------------------
 
@@ -249,7 +272,8 @@ class Controller:
         """Change targets, weights, bounds or θ by name, for the steps to come; see `Problem.set`."""
         for name, value in values.items():
             self._memory.set(name, value)
-        self._prepared = False  # what was linearised had the old numbers
+        if self._phase is Phase.PREPARED:
+            self._phase = Phase.SHIFTED  # what was linearised had the old numbers
 
     @property
     def plan(self) -> Plan:
@@ -257,7 +281,7 @@ class Controller:
         engine = self._engine
         outcome = Outcome(engine["x"].copy(), engine["u"][:-1].copy(), self.status, self.ok, self.iterations)
         seconds, stationarity = engine.result("seconds"), engine.result("stationarity")
-        return report(self.problem, outcome, "sqp", seconds, stationarity, 1e-4, self._memory)
+        return report(self._compiled, self._memory, outcome, "sqp", seconds, stationarity, 1e-4)
 
     @property
     def theta(self) -> Array:
@@ -270,27 +294,16 @@ class Controller:
 
         It is the derivative of the controller's own answer, by the Riccati recursion; of an ODE, nu × nx.
         """
-        problem, robot = self.problem, self.problem.robot
+        robot = self._structure.robot
         # Without what a problem adds to the state: a free duration, the control before.
-        dx = self._fallback.size if robot is None else 2 * robot.nv
+        dx = self._structure.n_measured if robot is None else 2 * robot.nv
         K = self._engine.gains()[:, :dx]
         if robot is None:
             return K
-        if problem.formulation == "forward_dynamics":
+        if self._structure.formulation == "forward_dynamics":
             return np.asarray(robot.selection_matrix.T @ K)
-        by_u, by_x = self._torque_derivatives
+        by_u, by_x = self._compiled.torque_derivatives(self._first_state, self._u[0], self._memory.theta)
         return np.asarray(by_x[:, :dx] + by_u @ K)
-
-    @property
-    def _torque_derivatives(self) -> tuple[Array, Array]:
-        system, nu = self.problem.system, self.problem.system.nu
-        if "torque_derivatives" not in self.problem._caches:
-            J = system.resolve([system.differentiate(system.symbols["tau"])])[0]
-            made = ca.Function("J", [system.x, system.u, system.theta], [ca.densify(J)])
-            self.problem._caches["torque_derivatives"] = made
-        function = self.problem._caches["torque_derivatives"]
-        J = np.array(function(self._first_state, self._engine["u"][0], self._memory.theta))
-        return J[:, :nu], J[:, nu:]
 
     @property
     def statistics(self) -> dict[str, float]:
@@ -299,16 +312,11 @@ class Controller:
         return {name: self._engine.result(name) for name in names}
 
     def __repr__(self) -> str:
-        return f"Controller({self.problem.intervals} intervals, period {self.period:g} s; {self.status})"
+        return f"Controller({self._structure.intervals} intervals, period {self.period:g} s; {self.status})"
 
 
-def _torque_function(problem: Problem) -> Any:
-    """(x, u, θ) -> what is applied: the torque of a robot, the control of an ODE."""
-    system = problem.system
-    output = system.u if problem.robot is None else system.resolve([system.symbols["tau"]])[0]
-    inputs = {"x": system.x, "u": system.u}
-    if not system.theta.numel():
-        function = Function.from_expressions("applied_torque", inputs, {"tau": output})
-        return lambda x, u, theta: np.atleast_1d(function(x, u if u.size > 1 else u.item()))
-    function = Function.from_expressions("applied_torque", {**inputs, "theta": system.theta}, {"tau": output})
-    return lambda x, u, theta: np.atleast_1d(function(x, u if u.size > 1 else u.item(), theta))
+def _restored(settings: tuple[Any, ...], numbers: dict[str, Array]) -> Controller:
+    """The controller that `Controller.__reduce__` took apart."""
+    controller = Controller(*settings)
+    controller._memory.take(numbers)
+    return controller

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.stage import Row
-
-if TYPE_CHECKING:
-    from helicoid.mpc.problem import Problem
+from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.structure import Structure
 
 BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
 
 
 class Fallback:
-    """The last good plan, the limits of what may be applied, and how to stop.
+    """The last good plan, the limits of what may be applied, and how to stop."""
 
-    `size` is the number of coordinates that a measurement has.
-    """
-
-    def __init__(self, problem: Problem, memory: Memory, period: float) -> None:
-        self._problem, self._memory, self._period = problem, memory, period
+    def __init__(self, structure: Structure, memory: Memory, period: float) -> None:
+        self._structure, self._memory, self._period = structure, memory, period
         self._node = 0
-        robot = problem.robot
-        extra = (problem.duration_bounds is not None) + problem.system.nu * (
-            "previous" in problem.system.symbols
-        )
-        self.size = int(problem.system.x.numel()) - extra
+        robot = structure.robot
         self._x: Array | None = None
-        self._u: Array = np.zeros((0, problem.system.nu))
-        n = problem.system.nu if robot is None else robot.nv
+        self._u: Array = np.zeros((0, structure.system.nu))
+        n = structure.system.nu if robot is None else robot.nv
         self._limit = (
             np.full(n, np.inf)
             if robot is None
@@ -41,8 +30,9 @@ class Fallback:
         )
         limits = [
             (k, row, column)
-            for k, row in enumerate(problem.stages.path_rows)
-            if row.constraint.name == "torque_limit" and (column := _torque_of(problem, row)) is not None
+            for k, row in enumerate(memory.stages.path_rows)
+            if row.constraint.name == "torque_limit"
+            and (column := _torque_of(memory.stages, row)) is not None
         ]
         self._rows = [k for k, _, _ in limits]
         self._scale = np.array([row.constraint.scale[row.element] for _, row, _ in limits])
@@ -61,7 +51,7 @@ class Fallback:
         """The control that the last good plan has for now, or None in the second half of its horizon."""
         if self._x is None:
             return None
-        times, now = self._problem.times, failures * self._period / self._problem.duration_of(self._x)
+        times, now = self._structure.times, failures * self._period / self._structure.duration_of(self._x)
         if now > 0.5 * times[-1]:
             return None
         self._node = int(np.searchsorted(times, now * (1 + 1e-9), side="right")) - 1
@@ -84,9 +74,9 @@ class Fallback:
 
     def brake(self, x: Array, theta: Array) -> Array:
         """Gravity compensation and damping, τ = g(q) - M(q) v / T; nothing for an ODE."""
-        robot = self._problem.robot
+        robot = self._structure.robot
         if robot is None:
-            return np.zeros(self._problem.system.nu)
+            return np.zeros(self._structure.system.nu)
         q, v = x[: robot.nq], x[robot.nq : robot.nq + robot.nv]
         more = [theta] if robot.selection.groups else []
         with np.errstate(all="ignore"):  # of a state that no robot can be in
@@ -94,8 +84,8 @@ class Fallback:
         return self.clipped(np.where(np.isfinite(tau), tau, 0.0))
 
 
-def _torque_of(problem: Problem, row: Row) -> int | None:
+def _torque_of(stages: Stages, row: Row) -> int | None:
     """Which torque of a robot a row bounds, by itself; None if it is something else."""
-    tau = problem.system.symbols.get("tau", ca.SX(0, 1))
+    tau = stages.system.symbols.get("tau", ca.SX(0, 1))
     expression = row.constraint.expression[row.element]
     return next((k for k in range(tau.numel()) if ca.is_equal(expression, tau[k])), None)

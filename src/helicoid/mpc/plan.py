@@ -69,6 +69,11 @@ class Plan:
             f"violation {self.violation:.1e}, {self.duration:.3g} s)"
         )
 
+    def _repr_html_(self) -> str:
+        from helicoid.mpc import tables
+
+        return tables.plan(self)
+
     def plot(self) -> Any:
         """A matplotlib figure: coordinates, velocities and torques over time, limits dashed.
 

@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.errors import InputError
-from helicoid.mpc.constraints import ConstraintTerms
-from helicoid.mpc.grid import node_times
-from helicoid.mpc.initial import initial_state
-from helicoid.mpc.plan import Plan, as_numbers
-from helicoid.mpc.solver.engine import Engine
-from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.nlp import NonlinearProgram
-from helicoid.mpc.stage import Stages, best_lanes
-from helicoid.mpc.system import Formulation, System, ode_system, robot_system
-from helicoid.mpc.terms import Constraint, Cost, Parameter
-from helicoid.mpc.terms import mask as chosen_elements
+from helicoid.mpc import constraints, costs, tables
+from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.plan import Plan
+from helicoid.mpc.solution import solve
+from helicoid.mpc.solver.compiled import Compiled
+from helicoid.mpc.structure import Structure, Term
+from helicoid.mpc.system.grid import node_times
+from helicoid.mpc.system.initial import initial_state
+from helicoid.mpc.system.ode_system import ode_system
+from helicoid.mpc.system.parameter import parameter
+from helicoid.mpc.system.robot_system import Formulation
+from helicoid.mpc.system.symbols import Symbols
+from helicoid.mpc.system.system import System
 from helicoid.robot import Robot
 
+P = ParamSpec("P")
 
-class Problem(ConstraintTerms):
+
+def _adds(
+    name: str, make: Callable[Concatenate[Symbols, P], Term | list[Constraint]]
+) -> Callable[Concatenate[Problem, P], None]:
+    """The method of a problem that adds what `make` makes of its symbols, with its arguments and its text."""
+
+    def method(self: Problem, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        made = make(self.symbols, *args, **kwargs)
+        self.add(*(made if isinstance(made, list) else [made]))
+
+    signature = inspect.signature(make)
+    first, *rest = signature.parameters.values()
+    own = first.replace(name="self", annotation=inspect.Parameter.empty)
+    method.__signature__ = signature.replace(parameters=[own, *rest], return_annotation="None")  # type: ignore[attr-defined]
+    method.__doc__, method.__name__, method.__qualname__ = make.__doc__, name, f"Problem.{name}"
+    return method
+
+
+class Problem:
     """Minimise ∫ ℓ(x, u) dt + ℓ_end(x) over a grid of nodes, subject to the dynamics and to constraints.
 
     Args:
@@ -45,6 +64,9 @@ class Problem(ConstraintTerms):
     The state is x = (q, v), the step v⁺ = v + h a, q⁺ = q ⊕ h v⁺. Costs on the path are multiplied by the
     length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`, `.tau` of a node,
     or `.x`, `.u`. Targets, weights and bounds are parameters with names: `set` changes them.
+
+    All constraints take `soft`: None for a hard one, else the price of exceeding it by one scaled unit, or a
+    pair (price, price of the square). A problem can be pickled and copied; a copy has symbols of its own.
 
     >>> import helicoid as hc
     >>> robot = hc.load("double_pendulum")
@@ -67,22 +89,24 @@ class Problem(ConstraintTerms):
         duration: tuple[float, float] | None = None,
         stabilisation: float = 20.0,
     ) -> None:
-        self.robot = robot if isinstance(robot, Robot) else None
-        self.formulation = formulation if isinstance(robot, Robot) else "ode"
-        self.times = node_times(horizon, dt, grid)
-        self.system = robot_system(robot, formulation, stabilisation) if isinstance(robot, Robot) else robot
-        self._parameters: list[Parameter] = []
-        self._costs: list[Cost] = []
-        self._constraints: list[Constraint] = []
-        self._initial_free = np.zeros(self.system.nx, dtype=bool)
-        self._stages: Stages | None = None
-        self._memory: Memory | None = None
-        self._set: dict[str, Array] = {}
-        self.duration_bounds = duration
-        for name, expression in self.system.holds.items():
-            self.add_constraint(name, expression, 0.0, 0.0, scale=_hold_scale(name, self.robot))
-        if duration is not None:
-            self._free_duration(duration)
+        times = node_times(horizon, dt, grid)
+        self._numbers: dict[str, Array] = {}
+        self._become(Structure.of(robot, times, formulation, duration, stabilisation))
+
+    def _become(self, structure: Structure) -> None:
+        """Take another structure; what was made of the one before is left to those who use it."""
+        self._compiled = Compiled(structure, self._numbers)
+
+    @property
+    def _structure(self) -> Structure:
+        return self._compiled.structure
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"structure": self._structure, "numbers": self._numbers}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._numbers = state["numbers"]
+        self._become(state["structure"])
 
     @classmethod
     def from_ode(
@@ -108,26 +132,62 @@ class Problem(ConstraintTerms):
         """
         return cls(ode_system(x, u, rate, theta, steps), **grid)
 
-    def _free_duration(self, bounds: tuple[float, float]) -> None:
-        if np.shape(bounds) != (2,) or not 0 < bounds[0] < bounds[1] < np.inf:
-            raise InputError(f"duration is a pair (s) with 0 < shortest < longest, got {bounds}")
-        shortest, longest = bounds
-        self.system = self.system.with_free_duration()
-        self._initial_free = np.append(self._initial_free, True)
-        self.times = self.times / self.times[-1]
-        self.add_constraint("duration", self.duration, shortest, longest, on_path=False, scale=1 / longest)
-
     def __repr__(self) -> str:
-        costs, constraints = (", ".join(t.name for t in terms) for terms in (self._costs, self._constraints))
-        return f"Problem({self.intervals} intervals; costs: {costs}; constraints: {constraints})"
+        one = self._structure
+        of = f"{one.robot.name!r}, " if one.robot is not None else ""
+        terms = "; ".join(
+            f"{kind}: {', '.join(term.name for term in found) or 'none'}"
+            for kind, found in (("costs", one.costs), ("constraints", one.constraints))
+        )
+        return f"Problem({of}{self.intervals} intervals; {terms})"
+
+    def _repr_html_(self) -> str:
+        return tables.problem(self._structure)
+
+    # What it is ------------------------------------------------------------------------------------------
+
+    @property
+    def robot(self) -> Robot | None:
+        """The robot that moves; None for a system of another kind."""
+        return self._structure.robot
+
+    @property
+    def system(self) -> System:
+        """The step x⁺ = F(x, u, h) and its symbols."""
+        return self._structure.system
+
+    @property
+    def formulation(self) -> str:
+        """What the controls of a robot are; "ode" for a system of another kind."""
+        return self._structure.formulation
+
+    @property
+    def times(self) -> Array:
+        """Times of the nodes (s); from 0 to 1 where the duration is free."""
+        return self._structure.times
+
+    @property
+    def intervals(self) -> int:
+        """Number of intervals."""
+        return self._structure.intervals
+
+    @property
+    def duration_bounds(self) -> tuple[float, float] | None:
+        """(shortest, longest) total time (s) where that is free."""
+        return self._structure.duration_bounds
 
     # Symbols ---------------------------------------------------------------------------------------------
 
-    def __getattr__(self, name: str) -> Expression:
-        symbols = self.__dict__.get("system", None)
-        if symbols is not None and name in symbols.symbols:
-            return symbols.symbols[name]
-        raise AttributeError(f"Problem has no attribute {name!r}")
+    @property
+    def symbols(self) -> Symbols:
+        """What the functions in `helicoid.mpc.costs` and `helicoid.mpc.constraints` are called with."""
+        return self._structure.symbols
+
+    def _symbol(self, name: str) -> Expression:
+        if name not in self.symbols:
+            there = ", ".join(self.system.symbols)
+            raise AttributeError(f"this problem has no symbol {name!r}; there are: {there}")
+        return self.symbols[name]
 
     @property
     def x(self) -> Expression:
@@ -140,100 +200,90 @@ class Problem(ConstraintTerms):
         return self.system.u
 
     @property
-    def intervals(self) -> int:
-        """Number of intervals."""
-        return len(self.times) - 1
+    def q(self) -> Expression:
+        """The symbol of a robot's configuration (nq)."""
+        return self._symbol("q")
+
+    @property
+    def v(self) -> Expression:
+        """The symbol of a robot's velocity (nv)."""
+        return self._symbol("v")
+
+    @property
+    def a(self) -> Expression:
+        """The symbol of a robot's acceleration (nv)."""
+        return self._symbol("a")
+
+    @property
+    def tau(self) -> Expression:
+        """The symbol of a robot's torque (nv)."""
+        return self._symbol("tau")
+
+    @property
+    def forces(self) -> Expression:
+        """The symbol of the forces λ that hold a constrained robot, τ = ID(q, v, a) + Aᵀ λ."""
+        return self._symbol("forces")
+
+    @property
+    def duration(self) -> Expression:
+        """The symbol of the total time (s) where that is free."""
+        return self._symbol("duration")
+
+    def parameter(self, name: str, value: ArrayLike) -> Expression:
+        """A named number or vector for expressions of one's own: its symbol.
+
+        `value` is what it starts with, for all nodes alike; `set` takes a row for each node too.
+        """
+        made = parameter(name, value, self.intervals + 1)
+        self._become(self._structure.with_parameter(made))
+        return made.symbol
 
     # Structure -------------------------------------------------------------------------------------------
+
+    def add(self, *terms: Term) -> None:
+        """Add costs and constraints, all or none; `helicoid.mpc.costs` and `.constraints` make them.
+
+        >>> import helicoid as hc
+        >>> from helicoid.mpc.costs import cost_of
+        >>> problem = hc.mpc.Problem(hc.load("planar_2r"), horizon=10, dt=0.05)
+        >>> problem.add(cost_of(problem.symbols, "swing", problem.v[0] - 1.0, weight=1.0))
+        >>> problem
+        Problem('planar_2r', 10 intervals; costs: swing; constraints: none)
+        """
+        self._become(self._structure.with_terms(terms))
 
     def set_initial(self, **fixed: ArrayLike) -> None:
         """Which parts of the initial state are given: `q=` and `v=` masks of nv booleans (or one for all).
 
         By default all are. Of an ODE the mask is `x=`. What is not given is found by the solver.
         """
-        nv = self.system.nx if self.robot is None else self.robot.nv
-        places = {"x": slice(0, nv)} if self.robot is None else {"q": slice(0, nv), "v": slice(nv, 2 * nv)}
-        for name, mask in fixed.items():
-            if name not in places:
-                raise InputError(f"the initial state has no part {name!r}; there are: {', '.join(places)}")
-            part = places[name]
-            self._initial_free[part] = ~chosen_elements(mask, part.stop - part.start, f"initial {name}")
-        self._changed()
+        self._become(self._structure.with_initial(**fixed))
 
-    def _changed(self) -> None:
-        self._stages = self._memory = None
-        self._caches.clear()
+    # Costs and constraints: each method is the function of its room, called with the problem's symbols -----
 
-    @property
-    def stages(self) -> Stages:
-        """The functions of a node, made when first asked for."""
-        if self._stages is None:
-            if not self._costs:
-                raise InputError("the problem has no cost: add one, such as add_velocity_cost(1.0)")
-            free = tuple(bool(f) for f in self._initial_free)
-            self._stages = Stages(
-                self.system, self._parameters, self._costs, self._constraints, free, best_lanes(self.system)
-            )
-        return self._stages
+    add_cost = _adds("add_cost", costs.cost_of)
+    add_position_cost = _adds("add_position_cost", costs.position_cost)
+    add_orientation_cost = _adds("add_orientation_cost", costs.orientation_cost)
+    add_pose_cost = _adds("add_pose_cost", costs.pose_cost)
+    add_posture_cost = _adds("add_posture_cost", costs.posture_cost)
+    add_velocity_cost = _adds("add_velocity_cost", costs.velocity_cost)
+    add_torque_cost = _adds("add_torque_cost", costs.torque_cost)
+    add_control_cost = _adds("add_control_cost", costs.control_cost)
+    add_control_rate_cost = _adds("add_control_rate_cost", costs.control_rate_cost)
 
-    @property
-    def memory(self) -> Memory:
-        """The numbers that `set` changes."""
-        if self._memory is None:
-            theta = np.zeros(self.system.theta.numel())
-            if self.robot is not None and self.robot.selection.groups:
-                theta = np.array(self.robot.parameters.values)
-            self._memory = Memory.fresh(self.stages, self.intervals, theta)
-            for name, value in self._set.items():  # from before the structure changed
-                self._memory.set(name, value)
-        return self._memory
+    add_constraint = _adds("add_constraint", constraints.constraint_on)
+    add_limits = _adds("add_limits", constraints.limit_constraints)
+    add_frame_box = _adds("add_frame_box", constraints.frame_box_constraint)
+    add_half_space = _adds("add_half_space", constraints.half_space_constraint)
+    add_distance = _adds("add_distance", constraints.distance_constraint)
+    set_final = _adds("set_final", constraints.final_constraints)
 
-    @cached_property
-    def _caches(self) -> dict[Any, Any]:
-        """What is made of the structure, until that changes."""
-        return {}
-
-    @property
-    def engine(self) -> Engine:
-        """Our solver, compiled for this problem when first asked for."""
-        if "engine" not in self._caches:
-            self._caches["engine"] = Engine(self.stages, np.diff(self.times))
-        made: Engine = self._caches["engine"]
-        return made
-
-    def program(
-        self, solver: str, max_iterations: int, tolerance: float, options: dict[str, Any]
-    ) -> NonlinearProgram:
-        """The nonlinear program for a solver of CasADi, made once for the same settings."""
-        key = solver, max_iterations, tolerance, repr(options)
-        if key not in self._caches:
-            self._caches[key] = NonlinearProgram(self, solver, max_iterations, tolerance, options)
-        made: NonlinearProgram = self._caches[key]
-        return made
-
-    @property
-    def values(self) -> tuple[ca.Function, ca.Function]:
-        """Cost, gap and rows of all nodes on the path, and of the last, on CasADi's virtual machine."""
-        if "values" not in self._caches:
-            path = self.stages.values().map("path", "serial", self.intervals, [4], [])
-            self._caches["values"] = path, self.stages.end_values()
-        made: tuple[ca.Function, ca.Function] = self._caches["values"]
-        return made
-
-    def motion(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array]:
-        """Accelerations and torques (intervals, nv) of a robot's trajectory."""
-        if "motion" not in self._caches:
-            system = self.system
-            outputs = system.resolve([system.symbols["a"], system.symbols["tau"]])
-            function = ca.Function("motion", [system.x, system.u, system.theta], outputs)
-            self._caches["motion"] = function.map("all", "serial", self.intervals, [2], [])
-        a, tau = self._caches["motion"](x[:-1].T, u.T, theta)
-        return as_numbers(a), as_numbers(tau)
+    # Numbers ---------------------------------------------------------------------------------------------
 
     @property
     def names(self) -> list[str]:
         """The names that `set` takes."""
-        return self.memory.names
+        return self._compiled.memory.names
 
     def set(self, **values: ArrayLike) -> None:
         """Change targets, weights, bounds, θ or parameters of one's own, by name.
@@ -243,8 +293,8 @@ class Problem(ConstraintTerms):
         Values set here are those that the next `solve`, and a new Controller, start from.
         """
         for name, value in values.items():
-            self.memory.set(name, value)
-            self._set[name] = np.array(value, dtype=np.float64)
+            self._compiled.memory.set(name, value)
+            self._numbers[name] = np.array(value, dtype=np.float64)
 
     # Solving ---------------------------------------------------------------------------------------------
 
@@ -270,11 +320,12 @@ class Problem(ConstraintTerms):
 
         A plan that failed says so in `status`, and names in `violations` the constraints it does not meet.
         """
-        from helicoid.mpc.offline import solve
+        x0 = initial_state(self._structure, q0, v0)
+        return solve(self._compiled, x0, solver, guess, max_iterations, tolerance, dict(options or {}))
 
-        return solve(
-            self, initial_state(self, q0, v0), solver, guess, max_iterations, tolerance, dict(options or {})
-        )
+    def compile(self) -> None:
+        """Compile the solver for this problem now, and not when it first solves or controls."""
+        _ = self._compiled.engine
 
     def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the functions of the nodes as a C99 library (see docs/export.md), for a solver of one's own.
@@ -283,21 +334,6 @@ class Problem(ConstraintTerms):
         gap of the dynamics and its derivative, and the rows of the constraints; those that bound single
         elements of z come first, `jacobian` is of the others. `end(x, p, theta)` is the same of the last.
         """
-        from helicoid.mpc.exporting import export_c
+        from helicoid.mpc.solver.exporting import export_c
 
-        return export_c(self.stages, folder)
-
-    def duration_of(self, x: Array) -> float:
-        """By what a trajectory (nodes, ...) stretches the grid: its duration (s) where that is free, or 1."""
-        if self.duration_bounds is None:
-            return 1.0
-        after = self.system.nu if "previous" in self.system.symbols else 0
-        return float(x[0, self.system.x.numel() - 1 - after])
-
-
-def _hold_scale(name: str, robot: Robot | None) -> float:
-    """One over what counts as much: for forces of a robot its weight, for accelerations 10 m/s²."""
-    if name != "unactuated" or robot is None:
-        return 0.1
-    weight = 9.81 * sum(body.inertia.mass for body in robot.model.bodies)
-    return float(1 / max(weight, 1.0))
+        return export_c(self._compiled.stages, folder)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 import numpy as np
 
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.mpc.solver.engine import Engine
-
-if TYPE_CHECKING:
-    from helicoid.mpc.problem import Problem
+from helicoid.mpc.structure import Structure
 
 
 class Shift:
@@ -21,21 +17,20 @@ class Shift:
     Otherwise states and controls are interpolated in time. At the end the last ones stay.
     """
 
-    def __init__(self, problem: Problem, engine: Engine, period: float) -> None:
+    def __init__(self, structure: Structure, engine: Engine, period: float) -> None:
         self._engine = engine
-        self._problem, self._period = problem, period
-        longest = problem.times[-1] if problem.duration_bounds is None else problem.duration_bounds[1]
+        self._structure, self._period = structure, period
+        longest = structure.times[-1] if structure.duration_bounds is None else structure.duration_bounds[1]
         if not 0 < period <= longest:
             raise InputError(f"period must be positive and at most the horizon {longest:g} s, got {period!r}")
-        whole = (
-            bool(np.allclose(np.diff(problem.times), period, rtol=1e-9)) and problem.duration_bounds is None
-        )
-        self._between = None if whole else _interpolation(problem)
+        even = bool(np.allclose(np.diff(structure.times), period, rtol=1e-9))
+        whole = even and structure.duration_bounds is None
+        self._between = None if whole else _interpolation(structure)
         self._look(period)
 
     def _look(self, period: float) -> None:
         """Find where the nodes, a period later, lie in the grid."""
-        times = self._problem.times
+        times = self._structure.times
         lengths = np.diff(times)
         later = np.minimum(times + period, times[-1])
         self._before = np.minimum(np.searchsorted(times, later, side="right") - 1, len(times) - 2)
@@ -49,8 +44,8 @@ class Shift:
             self._engine.shift()
             return
         engine, x, u = self._engine, self._engine["x"], self._engine["u"]
-        if self._problem.duration_bounds is not None:
-            self._look(self._period / self._problem.duration_of(x))
+        if self._structure.duration_bounds is not None:
+            self._look(self._period / self._structure.duration_of(x))
         k, f = self._before, self._fraction
         x[...] = self._between(x[k], x[k + 1], f[:, 0])
         u[:-1] = (1 - f[:-1]) * u[k[:-1]] + f[:-1] * u[self._next_control]
@@ -58,9 +53,9 @@ class Shift:
         multiplier[:-1] = multiplier[path]
 
 
-def _interpolation(problem: Problem) -> Function:
+def _interpolation(structure: Structure) -> Function:
     """(x0, x1, f) -> x0 ⊕ f (x1 ⊖ x0)."""
-    system = problem.system
+    system = structure.system
     n = system.x.numel()
     x0, x1, f = ca.SX.sym("x0", n), ca.SX.sym("x1", n), ca.SX.sym("f")
     between = system.retract(x0, f * system.local(x0, x1))

@@ -1,19 +1,15 @@
-"""The solver in C for one problem: compiled for its sizes, called through ctypes."""
+"""One optimal control problem in the memory of the solver in C, called through ctypes."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_batch, compile_runtime
-from helicoid.errors import CompileError, HelicoidError
-from helicoid.mpc.stage import Stages
-
-RUNTIME = Path(__file__).parent / "runtime"
+from helicoid.errors import HelicoidError
+from helicoid.mpc.solver.kernels import Kernels
+from helicoid.mpc.solver.outcome import Status
 
 # The order of the enumerations in runtime/layout.h.
 SETTINGS = (
@@ -37,14 +33,6 @@ RESULTS = (
 )
 _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
 _RESULT_AT = {name: k for k, name in enumerate(RESULTS)}
-STATUS = (
-    "solved",
-    "stopped after the allowed iterations",
-    "infeasible: some constraints cannot be met together",
-    "failed: the model gave numbers that are not finite",
-    "stopped: no step improves the plan",
-    "stopped after the allowed time",
-)
 
 
 class Engine:
@@ -54,27 +42,10 @@ class Engine:
     independent of each other; one engine belongs to one thread at a time.
     """
 
-    def __init__(self, stages: Stages, lengths: Array) -> None:
-        self.stages, self.intervals = stages, len(lengths)
-        try:
-            kernels, self._library = self._kernels(), _solver(_definitions(stages))
-        except CompileError as error:
-            raise CompileError(
-                f"{error}. Controllers and the solver 'sqp' are compiled C; "
-                "problem.solve(..., solver='ipopt') does without"
-            ) from error
-        api = self._library
-        api.mpc_create.restype = ctypes.c_void_p
-        api.mpc_create.argtypes = [ctypes.c_int64, *(6 * [ctypes.c_void_p])]
-        api.mpc_field.restype = ctypes.c_void_p
-        api.mpc_field.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64)]
-        for name in ("mpc_prepare", "mpc_feedback", "mpc_shift", "mpc_destroy", "mpc_reset"):
-            getattr(api, name).argtypes = [ctypes.c_void_p]
-        api.mpc_solve.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-        api.mpc_gains.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        for name in ("mpc_prepare", "mpc_shift", "mpc_destroy", "mpc_reset", "mpc_gains"):
-            getattr(api, name).restype = None
-        self._handle = api.mpc_create(self.intervals, *kernels)
+    def __init__(self, kernels: Kernels, lengths: Array) -> None:
+        self.stages, self.intervals = kernels.stages, len(lengths)
+        self._kernels, self._library = kernels, kernels.solver  # the libraries stay loaded as long as this
+        self._handle = self._library.mpc_create(self.intervals, *kernels.entries)
         if not self._handle:
             raise HelicoidError(f"no memory for a problem of {self.intervals} intervals")
         self._views: dict[str, Array] = {}
@@ -82,20 +53,12 @@ class Engine:
         self._results = self._view("results")
         self.set(**DEFAULTS)
         self["h"][:-1, 0] = lengths
-        self["initial_free"][stages.state_at] = stages.initial_free
+        self["initial_free"][self.stages.state_at] = self.stages.initial_free
 
     def __del__(self) -> None:
         handle, self._handle = getattr(self, "_handle", None), None
         if handle:
             self._library.mpc_destroy(handle)
-
-    def _kernels(self) -> list[int | None]:
-        stages = self.stages
-        functions = [stages.stage, stages.values, stages.end, stages.end_values]
-        if stages.system.tangent is not None:
-            functions += [stages.retract, stages.local]
-        self._code = compile_batch("the controller", functions)  # kept: addresses end with their libraries
-        return [code.address for code in self._code] + [None] * (6 - len(self._code))
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._views:
@@ -125,13 +88,13 @@ class Engine:
         """Linearise around the trajectory in x and u."""
         self._library.mpc_prepare(self._handle)
 
-    def feedback(self) -> int:
-        """One step from the linearisation for the state in `initial`; the number of its status."""
-        return int(self._library.mpc_feedback(self._handle))
+    def feedback(self) -> Status:
+        """One step from the linearisation for the state in `initial`."""
+        return Status(self._library.mpc_feedback(self._handle))
 
-    def solve(self, max_iterations: int) -> int:
-        """Iterate to convergence; the number of its status."""
-        return int(self._library.mpc_solve(self._handle, max_iterations))
+    def solve(self, max_iterations: int) -> Status:
+        """Iterate to convergence."""
+        return Status(self._library.mpc_solve(self._handle, max_iterations))
 
     def shift(self) -> None:
         """Move the trajectory and its multipliers by one node."""
@@ -147,33 +110,3 @@ class Engine:
         K = np.empty((self.stages.system.nu, self.stages.system.nx))
         self._library.mpc_gains(self._handle, K.ctypes.data)
         return K
-
-
-def _solver(definitions: str) -> ctypes.CDLL:
-    text = f'{definitions}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
-    return compile_runtime("the solver", text, RUNTIME)
-
-
-def _definitions(stages: Stages) -> str:
-    system = stages.system
-    numbers = {
-        "NU": system.nu,
-        "NX": system.nx,
-        "NXA": int(system.x.numel()),
-        "NPAR": int(stages.parameter_symbol.numel()),
-        "NTHETA": int(system.theta.numel()),
-        "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
-        "MANIFOLD": int(system.tangent is not None),
-        "LANES": stages.lanes,
-    }
-    texts = {}
-    for suffix, prefix, rows in (("", "", stages.path_rows), ("T", "LAST_", stages.end_rows)):
-        boxes = [row for row in rows if row.box is not None]
-        numbers[f"NB{suffix}"], numbers[f"NG{suffix}"] = len(boxes), len(rows) - len(boxes)
-        texts[f"{prefix}BOX_AT"] = _initialiser([str(row.box) for row in boxes])
-        texts[f"{prefix}BOX_SCALE"] = _initialiser([repr(row.factor) for row in boxes])
-    return "".join(f"#define {name} {value}\n" for name, value in {**numbers, **texts}.items())
-
-
-def _initialiser(values: Sequence[str]) -> str:
-    return "{" + ", ".join(values or ["0"]) + "}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.mpc.stage import Row, Stages
-from helicoid.mpc.terms import Constraint
+from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.solver.stage import Row, Stages
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.engine import Engine
@@ -56,10 +57,19 @@ class Memory:
             *(engine[name] for name in names),
         )
 
+    def numbers(self) -> dict[str, Array]:
+        """All arrays by name."""
+        names = ("parameters", "theta", "lower", "upper", "penalty", "penalty2", "hard")
+        return {name: getattr(self, name) for name in names}
+
+    def take(self, numbers: Mapping[str, Array]) -> None:
+        """Put in the numbers of another memory of the same problem."""
+        for name, array in self.numbers().items():
+            array[...] = numbers[name]
+
     def copy_from(self, other: Memory) -> None:
         """Take all numbers of another memory of the same problem."""
-        for name in ("parameters", "theta", "lower", "upper", "penalty", "penalty2", "hard"):
-            getattr(self, name)[...] = getattr(other, name)
+        self.take(other.numbers())
 
     def _fill(self) -> None:
         self.lower[...], self.upper[...] = -np.inf, np.inf
@@ -93,14 +103,8 @@ class Memory:
         for parameter in self.stages.parameters:
             columns = slice(start, start + parameter.symbol.numel())
             start = columns.stop
-            cost = parameter.cost
-            if cost is None:
-                result[parameter.name] = self.parameters[:, columns], "parameter"
-                continue
-            if cost.on_path:
-                result[parameter.name] = self.parameters[:-1, columns], "parameter"
-            if cost.at_end:
-                result[f"{cost.name}_end_weight"] = self.parameters[-1:, columns], "parameter"
+            for name, nodes in parameter.settable.items():
+                result[name] = self.parameters[nodes, columns], "parameter"
         return result
 
     @cached_property

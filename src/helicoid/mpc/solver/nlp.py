@@ -18,11 +18,12 @@ from helicoid.compiler.compiled import is_on
 from helicoid.compiler.function import Function
 from helicoid.errors import CompileError, InputError
 from helicoid.mpc.progress import progress
+from helicoid.mpc.solver.outcome import Outcome
 
 if TYPE_CHECKING:
-    from helicoid.mpc.problem import Problem
     from helicoid.mpc.solver.memory import Memory
-    from helicoid.mpc.stage import Stages
+    from helicoid.mpc.solver.stage import Stages
+    from helicoid.mpc.structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,33 +37,29 @@ class _Node:
     soft: list[int]
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a solver of CasADi found."""
-
-    x: Array
-    u: Array
-    status: str
-    success: bool
-    iterations: int
-
-
 class NonlinearProgram:
     """A problem as one nonlinear program; made once, solved for many parameters and initial states."""
 
     def __init__(
-        self, problem: Problem, solver: str, max_iterations: int, tolerance: float, options: dict[str, Any]
+        self,
+        structure: Structure,
+        stages: Stages,
+        memory: Memory,
+        solver: str,
+        max_iterations: int,
+        tolerance: float,
+        options: dict[str, Any],
     ) -> None:
         if solver not in ("ipopt", "fatrop"):
             raise InputError(f"solver is 'sqp', 'ipopt' or 'fatrop', got {solver!r}")
-        self._stages: Stages = problem.stages
-        self._intervals = problem.intervals
-        self._lengths = np.diff(problem.times)
+        self._stages = stages
+        self._intervals = structure.intervals
+        self._lengths = np.diff(structure.times)
         self._solver_name = solver
-        self._fixed = self._fixed_coordinates(problem)
+        self._fixed = _fixed_coordinates(stages)
         path, end = self._functions()
-        nodes = [self._node(k, problem.memory) for k in range(self._intervals + 1)]
-        objective, rows = self._transcribe(path, end, nodes, problem.memory)
+        nodes = [self._node(k, memory) for k in range(self._intervals + 1)]
+        objective, rows = self._transcribe(path, end, nodes, memory)
         self._nodes = nodes
         g = ca.vertcat(*(expression for expression, _ in rows))
         w = ca.vertcat(*(ca.vertcat(node.x, node.u, node.s) for node in nodes))
@@ -75,16 +72,6 @@ class NonlinearProgram:
         else:
             settings |= {"structure_detection": "auto", "equality": flags}
         self._solve = ca.nlpsol("plan", solver, {"x": w, "p": p, "f": objective, "g": g}, settings | options)
-
-    @staticmethod
-    def _fixed_coordinates(problem: Problem) -> list[int]:
-        """Which coordinates of the first state are given."""
-        system, free = problem.system, np.array(problem.stages.initial_free)
-        if system.tangent is None:
-            return [int(k) for k in np.flatnonzero(~free)]
-        # A coordinate is free when a free direction of the tangent space moves it.
-        moves = np.array(ca.DM(ca.Sparsity(system.tangent.sparsity()), 1.0))
-        return [k for k in range(system.x.numel()) if not np.any(moves[k, free] != 0)]
 
     def _functions(self) -> tuple[ca.Function, ca.Function]:
         stages, system = self._stages, self._stages.system
@@ -185,6 +172,16 @@ class NonlinearProgram:
                 low += [-np.inf, memory.lower[k, i]]
                 high += [memory.upper[k, i], np.inf]
         return np.array(low), np.array(high)
+
+
+def _fixed_coordinates(stages: Stages) -> list[int]:
+    """Which coordinates of the first state are given."""
+    system, free = stages.system, np.array(stages.initial_free)
+    if system.tangent is None:
+        return [int(k) for k in np.flatnonzero(~free)]
+    # A coordinate is free when a free direction of the tangent space moves it.
+    moves = np.array(ca.DM(ca.Sparsity(system.tangent.sparsity()), 1.0))
+    return [k for k in range(system.x.numel()) if not np.any(moves[k, free] != 0)]
 
 
 def _callable(name: str, inputs: dict[str, Expression], outputs: dict[str, Expression]) -> ca.Function:

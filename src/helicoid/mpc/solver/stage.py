@@ -14,8 +14,10 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.costs import Cost
 from helicoid.mpc.system import System
-from helicoid.mpc.terms import Constraint, Cost, Parameter
+from helicoid.mpc.system.parameter import Parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,7 @@ class Stages:
         return total if at_end else self.system.length * total
 
     def _total(self, at_end: bool) -> Expression:
-        return sum((_price(c) for c in self.costs if (c.at_end if at_end else c.on_path)), ca.SX(0))
+        return sum((c.value for c in self.costs if (c.at_end if at_end else c.on_path)), ca.SX(0))
 
     def _derivatives(self, at_end: bool) -> tuple[Expression, Expression]:
         """Gradient and (Gauss–Newton) Hessian of a node's cost along z."""
@@ -157,7 +159,7 @@ class Stages:
                 continue
             if cost.square:
                 J = self.system.differentiate(cost.expression)
-                weighted = ca.diag(ca.densify(cost.weight * ca.SX.ones(J.shape[0]))) @ J
+                weighted = ca.diag(ca.densify(cost.weight.symbol * ca.SX.ones(J.shape[0]))) @ J
                 g, H = g + weighted.T @ cost.expression, H + J.T @ weighted
             else:
                 own = self._exact(cost)
@@ -175,7 +177,7 @@ class Stages:
         du, dx = ca.SX.sym("du", system.nu), ca.SX.sym("dx", system.nx)
         dz = ca.vertcat(du, dx)
         (moved,) = ca.substitute(
-            system.resolve([_price(cost)]),
+            system.resolve([cost.value]),
             [system.u, system.x],
             [system.u + du, system.retract(system.x, dx)],
         )
@@ -278,12 +280,6 @@ class Stages:
         other = ca.SX.sym("x1", self.system.x.numel())
         seen = self._padded_state(self.system.local(self.system.x, other))
         return ca.Function("local", [self.system.x, other], [ca.densify(seen)])
-
-
-def _price(cost: Cost) -> Expression:
-    if cost.square:
-        return 0.5 * ca.dot(cost.weight * ca.SX.ones(cost.expression.numel()), cost.expression**2)
-    return cost.weight * cost.expression
 
 
 def best_lanes(system: System) -> int:

@@ -11,7 +11,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.compiler.export.c_library import export_library
 from helicoid.compiler.function import Function
-from helicoid.mpc.stage import Stages
+from helicoid.mpc.solver.stage import Stages
 
 
 def export_c(stages: Stages, folder: str | os.PathLike[str]) -> list[Path]:

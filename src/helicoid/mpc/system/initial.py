@@ -11,13 +11,13 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 
 if TYPE_CHECKING:
-    from helicoid.mpc.problem import Problem
+    from helicoid.mpc.structure import Structure
     from helicoid.robot import Robot
 
 _FAR = 0.5  # by how much a coordinate may be off: a quaternion of half the length is no rounding
 
 
-def initial_state(problem: Problem, q0: ArrayLike, v0: ArrayLike | None) -> Array:
+def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> Array:
     """The first state's coordinates; a free duration starts in the middle of its bounds.
 
     Raises:
@@ -28,7 +28,7 @@ def initial_state(problem: Problem, q0: ArrayLike, v0: ArrayLike | None) -> Arra
         second = None if v0 is None else np.asarray(v0, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"the initial state must be numbers, got {q0!r} and {v0!r}") from None
-    robot, system = problem.robot, problem.system
+    robot, system = structure.robot, structure.system
     if robot is not None:
         second = np.zeros(robot.nv) if second is None else second
         if first.shape != (robot.nq,) or second.shape != (robot.nv,):
@@ -42,13 +42,11 @@ def initial_state(problem: Problem, q0: ArrayLike, v0: ArrayLike | None) -> Arra
         first = np.concatenate([first if near is None else near, second])
     elif second is not None:
         raise InputError("the problem of an ODE takes one initial state, x0")
-    if problem.duration_bounds is not None:
-        first = np.append(first, np.mean(problem.duration_bounds))
-    if "previous" in system.symbols:
-        first = np.concatenate([first, np.zeros(system.nu)])
-    if first.shape != (system.x.numel(),) or not np.isfinite(first).all():
-        raise InputError(f"the initial state must be {system.x.numel()} finite numbers, got {first}")
-    return first
+    if first.shape != (structure.n_measured,) or not np.isfinite(first).all():
+        raise InputError(f"the initial state must be {structure.n_measured} finite numbers, got {first}")
+    bounds = structure.duration_bounds
+    first = first if bounds is None else np.append(first, np.mean(bounds))
+    return np.append(first, np.zeros(system.x.numel() - len(first)))
 
 
 def on_manifold(robot: Robot, q: Array) -> Array | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -12,17 +12,17 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.progress import progress
-from helicoid.mpc.solver.engine import STATUS, Engine
+from helicoid.mpc.solver.compiled import Compiled
+from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.nlp import Outcome
-from helicoid.mpc.stage import Row
-
-if TYPE_CHECKING:
-    from helicoid.mpc.problem import Problem
+from helicoid.mpc.solver.outcome import Outcome, Status
+from helicoid.mpc.solver.stage import Row
+from helicoid.mpc.structure import Structure
+from helicoid.robot import Robot
 
 
 def solve(
-    problem: Problem,
+    compiled: Compiled,
     x0: Array,
     solver: str,
     guess: Plan | None,
@@ -31,24 +31,27 @@ def solve(
     options: dict[str, Any],
 ) -> Plan:
     """See `Problem.solve`."""
-    x, u = start(problem, x0, guess)
+    x, u = first_guess(compiled.structure, x0, compiled.memory.theta, guess)
     began = time.perf_counter()
     stationarity = np.nan
     if solver == "sqp":
         if options:
             raise InputError("the solver 'sqp' takes no options; those of 'ipopt' and 'fatrop' are CasADi's")
-        engine = problem.engine
-        outcome = _by_engine(engine, problem.memory, x0, x, u, max_iterations, tolerance)
+        engine = compiled.engine
+        outcome = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance)
         stationarity = engine.result("stationarity")
     else:
-        program = problem.program(solver, max_iterations, tolerance, options)
-        outcome = program.solve(problem.memory, x0, x, u)
-    return report(problem, outcome, solver, time.perf_counter() - began, stationarity, tolerance)
+        program = compiled.program(solver, max_iterations, tolerance, options)
+        outcome = program.solve(compiled.memory, x0, x, u)
+    seconds = time.perf_counter() - began
+    return report(compiled, compiled.memory, outcome, solver, seconds, stationarity, tolerance)
 
 
-def start(problem: Problem, x0: Array, guess: Plan | None) -> tuple[Array, Array]:
-    """Where the search starts: a guess, or standing still, which torques must hold up."""
-    nodes, system = problem.intervals + 1, problem.system
+def first_guess(
+    structure: Structure, x0: Array, theta: Array, guess: Plan | None = None
+) -> tuple[Array, Array]:
+    """Where the search starts: a plan, or standing still, which torques must hold up."""
+    nodes, system, robot = structure.intervals + 1, structure.system, structure.robot
     if guess is not None:
         if guess.x.shape != (nodes, system.x.numel()) or guess.u.shape != (nodes - 1, system.nu):
             raise InputError(
@@ -56,12 +59,10 @@ def start(problem: Problem, x0: Array, guess: Plan | None) -> tuple[Array, Array
             )
         return guess.x.copy(), guess.u.copy()
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
-    robot = problem.robot
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        more = [problem.memory.theta] if robot.selection.groups else []
-        g = robot.gravity(x0[: robot.nq], *more)
-        if problem.formulation == "forward_dynamics":
+        g = robot.gravity(x0[: robot.nq], *([theta] if robot.selection.groups else []))
+        if structure.formulation == "forward_dynamics":
             u[:] = robot.selection_matrix @ g
         elif robot.constraints:
             # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
@@ -86,38 +87,36 @@ def _by_engine(
     with progress(told):
         status = engine.solve(max_iterations)
     iterations = int(engine.result("iterations"))
-    return Outcome(engine["x"].copy(), engine["u"][:-1].copy(), STATUS[status], status == 0, iterations)
+    return Outcome(
+        engine["x"].copy(), engine["u"][:-1].copy(), status.text, status is Status.SOLVED, iterations
+    )
 
 
 def report(
-    problem: Problem,
+    compiled: Compiled,
+    memory: Memory,
     outcome: Outcome,
     solver: str,
     seconds: float,
     stationarity: float,
     tolerance: float,
-    memory: Memory | None = None,
 ) -> Plan:
-    """The plan of an outcome, its cost and constraints evaluated independently of the solver.
-
-    The numbers are those of `memory`, by default the problem's.
-    """
-    x, u = outcome.x, outcome.u
-    memory = problem.memory if memory is None else memory
-    cost, gap, rows = evaluate(problem, x, u, memory)
-    violations = find_violations(problem, rows, max(10 * tolerance, 1e-8), memory)
+    """The plan of an outcome, its cost and constraints evaluated independently of the solver."""
+    structure, x, u = compiled.structure, outcome.x, outcome.u
+    cost, gap, rows = _evaluate(compiled, memory, x, u)
+    violations = find_violations(compiled, memory, rows, max(10 * tolerance, 1e-8))
     hard = _excess(memory, rows) * (memory.hard != 0)
     status = outcome.status
     if hard.max(initial=0.0) > 0 and violations and not outcome.success:
         status += f"; {violations[0]}"
-    lengths = np.diff(problem.times) * problem.duration_of(x)
+    lengths = np.diff(structure.times) * structure.duration_of(x)
     parts: dict[str, Any] = {}
-    robot = problem.robot
+    robot = structure.robot
     if robot is not None:
-        a, tau = problem.motion(x, u, memory.theta)
+        a, tau = compiled.motion(x, u, memory.theta)
         parts = {"q": x[:, : robot.nq], "v": x[:, robot.nq : robot.nq + robot.nv], "a": a, "tau": tau}
         for name in ("velocity_limit", "torque_limit"):
-            parts[name] = _limit(problem, memory, name)
+            parts[name] = _limit(compiled, memory, robot, name)
     return Plan(
         t=np.concatenate([[0.0], np.cumsum(lengths)]),
         x=x,
@@ -137,27 +136,23 @@ def report(
     )
 
 
-def _limit(problem: Problem, memory: Memory, name: str) -> Array:
+def _limit(compiled: Compiled, memory: Memory, robot: Robot, name: str) -> Array:
     """The upper bounds (nv) of a constraint whose rows are labelled by velocities, at the second node."""
-    assert problem.robot is not None
-    names = problem.robot.model.velocity_names
-    limit = np.full(len(names), np.inf)
-    for k, row in enumerate(problem.stages.path_rows):
+    names = robot.model.velocity_names
+    limit, node = np.full(len(names), np.inf), min(1, compiled.structure.intervals - 1)
+    for k, row in enumerate(compiled.stages.path_rows):
         label = row.constraint.labels[row.element]
         if row.constraint.name == name and label in names:
-            limit[names.index(label)] = (
-                memory.upper[min(1, problem.intervals - 1), k] / row.constraint.scale[row.element]
-            )
+            limit[names.index(label)] = memory.upper[node, k] / row.constraint.scale[row.element]
     return limit
 
 
-def evaluate(problem: Problem, x: Array, u: Array, memory: Memory) -> tuple[float, float, Array]:
+def _evaluate(compiled: Compiled, memory: Memory, x: Array, u: Array) -> tuple[float, float, Array]:
     """Cost, largest gap of the dynamics, and all rows (nodes, padded) of a trajectory."""
-    path, end = problem.values
-    N = problem.intervals
-    lengths = np.diff(problem.times)
+    path, end = compiled.values
+    lengths = np.diff(compiled.structure.times)
     cost, gap, rows = path(x[:-1].T, u.T, x[1:].T, memory.parameters[:-1].T, memory.theta, lengths)
-    last_cost, last_rows = end(x[-1], memory.parameters[N], memory.theta)
+    last_cost, last_rows = end(x[-1], memory.parameters[-1], memory.theta)
     all_rows = np.vstack([as_numbers(rows), as_numbers(last_rows)])
     total = float(ca.sum2(cost)) + float(last_cost)
     return total, float(np.abs(np.array(gap)).max(initial=0.0)), all_rows
@@ -167,16 +162,16 @@ def _excess(memory: Memory, rows: Array) -> Array:
     return np.maximum(0.0, np.maximum(rows - memory.upper, memory.lower - rows))
 
 
-def find_violations(problem: Problem, rows: Array, tolerance: float, memory: Memory) -> list[Violation]:
+def find_violations(compiled: Compiled, memory: Memory, rows: Array, tolerance: float) -> list[Violation]:
     """The rows that are exceeded by more than a tolerance, each at its worst node.
 
     Hard ones come first, the worst of them before the others; then soft ones, which are allowed to be.
     """
-    excess, last = _excess(memory, rows), problem.intervals
+    excess, last = _excess(memory, rows), compiled.structure.intervals
     found: dict[tuple[str, int], tuple[bool, float, Violation]] = {}
     sections: list[tuple[range, list[Row]]] = [
-        (range(last), problem.stages.path_rows),
-        (range(last, last + 1), problem.stages.end_rows),
+        (range(last), compiled.stages.path_rows),
+        (range(last, last + 1), compiled.stages.end_rows),
     ]
     for nodes, section in sections:
         for k, row in enumerate(section):

@@ -1,0 +1,29 @@
+"""What the problem itself asks for: closed loops and contacts, joints without a motor, a free duration."""
+
+from __future__ import annotations
+
+from helicoid.mpc.constraints.constraint import Constraint, constraint_on
+from helicoid.mpc.system.symbols import Symbols
+
+
+def hold_constraints(symbols: Symbols) -> list[Constraint]:
+    """The expressions that the system says must be zero at every node with a control."""
+    return [
+        constraint_on(symbols, name, rows, 0.0, 0.0, scale=_scale(symbols, name))
+        for name, rows in symbols.system.holds.items()
+    ]
+
+
+def _scale(symbols: Symbols, name: str) -> float:
+    """One over what counts as much: for forces of a robot its weight, for accelerations 10 m/s²."""
+    if name != "unactuated" or symbols.own_robot is None:
+        return 0.1
+    weight = 9.81 * sum(body.inertia.mass for body in symbols.robot.model.bodies)
+    return float(1 / max(weight, 1.0))
+
+
+def duration_constraint(symbols: Symbols, shortest: float, longest: float) -> Constraint:
+    """shortest ≤ T ≤ longest: the total time (s) where that is free."""
+    return constraint_on(
+        symbols, "duration", symbols["duration"], shortest, longest, on_path=False, scale=1 / longest
+    )

@@ -1,0 +1,23 @@
+"""How far the joints are from a posture."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from helicoid.dynamics import configuration
+from helicoid.mpc.costs.cost import Cost, cost_of
+from helicoid.mpc.system.symbols import Symbols
+
+
+def posture_cost(
+    symbols: Symbols,
+    target: ArrayLike,
+    weight: ArrayLike,
+    end_weight: ArrayLike | None = None,
+    name: str = "posture",
+) -> Cost:
+    """½ w |q ⊖ target|²: distance of the joints from a posture (nq), in the tangent space (nv)."""
+    robot = symbols.robot
+    wanted = symbols.parameter(name, target, robot.nq)
+    residual = configuration.difference(robot.model, wanted.symbol, symbols["q"])
+    return cost_of(symbols, name, residual, weight, end_weight, parameters=[wanted])

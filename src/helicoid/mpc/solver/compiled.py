@@ -1,0 +1,127 @@
+"""What is made of a problem's structure, each piece when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.compiler.function import Function
+from helicoid.errors import InputError
+from helicoid.mpc.plan import as_numbers
+from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.kernels import Kernels
+from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.nlp import NonlinearProgram
+from helicoid.mpc.solver.stage import Stages, best_lanes
+from helicoid.mpc.structure import Structure
+
+
+class Compiled:
+    """The functions, the numbers and the solvers of one structure.
+
+    `numbers` are those that `Problem.set` has changed so far, by name.
+    """
+
+    def __init__(self, structure: Structure, numbers: Mapping[str, Array]) -> None:
+        self.structure = structure
+        self._numbers = numbers
+        self._programs: dict[tuple[str, int, float, str], NonlinearProgram] = {}
+
+    @cached_property
+    def stages(self) -> Stages:
+        """The functions of a node."""
+        one = self.structure
+        if not one.costs:
+            raise InputError("the problem has no cost: add one, such as add_velocity_cost(1.0)")
+        return Stages(
+            one.system, one.parameters, one.costs, one.constraints, one.initial_free, best_lanes(one.system)
+        )
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The numbers that `Problem.set` changes."""
+        robot, theta = self.structure.robot, np.zeros(self.structure.system.theta.numel())
+        if robot is not None and robot.selection.groups:
+            theta = np.array(robot.parameters.values)
+        memory = Memory.fresh(self.stages, self.structure.intervals, theta)
+        for name, value in self._numbers.items():
+            memory.set(name, value)
+        return memory
+
+    # Our solver ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """The code of the nodes and of the solver, compiled for this structure."""
+        return Kernels(self.stages)
+
+    def new_engine(self) -> Engine:
+        """A solver with memory of its own."""
+        return Engine(self.kernels, np.diff(self.structure.times))
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The solver of `Problem.solve`."""
+        return self.new_engine()
+
+    # CasADi's --------------------------------------------------------------------------------------------
+
+    def program(
+        self, solver: str, max_iterations: int, tolerance: float, options: dict[str, Any]
+    ) -> NonlinearProgram:
+        """The nonlinear program for a solver of CasADi, made once for the same settings."""
+        key = solver, max_iterations, tolerance, repr(options)
+        if key not in self._programs:
+            self._programs[key] = NonlinearProgram(
+                self.structure, self.stages, self.memory, solver, max_iterations, tolerance, options
+            )
+        return self._programs[key]
+
+    # Looking at a motion ---------------------------------------------------------------------------------
+
+    @cached_property
+    def values(self) -> tuple[ca.Function, ca.Function]:
+        """Cost, gap and rows of all nodes on the path, and of the last, on CasADi's virtual machine."""
+        path = self.stages.values().map("path", "serial", self.structure.intervals, [4], [])
+        return path, self.stages.end_values()
+
+    def motion(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array]:
+        """Accelerations and torques (intervals, nv) of a robot's trajectory."""
+        a, tau = self._motion(x[:-1].T, u.T, theta)
+        return as_numbers(a), as_numbers(tau)
+
+    @cached_property
+    def _motion(self) -> ca.Function:
+        system = self.structure.system
+        outputs = system.resolve([system.symbols["a"], system.symbols["tau"]])
+        function = ca.Function("motion", [system.x, system.u, system.theta], outputs)
+        return function.map("all", "serial", self.structure.intervals, [2], [])
+
+    def torque_derivatives(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array]:
+        """dτ/du and dτ/dx at a node of a robot, along the state's tangent space."""
+        J, nu = np.array(self._torque_jacobian(x, u, theta)), self.structure.system.nu
+        return J[:, :nu], J[:, nu:]
+
+    @cached_property
+    def _torque_jacobian(self) -> ca.Function:
+        system = self.structure.system
+        J = system.resolve([system.differentiate(system.symbols["tau"])])[0]
+        return ca.Function("J", [system.x, system.u, system.theta], [ca.densify(J)])
+
+    def applied(self, x: Array, u: Array, theta: Array) -> Array:
+        """What a controller applies at a node: the torque of a robot, the control of an ODE."""
+        inputs = [x, u if u.size > 1 else u.item(), *([theta] if theta.size else [])]
+        return np.atleast_1d(self._applied(*inputs))
+
+    @cached_property
+    def _applied(self) -> Function:
+        system = self.structure.system
+        output = system.u if self.structure.robot is None else system.resolve([system.symbols["tau"]])[0]
+        inputs = {"x": system.x, "u": system.u, "theta": system.theta}
+        used = {name: symbol for name, symbol in inputs.items() if symbol.numel()}
+        return Function.from_expressions("applied_torque", used, {"tau": output})

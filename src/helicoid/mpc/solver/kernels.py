@@ -1,0 +1,75 @@
+"""The code of one problem, compiled for its sizes: the functions of its nodes, and the solver."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+
+from helicoid.compiler import compile_batch, compile_runtime
+from helicoid.errors import CompileError
+from helicoid.mpc.solver.stage import Stages
+
+RUNTIME = Path(__file__).parent / "runtime"
+
+
+class Kernels:
+    """Loaded libraries: `solver`, and the `entries` of the nodes' functions that it calls."""
+
+    def __init__(self, stages: Stages) -> None:
+        self.stages = stages
+        functions = [stages.stage, stages.values, stages.end, stages.end_values]
+        if stages.system.tangent is not None:
+            functions += [stages.retract, stages.local]
+        try:
+            # The addresses are those of loaded libraries, which live as long as the code that is kept here.
+            self._code = compile_batch("the controller", functions)
+            self.solver = _solver(_definitions(stages))
+        except CompileError as error:
+            raise CompileError(
+                f"{error}. Controllers and the solver 'sqp' are compiled C; "
+                "problem.solve(..., solver='ipopt') does without"
+            ) from error
+        self.entries = [code.address for code in self._code] + [None] * (6 - len(self._code))
+
+
+def _solver(definitions: str) -> ctypes.CDLL:
+    """The solver for the sizes of a problem, with the types of its functions."""
+    text = f'{definitions}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
+    api = compile_runtime("the solver", text, RUNTIME)
+    api.mpc_create.restype = ctypes.c_void_p
+    api.mpc_create.argtypes = [ctypes.c_int64, *(6 * [ctypes.c_void_p])]
+    api.mpc_field.restype = ctypes.c_void_p
+    api.mpc_field.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64)]
+    for name in ("mpc_prepare", "mpc_feedback", "mpc_shift", "mpc_destroy", "mpc_reset"):
+        getattr(api, name).argtypes = [ctypes.c_void_p]
+    api.mpc_solve.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    api.mpc_gains.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    for name in ("mpc_prepare", "mpc_shift", "mpc_destroy", "mpc_reset", "mpc_gains"):
+        getattr(api, name).restype = None
+    return api
+
+
+def _definitions(stages: Stages) -> str:
+    system = stages.system
+    numbers = {
+        "NU": system.nu,
+        "NX": system.nx,
+        "NXA": int(system.x.numel()),
+        "NPAR": int(stages.parameter_symbol.numel()),
+        "NTHETA": int(system.theta.numel()),
+        "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
+        "MANIFOLD": int(system.tangent is not None),
+        "LANES": stages.lanes,
+    }
+    texts = {}
+    for suffix, prefix, rows in (("", "", stages.path_rows), ("T", "LAST_", stages.end_rows)):
+        boxes = [row for row in rows if row.box is not None]
+        numbers[f"NB{suffix}"], numbers[f"NG{suffix}"] = len(boxes), len(rows) - len(boxes)
+        texts[f"{prefix}BOX_AT"] = _initialiser([str(row.box) for row in boxes])
+        texts[f"{prefix}BOX_SCALE"] = _initialiser([repr(row.factor) for row in boxes])
+    return "".join(f"#define {name} {value}\n" for name, value in {**numbers, **texts}.items())
+
+
+def _initialiser(values: Sequence[str]) -> str:
+    return "{" + ", ".join(values or ["0"]) + "}"

@@ -1,0 +1,50 @@
+"""How a solver ended, and with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from helicoid._typing import Array
+
+
+class Status(IntEnum):
+    """What the solver returns, by the names and numbers of its C header."""
+
+    SOLVED = 0
+    OUT_OF_ITERATIONS = 1
+    INFEASIBLE = 2
+    BROKEN = 3
+    STUCK = 4
+    OUT_OF_TIME = 5
+
+    @property
+    def text(self) -> str:
+        """What to tell a user."""
+        return _TEXTS[self]
+
+    @property
+    def is_useless(self) -> bool:
+        """Whether there is no plan to go on with."""
+        return self in (Status.BROKEN, Status.STUCK)
+
+
+_TEXTS = {
+    Status.SOLVED: "solved",
+    Status.OUT_OF_ITERATIONS: "stopped after the allowed iterations",
+    Status.INFEASIBLE: "infeasible: some constraints cannot be met together",
+    Status.BROKEN: "failed: the model gave numbers that are not finite",
+    Status.STUCK: "stopped: no step improves the plan",
+    Status.OUT_OF_TIME: "stopped after the allowed time",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a solver found: states x (nodes, ...) and controls u (nodes - 1, ...), and how it ended."""
+
+    x: Array
+    u: Array
+    status: str
+    success: bool
+    iterations: int

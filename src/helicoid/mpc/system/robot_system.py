@@ -1,0 +1,118 @@
+"""A robot as the system of a problem, by inverse or by forward dynamics."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics import configuration
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.errors import DoubtfulModelWarning, InputError
+from helicoid.mpc.system.system import Intermediate, System
+
+if TYPE_CHECKING:
+    from helicoid.robot import Robot
+
+Formulation = Literal["inverse_dynamics", "forward_dynamics"]
+
+
+def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -> System:
+    """A robot by semi-implicit Euler: v⁺ = v + h a, q⁺ = q ⊕ h v⁺.
+
+    "inverse_dynamics": the control is a, and τ = ID(q, v, a) an intermediate. Where constraints hold the
+    robot, their forces λ are controls too, τ = ID(q, v, a) + Aᵀ λ; `holds` then has the rows that must be
+    zero: what the constraints ask of a (with Baumgarte's stabilisation, 1/s), and τ where there is no motor.
+
+    "forward_dynamics": the control is the torque of the motors, and a = FD(q, v, τ) an intermediate.
+    """
+    if formulation not in ("inverse_dynamics", "forward_dynamics"):
+        raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
+    if not robot.actuated:
+        text = f"no motor moves robot {robot.name!r}: a plan can only follow its motion, not change it"
+        warnings.warn(DoubtfulModelWarning(text), stacklevel=3)
+    nq, nv, model = robot.nq, robot.nv, robot.model
+    q, v, a, tau = (ca.SX.sym(name, n) for name, n in zip("qvat", (nq, nv, nv, nv), strict=True))
+    theta = ca.SX.sym("theta", len(robot.parameters) if robot.selection.groups else 0)
+    h = ca.SX.sym("h")
+    flat = nq == nv
+    tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
+    make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
+    u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation)
+    v_next = v + h * a
+    names = model.velocity_names
+    return System(
+        x=ca.vertcat(q, v),
+        u=u,
+        theta=theta,
+        h=h,
+        length=h,
+        following=ca.vertcat(configuration.integrate(model, q, h * v_next), v_next),
+        tangent=tangent,
+        retract=lambda x, dx: ca.vertcat(configuration.integrate(model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]),
+        local=lambda x0, x1: ca.vertcat(configuration.difference(model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]),
+        intermediates=(unknown,),
+        state_names=[*(f"q of {name}" for name in names), *(f"v of {name}" for name in names)],
+        uses_double_integrator=flat and formulation == "inverse_dynamics" and u.numel() == nv,
+        symbols={"q": q, "v": v, "a": a, "tau": tau, **more},
+        holds=holds,
+    )
+
+
+_Made = tuple[Expression, Intermediate, dict[str, Expression], dict[str, Expression]]
+
+
+def _by_inverse_dynamics(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    tau: Expression,
+    theta: Expression,
+    stabilisation: float,
+) -> _Made:
+    more = [theta] if robot.selection.groups else []
+    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, *more)
+    torque = robot.inverse_dynamics(q, v, a, *more)
+    u, du, holds, symbols = a, M, {}, {}
+    if robot.constraints:
+        A, error = robot.constraint_jacobian(q), robot.constraint_position(q)
+        forces = ca.SX.sym("lambda", A.shape[0])
+        pressing = A.T @ forces
+        along = rate_matrix(robot.model, q)
+        u, du, torque = ca.vertcat(a, forces), ca.horzcat(M, A.T), torque + pressing
+        dq = dq + ca.jacobian(pressing, q) @ along
+        settling = 2 * stabilisation * (A @ v) + stabilisation**2 * error
+        holds["constraints"] = A @ a + robot.constraint_bias(q, v) + settling
+        symbols["forces"] = forces
+    if robot.unactuated:
+        holds["unactuated"] = tau[list(robot.unactuated)]
+    return u, Intermediate(tau, torque, ca.horzcat(du, dq, dv)), holds, symbols
+
+
+def _by_forward_dynamics(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    tau: Expression,
+    theta: Expression,
+    stabilisation: float,
+) -> _Made:
+    more = [theta] if robot.selection.groups else []
+    S = ca.SX(robot.selection_matrix)
+    u = ca.SX.sym("u", S.shape[0]) if S.shape[0] < robot.nv else tau
+    full = S.T @ u if S.shape[0] < robot.nv else tau
+    symbols = {"tau": full}
+    if robot.constraints:
+        function = robot.constrained_forward_dynamics.with_options(stabilisation=stabilisation)
+        value = function(q, v, full, *more)[0]
+        along = rate_matrix(robot.model, q)
+        jacobian = ca.horzcat(ca.jacobian(value, u), ca.jacobian(value, q) @ along, ca.jacobian(value, v))
+        return u, Intermediate(a, value, jacobian), {}, symbols
+    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, full, *more)
+    value = robot.forward_dynamics(q, v, full, *more)
+    by_u = M_inverse @ S.T if S.shape[0] < robot.nv else M_inverse
+    return u, Intermediate(a, value, ca.horzcat(by_u, dq, dv)), {}, symbols
