@@ -25,6 +25,7 @@ from helicoid.mpc.system.parameter import parameter
 from helicoid.mpc.system.robot_system import Formulation
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
+from helicoid.progress import Progress
 from helicoid.robot import Robot
 
 P = ParamSpec("P")
@@ -307,6 +308,7 @@ class Problem:
         max_iterations: int = 200,
         tolerance: float = 1e-6,
         options: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
     ) -> Plan:
         """Find a plan from a state.
 
@@ -317,11 +319,14 @@ class Problem:
             guess: where to start; else the state held still.
             tolerance: of optimality and of constraints.
             options: for CasADi's solvers, theirs.
+            progress: whether and to whom it tells how far it is; see `helicoid.progress`.
 
         A plan that failed says so in `status`, and names in `violations` the constraints it does not meet.
         """
         x0 = initial_state(self._structure, q0, v0)
-        return solve(self._compiled, x0, solver, guess, max_iterations, tolerance, dict(options or {}))
+        return solve(
+            self._compiled, x0, solver, guess, max_iterations, tolerance, dict(options or {}), progress
+        )
 
     def compile(self) -> None:
         """Compile the solver for this problem now, and not when it first solves or controls."""

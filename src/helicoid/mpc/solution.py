@@ -11,13 +11,13 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.plan import Plan, Violation, as_numbers
-from helicoid.mpc.progress import progress
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import Outcome, Status
 from helicoid.mpc.solver.stage import Row
 from helicoid.mpc.structure import Structure
+from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 
 
@@ -29,6 +29,7 @@ def solve(
     max_iterations: int,
     tolerance: float,
     options: dict[str, Any],
+    progress: Progress | bool | None = None,
 ) -> Plan:
     """See `Problem.solve`."""
     x, u = first_guess(compiled.structure, x0, compiled.memory.theta, guess)
@@ -38,11 +39,12 @@ def solve(
         if options:
             raise InputError("the solver 'sqp' takes no options; those of 'ipopt' and 'fatrop' are CasADi's")
         engine = compiled.engine
-        outcome = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance)
+        outcome = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance, progress)
         stationarity = engine.result("stationarity")
     else:
         program = compiled.program(solver, max_iterations, tolerance, options)
-        outcome = program.solve(compiled.memory, x0, x, u)
+        with reporting(progress, f"Solving by {solver}"):
+            outcome = program.solve(compiled.memory, x0, x, u)
     seconds = time.perf_counter() - began
     return report(compiled, compiled.memory, outcome, solver, seconds, stationarity, tolerance)
 
@@ -73,18 +75,25 @@ def first_guess(
 
 
 def _by_engine(
-    engine: Engine, memory: Memory, x0: Array, x: Array, u: Array, max_iterations: int, tolerance: float
+    engine: Engine,
+    memory: Memory,
+    x0: Array,
+    x: Array,
+    u: Array,
+    max_iterations: int,
+    tolerance: float,
+    progress: Progress | bool | None,
 ) -> Outcome:
     Memory.of(engine).copy_from(memory)
     engine["x"][...], engine["u"][:-1], engine["initial"][...] = x, u, x0
     engine.set(tolerance=tolerance, qp_tolerance=min(1e-9, 1e-2 * tolerance), budget=0.0)
     engine.reset()
 
-    def told() -> str:  # the solver updates its results as it goes
+    def seen() -> tuple[str, float]:  # the solver updates its results as it goes
         iteration, cost, violation = (engine.result(name) for name in ("iterations", "cost", "violation"))
-        return f"(iteration {iteration:.0f}, cost {cost:.6g}, violation {violation:.1e})"
+        return f"Solving (iteration {iteration:.0f}, cost {cost:.6g}, violation {violation:.1e})", UNKNOWN
 
-    with progress(told):
+    with reporting(progress, "Solving", seen):
         status = engine.solve(max_iterations)
     iterations = int(engine.result("iterations"))
     return Outcome(

@@ -17,7 +17,6 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler.compiled import is_on
 from helicoid.compiler.function import Function
 from helicoid.errors import CompileError, InputError
-from helicoid.mpc.progress import progress
 from helicoid.mpc.solver.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -137,13 +136,12 @@ class NonlinearProgram:
             prices += [array[k, i] for i in node.soft for array in (memory.penalty, memory.penalty2)]
         low, high = self._bounds(memory)
         p = np.concatenate([memory.parameters.ravel(), memory.theta, x0, np.array(prices, dtype=float)])
-        with progress(lambda: f"by {self._solver_name}"):
-            try:
-                result = self._solve(
-                    x0=np.concatenate(first), p=p, lbx=np.concatenate(free), ubx=np.inf, lbg=low, ubg=high
-                )
-            except RuntimeError as error:
-                return Outcome(x, u, f"failed: {str(error).splitlines()[-1]}", False, 0)
+        try:
+            result = self._solve(
+                x0=np.concatenate(first), p=p, lbx=np.concatenate(free), ubx=np.inf, lbg=low, ubg=high
+            )
+        except RuntimeError as error:
+            return Outcome(x, u, f"failed: {str(error).splitlines()[-1]}", False, 0)
         stats = self._solve.stats()
         w, at, xs, us = np.array(result["x"]).ravel(), 0, [], []
         for node in self._nodes:
