@@ -212,7 +212,8 @@ def standing_quadruped() -> None:
     ours, other = problem.solve(q), problem.solve(q, solver="ipopt")
     assert ours.q is not None
     error = max(float(np.abs(robot.constraint_position(one)).max()) for one in ours.q)
-    print(f"\nquadruped: {ours} in {1e3 * problem._compiled.engine.result('seconds'):.1f} ms; ipopt {other.cost:.6g}; "
+    seconds = problem._compiled.engine.result("seconds")
+    print(f"\nquadruped: {ours} in {1e3 * seconds:.1f} ms; ipopt {other.cost:.6g}; "
           f"feet move by at most {1e3 * error:.2g} mm")  # fmt: skip
 
 
