@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from helicoid.compiler.export.c_library import Precision, export_library
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.robot.base import Made, members
+from helicoid.robot.catalog import OF_FRAMES, PLAIN
 
 
 def generate(
@@ -37,15 +38,14 @@ def find_function(robot: Robot, specification: str) -> Function:
     Function jacobian(q[6]) -> J[6, 6]
     """
     name, colon, rest = specification.partition(":")
-    plain, framed = _plain_functions(robot), _framed_functions(robot)
-    if name in plain:
+    if name in PLAIN:
         if colon:
             raise InputError(f"{specification!r}: {name} takes no frame; write {name!r}")
-        return plain[name]
-    if name not in framed:
+        return cast(Function, getattr(robot, name))
+    if name not in OF_FRAMES:
         raise InputError(
-            f"{specification!r}: {robot.name} has no function {name!r}. It has {', '.join(plain)}, "
-            f"and for a frame, as in 'pose:{robot.link_names[-1]}', {', '.join(framed)}"
+            f"{specification!r}: {robot.name} has no function {name!r}. It has {', '.join(PLAIN)}, "
+            f"and for a frame, as in 'pose:{robot.link_names[-1]}', {', '.join(OF_FRAMES)}"
         )
     if not rest:
         raise InputError(
@@ -54,22 +54,7 @@ def find_function(robot: Robot, specification: str) -> Function:
         )
     frame, _, reference = rest.rpartition(":")
     arguments = [frame, reference] if frame and rest not in robot.link_names else [rest]
-    if len(arguments) > len(inspect.signature(framed[name]).parameters):
+    made = getattr(robot, name)
+    if len(arguments) > len(inspect.signature(made).parameters):
         raise InputError(f"{specification!r}: {name} takes no reference; write '{name}:{frame}'")
-    return framed[name](*arguments)
-
-
-def _plain_functions(robot: Robot) -> dict[str, Function]:
-    """The functions that need no frame; they are made when first used, so that listing costs nothing."""
-    made = [name for name, member in members(Robot).items() if isinstance(member, Made)]
-    return {name: getattr(robot, name) for name in made}
-
-
-def _framed_functions(robot: Robot) -> dict[str, Callable[..., Function]]:
-    """The methods that give the function of a frame."""
-    methods = {
-        name: getattr(robot, name) for name, member in members(Robot).items() if inspect.isfunction(member)
-    }
-    return {
-        name: method for name, method in methods.items() if "frame" in inspect.signature(method).parameters
-    }
+    return cast(Function, made(*arguments))

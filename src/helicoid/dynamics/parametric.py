@@ -12,7 +12,7 @@ import numpy as np
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import GRAVITY, Physics, nominal
 from helicoid.errors import ModelError
-from helicoid.model.inertia import PARAMETER_NAMES, Inertia, frozen_array
+from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
 from helicoid.model.model import WORLD, Model
 
 GROUPS = ("inertia", "friction", "armature", "gravity", "payload")
@@ -50,6 +50,25 @@ class Parameters:
         return f"Parameters({len(self)}: {shown}{', ...' if len(self) > 4 else ''})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Theta(Parameters):
+    """θ of a parametric robot: names and nominal values, and what was selected; of any other robot, empty."""
+
+    selection: Selection
+    slices: dict[str, slice]
+    """Where in θ each group lies."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of parameters, in the order of θ."""
+        return self.selection.groups
+
+    @property
+    def payload_link(self) -> str:
+        """The link that carries the payload; empty where none is selected."""
+        return self.selection.payload_link
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which groups of parameters are inputs (the order of θ), and which link carries the payload."""
@@ -57,26 +76,28 @@ class Selection:
     groups: tuple[str, ...] = ()
     payload_link: str = ""
 
-    def parameters(self, model: Model) -> Parameters:
+    def parameters(self, model: Model) -> Theta:
         """Names and nominal values of θ; a payload is nominally nothing."""
         names: list[str] = []
-        values: list[Array] = []
+        values: list[Array] = [np.zeros(0)]
+        slices: dict[str, slice] = {}
         for group in self.groups:
             group_names, group_values = _nominal_group(model, group)
+            slices[group] = slice(len(names), len(names) + len(group_names))
             names.extend(group_names)
             values.append(group_values)
-        return Parameters(tuple(names), np.concatenate(values) if values else np.zeros(0))
+        return Theta(tuple(names), np.concatenate(values), self, slices)
+
+    def slices(self, model: Model) -> dict[str, slice]:
+        """Where in θ each group lies."""
+        return self.parameters(model).slices
 
     def physics(self, model: Model, theta: Expression) -> Physics:
         """The model's physics with the selected groups taken from θ."""
-        physics, used, own = nominal(model), 0, {}
-        for group in self.groups:
-            size = len(_nominal_group(model, group)[0])
-            own[group] = theta[used : used + size]
-            used += size
+        physics, slices = nominal(model), self.slices(model)
         for group in GROUPS:  # the payload last: it adds to the inertia, whichever comes first in θ
-            if group in own:
-                physics = self._replaced(model, physics, group, own[group])
+            if group in slices:
+                physics = self._replaced(model, physics, group, theta[slices[group]])
         return physics
 
     def _replaced(self, model: Model, physics: Physics, group: str, theta: Expression) -> Physics:
@@ -92,10 +113,8 @@ class Selection:
             return replace(physics, gravity=theta)
         frame = model.frame(self.payload_link)
         R, p = frame.placement.rotation, frame.placement.translation
-        # Moving a body's parameters to another frame is linear in them.
-        to_body = [Inertia.from_parameters(unit).transformed(R, p).parameters for unit in np.eye(10)]
         inertias = list(physics.inertias)
-        inertias[frame.body] = inertias[frame.body] + ca.SX(np.column_stack(to_body)) @ theta
+        inertias[frame.body] = inertias[frame.body] + ca.SX(transformation(R, p)) @ theta
         return replace(physics, inertias=tuple(inertias))
 
 

@@ -15,7 +15,7 @@ from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
-from helicoid.model.inertia import Inertia
+from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot
 
 
@@ -47,7 +47,7 @@ def identify_payload(
     check(bare, log, moving=False)
     frame = bare.model.frame(link)
     R, p = frame.placement.rotation, frame.placement.translation
-    to_body = np.column_stack([Inertia.from_parameters(u).transformed(R, p).parameters for u in np.eye(10)])
+    to_body = transformation(R, p)
     own = slice(10 * frame.body, 10 * frame.body + 10)
     factor, equations = np.zeros((11, 11), order="F"), 0
     with one_blas_thread():

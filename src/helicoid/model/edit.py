@@ -114,6 +114,20 @@ def _frozen(joint: Joint, value: ArrayLike) -> Joint:
     return Joint(joint.name, Fixed(), joint.parent, joint.child, placement)
 
 
+def with_frame(model: Model, name: str, link: str, placed: Placement) -> Model:
+    """A massless link `name` fixed to `link` at a placement seen from it."""
+    model.link(link)
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"a frame needs a name, got {name!r}")
+    if name in {one.name for one in model.links}:
+        raise ModelError(f"robot {model.name!r} has a link called {name!r} already; choose another name")
+    joint, taken = f"{name}_joint", {one.name for one in model.moving_joints + model.joints}
+    while joint in taken:
+        joint += "_"
+    fixed = Joint(joint, Fixed(), link, name, placed)
+    return model.replaced((*model.links, Link(name)), (*model.joints, fixed))
+
+
 def with_payload(model: Model, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Model:
     """A body fixed to `link`: its center of mass (m) and inertia about it (kg·m²) in that link's frame."""
     if model.frame(link).body == WORLD:

@@ -137,6 +137,18 @@ class Inertia:
         return found
 
 
+def transformation(rotation: ArrayLike, translation: ArrayLike) -> Array:
+    """T, 10 × 10, with T π the parameters seen from a of a body with π in b, given R_ab and p_ab.
+
+    >>> T = transformation(np.eye(3), [0, 0, 0.5])
+    >>> print(T @ [2, 0, 0, 0, 0, 0, 0, 0, 0, 0])  # a point of 2 kg
+    [2.  0.  0.  1.  0.5 0.  0.  0.5 0.  0. ]
+    """
+    R, p = np.asarray(rotation, dtype=np.float64), np.asarray(translation, dtype=np.float64)
+    units = (Inertia.from_parameters(unit) for unit in np.eye(10))
+    return np.column_stack([unit.transformed(R, p).parameters for unit in units])
+
+
 def total(inertias: Sequence[Inertia]) -> Inertia:
     """The sum of inertias that are expressed in one frame."""
     return Inertia.from_parameters(sum((i.parameters for i in inertias), np.zeros(10)))

@@ -111,10 +111,12 @@ class JointType(ABC):
             closed.append(bool(np.allclose(one, other)))
         return np.array(closed, dtype=bool)
 
-    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
-        """Coordinates drawn uniformly from `range(lower, upper)`."""
+    def random(
+        self, rng: np.random.Generator, lower: Array, upper: Array, lead: tuple[int, ...] = ()
+    ) -> Array:
+        """Coordinates (*lead, nq) drawn uniformly from `range(lower, upper)`."""
         low, high = self.range(lower, upper)
-        u = rng.uniform(size=self.nq)
+        u = rng.uniform(size=(*lead, self.nq))
         # A weighted mean, as high - low may overflow, or be -0.0, which NumPy's own draw refuses.
         return np.clip((1 - u) * low + u * high, low, high)
 

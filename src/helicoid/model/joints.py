@@ -263,9 +263,11 @@ class Spherical(JointType):
     def neutral(self) -> Array:
         return np.array([1.0, 0.0, 0.0, 0.0])
 
-    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
-        q = rng.normal(size=4)
-        return np.asarray(q / np.linalg.norm(q))
+    def random(
+        self, rng: np.random.Generator, lower: Array, upper: Array, lead: tuple[int, ...] = ()
+    ) -> Array:
+        q = rng.normal(size=(*lead, 4))
+        return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
 
     def reversed(self) -> Spherical:
         return self
@@ -319,9 +321,11 @@ class Floating(JointType):
     def reaches_all(self) -> NDArray[np.bool_]:
         return np.arange(self.nq) >= 3
 
-    def random(self, rng: np.random.Generator, lower: Array, upper: Array) -> Array:
-        position = super().random(rng, lower, upper)[:3]
-        return np.concatenate([position, Spherical().random(rng, lower[3:], upper[3:])])
+    def random(
+        self, rng: np.random.Generator, lower: Array, upper: Array, lead: tuple[int, ...] = ()
+    ) -> Array:
+        position = super().random(rng, lower, upper, lead)[..., :3]
+        return np.concatenate([position, Spherical().random(rng, lower[3:], upper[3:], lead)], axis=-1)
 
     def reversed(self) -> Floating:
         return self

@@ -105,7 +105,7 @@ class _Search:
         tell: Progress,
     ) -> None:
         self.robot, self.starts, self.tell = robot, starts, tell
-        self.Q = np.array([robot.random(rng) for _ in range(samples)])
+        self.Q = robot.random(rng, size=samples)
         W = rng.normal(size=(samples, robot.nv))
         self.W = W / np.linalg.norm(W, axis=1, keepdims=True)
         self.done = 0

@@ -1,237 +1,193 @@
-"""The functions of a robot that belong to a frame: where it is, how it moves, and dynamics in task space."""
+"""Functions that belong to a frame: `robot.pose` is called with a frame and gives its function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 
-from helicoid._typing import Expression
-from helicoid.compiler.function import Function
-from helicoid.dynamics import kinematics
-from helicoid.dynamics.kinematics import Reference
-from helicoid.dynamics.task_space import coordinates as task_coordinates
-from helicoid.dynamics.task_space import dynamics as task_space
-from helicoid.dynamics.task_space.coordinates import PoseTask, pose_task
-from helicoid.dynamics.task_space.dynamics import Rows, TwistTask, check_rank, twist_task
-from helicoid.robot.base import RobotBase
-from helicoid.robot.function import Options, Recipe, Shape
+from helicoid.dynamics.kinematics import Reference, check_reference
+from helicoid.dynamics.task_space.coordinates import pose_task
+from helicoid.dynamics.task_space.dynamics import Rows, check_rank, twist_task
+from helicoid.errors import InputError
+from helicoid.model.model import Model
+from helicoid.robot.description import class_text
+from helicoid.robot.function import FunctionSpec, RobotFunction
+
+if TYPE_CHECKING:
+    from helicoid.robot.data import RobotData
+
+P = ParamSpec("P")
+Chosen = tuple[Hashable, ...]
+"""What an algorithm takes after its inputs."""
 
 
-class FrameFunctions(RobotBase):
-    """Methods that give the function of a frame."""
+class FrameFunction(Generic[P]):
+    """What gives the functions of a robot that belong to a frame; each is made once.
 
-    def pose(self, frame: str) -> Function:
-        """`(q) -> T`: the frame of a link seen from the world, 4 × 4."""
-        return self._kinematic("pose", kinematics.pose, "q", "T", (4, 4), frame)
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> robot.pose("tip")
+    Function pose(q[2]) -> T[4, 4]
+    >>> robot.pose("tip") is robot.pose(frame="tip")
+    True
+    """
 
-    def jacobian(self, frame: str, reference: Reference = "world") -> Function:
-        """`(q) -> J`, 6 × nv, with twist (ω, v) = J v in the reference `world`, `world_aligned` or `body`."""
-        return self._kinematic("jacobian", kinematics.jacobian, "q", "J", (6, "nv"), frame, reference)
+    def __init__(
+        self, robot: RobotData, spec: FunctionSpec, choose: Callable[Concatenate[Model, P], Chosen]
+    ) -> None:
+        self._robot, self._spec, self._choose = robot, spec, choose
+        self._made: dict[Any, RobotFunction] = {}
+        self.__name__ = spec.name
+        self.__doc__ = class_text(spec, _arguments(choose))
+        self.__signature__ = _signature(choose)
 
-    def jacobian_dot(self, frame: str, reference: Reference = "world") -> Function:
-        """`(q, v) -> J̇`, 6 × nv."""
-        return self._kinematic(
-            "jacobian_dot", kinematics.jacobian_dot, "q v", "J_dot", (6, "nv"), frame, reference
-        )
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> RobotFunction:
+        """The function of a frame."""
+        if not kwargs:
+            try:
+                return self._made[args]
+            except (KeyError, TypeError):  # not made yet, or no names
+                pass
+        try:
+            named = self.__signature__.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise InputError(f"{self._spec.name}{self.__signature__}: {error}") from None
+        if not isinstance(named["frame"], str):
+            call = f"robot.{self._spec.name}(frame)({', '.join(self._spec.inputs)})"
+            raise InputError(
+                f"{self._spec.name} is of a frame: call {call} with the name of a link, such as "
+                f"{self._robot.link_names[-1]!r}; got {type(named['frame']).__name__}"
+            )
+        arguments = self._choose(self._robot.model, *args, **kwargs)
+        function = self._robot.function(replace(self._spec, arguments=arguments))
+        if not kwargs:
+            with suppress(TypeError):  # such as rows as a list
+                self._made[args] = function
+        return function
 
-    def velocity(self, frame: str, reference: Reference = "world") -> Function:
-        """`(q, v) -> twist` (ω, v) of a link's frame, 6."""
-        return self._kinematic("velocity", kinematics.velocity, "q v", "twist", (6,), frame, reference)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._robot, self._spec.name)
 
-    def acceleration(self, frame: str, reference: Reference = "world") -> Function:
-        """`(q, v, a) -> twist_dot`: rate of the twist's components, 6."""
-        return self._kinematic(
-            "acceleration", kinematics.acceleration, "q v a", "twist_dot", (6,), frame, reference
-        )
+    def __repr__(self) -> str:
+        frames = ", ".join(self._robot.link_names)
+        return f"{self._spec.name}{self.__signature__} of {self._robot.name!r}; frames: {frames}"
 
-    # Task space ---------------------------------------------------------------------------------------
 
-    def jacobian_dot_times_velocity(self, frame: str, reference: Reference = "world") -> Function:
-        """`(q, v) -> J̇ v`, 6: the rate of the twist when no joint accelerates."""
-        return self._kinematic(
-            "jacobian_dot_times_velocity",
-            task_space.jacobian_dot_times_velocity,
-            "q v",
-            "J_dot_v",
-            (6,),
-            frame,
-            reference,
-        )
+class FrameFunctionOf(Generic[P]):
+    """Functions of a robot that belong to a frame, found by attribute.
 
-    def task_inertia(
+    `choose` takes the model and what the user says, checks it, and returns what the algorithm takes after its
+    inputs; its parameters are those of the attribute.
+    """
+
+    def __init__(
         self,
-        frame: str,
-        reference: Reference = "world_aligned",
-        rows: Rows = "all",
-        damping: float = 0.0,
-    ) -> Function:
-        """`(q) -> Λ = (J M⁻¹ Jᵀ)⁻¹`: the inertia that a frame feels.
-
-        J is `jacobian(frame, reference)`, or its `rows`: "all", "angular", "linear", or numbers from 0 to 5.
-        With a damping λ > 0 it is (J M⁻¹ Jᵀ + λ² 1)⁻¹, which exists at singularities too.
-
-        >>> import helicoid as hc
-        >>> robot = hc.load("planar_2r")
-        >>> robot.task_inertia("tip", rows=(3, 5))([0.0, 1.0]).shape
-        (2, 2)
-        """
-        task = self._twist_task(frame, reference, rows, damping)
-        return self._task(
-            "task_inertia", task_space.task_inertia, "q", {"Lambda": (task.size, task.size)}, task
-        )
-
-    def task_coriolis(
-        self,
-        frame: str,
-        reference: Reference = "world_aligned",
-        rows: Rows = "all",
-        damping: float = 0.0,
-    ) -> Function:
-        """`(q, v) -> μ` of F = Λ ẍ + μ + p; arguments as in `task_inertia`."""
-        task = self._twist_task(frame, reference, rows, damping)
-        return self._task("task_coriolis", task_space.task_coriolis, "q v", {"mu": (task.size,)}, task)
-
-    def task_gravity(
-        self,
-        frame: str,
-        reference: Reference = "world_aligned",
-        rows: Rows = "all",
-        damping: float = 0.0,
-    ) -> Function:
-        """`(q) -> p` of F = Λ ẍ + μ + p; arguments as in `task_inertia`."""
-        task = self._twist_task(frame, reference, rows, damping)
-        return self._task(
-            "task_gravity", task_space.task_gravity, "q", {"p": (task.size,)}, task, ("gravity",)
-        )
-
-    def task_dynamics(
-        self,
-        frame: str,
-        reference: Reference = "world_aligned",
-        rows: Rows = "all",
-        damping: float = 0.0,
-    ) -> Function:
-        """`(q, v) -> Λ, μ, p` of F = Λ ẍ + μ + p, cheaper than one by one; arguments as in `task_inertia`."""
-        task = self._twist_task(frame, reference, rows, damping)
-        return self._task(
-            "task_dynamics", task_space.task_dynamics, "q v", _task_outputs(task.size), task, ("gravity",)
-        )
-
-    def dynamically_consistent_inverse(
-        self,
-        frame: str,
-        reference: Reference = "world_aligned",
-        rows: Rows = "all",
-        damping: float = 0.0,
-    ) -> Function:
-        """`(q) -> J̄ = M⁻¹ Jᵀ Λ`, nv × rows, with J J̄ = 1; arguments as in `task_inertia`."""
-        task = self._twist_task(frame, reference, rows, damping)
-        outputs: dict[str, Shape] = {"J_bar": ("nv", task.size)}
-        return self._task(
-            "dynamically_consistent_inverse", task_space.dynamically_consistent_inverse, "q", outputs, task
-        )
-
-    def null_space_projector(
-        self,
-        frame: str,
-        reference: Reference = "world_aligned",
-        rows: Rows = "all",
-        damping: float = 0.0,
-    ) -> Function:
-        """`(q) -> N = 1 - J̄ J`, nv × nv: J N = 0, and Nᵀ τ moves nothing of the task."""
-        task = self._twist_task(frame, reference, rows, damping)
-        return self._task(
-            "null_space_projector", task_space.null_space_projector, "q", {"N": ("nv", "nv")}, task
-        )
-
-    def task_coordinates(
-        self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
-    ) -> Function:
-        """`(q) -> χ`: a frame's position, then its orientation, seen from the world.
-
-        `position`: "cartesian", "cylindrical" or "spherical". `orientation`: "rpy", an intrinsic Euler order
-        such as "zyx", "rotation_vector", "quaternion" or "angle_axis". Either may be None, to leave it out.
-        The orientation "dual_quaternion" stands for both.
-
-        >>> import helicoid as hc
-        >>> robot = hc.load("planar_2r")
-        >>> print(robot.task_coordinates("tip", orientation=None, position="spherical")([0.0, 0.0]))
-        [1.8 0. 1.5708]
-        """
-        task = self._pose_task(frame, orientation, position)
-        return self._task(
-            "task_coordinates",
-            task_coordinates.task_coordinates,
-            "q",
-            {"chi": (task.size,)},
-            task,
-            physical=False,
-        )
-
-    def analytic_jacobian(
-        self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
-    ) -> Function:
-        """`(q) -> J_A`, with χ̇ = J_A v; arguments as in `task_coordinates`."""
-        task = self._pose_task(frame, orientation, position)
-        outputs: dict[str, Shape] = {"J_A": (task.size, "nv")}
-        return self._task(
-            "analytic_jacobian", task_coordinates.analytic_jacobian, "q", outputs, task, physical=False
-        )
-
-    def analytic_task_dynamics(
-        self, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
-    ) -> Function:
-        """`(q, v) -> Λ, μ, p` of F = Λ χ̈ + μ + p with τ = J_Aᵀ F, in minimal coordinates χ of the frame."""
-        task = self._pose_task(frame, orientation, position, minimal=True)
-        check_rank(self.model, task)
-        return self._task(
-            "analytic_task_dynamics",
-            task_space.task_dynamics,
-            "q v",
-            _task_outputs(task.size),
-            task,
-            ("gravity",),
-        )
-
-    def _twist_task(self, frame: str, reference: Reference, rows: Rows, damping: float) -> TwistTask:
-        task = twist_task(frame, reference, rows, damping)
-        check_rank(self.model, task)
-        return task
-
-    def _pose_task(
-        self, frame: str, orientation: str | None, position: str | None, minimal: bool = False
-    ) -> PoseTask:
-        self.model.frame(frame)
-        return pose_task(frame, orientation, position, minimal)
-
-    def _task(
-        self,
-        name: str,
-        algorithm: Callable[..., Expression],
-        inputs: str,
-        outputs: Mapping[str, Shape],
-        task: TwistTask | PoseTask,
+        choose: Callable[Concatenate[Model, P], Chosen],
+        algorithm: Callable[..., Any],
+        signature: str,
+        doc: str,
         options: tuple[str, ...] = (),
         physical: bool = True,
-    ) -> Function:
-        names, named = tuple(inputs.split()), tuple(outputs.items())
-        recipe = Recipe(name, algorithm, names, named, physical, options, (task,))
-        return self.function(recipe, Options())
+        knows: tuple[str, ...] = (),
+    ) -> None:
+        self.spec = FunctionSpec("", algorithm, signature, doc, options, physical, knows=knows)
+        self.choose = choose
 
-    def _kinematic(
-        self,
-        name: str,
-        algorithm: Callable[..., Expression],
-        inputs: str,
-        output: str,
-        shape: Shape,
-        *arguments: str,
-    ) -> Function:
-        self.model.frame(arguments[0])
-        kinematics.check_reference(*arguments[1:])
-        names = tuple(inputs.split())
-        recipe = Recipe(name, algorithm, names, ((output, shape),), physical=False, arguments=arguments)
-        return self.function(recipe, Options())
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.spec = replace(self.spec, name=name)
+        self.__doc__ = class_text(self.spec, _arguments(self.choose))
+        self.__signature__ = _signature(self.choose)
+
+    @overload
+    def __get__(self, robot: None, owner: type) -> FrameFunctionOf[P]: ...
+    @overload
+    def __get__(self, robot: RobotData, owner: type) -> FrameFunction[P]: ...
+    def __get__(self, robot: RobotData | None, owner: type) -> FrameFunctionOf[P] | FrameFunction[P]:
+        if robot is None:
+            return self
+        # The next look-up finds it in the instance and does not come here.
+        found = robot.__dict__[self.spec.name] = FrameFunction(robot, self.spec, self.choose)
+        return found
+
+    def __repr__(self) -> str:
+        return f"FrameFunctionOf({self.spec.name}{_signature(self.choose)}: {self.spec.signature})"
 
 
-def _task_outputs(size: int) -> dict[str, Shape]:
-    return {"Lambda": (size, size), "mu": (size,), "p": (size,)}
+def _signature(choose: Callable[..., Chosen]) -> inspect.Signature:
+    own = inspect.signature(choose)
+    return own.replace(parameters=list(own.parameters.values())[1:], return_annotation="Function")
+
+
+def _arguments(choose: Callable[..., Chosen]) -> str:
+    """What the arguments mean, as a paragraph to add."""
+    return "\n\n" + inspect.cleandoc(choose.__doc__ or "")
+
+
+def of_frame(model: Model, frame: str) -> Chosen:
+    """`frame` is the name of a link."""
+    model.frame(frame)
+    return (frame,)
+
+
+def of_reference(model: Model, frame: str, reference: Reference = "world") -> Chosen:
+    """`frame` is the name of a link.
+
+    `reference` says how twists (ω, v) are told: "world" in world axes, v of the point that passes the
+    world's origin; "world_aligned" in world axes, v of the frame's origin; "body" in the frame's axes, v of
+    its origin.
+    """
+    model.frame(frame)
+    check_reference(reference)
+    return frame, reference
+
+
+def of_task(
+    model: Model, frame: str, reference: Reference = "world_aligned", rows: Rows = "all", damping: float = 0.0
+) -> Chosen:
+    """`frame` is the name of a link.
+
+    J is `jacobian(frame, reference)`, or its `rows`: "all", "angular", "linear", or numbers from 0 to 5.
+    With a `damping` λ above 0, Λ is (J M⁻¹ Jᵀ + λ² 1)⁻¹, which exists at singularities too.
+    """
+    task = twist_task(frame, reference, rows, damping)
+    check_rank(model, task)
+    return (task,)
+
+
+def of_force(model: Model, frame: str, reference: Reference = "world_aligned", rows: Rows = "all") -> Chosen:
+    """`frame` is the name of a link.
+
+    J is `jacobian(frame, reference)`, or its `rows`: "all", "angular", "linear", or numbers from 0 to 5.
+    """
+    return of_task(model, frame, reference, rows)
+
+
+def of_coordinates(
+    model: Model, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
+) -> Chosen:
+    """`frame` is the name of a link.
+
+    `position`: "cartesian", "cylindrical" or "spherical". `orientation`: "rpy", an intrinsic Euler order
+    such as "zyx", "rotation_vector", "quaternion" or "angle_axis". Either may be None, to leave it out. The
+    orientation "dual_quaternion" stands for both.
+    """
+    model.frame(frame)
+    return (pose_task(frame, orientation, position),)
+
+
+def of_minimal_coordinates(
+    model: Model, frame: str, orientation: str | None = "rpy", position: str | None = "cartesian"
+) -> Chosen:
+    """`frame` is the name of a link.
+
+    `position`: "cartesian", "cylindrical" or "spherical". `orientation`: "rpy", an intrinsic Euler order
+    such as "zyx", or "rotation_vector": as many coordinates as there are freedoms. Either may be None, to
+    leave it out.
+    """
+    model.frame(frame)
+    task = pose_task(frame, orientation, position, minimal=True)
+    check_rank(model, task)
+    return (task,)

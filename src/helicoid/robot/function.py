@@ -1,144 +1,123 @@
-"""A Function of a robot: the same Function, with options that choose among its variants."""
+"""A Function of a robot: how it is specified, its options, and what it says of itself."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, overload
 
 import casadi as ca
 import numpy as np
 
-from helicoid._typing import Array, Expression
+from helicoid._typing import Expression
 from helicoid.compiler.function import Expressions, Function
 from helicoid.compiler.signature import Input, Output
 from helicoid.dynamics.external import body_wrenches, check_movable
-from helicoid.dynamics.physics import SMOOTHING, Physics
+from helicoid.dynamics.physics import Physics
 from helicoid.errors import InputError
 from helicoid.model.model import Model
+from helicoid.robot.description import class_text, function_text, parameters
+from helicoid.robot.options import Options
 
 if TYPE_CHECKING:
-    from helicoid.robot.base import RobotBase
+    from helicoid.robot.data import RobotData
 
 Shape = tuple[int | str, ...]
 
 _PASSED_ON = ("stabilisation", "restitution")  # options that an algorithm takes by their names
-
-RATES = {"q": "v", "v": "a", "a": "a_dot", "a_dot": "a_ddot", "tau": "tau_dot"}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What changes the expression of a function. Each combination is a Function of its own."""
-
-    gravity: tuple[float, float, float] | None = None
-    friction: bool | None = None
-    smoothing: float = SMOOTHING
-    f_ext: tuple[str, ...] = ()
-    expressed_in: str = "body"
-    stabilisation: float = 0.0
-    restitution: float = 0.0
-
-    def updated(self, allowed: Iterable[str], name: str, changes: Mapping[str, Any]) -> Options:
-        """These options with some changed; refused unless the function `name` has them."""
-        for option in changes:
-            if option not in allowed:
-                known = ", ".join(allowed) or "none"
-                raise InputError(f"{name} has no option {option!r}; its options are: {known}")
-        return replace(self, **{option: _checked(option, value) for option, value in changes.items()})
-
-
-def _checked(option: str, value: Any) -> Any:
-    if option == "gravity":
-        vector = _numbers(value)
-        if vector.shape != (3,) or not np.all(np.isfinite(vector)):
-            raise InputError(f"gravity needs three finite numbers (m/s²), got {value!r}")
-        return tuple(float(x) for x in vector)
-    if option == "friction":
-        if not isinstance(value, (bool, np.bool_)):
-            raise InputError(f"friction is True or False, got {value!r}")
-        return bool(value)
-    if option == "smoothing":
-        width = _numbers(value)
-        if width.shape != () or not 0 <= width < np.inf:
-            raise InputError(f"smoothing is a velocity, 0 for the exact sign; got {value!r}")
-        return float(width)
-    if option == "stabilisation":
-        rate = _numbers(value)
-        if rate.shape != () or not 0 <= rate < np.inf:
-            raise InputError(f"stabilisation is a rate (1/s), 0 for none; got {value!r}")
-        return float(rate)
-    if option == "restitution":
-        share = _numbers(value)
-        if share.shape != () or not 0 <= share <= 1:
-            raise InputError(f"restitution is from 0 (sticks) to 1 (keeps its speed), got {value!r}")
-        return float(share)
-    if option == "expressed_in":
-        if value not in ("body", "world"):
-            raise InputError(f"expressed_in is 'body' or 'world', got {value!r}")
-        return value
-    links = (value,) if isinstance(value, str) else value
-    if not isinstance(links, Iterable) or not all(isinstance(link, str) for link in links):
-        raise InputError(f"f_ext names links, got {value!r}")
-    return tuple(links)
-
-
-def _numbers(value: Any) -> Array:
-    """A float64 array, or NaN for what is no number."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, NotImplementedError):
-        return np.array(np.nan)
+_RATES = {"q": "v", "v": "a", "a": "a_dot", "a_dot": "a_ddot", "tau": "tau_dot"}
+_CONFIGURATIONS = ("q", "q0", "q1")
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How a function is made: its algorithm, the names of its inputs, its outputs and its options.
+class FunctionSpec:
+    """How a function is made of a robot.
 
-    Sizes in a shape are numbers, "nq", "nv", "3nv" or "10n" (ten for each body). A `physical` algorithm takes
-    the physics after the model. Of several outputs, the algorithm returns a tuple. `columns` names the last
-    axis of a regressor.
+    Args:
+        name: how it is called.
+        algorithm: takes the model, the physics if `physical`, the inputs, `f_ext` if that is an option and
+            given, and `arguments`; returns an expression, or a tuple of several outputs.
+        signature: inputs and outputs, such as "q v -> M[nv,nv] g[nv] T". Sizes are numbers or names of
+            `Robot.sizes`; "rows" is the size of the task in `arguments`.
+        doc: equation, meaning and units; the inputs, outputs and options are listed by themselves.
+        options: names of options that it takes.
+        physical: it depends on masses, friction or gravity, and so on theta.
+        columns: names of the last axis of a regressor.
+        knows: attributes of the robot that the algorithm takes by name ("constraints", "actuated").
+        arguments: what else the algorithm takes: a frame, a task.
     """
 
     name: str
-    algorithm: Callable[..., Expression]
-    inputs: tuple[str, ...]
-    outputs: tuple[tuple[str, Shape], ...]
-    physical: bool = True
+    algorithm: Callable[..., Any]
+    signature: str
+    doc: str = field(default="", compare=False)
     options: tuple[str, ...] = ()
-    arguments: tuple[Hashable, ...] = ()
+    physical: bool = True
     columns: Callable[[Model], Sequence[str]] | None = None
+    knows: tuple[str, ...] = ()
+    arguments: tuple[Hashable, ...] = ()
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs, without theta and external wrenches."""
+        return tuple(self.signature.partition("->")[0].split())
+
+    @cached_property
+    def outputs(self) -> dict[str, Shape]:
+        """Names and shapes of the outputs."""
+        found = re.findall(r"(\w+)(?:\[([^\]]*)\])?", self.signature.partition("->")[2])
+        return {
+            name: tuple(int(n) if n.isdecimal() else n for n in sizes.split(",") if n)
+            for name, sizes in found
+        }
 
 
 class RobotFunction(Function):
     """A `Function` whose call also takes the options that `options` names.
 
-    `with_options` gives the variant itself, to differentiate, inspect or export.
+    `with_options` gives the variant itself, to differentiate, inspect or export. Where a robot is not
+    parametric, an empty `theta` may be given as if it were, so that callers need not tell them apart.
     """
 
-    def __init__(self, robot: RobotBase, recipe: Recipe, options: Options) -> None:
-        self._robot, self._recipe, self._options = robot, recipe, options
-        inputs = _inputs(robot, recipe, options)
-        sizes = {"nq": robot.nq, "nv": robot.nv, "3nv": 3 * robot.nv, "10n": 10 * robot.n_bodies}
+    def __init__(self, robot: RobotData, spec: FunctionSpec, options: Options) -> None:
+        self._robot, self._spec, self._options = robot, spec, options
+        sizes = robot.sizes | ({"rows": getattr(spec.arguments[0], "size", 0)} if spec.arguments else {})
         outputs = [
             Output(name, tuple(sizes[n] if isinstance(n, str) else n for n in shape))
-            for name, shape in recipe.outputs
+            for name, shape in spec.outputs.items()
         ]
-        super().__init__(recipe.name, inputs, outputs, self._expressions)
+        super().__init__(spec.name, _inputs(robot, spec, options), outputs, self._expressions)
+        self._no_theta = spec.physical and "theta" not in self._input_names
+        # Of the instance, as each function has its own; `help` and notebooks look here.
+        self.__doc__ = function_text(self, spec)
+        self.__signature__ = parameters(self, spec.options, options)
+
+    def __call__(self, /, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Compute the outputs; see `Function` for the three ways of calling."""
+        if self._no_theta:
+            at = len(self._spec.inputs)
+            if len(args) > at and _is_empty(args[at]):
+                args = args[:at] + args[at + 1 :]
+            if "theta" in kwargs and _is_empty(kwargs["theta"]):
+                del kwargs["theta"]
+        return super().__call__(*args, out=out, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._robot, self._spec, self._options)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the last axis of a regressor: the parameter that each column multiplies."""
-        if self._recipe.columns is None:
+        if self._spec.columns is None:
             raise InputError(f"{self.name} is no regressor: its columns have no names of their own")
-        return tuple(self._recipe.columns(self._robot.model))
+        return tuple(self._spec.columns(self._robot.model))
 
     @property
     def options(self) -> tuple[str, ...]:
         """Names of the options that this function takes."""
-        return self._recipe.options
+        return self._spec.options
 
     def with_options(self, **options: Any) -> RobotFunction:
         """The variant with these options: `gravity`, `friction`, `smoothing`, `f_ext`, `expressed_in`.
@@ -148,7 +127,7 @@ class RobotFunction(Function):
         updated = self._options.updated(self.options, self.name, options)
         for link in updated.f_ext:
             check_movable(self._robot.model, link)
-        return self._robot.function(self._recipe, updated)
+        return self._robot.function(self._spec, updated)
 
     def _variant(self, **options: Any) -> Callable[..., Any]:
         wrenches = options.get("f_ext", {})
@@ -161,48 +140,92 @@ class RobotFunction(Function):
     def _expressions(self) -> Expressions:
         symbols = [ca.SX.sym(i.name, *i.shape) for i in self.inputs]
         by_name = dict(zip((i.name for i in self.inputs), symbols, strict=True))
-        model, recipe, options = self._robot.model, self._recipe, self._options
-        operands: list[Any] = [by_name[name] for name in recipe.inputs]
-        if recipe.physical:
-            operands.insert(0, self._physics(by_name.get("theta")))
+        robot, spec, options = self._robot, self._spec, self._options
+        operands: list[Any] = [by_name[name] for name in spec.inputs]
+        if spec.physical:
+            operands.insert(0, self._physics(by_name.get("theta", ca.SX(0, 1))))
         if options.f_ext:
             names = _wrench_names(options.f_ext)
             acting = {link: by_name[names[link]] for link in options.f_ext}
-            operands.append(body_wrenches(model, by_name["q"], acting, options.expressed_in))
-        numbers = {key: getattr(options, key) for key in recipe.options if key in _PASSED_ON}
-        result = recipe.algorithm(model, *operands, *recipe.arguments, **numbers)
+            operands.append(body_wrenches(robot.model, by_name["q"], acting, options.expressed_in))
+        known = {name: getattr(robot, name) for name in spec.knows}
+        known |= {name: getattr(options, name) for name in spec.options if name in _PASSED_ON}
+        result = spec.algorithm(robot.model, *operands, *spec.arguments, **known)
         return symbols, list(result) if isinstance(result, tuple) else [result]
 
-    def _physics(self, theta: Expression | None) -> Physics:
-        options, selection = self._options, self._robot.selection
-        physics = selection.physics(self._robot.model, theta)
+    def _physics(self, theta: Expression) -> Physics:
+        options, own = self._options, self._robot.theta
+        physics = own.selection.physics(self._robot.model, theta)
         has_friction = "friction" in self.options
         if has_friction and options.friction is None:
             # Parameters of friction that are asked for as inputs are meant to enter.
-            options = replace(options, friction="friction" in selection.groups)
+            options = replace(options, friction="friction" in own.groups)
         if has_friction and not options.friction:
             physics = physics.without_friction()
         if options.gravity is not None:
-            if "gravity" in selection.groups:
+            if "gravity" in own.groups:
                 raise InputError(f"{self.name}: gravity is part of theta here; it cannot be an option too")
             physics = replace(physics, gravity=ca.SX(np.array(options.gravity)))
         return replace(physics, smoothing=options.smoothing)
 
 
-def _inputs(robot: RobotBase, recipe: Recipe, options: Options) -> list[Input]:
-    sizes = {"q": robot.nq, "q0": robot.nq, "q1": robot.nq}
+def _restored(robot: RobotData, spec: FunctionSpec, options: Options) -> RobotFunction:
+    """The function again, in another process or a copy."""
+    return robot.function(spec, options)
+
+
+class FunctionOf:
+    """A function of a robot, found by attribute: `FunctionSpec` without a name, which the attribute gives."""
+
+    def __init__(
+        self,
+        algorithm: Callable[..., Any],
+        signature: str,
+        doc: str,
+        options: tuple[str, ...] = (),
+        physical: bool = True,
+        columns: Callable[[Model], Sequence[str]] | None = None,
+        knows: tuple[str, ...] = (),
+    ) -> None:
+        self.spec = FunctionSpec("", algorithm, signature, doc, options, physical, columns, knows)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.spec = replace(self.spec, name=name)
+        self.__doc__ = class_text(self.spec)
+
+    @overload
+    def __get__(self, robot: None, owner: type) -> FunctionOf: ...
+    @overload
+    def __get__(self, robot: RobotData, owner: type) -> RobotFunction: ...
+    def __get__(self, robot: RobotData | None, owner: type) -> FunctionOf | RobotFunction:
+        if robot is None:
+            return self
+        function = robot.function(self.spec)
+        # The next look-up finds it in the instance and does not come here.
+        robot.__dict__[self.spec.name] = function
+        return function
+
+    def __repr__(self) -> str:
+        return f"FunctionOf({self.spec.name}: {self.spec.signature})"
+
+
+def _inputs(robot: RobotData, spec: FunctionSpec, options: Options) -> list[Input]:
     inputs = [
         Input(
             name,
-            (sizes.get(name, robot.nv),),
-            tangent=robot.tangent if name in sizes else None,
-            rate=RATES.get(name),
+            (robot.nq if name in _CONFIGURATIONS else robot.nv,),
+            tangent=robot.tangent if name in _CONFIGURATIONS else None,
+            rate=_RATES.get(name),
         )
-        for name in recipe.inputs
+        for name in spec.inputs
     ]
-    if recipe.physical and robot.selection.groups:
-        inputs.append(Input("theta", (len(robot.parameters),)))
+    if spec.physical and len(robot.theta):
+        inputs.append(Input("theta", (len(robot.theta),)))
     return inputs + [Input(name, (6,)) for name in _wrench_names(options.f_ext).values()]
+
+
+def _is_empty(value: Any) -> bool:
+    return bool(value.numel() == 0 if isinstance(value, (ca.SX, ca.MX, ca.DM)) else np.size(value) == 0)
 
 
 def _wrench_names(links: Iterable[str]) -> dict[str, str]:

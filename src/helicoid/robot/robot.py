@@ -1,112 +1,54 @@
-"""Robot: a model and the functions made of it."""
+"""Robot: what a user meets, and the edits that make other robots of one. Nothing is changed in place."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics import link_side, parametric
-from helicoid.errors import DoubtfulModelWarning
+from helicoid.dynamics import parametric
+from helicoid.dynamics.constraints import assembly
+from helicoid.dynamics.constraints.assembly import ConstraintReport
+from helicoid.dynamics.constraints.contacts import ContactKind
+from helicoid.errors import DoubtfulModelWarning, InputError, ModelError
 from helicoid.model import edit, flexible
 from helicoid.model.drives import Drive, with_drives
+from helicoid.model.inertia import frozen_array
 from helicoid.model.joint_values import JointValues, with_joints
+from helicoid.model.loops import LoopKind, placement
 from helicoid.model.model import Model
-from helicoid.model.parts import Limits
-from helicoid.robot.constraints import ConstraintFunctions
-from helicoid.robot.dynamics import DynamicsFunctions
-from helicoid.robot.frames import FrameFunctions
-from helicoid.robot.function import Options, Recipe, RobotFunction
+from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose, contact_points
+from helicoid.robot.data import RobotData
 
 
-class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
+class Consistent(NamedTuple):
+    """A configuration and a velocity that the constraints allow."""
+
+    q: Array
+    v: Array
+
+
+class Robot(RobotData):
     """A robot: what it is (`model`) and its kinematics and dynamics as `Function`s.
 
     Every function is called with NumPy vectors, with batches (N, n), or with CasADi expressions.
+
+    Args:
+        model: links and joints.
+        selection: which parameters are inputs; see `parametric`.
+        added: constraints beside the loops of the model; see `with_contact` and `constrain`.
+        actuators: the joints that have one, None for all that can; see `with_actuators`.
 
     >>> import helicoid as hc
     >>> robot = hc.load("double_pendulum")
     >>> robot.mass_matrix(robot.neutral()).shape
     (2, 2)
     """
-
-    @property
-    def name(self) -> str:
-        """The robot's name in its description."""
-        return self.model.name
-
-    @property
-    def joint_names(self) -> list[str]:
-        """The joints that own coordinates, in the order of q and v."""
-        return [joint.name for joint in self.model.independent_joints]
-
-    @property
-    def link_names(self) -> list[str]:
-        """Every link; each is a frame."""
-        return [link.name for link in self.model.links]
-
-    @cached_property
-    def limits(self) -> Limits:
-        """lower, upper (nq), velocity, effort (nv); infinite where unlimited."""
-        ranges = [joint.range for joint in self.model.independent_joints]
-        columns = [np.concatenate([np.zeros(0), *(r[k] for r in ranges)]) for k in range(4)]
-        for column in columns:
-            column.setflags(write=False)
-        return Limits(*columns)
-
-    def neutral(self) -> Array:
-        """The configuration in which every joint is at its zero."""
-        parts = [joint.type.neutral() for joint in self.model.independent_joints]
-        return np.concatenate([np.zeros(0), *parts])
-
-    def random(self, rng: np.random.Generator | int | None = None) -> Array:
-        """A configuration drawn uniformly within the limits; `rng` may be a seed."""
-        generator = np.random.default_rng(rng)
-        parts = [
-            joint.type.random(generator, joint.range.lower, joint.range.upper)
-            for joint in self.model.independent_joints
-        ]
-        return np.concatenate([np.zeros(0), *parts])
-
-    @property
-    def motor_joints(self) -> list[str]:
-        """The joints that a drive acts on: all but a floating base and the springs of flexible joints.
-
-        Or those that `with_actuators` named; `selection_matrix` has their rows.
-        """
-        named, able = self.actuators, self.model.independent_joints
-        return [j.name for j in able if (flexible.has_motor(j) if named is None else j.name in named)]
-
-    @cached_property
-    def link_positions(self) -> RobotFunction:
-        """`(q) -> q_link`: where the links are, θ + δ at a flexible joint; q as if stiff."""
-        return self._link_side("link_positions", link_side.link_positions, "q", self.nq)
-
-    @cached_property
-    def link_velocities(self) -> RobotFunction:
-        """`(v) -> v_link`: likewise θ̇ + δ̇; of accelerations too."""
-        return self._link_side("link_velocities", link_side.link_velocities, "v", self.nv)
-
-    def _link_side(self, name: str, algorithm: Callable[..., Expression], of: str, n: int) -> RobotFunction:
-        stiff = n - sum(flexible.motor_of(self.model, j) is not None for j in self.model.independent_joints)
-        return self.function(
-            Recipe(name, algorithm, (of,), ((f"{of}_link", (stiff,)),), physical=False), Options()
-        )
-
-    def __repr__(self) -> str:
-        base = "floating" if self.model.floating else "fixed"
-        theta = f", theta[{len(self.parameters)}]" if self.selection.groups else ""
-        rows = sum(one.rows for one in self.constraints)
-        held = f", {rows} constraint rows" if rows else ""
-        size = f"nq={self.nq}, nv={self.nv}, {self.n_bodies} bodies"
-        return f"Robot({self.name!r}, {size}, {base} base{held}{theta})"
-
-    # Other robots -------------------------------------------------------------------------------------
 
     def parametric(self, *groups: str, payload_link: str | None = None) -> Robot:
         """The same robot whose dynamics take one more input, `theta`.
@@ -121,7 +63,7 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
         ('gravity.x', 'gravity.y', 'gravity.z')
         """
         selection = parametric.select(self.model, groups, payload_link)
-        return Robot(self.model, selection, self.added, self.actuators)
+        return Robot(self.model, selection, self.constraints.added, self.actuators)
 
     def chain(self, root: str, tip: str) -> Robot:
         """The joints between two links, with what is fixed to them; moving side branches are cut."""
@@ -170,9 +112,24 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
         >>> bare.motor_joints
         ['joint_1']
         """
-        payload = self.selection.payload_link or None
-        selection = parametric.select(model, self.selection.groups, payload)
-        return Robot(model, selection, *self._after_edit(model))
+        selection = parametric.select(model, self.theta.groups, self.theta.payload_link or None)
+        names = {joint.name for joint in model.independent_joints}
+        kept = None if self.actuators is None else tuple(name for name in self.actuators if name in names)
+        return Robot(model, selection, self.constraints.on(model).added, kept)
+
+    def with_frame(self, name: str, link: str, pose: ArrayLike = (0.0, 0.0, 0.0)) -> Robot:
+        """A frame of one's own, such as a tool centre point: a massless link fixed to another.
+
+        `pose` is where it sits seen from `link`: a point (m) or a 4 × 4 pose. It is a frame like any link:
+        for `pose`, `jacobian`, `with_payload`, costs and `to_urdf`.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r").with_frame("tcp", "tip", [0, 0, 0.1])
+        >>> print(robot.pose("tcp")([0, 0])[:3, 3] - robot.pose("tip")([0, 0])[:3, 3])
+        [0.  0.  0.1]
+        """
+        where = placement(pose, None, f"frame {name!r}: its pose")
+        return self.with_model(edit.with_frame(self.model, name, link, where))
 
     def reroot(self, link: str) -> Robot:
         """The same robot standing on another of its links."""
@@ -219,9 +176,147 @@ class Robot(ConstraintFunctions, DynamicsFunctions, FrameFunctions):
         """
         from helicoid.model.urdf.writer import write_urdf
 
-        lost = [repr(one.name) for one in self.added]
+        lost = [repr(one.name) for one in self.constraints.added]
         lost += ["the choice of actuators"] if self.actuators is not None else []
         if lost:
             text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"
             warnings.warn(DoubtfulModelWarning(text), stacklevel=2)
         write_urdf(self.model, path)
+
+    # Constraints --------------------------------------------------------------------------------------
+
+    def close_loop(
+        self,
+        link_a: str,
+        link_b: str,
+        kind: LoopKind,
+        origin_a: ArrayLike = (0.0, 0.0, 0.0),
+        origin_b: ArrayLike = (0.0, 0.0, 0.0),
+        axis: ArrayLike | None = None,
+        axis_b: ArrayLike | None = None,
+        name: str | None = None,
+    ) -> Robot:
+        """The robot with two links joined: "point" (3 rows), "line" (5, a hinge) or "pose" (6).
+
+        `origin_a` and `origin_b` are where the frames sit that are held together: points (m) or 4 × 4 poses,
+        seen from their links. The hinge of a "line" is the z axis of both frames, or `axis` seen from
+        `link_a` and `axis_b` seen from `link_b`, the same numbers when not given.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r").close_loop("base_link", "tip", "point", origin_a=(1, 0, 1))
+        >>> robot.constraint_jacobian(robot.neutral()).shape
+        (3, 2)
+        """
+        held = self.constraints.with_loop(name, kind, (link_a, link_b), (origin_a, origin_b), (axis, axis_b))
+        return self._held(held)
+
+    def with_contact(
+        self,
+        link: str,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        kind: ContactKind = "point",
+        *,
+        q: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        name: str | None = None,
+    ) -> Robot:
+        """The robot with a link held to the world: "point" or "stick" (3 rows), "surface" (6), "normal" (1).
+
+        `point` is seen from the link (m); several, as (n, 3), give a contact each: the corners of a foot. It
+        is held where it is at the configuration `q`, or `at` a point of the world; a surface, which may not
+        turn either, at a 4 × 4 pose of the link's axes. A "normal" contact slides without friction in the
+        plane through `at`, by default through the origin; a "stick" contact is somewhere in that plane and
+        does not slide. Rows are along the axes of a frame whose z is `normal`.
+
+        >>> import helicoid as hc
+        >>> wall = dict(kind="normal", normal=(1, 0, 0), at=(1, 0, 0))
+        >>> hc.load("planar_2r").with_contact("tip", **wall).constraint_jacobian([0.0, 1.0])
+        array([[-0.673177, -0.673177]])
+        """
+        points = contact_points(point)
+        if q is not None and at is not None:
+            raise InputError("with_contact takes q or at, not both: each says where the point is held")
+        if q is None:
+            posed = anchors_at(link, points, kind, at)
+        else:
+            posed = anchors_of_pose(points, np.asarray(self.pose(link)(q)))
+        return self._held(self.constraints.with_contacts(name, link, kind, points, posed, normal))
+
+    def constrain(
+        self,
+        holonomic: Callable[[Expression], Any] | None = None,
+        pfaffian: Callable[[Expression], Any] | None = None,
+        name: str | None = None,
+    ) -> Robot:
+        """The robot with equations of its own: φ(q) = 0, or A(q) v = 0 that no φ has, or both.
+
+        Each is a Python function of a CasADi symbol q that gives an expression or a list of rows.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r").constrain(holonomic=lambda q: q[0] + 2 * q[1] - 1)
+        >>> robot.constraint_jacobian([0.0, 0.0])
+        array([[1., 2.]])
+        """
+        if holonomic is None and pfaffian is None:
+            raise InputError("constrain needs holonomic=..., pfaffian=... or both, as functions of q")
+        return self._held(self.constraints.with_equations(name, holonomic=holonomic, pfaffian=pfaffian))
+
+    def _held(self, constraints: Constraints) -> Robot:
+        return Robot(constraints.model, self._selection, constraints.added, self.actuators)
+
+    def with_actuators(self, *joints: str) -> Robot:
+        """The robot of which only these joints have actuators: what `selection_matrix` says."""
+        able = [joint.name for joint in self.model.independent_joints]
+        for name in joints:
+            if name not in able:
+                raise ModelError(
+                    f"no joint with a coordinate is called {name!r}; there are: {', '.join(able)}"
+                )
+        return Robot(self.model, self._selection, self.constraints.added, tuple(joints))
+
+    def project_configuration(self, q: ArrayLike, hold: Iterable[str] = ()) -> Array:
+        """The configuration near q, (nq) or (N, nq), in which the constraints hold to 1e-12 (m, rad).
+
+        Joints named in `hold` keep their coordinates: the crank of a linkage. Raises ModelError, with the
+        constraint that stays open and by how much, where there is none.
+        """
+        hold = (hold,) if isinstance(hold, str) else tuple(hold)
+        start = np.asarray(q, dtype=np.float64)
+        if not np.all(np.isfinite(start)):
+            raise InputError(
+                f"project_configuration of {self.model.name!r}: q has entries that are not finite"
+            )
+        if start.ndim == 2:
+            return np.stack([self.project_configuration(row, hold) for row in start])
+        start = frozen_array(start, (self.nq,), f"q of {self.model.name!r}")
+        held = [k for name in hold for k in range(self.nv)[self.index(name)[1]]]
+        start = self.integrate(start, np.zeros(self.nv))  # quaternions become unit
+        return assembly.assemble(
+            start, self.constraint_position, self.constraint_jacobian, self.integrate, self.constraints, held
+        )
+
+    def find_consistent(
+        self, q: ArrayLike, v: ArrayLike | None = None, hold: Iterable[str] = ()
+    ) -> Consistent:
+        """A state (q, v) near the given one that the constraints allow; v is zero when not given.
+
+        Of a parametric robot, distances of velocities are measured at its nominal parameters.
+        """
+        allowed = self.project_configuration(q, hold)
+        velocity = np.zeros((*allowed.shape[:-1], self.nv)) if v is None else np.asarray(v, dtype=np.float64)
+        return Consistent(allowed, self.project_velocity(allowed, velocity, self.theta.values))
+
+    def constraint_report(self, q: ArrayLike) -> ConstraintReport:
+        """How many rows of A are independent at q, how many motions are left, and what is open by how much.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r").close_loop("base_link", "tip", "point", origin_a=(1, 0, 1))
+        >>> report = robot.constraint_report(robot.project_configuration([0.5, 1.0]))
+        >>> report.rows, report.rank, report.redundancy, report.mobility
+        (3, 2, 1, 0)
+        """
+        error, A = self.constraint_position(q), self.constraint_jacobian(q)
+        if np.ndim(error) != 1:
+            raise InputError("constraint_report tells of one configuration, q of shape (nq,)")
+        return assembly.report(error, A, self.constraints, self.model.floating)

@@ -144,8 +144,4 @@ def _once(
     expressions: Callable[[], Expressions],
 ) -> Function:
     """The function of that name for these equations, made when first asked for."""
-    functions: dict[Any, Function] = vars(robot).setdefault("_simulation_functions", {})
-    key = name, motion
-    if key not in functions:
-        functions[key] = Function(name, inputs, outputs, expressions)
-    return functions[key]
+    return robot.memo((name, motion), lambda: Function(name, inputs, outputs, expressions))

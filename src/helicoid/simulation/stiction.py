@@ -27,7 +27,7 @@ from helicoid.dynamics.recursions.crba import mass_matrix
 from helicoid.dynamics.recursions.rnea import Wrenches, inverse_dynamics
 from helicoid.model.model import Model
 from helicoid.robot import Robot
-from helicoid.robot.function import Options, Recipe, RobotFunction
+from helicoid.robot.function import FunctionSpec, RobotFunction
 
 _OPTIONS = ("gravity", "friction", "f_ext", "expressed_in")
 
@@ -37,9 +37,9 @@ def stiction_terms(robot: Robot, **options: Any) -> RobotFunction:
 
     `force` is τ less all that acts but friction, `bound` what dry friction can hold (N·m or N).
     """
-    outputs = (("M", ("nv", "nv")), ("force", ("nv",)), ("damping", ("nv",)), ("bound", ("nv",)))
-    recipe = Recipe("stiction_terms", _terms, ("q", "v", "tau"), outputs, options=_OPTIONS)
-    return robot.function(recipe, Options()).with_options(**options)
+    signature = "q v tau -> M[nv,nv] force[nv] damping[nv] bound[nv]"
+    spec = FunctionSpec("stiction_terms", _terms, signature, options=_OPTIONS)
+    return robot.function(spec).with_options(**options)
 
 
 def stiction_step(

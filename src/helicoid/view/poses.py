@@ -11,14 +11,13 @@ from helicoid.compiler.function import Function
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.model.model import Model
 from helicoid.robot import Robot
-from helicoid.robot.function import Options, Recipe
+from helicoid.robot.function import FunctionSpec
 
 
 def body_matrices(robot: Robot) -> Function:
     """`(q) -> T`, (3 n_bodies, 4): the rows [R_0i p_0i] of every moving body, one body below the other."""
-    shape = (3 * robot.n_bodies, 4)
-    recipe = Recipe("body_matrices", _matrices, ("q",), (("T", shape),), physical=False)
-    return robot.function(recipe, Options())
+    signature = f"q -> T[{3 * robot.n_bodies},4]"
+    return robot.function(FunctionSpec("body_matrices", _matrices, signature, physical=False))
 
 
 def _matrices(model: Model, q: Expression) -> Expression:

@@ -20,7 +20,7 @@ from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
 from helicoid.identification.linear.regression import Regression
-from helicoid.model.inertia import Inertia
+from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot
 
 _LINEAR = ("inertia", "friction", "armature", "payload")
@@ -61,15 +61,10 @@ class BaseEquations:
         """θ of the description."""
         return self.parametric.parameters.values
 
-    @cached_property
+    @property
     def slices(self) -> dict[str, slice]:
         """Where in θ each group lies."""
-        nv, found, used = self.robot.nv, {}, 0
-        sizes = {"inertia": 10 * self.robot.n_bodies, "friction": 2 * nv, "armature": nv, "payload": 10}
-        for group in self.groups:
-            found[group] = slice(used, used + sizes[group])
-            used += sizes[group]
-        return found
+        return self.parametric.theta.slices
 
     @cached_property
     def told(self) -> Identifiability:
@@ -100,8 +95,7 @@ class BaseEquations:
             if group == "payload":
                 frame = self.robot.model.frame(self.parametric.selection.payload_link)
                 R, p = frame.placement.rotation, frame.placement.translation
-                moved = [Inertia.from_parameters(unit).transformed(R, p).parameters for unit in np.eye(10)]
-                full[10 * frame.body : 10 * frame.body + 10, own] = np.column_stack(moved)
+                full[10 * frame.body : 10 * frame.body + 10, own] = transformation(R, p)
             else:
                 full[starts[group], own] = np.eye(own.stop - own.start)
         return full

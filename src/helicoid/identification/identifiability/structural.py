@@ -27,7 +27,7 @@ from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.composite import elements
 from helicoid.geometry import se3, spatial
 from helicoid.identification.linear.regression import Regression
-from helicoid.model.inertia import Inertia
+from helicoid.model.inertia import Inertia, transformation
 from helicoid.model.model import WORLD, Model
 
 _SMALL = 1e-11  # of vectors of length one: less is rounding
@@ -168,7 +168,6 @@ def _stages(model: Model) -> list[_Stage]:
     for element in elements(model, ca.SX(neutral)):
         R, p, S = (np.array(ca.evalf(ca.SX(part))) for part in element.motion)
         T = se3.pose(R, p.ravel())
-        moved = [Inertia.from_parameters(unit).transformed(R, p.ravel()).parameters for unit in np.eye(10)]
         found.append(
             _Stage(
                 element.parent,
@@ -176,7 +175,7 @@ def _stages(model: Model) -> list[_Stage]:
                 element.coordinates,
                 S,
                 spatial.motion_transform(se3.inverse(T)),
-                np.column_stack(moved),
+                transformation(R, p.ravel()),
                 [spatial.motion_cross(s).T for s in S.T],
                 [_generator(s) for s in S.T],
             )

@@ -12,7 +12,7 @@ from helicoid.dynamics.recursions.regressor import inertial_names
 from helicoid.dynamics.tree import from_parent, to_parent
 from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
-from helicoid.robot.function import Options, Recipe, RobotFunction
+from helicoid.robot.function import FunctionSpec, RobotFunction
 
 
 def wrench_regressor(robot: Robot, link: str) -> RobotFunction:
@@ -27,15 +27,15 @@ def wrench_regressor(robot: Robot, link: str) -> RobotFunction:
     (6, 20)
     """
     check_movable(robot.model, link)
-    recipe = Recipe(
+    spec = FunctionSpec(
         "wrench_regressor",
         _carried,
-        ("q", "v", "a"),
-        (("Y", (6, "10n")),),
-        arguments=(robot.model.frame(link).body,),
+        "q v a -> Y[6,10n]",
+        "Y with Y π the wrench (n, f) (N·m, N) that carries the link's body.",
         columns=inertial_names,
+        arguments=(robot.model.frame(link).body,),
     )
-    return robot.function(recipe, Options())
+    return robot.function(spec)
 
 
 def _carried(

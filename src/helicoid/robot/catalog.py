@@ -1,0 +1,279 @@
+"""The table of all functions of a robot: which algorithm, what goes in and out, and what it means.
+
+To add an algorithm: a file in `dynamics/` and an entry here. Sizes in brackets are names of `Robot.sizes`.
+"""
+
+from __future__ import annotations
+
+from helicoid.dynamics import configuration, energy, kinematics, link_side, springs
+from helicoid.dynamics.closed_form import derivatives as closed_form_state
+from helicoid.dynamics.closed_form import equations as closed_forms
+from helicoid.dynamics.constraints import equations as constraints
+from helicoid.dynamics.constraints import motion as constrained
+from helicoid.dynamics.derivatives import christoffel, rates
+from helicoid.dynamics.derivatives import parameters as by_parameters
+from helicoid.dynamics.derivatives import recursive as derivatives
+from helicoid.dynamics.derivatives import state as by_state
+from helicoid.dynamics.recursions import aba, centroidal, crba, mass_inverse, rnea
+from helicoid.dynamics.recursions import coriolis as coriolis_terms
+from helicoid.dynamics.recursions import regressor as regressors
+from helicoid.dynamics.recursions.regressor import armature_names, friction_names, inertial_names
+from helicoid.dynamics.task_space import coordinates
+from helicoid.dynamics.task_space import dynamics as task_space
+from helicoid.robot import frames
+from helicoid.robot.frames import FrameFunctionOf
+from helicoid.robot.function import FunctionOf
+
+WEIGHED = ("gravity",)
+FALLING = (*WEIGHED, "friction", "smoothing")
+LOADED = (*FALLING, "f_ext", "expressed_in")
+HELD = ("constraints",)
+DRIVEN = ("constraints", "actuated")
+
+
+class Catalog:
+    """Every function of a robot. Each is called with NumPy vectors, batches (N, n), or CasADi expressions."""
+
+    # A table, two or three lines for each function: not to be spread out.
+    # fmt: off
+
+    # Dynamics -----------------------------------------------------------------------------------------
+
+    inverse_dynamics = FunctionOf(rnea.inverse_dynamics, "q v a -> tau[nv]", """
+        τ = M(q) a + h(q, v): the generalised force (N·m, N) that a motion needs, by RNEA.""", LOADED)
+    forward_dynamics = FunctionOf(aba.forward_dynamics, "q v tau -> a[nv]", """
+        a = M⁻¹ (τ - h): the acceleration (rad/s², m/s²) that a force causes, by the articulated body
+        algorithm.""", LOADED)
+    forward_dynamics_crba = FunctionOf(crba.forward_dynamics_crba, "q v tau -> a[nv]", """
+        a = M⁻¹ (τ - h): the acceleration (rad/s², m/s²) that a force causes, by factors of the mass
+        matrix.""", LOADED)
+    mass_matrix = FunctionOf(crba.mass_matrix, "q -> M[nv,nv]", """
+        M(q) of τ = M a + h, symmetric, armature included (kg·m², kg·m, kg), by composite rigid bodies.""")
+    mass_matrix_inverse = FunctionOf(mass_inverse.mass_matrix_inverse, "q -> M_inverse[nv,nv]", """
+        M(q)⁻¹, symmetric: ∂a/∂τ.""")
+    coriolis = FunctionOf(rnea.coriolis, "q v -> c[nv]", """
+        c = C(q, v) v: Coriolis and centrifugal force (N·m, N).""")
+    coriolis_matrix = FunctionOf(coriolis_terms.coriolis_matrix, "q v -> C[nv,nv]", """
+        C(q, v) with C v the Coriolis force and Ṁ - 2 C skew-symmetric.""")
+    mass_matrix_dot = FunctionOf(coriolis_terms.mass_matrix_dot, "q v -> M_dot[nv,nv]", """
+        Ṁ = C + Cᵀ: the rate of the mass matrix.""")
+    gravity = FunctionOf(rnea.gravity, "q -> g[nv]", """
+        g(q): the generalised force (N·m, N) that holds the robot's weight.""", WEIGHED)
+    spring_torque = FunctionOf(springs.spring_torque, "q -> tau[nv]", """
+        ∂U/∂q of the joints' springs: the force (N·m, N) that holds them; with `gravity`, all of
+        ∂U/∂q.""", physical=False)
+    bias = FunctionOf(rnea.bias, "q v -> h[nv]", """
+        h = c + g and the force of the springs (N·m, N); friction if asked for.""", FALLING)
+    inverse_dynamics_derivatives = FunctionOf(
+        derivatives.inverse_dynamics_derivatives, "q v a -> dtau_dq[nv,nv] dtau_dv[nv,nv] M[nv,nv]", """
+        ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space, by recursion.""", FALLING)
+    forward_dynamics_derivatives = FunctionOf(
+        derivatives.forward_dynamics_derivatives, "q v tau -> da_dq[nv,nv] da_dv[nv,nv] M_inverse[nv,nv]", """
+        ∂a/∂q, ∂a/∂v and ∂a/∂τ = M⁻¹ of `forward_dynamics`, in the tangent space.""", FALLING)
+    kinetic_energy = FunctionOf(energy.kinetic_energy, "q v -> T", """
+        T = ½ vᵀ M v (J).""")
+    potential_energy = FunctionOf(energy.potential_energy, "q -> U", """
+        U(q) (J), zero with all mass at the world's origin and all springs at ease.""", WEIGHED)
+    center_of_mass = FunctionOf(centroidal.center_of_mass, "q -> com[3]", """
+        Center of mass of all moving bodies, world axes (m).""")
+    com_jacobian = FunctionOf(centroidal.com_jacobian, "q -> J[3,nv]", """
+        J(q) with d(com)/dt = J v for the center of mass of all moving bodies, world axes.""")
+    centroidal_momentum_matrix = FunctionOf(centroidal.centroidal_momentum_matrix, "q -> A[6,nv]", """
+        A(q) with A v the momentum about the center of mass: angular (N·m·s), linear (N·s), world axes.""")
+    centroidal_momentum = FunctionOf(centroidal.centroidal_momentum, "q v -> h[6]", """
+        h = A v: angular momentum about the center of mass (N·m·s), then linear (N·s), world axes.""")
+    centroidal_momentum_matrix_dot = FunctionOf(
+        centroidal.centroidal_momentum_matrix_dot, "q v -> A_dot[6,nv]", """
+        Ȧ(q, v) of `centroidal_momentum_matrix`: external forces change the momentum by ḣ = A a + Ȧ v.""")
+    locked_inertia = FunctionOf(centroidal.locked_inertia, "q -> I[3,3]", """
+        Rotational inertia about the center of mass with all joints locked, world axes (kg·m²).""")
+
+    # Closed form: every matrix of the equations of motion, and its derivatives -------------------------
+
+    closed_form = FunctionOf(closed_forms.closed_form, "q v -> M[nv,nv] C[nv,nv] g[nv]", """
+        M, C and g of τ = M a + C v + g in one pass from the bodies' Jacobians; Ṁ = C + Cᵀ.""", WEIGHED)
+    closed_form_dot = FunctionOf(
+        closed_forms.closed_form_dot,
+        "q v a -> M[nv,nv] C[nv,nv] g[nv] M_dot[nv,nv] C_dot[nv,nv] g_dot[nv]", """
+        M, C and g of `closed_form`, and their time derivatives Ṁ, Ċ and ġ.""", WEIGHED)
+    closed_form_ddot = FunctionOf(
+        closed_forms.closed_form_ddot, "q v a a_dot -> M_ddot[nv,nv] C_ddot[nv,nv] g_ddot[nv]", """
+        M̈, C̈ and g̈: the second time derivatives of `closed_form`.""", WEIGHED)
+    closed_form_derivatives = FunctionOf(
+        closed_form_state.closed_form_derivatives,
+        "q v -> dM_dq[nv,nv,nv] dC_dq[nv,nv,nv] dC_dv[nv,nv,nv] dg_dq[nv,nv]", """
+        ∂M/∂q, ∂C/∂q, ∂C/∂v and ∂g/∂q of `closed_form`, the last axis along each velocity.""", WEIGHED)
+    coriolis_matrix_dot = FunctionOf(rates.coriolis_matrix_dot, "q v a -> C_dot[nv,nv]", """
+        Ċ(q, v, a): the rate of `coriolis_matrix`.""")
+    gravity_dot = FunctionOf(rates.gravity_dot, "q v -> g_dot[nv]", """
+        ġ(q, v): the rate of `gravity` (N·m/s, N/s).""", WEIGHED)
+    inverse_dynamics_dot = FunctionOf(rates.inverse_dynamics_dot, "q v a a_dot -> tau_dot[nv]", """
+        τ̇: the rate of `inverse_dynamics` along a motion (N·m/s, N/s).""", FALLING)
+    inverse_dynamics_ddot = FunctionOf(
+        rates.inverse_dynamics_ddot, "q v a a_dot a_ddot -> tau_ddot[nv]", """
+        τ̈: the second rate of `inverse_dynamics` along a motion (N·m/s², N/s²).""", FALLING)
+    mass_matrix_derivatives = FunctionOf(christoffel.mass_matrix_derivatives, "q -> dM_dq[nv,nv,nv]", """
+        ∂M/∂q, entry [i, j, k] along velocity k.""")
+    coriolis_matrix_derivatives = FunctionOf(
+        by_state.coriolis_matrix_derivatives, "q v -> dC_dq[nv,nv,nv] dC_dv[nv,nv,nv]", """
+        ∂C/∂q and ∂C/∂v of `coriolis_matrix`, entry [i, j, k] along velocity k.""")
+    gravity_derivatives = FunctionOf(by_state.gravity_derivatives, "q -> dg_dq[nv,nv]", """
+        ∂g/∂q of `gravity`, in the tangent space.""", WEIGHED)
+    christoffel_symbols = FunctionOf(christoffel.christoffel_symbols, "q -> symbols[nv,nv,nv]", """
+        Γ(q) with C_ij = Σ_k Γ_ijk v_k the matrix of `coriolis_matrix`.""")
+    coriolis_matrix_classic = FunctionOf(
+        christoffel.coriolis_matrix_classic, "q v -> C_1[nv,nv] C_2[nv,nv] C_3[nv,nv]", """
+        ½ (Ṁ + Uᵀ - U), Ṁ - ½ U and Uᵀ - ½ U with U_ij = Σ_k v_k ∂M_kj/∂q_i: three Coriolis matrices of
+        textbooks, of which the first makes Ṁ - 2 C skew-symmetric.""")
+    inverse_dynamics_second_derivatives = FunctionOf(
+        by_state.inverse_dynamics_second_derivatives,
+        "q v a -> d2tau_dqdq[nv,nv,nv] d2tau_dqdv[nv,nv,nv] d2tau_dvdv[nv,nv,nv] dM_dq[nv,nv,nv]", """
+        ∂²τ/∂q∂q, ∂²τ/∂q∂v, ∂²τ/∂v∂v and ∂M/∂q of `inverse_dynamics`; the last axis is differentiated
+        last.""", FALLING)
+    forward_dynamics_second_derivatives = FunctionOf(
+        by_state.forward_dynamics_second_derivatives,
+        "q v tau -> d2a_dqdq[nv,nv,nv] d2a_dqdv[nv,nv,nv] d2a_dvdv[nv,nv,nv] dM_inverse_dq[nv,nv,nv]", """
+        ∂²a/∂q∂q, ∂²a/∂q∂v, ∂²a/∂v∂v and ∂M⁻¹/∂q of `forward_dynamics`; the last axis is differentiated
+        last.""", FALLING)
+    mass_matrix_parameter_derivatives = FunctionOf(
+        by_parameters.mass_matrix_parameter_derivatives, "q -> dM_dpi[nv,nv,10n]", """
+        ∂M/∂π, entry [i, j, k] for the inertial parameter that `columns` names at k.""",
+        columns=inertial_names)
+    coriolis_matrix_parameter_derivatives = FunctionOf(
+        by_parameters.coriolis_matrix_parameter_derivatives, "q v -> dC_dpi[nv,nv,10n]", """
+        ∂C/∂π of `coriolis_matrix`, entry [i, j, k] for the inertial parameter that `columns` names at
+        k.""", columns=inertial_names)
+    gravity_parameter_derivatives = FunctionOf(
+        by_parameters.gravity_parameter_derivatives, "q -> dg_dpi[nv,10n]", """
+        ∂g/∂π of `gravity`; `columns` names the inertial parameters.""", WEIGHED, columns=inertial_names)
+
+    # Regressors: linear in the parameters that `columns` names -----------------------------------------
+
+    regressor = FunctionOf(regressors.regressor, "q v a -> Y[nv,10n]", """
+        Y(q, v, a) with τ = Y π for the inertial parameters π.""", WEIGHED, columns=inertial_names)
+    slotine_li_regressor = FunctionOf(regressors.slotine_li_regressor, "q v v_r a_r -> Y[nv,10n]", """
+        Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix`.""", WEIGHED, columns=inertial_names)
+    momentum_regressor = FunctionOf(regressors.momentum_regressor, "q v -> Y[nv,10n]", """
+        Y with M v = Y π.""", columns=inertial_names)
+    momentum_rate_regressor = FunctionOf(regressors.momentum_rate_regressor, "q v -> Y[nv,10n]", """
+        Y with τ = d/dt (M v) + Y π: the filtered-momentum form needs no acceleration.""",
+        WEIGHED, columns=inertial_names)
+    energy_regressor = FunctionOf(regressors.energy_regressor, "q v -> y[10n]", """
+        y with T + U = y π, kinetic and potential energy (J).""", WEIGHED, columns=inertial_names)
+    power_regressor = FunctionOf(regressors.power_regressor, "q v a -> y[10n]", """
+        y with vᵀ τ = y π, the power (W).""", WEIGHED, columns=inertial_names)
+    friction_regressor = FunctionOf(regressors.friction_regressor, "v -> Y[nv,3nv]", """
+        Y with friction = Y (damping, Coulomb friction, offset).""", ("smoothing",), columns=friction_names)
+    armature_regressor = FunctionOf(regressors.armature_regressor, "a -> Y[nv,nv]", """
+        Y with the armatures' torque = Y armature.""", columns=armature_names)
+
+    # Configuration --------------------------------------------------------------------------------------
+
+    integrate = FunctionOf(configuration.integrate, "q dv -> q[nq]", """
+        q ⊕ dv: move along a tangent vector; quaternions stay unit.""", physical=False)
+    difference = FunctionOf(configuration.difference, "q0 q1 -> dv[nv]", """
+        dv with integrate(q0, dv) = q1 (rad, m).""", physical=False)
+    link_positions = FunctionOf(link_side.link_positions, "q -> q_link[nq_link]", """
+        Where the links are: the motor's angle θ and the spring's δ added, θ + δ, at a flexible joint; q as
+        if all joints were stiff.""", physical=False)
+    link_velocities = FunctionOf(link_side.link_velocities, "v -> v_link[nv_link]", """
+        How fast the links move: θ̇ + δ̇ of motor and spring at a flexible joint; v as if all joints were stiff.
+        Accelerations are added in the same way.""", physical=False)
+
+    # Frames ---------------------------------------------------------------------------------------------
+
+    pose = FrameFunctionOf(frames.of_frame, kinematics.pose, "q -> T[4,4]", """
+        T(q) = [R p; 0 1]: the frame of a link seen from the world.""", physical=False)
+    jacobian = FrameFunctionOf(frames.of_reference, kinematics.jacobian, "q -> J[6,nv]", """
+        J(q) with twist (ω, v) = J v of a link's frame (rad/s, m/s).""", physical=False)
+    jacobian_dot = FrameFunctionOf(frames.of_reference, kinematics.jacobian_dot, "q v -> J_dot[6,nv]", """
+        J̇(q, v): the rate of a frame's Jacobian.""", physical=False)
+    velocity = FrameFunctionOf(frames.of_reference, kinematics.velocity, "q v -> twist[6]", """
+        Twist (ω, v) = J v of a link's frame (rad/s, m/s).""", physical=False)
+    acceleration = FrameFunctionOf(frames.of_reference, kinematics.acceleration, "q v a -> twist_dot[6]", """
+        J a + J̇ v: the rate of the twist's components (rad/s², m/s²). In "world_aligned" this is the classical
+        acceleration of the frame's origin, in "world" and "body" the spatial one.""", physical=False)
+    jacobian_dot_times_velocity = FrameFunctionOf(
+        frames.of_reference, task_space.jacobian_dot_times_velocity, "q v -> J_dot_v[6]", """
+        J̇ v: the rate of the twist (rad/s², m/s²) when no joint accelerates.""", physical=False)
+
+    # Task space: F = Λ ẍ + μ + p ------------------------------------------------------------------------
+
+    task_inertia = FrameFunctionOf(frames.of_task, task_space.task_inertia, "q -> Lambda[rows,rows]", """
+        Λ = (J M⁻¹ Jᵀ)⁻¹: the inertia that a frame feels (kg, kg·m²).
+
+        >>> import helicoid as hc
+        >>> hc.load("planar_2r").task_inertia("tip", rows=(3, 5))([0.0, 1.0]).shape
+        (2, 2)""")
+    task_coriolis = FrameFunctionOf(frames.of_task, task_space.task_coriolis, "q v -> mu[rows]", """
+        μ of F = Λ ẍ + μ + p: Coriolis and centrifugal force on the task (N, N·m).""")
+    task_gravity = FrameFunctionOf(frames.of_task, task_space.task_gravity, "q -> p[rows]", """
+        p of F = Λ ẍ + μ + p: the force that holds the task against gravity (N, N·m).""", WEIGHED)
+    task_dynamics = FrameFunctionOf(
+        frames.of_task, task_space.task_dynamics, "q v -> Lambda[rows,rows] mu[rows] p[rows]", """
+        Λ, μ and p of F = Λ ẍ + μ + p, cheaper than one by one (kg and kg·m²; N and N·m).""", WEIGHED)
+    dynamically_consistent_inverse = FrameFunctionOf(
+        frames.of_task, task_space.dynamically_consistent_inverse, "q -> J_bar[nv,rows]", """
+        J̄ = M⁻¹ Jᵀ Λ with J J̄ = 1.""")
+    null_space_projector = FrameFunctionOf(
+        frames.of_task, task_space.null_space_projector, "q -> N[nv,nv]", """
+        N = 1 - J̄ J: J N = 0, and Nᵀ τ moves nothing of the task.""")
+    task_coordinates = FrameFunctionOf(
+        frames.of_coordinates, coordinates.task_coordinates, "q -> chi[rows]", """
+        χ: a frame's position (m, rad), then its orientation, seen from the world.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> print(robot.task_coordinates("tip", orientation=None, position="spherical")([0.0, 0.0]))
+        [1.8 0. 1.5708]""", physical=False)
+    analytic_jacobian = FrameFunctionOf(
+        frames.of_coordinates, coordinates.analytic_jacobian, "q -> J_A[rows,nv]", """
+        J_A with χ̇ = J_A v for the coordinates χ of `task_coordinates`.""", physical=False)
+    analytic_task_dynamics = FrameFunctionOf(
+        frames.of_minimal_coordinates, task_space.task_dynamics,
+        "q v -> Lambda[rows,rows] mu[rows] p[rows]", """
+        Λ, μ and p of F = Λ χ̈ + μ + p with τ = J_Aᵀ F, in minimal coordinates χ of the frame.""", WEIGHED)
+
+    # Constraints: M a + h + Aᵀ λ = τ with A a + Ȧ v = 0 -------------------------------------------------
+
+    constraint_position = FunctionOf(constraints.constraint_position, "q -> phi[k]", """
+        φ(q): zero where the constraints hold (m, rad); zero in Pfaffian rows.""", physical=False, knows=HELD)
+    constraint_jacobian = FunctionOf(constraints.constraint_jacobian, "q -> A[k,nv]", """
+        A(q) with A v = 0, and φ̇ = A v where there is a φ.""", physical=False, knows=HELD)
+    constraint_bias = FunctionOf(constraints.constraint_bias, "q v -> A_dot_v[k]", """
+        Ȧ v: what the constraints' rows accelerate by when no joint does.""", physical=False, knows=HELD)
+    constrained_forward_dynamics = FunctionOf(
+        constrained.forward_dynamics, "q v tau -> a[nv] lambda_[k]", """
+        a and λ of M a + h + Aᵀ λ = τ, A a + Ȧ v = 0: what a force causes (rad/s², m/s²), and what the robot
+        does to its constraints meanwhile (N, N·m).""", (*LOADED, "stabilisation"), knows=HELD)
+    constrained_inverse_dynamics = FunctionOf(
+        constrained.inverse_dynamics, "q v a -> tau[nu] lambda_[k]", """
+        τ and λ of M a + h + Aᵀ λ = Sᵀ τ: the least force of the actuators (N·m, N) for an acceleration that
+        is allowed.""", LOADED, knows=DRIVEN)
+    constraint_projector = FunctionOf(constrained.projector, "q -> P[nv,nv]", """
+        P = 1 - Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹: P τ is the part of a force that moves the robot.""", knows=HELD)
+    constraint_null_space = FunctionOf(constrained.null_space, "q -> N_c[nv,nv]", """
+        N_c = Pᵀ of `constraint_projector`: N_c v is the part of a velocity that is allowed, A N_c = 0.""",
+        knows=HELD)
+    constraint_consistent_dynamics = FunctionOf(
+        constrained.consistent_dynamics, "q v -> M_c[nv,nv] h_c[nv] S_c[nv,nu]", """
+        N_cᵀ M, N_cᵀ h and N_cᵀ Sᵀ of N_cᵀ (M a + h) = N_cᵀ Sᵀ τ, which holds without knowing λ.""",
+        FALLING, knows=DRIVEN)
+    impact = FunctionOf(constrained.impact, "q v -> v_plus[nv] impulse[k]", """
+        v⁺ and Λ of M (v⁺ - v) + Aᵀ Λ = 0, A v⁺ = 0: the velocity after the constraints close at once, and the
+        impulse (N·s, N·m·s).""", ("restitution",), knows=HELD)
+    project_velocity = FunctionOf(constrained.allowed_velocity, "q v -> v_allowed[nv]", """
+        N_c v: the allowed velocity nearest to v, distances measured by kinetic energy.""", knows=HELD)
+    tip_force = FrameFunctionOf(frames.of_force, constrained.task_force, "q v tau -> f[rows]", """
+        f with Jᵀ f = Aᵀ λ: what the robot presses on its constraints with, at a frame (N, N·m).""",
+        FALLING, knows=HELD)
+
+    # fmt: on
+
+
+PLAIN = tuple(name for name, member in vars(Catalog).items() if isinstance(member, FunctionOf))
+"""Names of the functions that need no frame, in the order of the catalog."""
+OF_FRAMES = tuple(name for name, member in vars(Catalog).items() if isinstance(member, FrameFunctionOf))
+"""Names of the functions that belong to a frame, in the order of the catalog."""
+
+__test__ = {name: vars(Catalog)[name].__doc__ for name in OF_FRAMES}  # examples that doctest runs

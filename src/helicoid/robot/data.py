@@ -1,0 +1,239 @@
+"""What a robot is, and what its functions need to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, TypeVar
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.compiler.function import Function
+from helicoid.dynamics import parametric
+from helicoid.dynamics.constraints.equations import Constraint
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.errors import InputError
+from helicoid.model import flexible
+from helicoid.model.model import Model, look_up
+from helicoid.model.parts import Limits
+from helicoid.robot.catalog import PLAIN, Catalog
+from helicoid.robot.constraints import Constraints
+from helicoid.robot.function import FunctionSpec, RobotFunction
+from helicoid.robot.options import Options
+
+_T = TypeVar("_T")
+_DEFAULT = Options()
+
+
+class RobotData(Catalog):
+    """A model, which of its parameters are inputs, what holds it back and what drives it.
+
+    `Robot` adds the edits, which make other robots of one.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        selection: parametric.Selection | None = None,
+        added: Sequence[Constraint] = (),
+        actuators: tuple[str, ...] | None = None,
+    ) -> None:
+        self.model = model
+        self.constraints = Constraints(model, tuple(added))
+        self.actuators = actuators
+        self._selection = selection or parametric.Selection()
+        self._memo: dict[Hashable, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.model, self._selection, self.constraints.added, self.actuators)
+
+    # What it is ---------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The robot's name in its description."""
+        return self.model.name
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.model.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.model.nv
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of moving bodies; what is fixed together is one body."""
+        return len(self.model.bodies)
+
+    @property
+    def mass(self) -> float:
+        """Mass of all that moves (kg), as in `center_of_mass`; a fixed base is not counted."""
+        return float(sum(body.inertia.mass for body in self.model.bodies))
+
+    @property
+    def joint_names(self) -> list[str]:
+        """The joints that own coordinates, in the order of q and v."""
+        return [joint.name for joint in self.model.independent_joints]
+
+    @property
+    def link_names(self) -> list[str]:
+        """Every link; each is a frame."""
+        return [link.name for link in self.model.links]
+
+    def index(self, joint: str) -> tuple[slice, slice]:
+        """Where a joint's coordinates are in q, and its velocities in v; of a mimic, those that it follows.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("quadruped", base="floating")
+        >>> robot.index("floating_base"), robot.index(robot.joint_names[1])
+        ((slice(0, 7, None), slice(0, 6, None)), (slice(7, 8, None), slice(6, 7, None)))
+        """
+        bodies = {body.joint.name: body for body in self.model.bodies}
+        body = look_up(bodies, joint, f"moving joint of {self.name!r}")
+        return body.q, body.v
+
+    @cached_property
+    def limits(self) -> Limits:
+        """lower, upper (nq), velocity, effort (nv); infinite where unlimited."""
+        ranges = [joint.range for joint in self.model.independent_joints]
+        columns = [np.concatenate([np.zeros(0), *(r[k] for r in ranges)]) for k in range(4)]
+        for column in columns:
+            column.setflags(write=False)
+        return Limits(*columns)
+
+    def neutral(self) -> Array:
+        """The configuration (nq) in which every joint is at its zero."""
+        parts = [joint.type.neutral() for joint in self.model.independent_joints]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def random(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> Array:
+        """A configuration (nq) drawn uniformly within the limits, or `size` of them, (size, nq).
+
+        `rng` may be a seed. Turns of quaternion joints are uniform over all rotations; coordinates without
+        limits are drawn near zero.
+
+        >>> import helicoid as hc
+        >>> hc.load("panda").random(0, size=1000).shape
+        (1000, 7)
+        """
+        generator = np.random.default_rng(rng)
+        lead = () if size is None else (size,)
+        parts = [
+            joint.type.random(generator, joint.range.lower, joint.range.upper, lead)
+            for joint in self.model.independent_joints
+        ]
+        return np.concatenate([np.zeros((*lead, 0)), *parts], axis=-1)
+
+    @cached_property
+    def theta(self) -> parametric.Theta:
+        """The input `theta` of a parametric robot: names, nominal values, slices of groups; else empty.
+
+        >>> import helicoid as hc
+        >>> hc.load("double_pendulum").parametric("armature", "gravity").theta.slices
+        {'armature': slice(0, 2, None), 'gravity': slice(2, 5, None)}
+        """
+        return self._selection.parameters(self.model)
+
+    @property
+    def selection(self) -> parametric.Selection:
+        """What was selected for `theta`."""
+        return self.theta.selection
+
+    @property
+    def parameters(self) -> parametric.Parameters:
+        """Names and values: `theta` of a parametric robot, else the inertial ones, 10 per moving body."""
+        return self.theta if self.theta.groups else parametric.inertial_parameters(self.model)
+
+    # Actuators ----------------------------------------------------------------------------------------
+
+    @property
+    def motor_joints(self) -> list[str]:
+        """The joints that a drive acts on: all but a floating base and the springs of flexible joints.
+
+        Or those that `with_actuators` named; `selection_matrix` has their rows.
+        """
+        named, able = self.actuators, self.model.independent_joints
+        return [j.name for j in able if (flexible.has_motor(j) if named is None else j.name in named)]
+
+    @cached_property
+    def actuated(self) -> tuple[int, ...]:
+        """The velocities that an actuator drives, as indices."""
+        return tuple(k for name in self.motor_joints for k in range(self.nv)[self.index(name)[1]])
+
+    @cached_property
+    def unactuated(self) -> tuple[int, ...]:
+        """The velocities that no actuator drives, as indices: a floating base, passive joints."""
+        return tuple(k for k in range(self.nv) if k not in self.actuated)
+
+    @cached_property
+    def selection_matrix(self) -> Array:
+        """S, actuators × nv, with Sᵀ τ the force of the actuators: by default all but a floating base."""
+        return np.asarray(np.eye(self.nv)[list(self.actuated)])
+
+    # Functions ----------------------------------------------------------------------------------------
+
+    def function(self, spec: FunctionSpec, options: Options = _DEFAULT) -> RobotFunction:
+        """The Function of a specification with options; made once."""
+        return self.memo((spec, options), lambda: RobotFunction(self, spec, options))
+
+    def memo(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What `make()` gives, made once for this robot and key, and forgotten with the robot."""
+        if key not in self._memo:
+            self._memo.setdefault(key, make())
+        found: _T = self._memo[key]
+        return found
+
+    def compile(self, *functions: str, batch: bool = False) -> None:
+        """Compile functions ahead of time, several at once: `robot.compile("inverse_dynamics", "gravity")`.
+
+        With `batch`, the code for batches too.
+        """
+        for name in functions:
+            if name not in PLAIN:
+                raise InputError(f"a robot has no function {name!r}; there are: {', '.join(PLAIN)}")
+        chosen: list[Function] = [getattr(self, name) for name in functions]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda function: function.compile(batch), chosen))
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The sizes that the catalog names."""
+        springs = sum(flexible.motor_of(self.model, j) is not None for j in self.model.independent_joints)
+        return {
+            "nq": self.nq,
+            "nv": self.nv,
+            "3nv": 3 * self.nv,
+            "10n": 10 * self.n_bodies,
+            "k": self.constraints.rows,
+            "nu": len(self.actuated),
+            "nq_link": self.nq - springs,
+            "nv_link": self.nv - springs,
+        }
+
+    @cached_property
+    def tangent(self) -> ca.Function | None:
+        """q -> Γ(q) of q̇ = Γ v, or None where v is q̇."""
+        if self.nq == self.nv:
+            return None
+        q = ca.SX.sym("q", self.nq)
+        return ca.Function("tangent", [q], [ca.densify(rate_matrix(self.model, q))])
+
+    def __repr__(self) -> str:
+        base = "floating" if self.model.floating else "fixed"
+        theta = f", theta[{len(self.theta)}]" if self.theta.groups else ""
+        rows = self.constraints.rows
+        held = f", {rows} constraint rows" if rows else ""
+        size = f"nq={self.nq}, nv={self.nv}, {self.n_bodies} bodies"
+        return f"Robot({self.name!r}, {size}, {base} base{held}{theta})"
+
+    def _repr_html_(self) -> str:
+        from helicoid.robot.html import table
+
+        return table(self)

@@ -1,0 +1,75 @@
+"""What a function says of itself, in `help()`, in notebooks and in the reference."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from helicoid.robot.options import RULES, Options
+
+if TYPE_CHECKING:
+    from helicoid.compiler.function import Function
+    from helicoid.robot.function import FunctionSpec
+
+INPUTS = {
+    "q": "configuration (rad, m, unit quaternions)",
+    "q0": "configuration to start from (rad, m, unit quaternions)",
+    "q1": "configuration to reach (rad, m, unit quaternions)",
+    "v": "velocity (rad/s, m/s)",
+    "a": "acceleration (rad/s², m/s²)",
+    "a_dot": "rate of the acceleration (rad/s³, m/s³)",
+    "a_ddot": "second rate of the acceleration (rad/s⁴, m/s⁴)",
+    "tau": "generalised force (N·m, N)",
+    "dv": "tangent vector (rad, m)",
+    "v_r": "reference velocity (rad/s, m/s)",
+    "a_r": "reference acceleration (rad/s², m/s²)",
+    "theta": "the parameters that `robot.theta` names",
+}
+_SIZES = {"q": "nq", "q0": "nq", "q1": "nq"}
+
+
+def class_text(spec: FunctionSpec, arguments: str = "") -> str:
+    """The documentation of a function of any robot, with sizes by name; `arguments` choose the function."""
+    inputs = {name: _SIZES.get(name, "nv") for name in spec.inputs}
+    outputs = {name: ", ".join(map(str, shape)) for name, shape in spec.outputs.items()}
+    call = f"({', '.join(spec.inputs)}) -> {', '.join(spec.outputs)}"
+    return _text(call, inspect.cleandoc(spec.doc) + arguments, inputs, outputs, spec.options)
+
+
+def function_text(function: Function, spec: FunctionSpec) -> str:
+    """The documentation of the function of one robot, with its sizes."""
+    inputs, outputs = (
+        {item.name: ", ".join(map(str, item.shape)) for item in items}
+        for items in (function.inputs, function.outputs)
+    )
+    of = f" of {', '.join(map(repr, spec.arguments))}" if spec.arguments else ""
+    call = f"{spec.name}{of}: ({', '.join(inputs)}) -> {', '.join(outputs)}"
+    return _text(call, inspect.cleandoc(spec.doc), inputs, outputs, spec.options)
+
+
+def parameters(function: Function, allowed: Iterable[str], options: Options) -> inspect.Signature:
+    """How the function is called: its inputs, and by keyword `out` and its options with what they are."""
+    either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    own = [inspect.Parameter(item.name, either) for item in function.inputs]
+    own += [inspect.Parameter("out", keyword, default=None)]
+    own += [inspect.Parameter(name, keyword, default=getattr(options, name)) for name in allowed]
+    return inspect.Signature(own, return_annotation=", ".join(item.name for item in function.outputs))
+
+
+def _text(
+    call: str, doc: str, inputs: Mapping[str, str], outputs: Mapping[str, str], options: Iterable[str]
+) -> str:
+    """Plain text that Markdown shows as it stands."""
+    lines = [f"`{call}`", "", doc, "", "Inputs, as vectors or batches (N, n):", ""]
+    lines += [f"- `{name}` ({size}): {_input(name)}" for name, size in inputs.items()]
+    lines += ["", "Returns:", ""]
+    lines += [f"- `{name}` ({size})" if size else f"- `{name}`, a number" for name, size in outputs.items()]
+    allowed = {name: RULES[name].meaning for name in options}
+    if allowed:
+        lines += ["", "Options, by keyword:", "", *(f"- `{name}`: {text}" for name, text in allowed.items())]
+    return "\n".join(lines)
+
+
+def _input(name: str) -> str:
+    return INPUTS.get(name, "wrench (n, f) on the link (N·m, N)")
