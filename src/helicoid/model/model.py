@@ -86,16 +86,17 @@ class Model:
             children[joint.parent].append(joint)
         roots = [link.name for link in self.links if link.name not in parents]
         if len(roots) != 1:
-            found = "no link" if not roots else "links " + ", ".join(map(repr, roots))
-            raise ModelError(f"robot {self.name!r}: a tree needs exactly one root link, found {found}")
+            found = "links " + ", ".join(map(repr, roots)) if roots else "no link"
+            why = f": {_circle(parents, set(parents))}" if parents and not roots else ""
+            raise ModelError(f"robot {self.name!r}: a tree needs exactly one root link, found {found}{why}")
         stack = list(reversed(children[roots[0]]))
         order: list[Joint] = []
         while stack:
             order.append(stack.pop())
             stack.extend(reversed(children[order[-1].child]))
         if len(order) != len(self.joints):
-            loop = sorted(set(parents) - {joint.child for joint in order})
-            raise ModelError(f"robot {self.name!r}: the links {loop} form a loop that hangs on nothing")
+            apart = set(parents) - {joint.child for joint in order}
+            raise ModelError(f"robot {self.name!r}: {_circle(parents, apart)}, which hangs on nothing")
         return iter(order)
 
     def _check_mimics(self) -> None:
@@ -267,6 +268,17 @@ def look_up(table: Mapping[str, _T], name: str, what: str) -> _T:
         near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are: {', '.join(table)}"
         raise ModelError(f"no {what} is called {name!r}; {hint}") from None
+
+
+def _circle(parents: Mapping[str, Joint], among: Iterable[str]) -> str:
+    """In words: the loop that is met on the way up from links none of which leads to a root."""
+    link, path = min(among), dict[str, Joint]()
+    while link not in path:
+        path[link] = parents[link]
+        link = path[link].parent
+    joints = list(path.values())[list(path).index(link) :][::-1]
+    links = " -> ".join(map(repr, (link, *(joint.child for joint in joints))))
+    return f"the links {links} form a loop (joints: {', '.join(joint.name for joint in joints)})"
 
 
 def _numbered(sizes: Iterable[tuple[str, int]]) -> tuple[str, ...]:

@@ -57,10 +57,7 @@ def serial_chain(n: int) -> Robot:
 
 
 def _read(source: str | os.PathLike[str], floating: bool) -> Model:
-    from helicoid.model.urdf.reader import (  # brings yourdfpy: only when a file is read
-        read_urdf,
-        read_urdf_text,
-    )
+    from helicoid.model.urdf.reader import read_urdf, read_urdf_text
 
     if isinstance(source, str):
         if source.lstrip("\ufeff \t\r\n").startswith("<"):

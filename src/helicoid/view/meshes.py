@@ -59,8 +59,10 @@ def _ros_packages(package: str) -> list[Path]:
 @lru_cache(maxsize=256)
 def read_mesh(path: Path) -> tuple[Piece, ...]:
     """The triangles of a mesh file (STL, OBJ, DAE, GLB, PLY ...), by color, in the file's units."""
-    import trimesh  # comes with yourdfpy; costs 0.3 s
-
+    try:
+        import trimesh  # costs 0.3 s
+    except ImportError as error:
+        raise HelicoidError("reading meshes needs trimesh: pip install 'helicoid[view]'") from error
     try:
         scene: Any = trimesh.load(path, force="scene")
     except Exception as error:

@@ -14,14 +14,16 @@ import atexit
 import copy
 import difflib
 import operator
-import xml.etree.ElementTree as ElementTree
 from contextlib import ExitStack
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from xml.etree.ElementTree import Element
+from typing import TYPE_CHECKING
 
 from helicoid.errors import InputError, ModelError
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 __all__ = ["names", "path", "serial_chain_urdf", "text"]
 
@@ -75,13 +77,15 @@ def serial_chain_urdf(n: int) -> str:
     >>> serial_chain_urdf(7).count('type="revolute"')
     7
     """
+    from xml.etree import ElementTree
+
     n = _joint_count(n)
     ur5 = ElementTree.fromstring(text("ur5"))
     links = {link.attrib["name"]: link for link in ur5.findall("link")}
     joints = {joint.attrib["name"]: joint for joint in ur5.findall("joint")}
     moving = [joint for joint in joints.values() if joint.get("type") == "revolute"]
 
-    chain = Element("robot", name=f"serial_chain_{n}")
+    chain = ElementTree.Element("robot", name=f"serial_chain_{n}")
     chain.extend([*ur5.findall("material"), links["base_link"]])
     parent = "base_link"
     for i in range(n):

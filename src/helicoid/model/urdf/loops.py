@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from lxml import etree
 
 from helicoid.errors import ModelError
 from helicoid.geometry import euler
 from helicoid.model.loops import ROWS, Loop, check_loop
 from helicoid.model.model import Model
 from helicoid.model.parts import Placement
-from helicoid.model.urdf.syntax import Element, Source, index, numbers, quoted
+from helicoid.model.urdf.markup import Element, Source, quoted
+from helicoid.model.urdf.syntax import index, numbers
 
 
 def with_loops(model: Model, root: Element, source: Source) -> Model:
@@ -39,11 +39,12 @@ def with_loops(model: Model, root: Element, source: Source) -> Model:
 
 
 def _loop(element: Element, source: Source) -> Loop:
-    kind: Any = element.get("kind")
+    kind: Any = element.attrib["kind"]
     if kind not in ROWS:
         raise source.error(element, f"unknown kind {quoted(kind)}; there are {', '.join(ROWS)}")
     frames = (_placement(element, end, source) for end in "ab")
-    return Loop(element.get("name"), kind, element.get("link_a"), element.get("link_b"), *frames)
+    name, link_a, link_b = (element.attrib[key] for key in ("name", "link_a", "link_b"))
+    return Loop(name, kind, link_a, link_b, *frames)
 
 
 def _placement(element: Element, end: str, source: Source) -> Placement:
@@ -51,30 +52,3 @@ def _placement(element: Element, end: str, source: Source) -> Placement:
     for key in (f"rpy_{end}", f"xyz_{end}"):
         values.append(numbers(element, key, 3, source) if key in element.attrib else [0.0, 0.0, 0.0])
     return Placement(euler.from_rpy(np.array(values[0])), np.array(values[1]))
-
-
-def loop_attributes(loop: Loop) -> dict[str, Any]:
-    """What `<loop>` states of a loop: names as they are, frames as three numbers each."""
-    attributes: dict[str, Any] = {
-        "name": loop.name,
-        "kind": loop.kind,
-        "link_a": loop.link_a,
-        "link_b": loop.link_b,
-    }
-    for end, placed in (("a", loop.placement_a), ("b", loop.placement_b)):
-        attributes[f"xyz_{end}"] = placed.translation
-        attributes[f"rpy_{end}"] = euler.to_rpy(placed.rotation)
-    return attributes
-
-
-def add_loops(root: Element, model: Model, words: Any) -> None:
-    """Write the loops of a model; `words` turns numbers into text, or refuses them."""
-    if not model.loops:
-        return
-    extension = etree.SubElement(root, "helicoid")
-    for loop in model.loops:
-        stated = {
-            key: value if isinstance(value, str) else words(value, f"{key} of loop {loop.name!r}")
-            for key, value in loop_attributes(loop).items()
-        }
-        etree.SubElement(extension, "loop", stated)

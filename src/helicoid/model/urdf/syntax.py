@@ -1,23 +1,17 @@
-"""The syntax of URDF: safe XML, which elements and attributes may stand where, and what is wrong if not."""
+"""The syntax of URDF: which elements and attributes may stand where, and what is wrong if not."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import fields
-from typing import Any, NamedTuple
-from xml.parsers import expat
+from typing import NamedTuple
 
 import numpy as np
-from lxml import etree
 
-from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError
 from helicoid.model.joints import TYPES
 from helicoid.model.parts import PER_VELOCITY
+from helicoid.model.urdf.markup import Element, Source, quoted
 
-Element = Any  # lxml carries no types
-
-MOST_BYTES = 50_000_000
 _LARGEST = 1e30  # m, kg, rad ...: beyond it, products overflow and nothing physical is meant
 _LONGEST_NUMBER = 100  # characters
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -99,74 +93,6 @@ TAGS = {
 }
 
 
-class Source:
-    """Where a description comes from, and what was doubtful in it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._doubts: dict[str, tuple[str, int]] = {}
-
-    def at(self, element: Element) -> str:
-        """`panda.urdf:42: joint "elbow"`: the line, and the link or joint that the element belongs to."""
-        place = f"{self.name}:{element.sourceline}: "
-        for owner in (element, *element.iterancestors("link", "joint")):
-            if owner.tag in ("link", "joint", "loop") and owner.get("name"):
-                return f"{place}{owner.tag} {quoted(owner.get('name'))}: "
-        return place
-
-    def error(self, element: Element, text: str) -> RobotDescriptionError:
-        return RobotDescriptionError(self.at(element) + text)
-
-    def doubt(self, element: Element, text: str) -> None:
-        first, count = self._doubts.get(text, (self.at(element) + text, 0))
-        self._doubts[text] = first, count + 1
-
-    def warn(self) -> None:
-        """One warning for each doubt, however often it occurred."""
-        for text, count in self._doubts.values():
-            more = f" (and at {count - 1} more place{'s' * (count > 2)})" if count > 1 else ""
-            # Up through _read and read_urdf to whoever called that.
-            warnings.warn(DoubtfulModelWarning(text + more), stacklevel=4)
-
-
-def quoted(text: str) -> str:
-    return f'"{text}"' if len(text) <= 80 else f'"{text[:60]}..." ({len(text)} characters)'
-
-
-def parse(data: bytes, encoding: str | None, source: Source) -> Element:
-    """The root element. Nothing is expanded, fetched or included on the way."""
-    if len(data) > MOST_BYTES:
-        raise RobotDescriptionError(f"{source.name}: larger than {MOST_BYTES // 10**6} MB, no URDF is")
-
-    def refuse(*_: object) -> None:
-        line = gate.CurrentLineNumber
-        raise RobotDescriptionError(f"{source.name}:{line}: <!DOCTYPE> has no place in a URDF; remove it")
-
-    gate = expat.ParserCreate(encoding)
-    # Entities can be declared nowhere else, and refusing here comes before any of them is looked at.
-    gate.StartDoctypeDeclHandler = refuse
-    # Forgive what expat lets pass: prefixes that nobody declared.
-    options = {"resolve_entities": False, "no_network": True, "remove_comments": True, "remove_pis": True}
-    parser = etree.XMLParser(encoding=encoding, recover=True, **options)
-    try:
-        gate.Parse(data, True)
-        root = etree.fromstring(data, parser)
-    except expat.ExpatError as error:
-        text = f"{source.name}:{error.lineno}: faulty XML: {expat.ErrorString(error.code)}"
-        raise RobotDescriptionError(text) from error
-    except (etree.LxmlError, LookupError, ValueError) as error:
-        raise RobotDescriptionError(f"{source.name}: faulty XML: {error}") from error
-    for fault in parser.error_log:
-        if fault.domain_name != "NAMESPACE":
-            raise RobotDescriptionError(f"{source.name}:{fault.line}: faulty XML: {fault.message}")
-    space = etree.QName(root).namespace if root.tag.startswith("{") else None
-    for element in root.iter() if space else ():
-        element.tag = element.tag.removeprefix(f"{{{space}}}")
-    if root.tag != "robot":
-        raise source.error(root, f'it starts with <{root.tag}>; a URDF starts with <robot name="...">')
-    return root
-
-
 def parameters() -> dict[str, int]:
     """What joint types have beside an axis, and how many numbers each is: attributes of `<helicoid>`."""
     return {
@@ -179,8 +105,7 @@ def parameters() -> dict[str, int]:
 
 def check(element: Element, source: Source) -> None:
     """See that an element holds what it should; take out of the tree what has no effect."""
-    parent = element.getparent()
-    place = "" if parent is None else f"{parent.tag}/{element.tag}"
+    place = "" if element.parent is None else f"{element.parent.tag}/{element.tag}"
     # <helicoid> holds other things in <robot> than in <joint>.
     tag = _Tag(parameters()) if place == "joint/helicoid" else TAGS.get(place) or TAGS[element.tag]
     unknown = [key for key in element.attrib if key not in tag.attributes]
@@ -193,51 +118,50 @@ def check(element: Element, source: Source) -> None:
         if count != _TEXT and key in element.attrib:
             numbers(element, key, count, source)
     for key in tag.required:
-        if not element.get(key):
+        if not element.attrib.get(key):
             text = f'<{element.tag}> lacks its {key}; write <{element.tag} {key}="...">'
             raise source.error(element, text)
     seen: set[str] = set()
-    for child in list(element):
+    kept: list[Element] = []
+    for child in element.children:
         if child.tag in seen and child.tag in tag.once:
             if child.tag != "origin":
                 raise source.error(child, f"<{element.tag}> has two <{child.tag}>; it takes one")
             # Robots in use have it, and every reader takes the first.
             source.doubt(child, f"<{element.tag}> has two <origin>; the first one counts")
-            element.remove(child)
             continue
         seen.add(child.tag)
         if child.tag in tag.once or child.tag in tag.many:
             check(child, source)
+            kept.append(child)
         else:
-            _check_stranger(child, tag, source)
-            element.remove(child)
+            _check_stranger(child, element.tag, tag, source)
+    element.children = kept
     for name in tag.needed:
         if name not in seen:
             raise source.error(element, f"<{element.tag}> lacks <{name}>")
-    if element.tag == "geometry" and len(element) != 1:
-        raise source.error(element, f"<geometry> needs one of {', '.join(tag.once)}; it has {len(element)}")
+    if element.tag == "geometry" and len(kept) != 1:
+        raise source.error(element, f"<geometry> needs one of {', '.join(tag.once)}; it has {len(kept)}")
 
 
-def _check_stranger(element: Element, parent: _Tag, source: Source) -> None:
+def _check_stranger(element: Element, place: str, parent: _Tag, source: Source) -> None:
     """What an element that is none of URDF's means where it stands."""
-    name = etree.QName(element).localname if element.tag.startswith("{") else element.tag
-    full = f"{element.prefix}:{name}" if element.prefix else name
-    if full.startswith("xacro:") and name not in ("property", "arg"):
-        raise source.error(element, f"<{full}> must be expanded first: run xacro IN.xacro > OUT.urdf")
-    if parent.lenient or ":" in full:
-        source.doubt(element, f"<{full}> has no effect")
-    elif element.tag not in parent.harmless:
-        place = element.getparent().tag
-        raise source.error(element, f"<{full}> in <{place}> is not understood; correct or remove it")
+    tag = element.tag
+    if tag.startswith("xacro:") and tag not in ("xacro:property", "xacro:arg"):
+        raise source.error(element, f"<{tag}> must be expanded first: run xacro IN.xacro > OUT.urdf")
+    if parent.lenient or ":" in tag:
+        source.doubt(element, f"<{tag}> has no effect")
+    elif tag not in parent.harmless:
+        raise source.error(element, f"<{tag}> in <{place}> is not understood; correct or remove it")
 
 
 def numbers(element: Element, key: str, count: int, source: Source) -> list[float]:
     """The numbers of an attribute: `count` of them, finite and plain."""
-    words = element.get(key).split()
+    words = element.attrib[key].split()
     wrong = next((w for w in words if len(w) > _LONGEST_NUMBER or not _NUMBER.fullmatch(w)), None)
     values = [float(word) for word in words] if wrong is None else []
     largest = np.finfo(float).max if element.tag == "limit" else _LARGEST
-    what = f"{element.tag} {key} {quoted(element.get(key))}"
+    what = f"{element.tag} {key} {quoted(element.attrib[key])}"
     if wrong is not None or not words or (count > 0 and len(words) != count):
         need = {1: "one number", ANY: "numbers"}.get(count, f"{count} numbers")
         hint = "; for no limit write 1e308" if element.tag == "limit" else ""
@@ -248,28 +172,32 @@ def numbers(element: Element, key: str, count: int, source: Source) -> list[floa
 
 
 def index(root: Element, tag: str, source: Source) -> dict[str, Element]:
+    """The children of a tag by their names, which must be unique."""
     found: dict[str, Element] = {}
     for element in root.findall(tag):
-        other = found.setdefault(element.get("name"), element)
+        other = found.setdefault(element.attrib["name"], element)
         if other is not element:
-            text = f"line {other.sourceline} has a {tag} of the same name; names must be unique"
+            text = f"line {other.line} has a {tag} of the same name; names must be unique"
             raise source.error(element, text)
     return found
 
 
 def check_references(links: dict[str, Element], joints: dict[str, Element], source: Source) -> None:
+    """See that joints name links and joints that exist, and that no link hangs on two."""
     carriers: dict[str, Element] = {}
     for name, joint in joints.items():
-        for reference in joint.iterchildren("parent", "child", "mimic"):
+        for reference in joint.children:
+            if reference.tag not in ("parent", "child", "mimic"):
+                continue
             what, known = ("joint", joints) if reference.tag == "mimic" else ("link", links)
-            if reference.get(what) not in known:
-                text = (
-                    f"its <{reference.tag}> names {quoted(reference.get(what))}, but there is no such {what}"
-                )
+            named = reference.attrib[what]
+            if named not in known:
+                text = f"its <{reference.tag}> names {quoted(named)}, but there is no such {what}"
                 raise source.error(reference, text)
-            if what == "joint" and reference.get(what) == name:
+            if what == "joint" and named == name:
                 raise source.error(reference, "it mimics itself; name another joint")
-        other: Element = carriers.setdefault(joint.find("child").get("link"), joint)
+        child = joint.stated("child", "link")
+        other = carriers.setdefault(child, joint)
         if other is not joint:
-            child, line = quoted(joint.find("child").get("link")), other.sourceline
-            raise source.error(joint, f"link {child} is already the child of the joint of line {line}")
+            text = f"link {quoted(child)} is already the child of the joint of line {other.line}"
+            raise source.error(joint, text)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import uuid
+import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+from xml.parsers import expat
 
 import numpy as np
-from lxml import etree
 
 from helicoid._typing import Array
 from helicoid.errors import InputError, ModelError
 from helicoid.geometry import euler
 from helicoid.model.inertia import Inertia
 from helicoid.model.joint_type import JointType
+from helicoid.model.loops import Loop
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
-from helicoid.model.urdf.loops import add_loops
-from helicoid.model.urdf.reader import UNLIMITED
-
-Element = Any  # lxml carries no types
+from helicoid.model.urdf.joints import UNLIMITED
 
 
 def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
@@ -56,16 +55,22 @@ def to_urdf_text(model: Model) -> str:
       <link name="top"/>
     </robot>
     """
+    root = Element("robot", name=model.name)
+    for link in model.links:
+        _add_link(root, link)
+    for joint in model.joints:
+        _add_joint(root, joint)
+    if model.loops:
+        extension = SubElement(root, "helicoid")
+        for loop in model.loops:
+            _add_loop(extension, loop)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode").replace(" />", "/>") + "\n"  # a > in a name is escaped
     try:
-        root = etree.Element("robot", name=model.name)
-        for link in model.links:
-            _add_link(root, link)
-        for joint in model.joints:
-            _add_joint(root, joint)
-        add_loops(root, model, _words)
-    except ValueError as error:
+        expat.ParserCreate("utf-8").Parse(text.encode(), True)  # ElementTree writes what no XML can hold
+    except (expat.ExpatError, ValueError) as error:
         raise ModelError(f"robot {model.name!r}: a name cannot be written as XML: {error}") from error
-    return str(etree.tostring(root, pretty_print=True, encoding="unicode"))
+    return text
 
 
 def _words(values: Iterable[float], what: str) -> str:
@@ -94,16 +99,16 @@ def _filename(shape: Geometry, folder: str) -> str:
 
 def _add_origin(parent: Element, placement: Placement, what: str) -> None:
     xyz = _words(placement.translation, what)
-    etree.SubElement(parent, "origin", xyz=xyz, rpy=_words(euler.to_rpy(placement.rotation), what))
+    SubElement(parent, "origin", xyz=xyz, rpy=_words(euler.to_rpy(placement.rotation), what))
 
 
 def _add_link(root: Element, link: Link) -> None:
-    element = etree.SubElement(root, "link", name=link.name)
+    element = SubElement(root, "link", name=link.name)
     if link.inertia is not None:
         _add_inertial(element, link.inertia, f"inertia of link {link.name!r}")
     for tag, shapes in (("visual", link.visuals), ("collision", link.collisions)):
         for shape in shapes:
-            _add_shape(etree.SubElement(element, tag), shape, f"{tag} of link {link.name!r}")
+            _add_shape(SubElement(element, tag), shape, f"{tag} of link {link.name!r}")
 
 
 def _add_inertial(link: Element, inertia: Inertia, what: str) -> None:
@@ -111,12 +116,12 @@ def _add_inertial(link: Element, inertia: Inertia, what: str) -> None:
         raise ModelError(f"{what}: a URDF cannot state a negative mass ({inertia.mass:g} kg)")
     if inertia.mass == 0 and np.any(inertia.first_moment != 0):
         raise ModelError(f"{what}: a URDF cannot state a first moment {inertia.first_moment} without mass")
-    element = etree.SubElement(link, "inertial")
+    element = SubElement(link, "inertial")
     _add_origin(element, Placement(translation=inertia.com), what)
-    etree.SubElement(element, "mass", value=_words([inertia.mass], what))
+    SubElement(element, "mass", value=_words([inertia.mass], what))
     at_com = inertia.at_com
     moments = {f"i{'xyz'[i]}{'xyz'[j]}": at_com[i, j] for i in range(3) for j in range(i, 3)}
-    etree.SubElement(element, "inertia", {key: _words([value], what) for key, value in moments.items()})
+    SubElement(element, "inertia", {key: _words([value], what) for key, value in moments.items()})
 
 
 def _add_shape(element: Element, shape: Geometry, what: str) -> None:
@@ -131,19 +136,19 @@ def _add_shape(element: Element, shape: Geometry, what: str) -> None:
     }
     if shape.kind not in attributes:
         raise ModelError(f"{what}: unknown kind {shape.kind!r}; there are {', '.join(attributes)}")
-    etree.SubElement(etree.SubElement(element, "geometry"), shape.kind, attributes[shape.kind]())
+    SubElement(SubElement(element, "geometry"), shape.kind, attributes[shape.kind]())
     if shape.color is not None:
         rgba = _words(shape.color, what)
-        material = etree.SubElement(element, "material", name=f"rgba {rgba}")
-        etree.SubElement(material, "color", rgba=rgba)
+        material = SubElement(element, "material", name=f"rgba {rgba}")
+        SubElement(material, "color", rgba=rgba)
 
 
 def _add_joint(root: Element, joint: Joint) -> None:
     what = f"joint {joint.name!r}"
-    element = etree.SubElement(root, "joint", name=joint.name, type=joint.type.kind)
+    element = SubElement(root, "joint", name=joint.name, type=joint.type.kind)
     _add_origin(element, joint.placement, what)
-    etree.SubElement(element, "parent", link=joint.parent)
-    etree.SubElement(element, "child", link=joint.child)
+    SubElement(element, "parent", link=joint.parent)
+    SubElement(element, "child", link=joint.child)
     _add_type(element, joint.type, what)
     if joint.limits is not None or joint.type.needs_limits:
         _add_limit(element, joint.range, joint.type)
@@ -153,10 +158,10 @@ def _add_joint(root: Element, joint: Joint) -> None:
         if np.any(getattr(joint, key) != default):
             dynamics[key] = _words(getattr(joint, key), f"{key} of {what}")
     if dynamics:
-        etree.SubElement(element, "dynamics", dynamics)
+        SubElement(element, "dynamics", dynamics)
     if joint.mimic is not None:
         multiplier, offset = (_words([x], what) for x in (joint.mimic.multiplier, joint.mimic.offset))
-        etree.SubElement(element, "mimic", joint=joint.mimic.joint, multiplier=multiplier, offset=offset)
+        SubElement(element, "mimic", joint=joint.mimic.joint, multiplier=multiplier, offset=offset)
 
 
 def _add_type(joint: Element, joint_type: JointType, what: str) -> None:
@@ -165,11 +170,11 @@ def _add_type(joint: Element, joint_type: JointType, what: str) -> None:
     for field in fields(joint_type):
         words = _words(np.atleast_1d(getattr(joint_type, field.name)), what)
         if field.name == "axis":
-            etree.SubElement(joint, "axis", xyz=words)
+            SubElement(joint, "axis", xyz=words)
         else:
             extension[field.name] = words
     if extension:
-        etree.SubElement(joint, "helicoid", extension)
+        SubElement(joint, "helicoid", extension)
 
 
 def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
@@ -179,4 +184,14 @@ def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
     attributes = {"velocity": bounded(limits.velocity), "effort": bounded(limits.effort)}
     if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint_type.needs_limits:
         attributes |= {"lower": bounded(limits.lower), "upper": bounded(limits.upper)}
-    etree.SubElement(joint, "limit", attributes)
+    SubElement(joint, "limit", attributes)
+
+
+def _add_loop(extension: Element, loop: Loop) -> None:
+    what = f"loop {loop.name!r}"
+    element = SubElement(
+        extension, "loop", name=loop.name, kind=loop.kind, link_a=loop.link_a, link_b=loop.link_b
+    )
+    for end, placed in (("a", loop.placement_a), ("b", loop.placement_b)):
+        element.set(f"xyz_{end}", _words(placed.translation, what))
+        element.set(f"rpy_{end}", _words(euler.to_rpy(placed.rotation), what))

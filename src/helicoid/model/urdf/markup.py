@@ -1,0 +1,144 @@
+"""The XML of a URDF: elements that know their line; nothing is expanded, fetched or included."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError
+
+MOST_BYTES = 50_000_000
+_DEEPEST = 256  # elements within elements
+
+
+@dataclass(eq=False)
+class Element:
+    """An element as it stands: names with the prefix that the file gives them, no text."""
+
+    tag: str
+    attrib: dict[str, str]
+    line: int
+    parent: Element | None = None
+    children: list[Element] = field(default_factory=list)
+
+    def findall(self, path: str) -> list[Element]:
+        """The elements at a path of tags below this one, such as `visual/geometry`."""
+        found = [self]
+        for tag in path.split("/"):
+            found = [child for one in found for child in one.children if child.tag == tag]
+        return found
+
+    def find(self, path: str) -> Element | None:
+        """The first of `findall`, None if there is none."""
+        return next(iter(self.findall(path)), None)
+
+    def stated(self, path: str, key: str) -> str:
+        """An attribute of an element that is known to be there."""
+        return self.findall(path)[0].attrib[key]
+
+    def lineage(self) -> Iterator[Element]:
+        """The element, its parent, and so on up to the root."""
+        one: Element | None = self
+        while one is not None:
+            yield one
+            one = one.parent
+
+
+class Source:
+    """Where a description comes from, and what was doubtful in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._doubts: dict[str, tuple[str, int]] = {}
+
+    def at(self, element: Element) -> str:
+        """`panda.urdf:42: joint "elbow"`: the line, and the link or joint that the element belongs to."""
+        place = f"{self.name}:{element.line}: "
+        for owner in element.lineage():
+            if owner.tag in ("link", "joint", "loop") and owner.attrib.get("name"):
+                return f"{place}{owner.tag} {quoted(owner.attrib['name'])}: "
+        return place
+
+    def error(self, element: Element, text: str) -> RobotDescriptionError:
+        return RobotDescriptionError(self.at(element) + text)
+
+    def doubt(self, element: Element, text: str) -> None:
+        first, count = self._doubts.get(text, (self.at(element) + text, 0))
+        self._doubts[text] = first, count + 1
+
+    def warn(self) -> None:
+        """One warning for each doubt, however often it occurred."""
+        for text, count in self._doubts.values():
+            more = f" (and at {count - 1} more place{'s' * (count > 2)})" if count > 1 else ""
+            # Up through _read and read_urdf to whoever called that.
+            warnings.warn(DoubtfulModelWarning(text + more), stacklevel=4)
+
+
+def quoted(text: str) -> str:
+    return f'"{text}"' if len(text) <= 80 else f'"{text[:60]}..." ({len(text)} characters)'
+
+
+def parse(data: bytes, encoding: str | None, source: Source) -> Element:
+    """The root element of a URDF."""
+    if len(data) > MOST_BYTES:
+        raise RobotDescriptionError(f"{source.name}: larger than {MOST_BYTES // 10**6} MB, no URDF is")
+    builder = _Builder(encoding, source)
+    try:
+        builder.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        text = f"{source.name}:{error.lineno}: faulty XML: {expat.ErrorString(error.code)}"
+        raise RobotDescriptionError(text) from error
+    except (LookupError, ValueError) as error:
+        raise RobotDescriptionError(f"{source.name}: faulty XML: {error}") from error
+    root = builder.root
+    assert root is not None  # or expat had found no element
+    if root.tag != "robot":
+        raise source.error(root, f'it starts with <{root.tag}>; a URDF starts with <robot name="...">')
+    return root
+
+
+class _Builder:
+    """Elements as expat meets them.
+
+    Prefixes are part of the name and need not be declared: robots in use have such. The prefix of the root,
+    or its default namespace, is that of URDF.
+    """
+
+    def __init__(self, encoding: str | None, source: Source) -> None:
+        self.parser = expat.ParserCreate(encoding)
+        # Entities can be declared nowhere else, and refusing here comes before any of them is looked at.
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.root: Element | None = None
+        self._source, self._open = source, list[Element]()
+        self._prefix, self._space = "", ""
+
+    def _fault(self, text: str) -> RobotDescriptionError:
+        return RobotDescriptionError(f"{self._source.name}:{self.parser.CurrentLineNumber}: {text}")
+
+    def _doctype(self, *_: object) -> None:
+        raise self._fault("<!DOCTYPE> has no place in a URDF; remove it")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        space = attributes.get("xmlns", self._space)
+        parent = self._open[-1] if self._open else None
+        if parent is None:
+            prefix, colon, _ = tag.rpartition(":")
+            self._prefix, self._space = prefix + colon, space
+        elif space != self._space:
+            tag = f"{space}:{tag}"
+        stated = {key: value for key, value in attributes.items() if key.partition(":")[0] != "xmlns"}
+        element = Element(tag.removeprefix(self._prefix), stated, self.parser.CurrentLineNumber, parent)
+        if parent is None:
+            self.root = element
+        else:
+            parent.children.append(element)
+        self._open.append(element)
+        if len(self._open) > _DEEPEST:
+            raise self._fault(f"faulty XML: a depth of more than {_DEEPEST} elements")
+
+    def _end(self, _: str) -> None:
+        self._open.pop()
