@@ -16,6 +16,10 @@ from helicoid.geometry._array import Array, as_array, atan2, cos, dot, is_symbol
 _STUMPFF_LIMIT = 4.0
 _STUMPFF_TERMS = 13
 
+# Numbers have no derivatives to keep accurate: below this s their series are short, above it no term of the
+# closed forms, times s, is off by more than the last bit.
+_NEAR = 0.25
+
 # The closed form atan(x)/x is accurate at any x > 0, its second derivative only to eps/x⁴.
 _ARCTANGENT_LIMIT = 0.0625
 _ARCTANGENT_TERMS = 16
@@ -57,6 +61,34 @@ def stumpff(s: Array) -> tuple[Array, ...]:
     return tuple(where(small, a, b) for a, b in zip(reversed(series), closed, strict=True))
 
 
+def exponential_coefficients(s: Array) -> tuple[Array, Array, Array]:
+    """c₁, c₂, c₃ of the Stumpff functions at s = θ², which exp of SO(3) and SE(3) needs."""
+    if type(s) is not float:
+        _, c1, c2, c3, *_ = stumpff(s)
+        return c1, c2, c3
+    if not _ZERO_SQUARED < s < math.inf:
+        return (1.0, 0.5, 1.0 / 6.0) if s < 1.0 else (math.nan, math.nan, math.nan)
+    half = 0.5 * math.sqrt(s)
+    sine = math.sin(half)
+    c1 = sine * math.cos(half) / half
+    if s > _NEAR:
+        return c1, 2.0 * sine * sine / s, (1.0 - c1) / s
+    near = 1 / 39916800 - s * (1 / 6227020800 - s * (1 / 1307674368000 - s / 355687428096000))
+    c3 = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * near)))
+    return c1, 2.0 * sine * sine / s, c3
+
+
+def half_angle_coefficients(s: Array) -> tuple[Array, Array]:
+    """cos(θ/2) and sin(θ/2)/θ at s = θ², which the exponential of a quaternion needs."""
+    if type(s) is not float:
+        c0, c1, *_ = stumpff(s / 4.0)
+        return c0, 0.5 * c1
+    if not _ZERO_SQUARED < s < math.inf:
+        return (1.0, 0.5) if s < 1.0 else (math.nan, math.nan)
+    angle = math.sqrt(s)
+    return math.cos(0.5 * angle), math.sin(0.5 * angle) / angle
+
+
 def inverse_jacobian_coefficient(s: Array) -> tuple[Array, Array]:
     """d(s) = (1 − (θ/2) cot(θ/2))/θ² at s = θ², the coefficient in J⁻¹ = 1 − φ^/2 + d φ^², and dd/ds.
 
@@ -70,8 +102,26 @@ def inverse_jacobian_coefficient(s: Array) -> tuple[Array, Array]:
     return d, (numerator_slope * c1 - (c2 - c3) * c1_slope) / (16.0 * c1 * c1)
 
 
+def inverse_coefficient(s: Array) -> Array:
+    """d(s) = (1 − (θ/2) cot(θ/2))/θ² at s = θ², the coefficient in J⁻¹ = 1 − φ^/2 + d φ^²."""
+    if type(s) is not float:
+        return inverse_jacobian_coefficient(s)[0]
+    if s < _NEAR:  # Bernoulli's numbers
+        near = 1 / 1209600 + s * (1 / 47900160 + s * (691 / 1307674368000 + s / 74724249600))
+        return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * near))
+    if not s < math.inf:
+        return math.nan
+    half = 0.5 * math.sqrt(s)
+    return (1.0 - half / math.tan(half)) / s
+
+
 def arctangent_ratio(n_squared: Array, w: Array) -> Array:
     """atan2(n, w)/n with n = √n_squared and w ≥ 0, smooth through n = 0."""
+    if type(n_squared) is float:
+        if n_squared > _ZERO_SQUARED:
+            n = math.sqrt(n_squared)
+            return math.atan2(n, w) / n
+        return 1.0 / w if w else math.nan
     small = n_squared < _ARCTANGENT_LIMIT * w * w
     w_near = where(small, w, 1.0)
     x_squared = where(small, n_squared, 0.0) / (w_near * w_near)

@@ -1,18 +1,25 @@
 """Unit quaternions q = (w, x, y, z), Hamilton's product, shape (4,).
 
+Products, conjugates, rotations, exp, log and the way to matrices and back also take NumPy batches, (N, 4).
 q_ab rotates like R_ab: it maps b-coordinates to a-coordinates; q and −q are the same rotation.
 Reference: Solà, Quaternion kinematics for the error-state Kalman filter (2017).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from helicoid.errors import InputError
 from helicoid.geometry._array import (
     Array,
     as_array,
+    as_arrays,
+    assemble,
+    blend,
+    components,
     cos,
-    cross,
-    dot,
     is_symbolic,
     matrix,
     promote,
@@ -21,7 +28,8 @@ from helicoid.geometry._array import (
     vector,
     where,
 )
-from helicoid.geometry._functions import arctangent_ratio, magnitude_and_direction, stumpff, unit_axis
+from helicoid.geometry._components import largest_column, rotation_vector
+from helicoid.geometry._functions import half_angle_coefficients, magnitude_and_direction, unit_axis
 from helicoid.geometry._names import Frame, check_frame
 
 
@@ -31,15 +39,10 @@ def multiply(a: Array, b: Array) -> Array:
     >>> print(multiply([0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]))  # i j = k
     [0. 0. 0. 1.]
     """
-    a, b = promote(as_array(a, (4,), "a"), as_array(b, (4,), "b"))
-    return vector(
-        [
-            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-        ]
-    )
+    p0, p1, p2, p3 = components(a, (4,), "a")
+    q0, q1, q2, q3 = components(b, (4,), "b")
+    like = blend(p0, q0)
+    return assemble(_product(p0, p1, p2, p3, q0, q1, q2, q3), (4,), like)
 
 
 def conjugate(q: Array) -> Array:
@@ -48,8 +51,8 @@ def conjugate(q: Array) -> Array:
     >>> print(conjugate([0.5, 0.5, -0.5, 0.5]))
     [ 0.5 -0.5  0.5 -0.5]
     """
-    q = as_array(q, (4,), "q")
-    return vector([q[0], -q[1], -q[2], -q[3]])
+    w, x, y, z = components(q, (4,), "q")
+    return assemble((w, -x, -y, -z), (4,), w)
 
 
 def normalize(q: Array) -> Array:
@@ -58,11 +61,12 @@ def normalize(q: Array) -> Array:
     >>> print(normalize([0.0, 3.0, 0.0, 4.0]))
     [0.  0.6 0.  0.8]
     """
-    q = as_array(q, (4,), "q")
-    s = dot(q, q)
-    if not is_symbolic(q) and s == 0.0:
+    w, x, y, z = components(q, (4,), "q")
+    s = w * w + x * x + y * y + z * z
+    if not is_symbolic(s) and np.any(s == 0.0):
         raise InputError("q is the zero quaternion, which is no rotation; any other one can be normalized")
-    return q / sqrt(s)
+    length = sqrt(s)
+    return assemble((w / length, x / length, y / length, z / length), (4,), w)
 
 
 def rotate(q: Array, v: Array) -> Array:
@@ -72,10 +76,12 @@ def rotate(q: Array, v: Array) -> Array:
     >>> print(rotate(np.sqrt([0.5, 0.0, 0.0, 0.5]), [1.0, 0.0, 0.0]).round(12))
     [0. 1. 0.]
     """
-    q, v = promote(as_array(q, (4,), "q"), as_array(v, (3,), "v"))
-    u = q[1:]
-    t = 2.0 * cross(u, v)
-    return v + q[0] * t + cross(u, t)
+    w, x, y, z = components(q, (4,), "q")
+    a, b, c = components(v, (3,), "v")
+    like = blend(w, a)
+    r, s, t = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    turned = a + w * r + (y * t - z * s), b + w * s + (z * r - x * t), c + w * t + (x * s - y * r)
+    return assemble(turned, (3,), like)
 
 
 def to_matrix(q: Array) -> Array:
@@ -86,15 +92,13 @@ def to_matrix(q: Array) -> Array:
      [ 0. -1.  0.]
      [ 0.  0.  1.]]
     """
-    q = as_array(q, (4,), "q")
-    w, x, y, z = (q[i] for i in range(4))
-    return matrix(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    )
+    w, x, y, z = components(q, (4,), "q")
+    entries = (
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+    return assemble(entries, (3, 3), w)
 
 
 def from_matrix(rotation: Array) -> Array:
@@ -106,22 +110,10 @@ def from_matrix(rotation: Array) -> Array:
     >>> print(from_matrix([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
     [0. 0. 0. 1.]
     """
-    r = as_array(rotation, (3, 3), "rotation")
-    xx, yy, zz = r[0, 0], r[1, 1], r[2, 2]
-    wx, wy, wz = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
-    xy, xz, yz = r[0, 1] + r[1, 0], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1]
-    columns = [
-        [1.0 + xx + yy + zz, wx, wy, wz],
-        [wx, 1.0 + xx - yy - zz, xy, xz],
-        [wy, xy, 1.0 - xx + yy - zz, yz],
-        [wz, xz, yz, 1.0 - xx - yy + zz],
-    ]
-    # Choosing before dividing leaves one root, of a number that is at least 1: nothing to make safe.
-    best, pivot = vector(columns[0]), columns[0][0]
-    for i in (1, 2, 3):
-        larger = columns[i][i] > pivot
-        best, pivot = where(larger, vector(columns[i]), best), where(larger, columns[i][i], pivot)
-    return normalize(where(best[0] < 0.0, -best, best))
+    r = components(rotation, (3, 3), "rotation")
+    w, x, y, z = largest_column(*r)
+    k = where(w < 0.0, -1.0, 1.0) / sqrt(w * w + x * x + y * y + z * z)
+    return assemble((k * w, k * x, k * y, k * z), (4,), r[0])
 
 
 def exp(rotvec: Array) -> Array:
@@ -131,9 +123,9 @@ def exp(rotvec: Array) -> Array:
     >>> print(exp([0.0, 0.0, np.pi]).round(12))
     [0. 0. 0. 1.]
     """
-    phi = as_array(rotvec, (3,), "rotvec")
-    c0, c1, *_ = stumpff(dot(phi, phi) / 4.0)
-    return vector([c0, *(0.5 * c1 * phi[i] for i in range(3))])
+    x, y, z = components(rotvec, (3,), "rotvec")
+    c, k = half_angle_coefficients(x * x + y * y + z * z)
+    return assemble((c, k * x, k * y, k * z), (4,), x)
 
 
 def log(q: Array) -> Array:
@@ -144,10 +136,8 @@ def log(q: Array) -> Array:
     >>> print(log(exp([0.1, -0.2, 0.3])).round(12))
     [ 0.1 -0.2  0.3]
     """
-    q = as_array(q, (4,), "q")
-    q = where(q[0] < 0.0, -q, q)
-    u = q[1:]
-    return 2.0 * arctangent_ratio(dot(u, u), q[0]) * u
+    w, x, y, z = components(q, (4,), "q")
+    return assemble(rotation_vector(w, x, y, z), (3,), w)
 
 
 def from_angle_axis(angle: Array, axis: Array) -> Array:
@@ -204,5 +194,16 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
     >>> print(log(slerp([1.0, 0.0, 0.0, 0.0], exp([0.0, 0.4, 0.0]), 0.25)).round(12))
     [0.  0.1 0. ]
     """
-    a, b, t = promote(as_array(a, (4,), "a"), as_array(b, (4,), "b"), as_array(t, (), "t"))
+    a, b, t = promote(as_arrays(a, (4,), "a"), as_arrays(b, (4,), "b"), as_array(t, (), "t"))
     return multiply(a, exp(t * log(multiply(conjugate(a), b))))
+
+
+def _product(
+    p0: Any, p1: Any, p2: Any, p3: Any, q0: Any, q1: Any, q2: Any, q3: Any
+) -> tuple[Any, Any, Any, Any]:
+    return (
+        p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
+        p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
+        p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
+        p0 * q3 + p1 * q2 - p2 * q1 + p3 * q0,
+    )

@@ -1,6 +1,8 @@
 """Rigid motions: homogeneous matrices T in SE(3), twists ξ = (ω, v), screws.
 
 T_ab, shape (4, 4), maps the coordinates of a point from b to a. A twist has shape (6,), angular part first.
+`pose`, `rotation`, `translation`, `inverse`, `hat`, `vee`, `exp`, `log`, `adjoint` and `dual_adjoint` also
+take NumPy batches, (N, 4, 4) or (N, 6), and give as many results.
 SE(3) is SO(3) over the dual numbers, with ω + ε v in the place of ω; its Jacobians therefore follow from
 those of SO(3) by one differentiation, and need no series of their own.
 References: Barfoot, State Estimation for Robotics (2017), chapter 7; Lynch and Park, Modern Robotics
@@ -10,7 +12,8 @@ References: Barfoot, State Estimation for Robotics (2017), chapter 7; Lynch and 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +22,11 @@ from helicoid.geometry import so3, spatial
 from helicoid.geometry._array import (
     Array,
     as_array,
+    as_arrays,
+    assemble,
+    blend,
     block,
-    column,
+    components,
     concatenate,
     cross,
     dot,
@@ -28,7 +34,15 @@ from helicoid.geometry._array import (
     promote,
     where,
 )
+from helicoid.geometry._components import (
+    largest_column,
+    polynomial,
+    polynomial_times,
+    rotation_vector,
+)
 from helicoid.geometry._functions import (
+    exponential_coefficients,
+    inverse_coefficient,
     inverse_jacobian_coefficient,
     magnitude_and_direction,
     stumpff,
@@ -45,8 +59,8 @@ def pose(rotation: Array, translation: Array) -> Array:
     >>> print(pose(np.eye(3), [1.0, 2.0, 3.0])[:, 3])
     [1. 2. 3. 1.]
     """
-    r, p = promote(as_array(rotation, (3, 3), "rotation"), as_array(translation, (3,), "translation"))
-    return block([[r, column(p)], [np.zeros((1, 3)), np.ones((1, 1))]])
+    r, p = components(rotation, (3, 3), "rotation"), components(translation, (3,), "translation")
+    return _pose(r, p, blend(r[0], p[0]))
 
 
 def rotation(transform: Array) -> Array:
@@ -56,7 +70,8 @@ def rotation(transform: Array) -> Array:
     >>> rotation(np.eye(4)).shape
     (3, 3)
     """
-    return as_array(transform, (4, 4), "transform")[:3, :3]
+    t = as_arrays(transform, (4, 4), "transform")
+    return t[:3, :3] if is_symbolic(t) else t[..., :3, :3]
 
 
 def translation(transform: Array) -> Array:
@@ -66,7 +81,8 @@ def translation(transform: Array) -> Array:
     >>> print(translation(np.eye(4)))
     [0. 0. 0.]
     """
-    return as_array(transform, (4, 4), "transform")[:3, 3]
+    t = as_arrays(transform, (4, 4), "transform")
+    return t[:3, 3] if is_symbolic(t) else t[..., :3, 3]
 
 
 def inverse(transform: Array) -> Array:
@@ -76,8 +92,14 @@ def inverse(transform: Array) -> Array:
     >>> print(inverse(pose(np.eye(3), [1.0, 2.0, 3.0]))[:3, 3])
     [-1. -2. -3.]
     """
-    r = rotation(transform)
-    return pose(r.T, -(r.T @ translation(transform)))
+    xx, xy, xz, x, yx, yy, yz, y, zx, zy, zz, z, *_ = components(transform, (4, 4), "transform")
+    entries = (
+        xx, yx, zx, -(xx * x + yx * y + zx * z),
+        xy, yy, zy, -(xy * x + yy * y + zy * z),
+        xz, yz, zz, -(xz * x + yz * y + zz * z),
+        0.0, 0.0, 0.0, 1.0,
+    )  # fmt: skip
+    return assemble(entries, (4, 4), x)
 
 
 def hat(twist: Array) -> Array:
@@ -86,8 +108,9 @@ def hat(twist: Array) -> Array:
     >>> print(hat([0.0, 0.0, 1.0, 2.0, 3.0, 4.0])[:3, 3])
     [2. 3. 4.]
     """
-    xi = as_array(twist, (6,), "twist")
-    return block([[so3.hat(xi[:3]), column(xi[3:])], [np.zeros((1, 3)), np.zeros((1, 1))]])
+    x, y, z, u, v, w = components(twist, (6,), "twist")
+    entries = (0.0, -z, y, u, z, 0.0, -x, v, -y, x, 0.0, w, 0.0, 0.0, 0.0, 0.0)
+    return assemble(entries, (4, 4), x)
 
 
 def vee(matrix: Array) -> Array:
@@ -96,8 +119,8 @@ def vee(matrix: Array) -> Array:
     >>> print(vee(hat([0.0, 0.0, 1.0, 2.0, 3.0, 4.0])))
     [0. 0. 1. 2. 3. 4.]
     """
-    m = as_array(matrix, (4, 4), "matrix")
-    return concatenate(so3.vee(m[:3, :3]), m[:3, 3])
+    _, xy, xz, u, yx, _, yz, v, zx, zy, _, w, *_ = components(matrix, (4, 4), "matrix")
+    return assemble(((zy - yz) / 2.0, (xz - zx) / 2.0, (yx - xy) / 2.0, u, v, w), (6,), u)
 
 
 def exp(twist: Array) -> Array:
@@ -107,8 +130,9 @@ def exp(twist: Array) -> Array:
     >>> print(exp([0.0, 0.0, np.pi, 0.0, -np.pi, 0.0])[:3, 3].round(12))  # half a turn about x = 1
     [2. 0. 0.]
     """
-    xi = as_array(twist, (6,), "twist")
-    return pose(so3.exp(xi[:3]), so3.left_jacobian(xi[:3]) @ xi[3:])
+    x, y, z, u, v, w = components(twist, (6,), "twist")
+    c1, c2, c3 = exponential_coefficients(x * x + y * y + z * z)
+    return _pose(polynomial(x, y, z, c1, c2), polynomial_times(x, y, z, c2, c3, u, v, w), x)
 
 
 def log(transform: Array) -> Array:
@@ -117,8 +141,11 @@ def log(transform: Array) -> Array:
     >>> print(log(exp([0.1, -0.2, 0.3, 1.0, 2.0, 3.0])).round(12))
     [ 0.1 -0.2  0.3  1.   2.   3. ]
     """
-    omega = so3.log(rotation(transform))
-    return concatenate(omega, so3.left_jacobian_inverse(omega) @ translation(transform))
+    xx, xy, xz, u, yx, yy, yz, v, zx, zy, zz, w, *_ = components(transform, (4, 4), "transform")
+    column = largest_column(xx, xy, xz, yx, yy, yz, zx, zy, zz)
+    x, y, z = rotation_vector(*column)
+    d = inverse_coefficient(x * x + y * y + z * z)
+    return assemble((x, y, z, *polynomial_times(x, y, z, -0.5, d, u, v, w)), (6,), u)
 
 
 def left_jacobian(twist: Array) -> Array:
@@ -284,3 +311,11 @@ def _slope(w: Array, v: Array, a: Array, a_slope: Array, b: Array, b_slope: Arra
 def _lower(diagonal: Array, corner: Array) -> Array:
     """[[diagonal, 0], [corner, diagonal]]."""
     return block([[diagonal, _ZERO], [corner, diagonal]])
+
+
+def _pose(r: Sequence[Any], p: Sequence[Any], like: Any) -> Array:
+    """[[R, p], [0, 1]] from the components of R and p."""
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = r
+    x, y, z = p
+    entries = (xx, xy, xz, x, yx, yy, yz, y, zx, zy, zz, z, 0.0, 0.0, 0.0, 1.0)
+    return assemble(entries, (4, 4), like)

@@ -1,6 +1,7 @@
 """Rotations: matrices R in SO(3), rotation vectors φ = θ n, and angle and axis (θ, n).
 
-R_ab maps b-coordinates to a-coordinates. Angles are in radians. Vectors have shape (3,), matrices (3, 3).
+R_ab maps b-coordinates to a-coordinates. Angles are in radians. Vectors have shape (3,), matrices (3, 3);
+`hat`, `vee`, `exp`, `log` and the Jacobians also take NumPy batches of them, (N, 3) or (N, 3, 3).
 Notation: φ^ is the skew-symmetric matrix with φ^ x = φ × x.
 Reference: Barfoot, State Estimation for Robotics (2017), section 7.1.
 """
@@ -10,24 +11,24 @@ from __future__ import annotations
 import numpy as np
 
 from helicoid.errors import InputError
-from helicoid.geometry import quaternion
 from helicoid.geometry._array import (
     Array,
     as_array,
+    as_arrays,
+    assemble,
     block,
     column,
+    components,
     cos,
-    dot,
     is_symbolic,
-    matrix,
     promote,
     sin,
-    vector,
 )
+from helicoid.geometry._components import largest_column, polynomial, rotation_vector
 from helicoid.geometry._functions import (
-    inverse_jacobian_coefficient,
+    exponential_coefficients,
+    inverse_coefficient,
     magnitude_and_direction,
-    stumpff,
     unit_axis,
 )
 from helicoid.geometry._names import Frame, check_frame
@@ -41,8 +42,8 @@ def hat(w: Array) -> Array:
      [ 3.  0. -1.]
      [-2.  1.  0.]]
     """
-    w = as_array(w, (3,), "w")
-    return matrix([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+    x, y, z = components(w, (3,), "w")
+    return assemble((0.0, -z, y, z, 0.0, -x, -y, x, 0.0), (3, 3), x)
 
 
 def vee(matrix_: Array) -> Array:
@@ -51,8 +52,8 @@ def vee(matrix_: Array) -> Array:
     >>> print(vee(hat([1.0, 2.0, 3.0])))
     [1. 2. 3.]
     """
-    m = as_array(matrix_, (3, 3), "matrix_")
-    return vector([(m[2, 1] - m[1, 2]) / 2.0, (m[0, 2] - m[2, 0]) / 2.0, (m[1, 0] - m[0, 1]) / 2.0])
+    _, xy, xz, yx, _, yz, zx, zy, _ = components(matrix_, (3, 3), "matrix_")
+    return assemble(((zy - yz) / 2.0, (xz - zx) / 2.0, (yx - xy) / 2.0), (3,), xy)
 
 
 def exp(rotvec: Array) -> Array:
@@ -62,9 +63,9 @@ def exp(rotvec: Array) -> Array:
     >>> bool(np.allclose(exp([0.0, 0.0, np.pi / 2]) @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))
     True
     """
-    phi = as_array(rotvec, (3,), "rotvec")
-    _, c1, c2, *_ = stumpff(dot(phi, phi))
-    return _polynomial(phi, c1, c2)
+    x, y, z = components(rotvec, (3,), "rotvec")
+    c1, c2, _ = exponential_coefficients(x * x + y * y + z * z)
+    return assemble(polynomial(x, y, z, c1, c2), (3, 3), x)
 
 
 def log(rotation: Array) -> Array:
@@ -76,7 +77,8 @@ def log(rotation: Array) -> Array:
     >>> print(log(exp([0.1, -0.2, 0.3])).round(12))
     [ 0.1 -0.2  0.3]
     """
-    return quaternion.log(quaternion.from_matrix(rotation))
+    r = components(rotation, (3, 3), "rotation")
+    return assemble(rotation_vector(*largest_column(*r)), (3,), r[0])
 
 
 def left_jacobian(rotvec: Array) -> Array:
@@ -88,9 +90,9 @@ def left_jacobian(rotvec: Array) -> Array:
     >>> print(left_jacobian([0.0, 0.0, 0.0]).diagonal())
     [1. 1. 1.]
     """
-    phi = as_array(rotvec, (3,), "rotvec")
-    _, _, c2, c3, *_ = stumpff(dot(phi, phi))
-    return _polynomial(phi, c2, c3)
+    x, y, z = components(rotvec, (3,), "rotvec")
+    _, c2, c3 = exponential_coefficients(x * x + y * y + z * z)
+    return assemble(polynomial(x, y, z, c2, c3), (3, 3), x)
 
 
 def left_jacobian_inverse(rotvec: Array) -> Array:
@@ -101,9 +103,9 @@ def left_jacobian_inverse(rotvec: Array) -> Array:
     >>> bool(np.allclose(left_jacobian_inverse(phi) @ left_jacobian(phi), np.eye(3)))
     True
     """
-    phi = as_array(rotvec, (3,), "rotvec")
-    d, _ = inverse_jacobian_coefficient(dot(phi, phi))
-    return _polynomial(phi, -0.5, d)
+    x, y, z = components(rotvec, (3,), "rotvec")
+    d = inverse_coefficient(x * x + y * y + z * z)
+    return assemble(polynomial(x, y, z, -0.5, d), (3, 3), x)
 
 
 def right_jacobian(rotvec: Array) -> Array:
@@ -114,7 +116,7 @@ def right_jacobian(rotvec: Array) -> Array:
     >>> bool(np.allclose(exp(phi) @ right_jacobian(phi), left_jacobian(phi)))
     True
     """
-    return left_jacobian(-as_array(rotvec, (3,), "rotvec"))
+    return left_jacobian(-as_arrays(rotvec, (3,), "rotvec"))
 
 
 def right_jacobian_inverse(rotvec: Array) -> Array:
@@ -125,7 +127,7 @@ def right_jacobian_inverse(rotvec: Array) -> Array:
     >>> bool(np.allclose(right_jacobian_inverse(phi) @ right_jacobian(phi), np.eye(3)))
     True
     """
-    return left_jacobian_inverse(-as_array(rotvec, (3,), "rotvec"))
+    return left_jacobian_inverse(-as_arrays(rotvec, (3,), "rotvec"))
 
 
 def from_angle_axis(angle: Array, axis: Array) -> Array:
@@ -136,7 +138,7 @@ def from_angle_axis(angle: Array, axis: Array) -> Array:
     True
     """
     theta, n = promote(as_array(angle, (), "angle"), unit_axis(axis))
-    return _polynomial(n, sin(theta), 1.0 - cos(theta))
+    return assemble(polynomial(n[0], n[1], n[2], sin(theta), 1.0 - cos(theta)), (3, 3), n[0] + theta)
 
 
 def to_angle_axis(rotation: Array) -> tuple[Array, Array]:
@@ -180,9 +182,3 @@ def angular_velocity_to_angle_axis_rate(angle: Array, axis: Array, expressed_in:
     half_cotangent = 0.5 * cos(theta / 2.0) / sin(theta / 2.0)
     axis_rate = -half_cotangent * (hat(n) @ hat(n)) - 0.5 * sign * hat(n)
     return block([[column(n).T], [axis_rate]])
-
-
-def _polynomial(x: Array, a: Array, b: Array) -> Array:
-    """1 + a x^ + b x^²."""
-    skew = hat(x)
-    return a * skew + b * (skew @ skew) + np.eye(3)

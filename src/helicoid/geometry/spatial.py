@@ -7,13 +7,27 @@ built from the pose of b in a.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from helicoid.geometry import _array
-from helicoid.geometry._array import Array, as_array, block, matrix, promote, vector
+from helicoid.geometry._array import (
+    Array,
+    as_array,
+    assemble,
+    blend,
+    block,
+    components,
+    matrix,
+    promote,
+    vector,
+)
 from helicoid.geometry.so3 import hat, vee
 
 _ZERO = np.zeros((3, 3))
+_NONE = (0.0, 0.0, 0.0)
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -38,7 +52,7 @@ def motion_cross(v: Array) -> Array:
 
 
 def force_cross(v: Array) -> Array:
-    """crf(v) = −crm(v)ᵀ = [[ω^, v^], [0, ω^]]: the same for a force vector (section 2.9).
+    """crf(v) = −crm(v)ᵀ = [[ω^, v^], [0, ω^]]: the rate of a force vector carried along (section 2.9).
 
     >>> print(force_cross([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]) @ [0.0, 0.0, 0.0, 0.0, 1.0, 0.0])
     [0. 0. 1. 0. 0. 0.]
@@ -55,8 +69,11 @@ def motion_transform(rotation: Array, translation: Array | None = None) -> Array
     >>> print(motion_transform(np.eye(3), [1.0, 0.0, 0.0]) @ [0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     [ 0. 0. 1. 0. -1. 0.]
     """
-    r, p = _rotation_translation(rotation, translation)
-    return block([[r, _ZERO], [hat(p) @ r, r]])
+    r, p, like = _rotation_translation(rotation, translation)
+    first, second, third = r[:3], r[3:6], r[6:]
+    a, b, c = _moved(r, p)
+    entries = (*first, *_NONE, *second, *_NONE, *third, *_NONE, *a, *first, *b, *second, *c, *third)
+    return assemble(entries, (6, 6), like)
 
 
 def force_transform(rotation: Array, translation: Array | None = None) -> Array:
@@ -66,8 +83,11 @@ def force_transform(rotation: Array, translation: Array | None = None) -> Array:
     >>> print(force_transform(np.eye(3), [1.0, 0.0, 0.0]) @ [0.0, 0.0, 0.0, 0.0, 1.0, 0.0])
     [0. 0. 1. 0. 1. 0.]
     """
-    r, p = _rotation_translation(rotation, translation)
-    return block([[r, hat(p) @ r], [_ZERO, r]])
+    r, p, like = _rotation_translation(rotation, translation)
+    first, second, third = r[:3], r[3:6], r[6:]
+    a, b, c = _moved(r, p)
+    entries = (*first, *a, *second, *b, *third, *c, *_NONE, *first, *_NONE, *second, *_NONE, *third)
+    return assemble(entries, (6, 6), like)
 
 
 def spatial_inertia(mass: Array, first_moment: Array, rotational_inertia: Array) -> Array:
@@ -114,9 +134,25 @@ def inertia_to_parameters(inertia: Array) -> Array:
     return vector([i[3, 3], h[0], h[1], h[2], *upper])
 
 
-def _rotation_translation(rotation: Array, translation: Array | None) -> tuple[Array, ...]:
-    """(R, p) as given, or out of a 4×4 matrix."""
+def _rotation_translation(
+    rotation: Array, translation: Array | None
+) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    """The components of R and p as given, or out of a 4×4 matrix, and a scalar of their kind."""
     if translation is None:
-        t = as_array(rotation, (4, 4), "rotation (alone, so the homogeneous matrix)")
-        return t[:3, :3], t[:3, 3]
-    return promote(as_array(rotation, (3, 3), "rotation"), as_array(translation, (3,), "translation"))
+        xx, xy, xz, x, yx, yy, yz, y, zx, zy, zz, z, *_ = components(
+            rotation, (4, 4), "rotation (alone, so the homogeneous matrix)"
+        )
+        return (xx, xy, xz, yx, yy, yz, zx, zy, zz), (x, y, z), x
+    r, p = components(rotation, (3, 3), "rotation"), components(translation, (3,), "translation")
+    return r, p, blend(r[0], p[0])
+
+
+def _moved(r: Sequence[Any], p: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+    """The rows of p^ R."""
+    x, y, z = p
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = r
+    return (
+        (y * zx - z * yx, y * zy - z * yy, y * zz - z * yz),
+        (z * xx - x * zx, z * xy - x * zy, z * xz - x * zz),
+        (x * yx - y * xx, x * yy - y * xy, x * yz - y * xz),
+    )
