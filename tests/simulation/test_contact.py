@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import helicoid as hc
-from helicoid.simulation.contact import ContactPoint, simulate_contacts
+from helicoid.simulation import ContactPoint, Trajectory, simulate_contacts
 
 G = 9.81
 BALL = """<robot name="ball"><link name="ball"><inertial><mass value="2"/>
@@ -101,7 +103,7 @@ def test_refused() -> None:
         simulate_contacts(ball, [ContactPoint("ball")], [0, 0, -0.1, 1, 0, 0, 0])
     with pytest.raises(hc.InputError, match="needs contacts"):
         simulate_contacts(ball, [])
-    with pytest.raises(hc.InputError, match=r"the torque must be \(6,\) finite numbers"):
+    with pytest.raises(hc.InputError, match=r"the torque must have shape \(6,\)"):
         simulate_contacts(ball, [ContactPoint("ball")], [0, 0, 1, 1, 0, 0, 0], controller=[1.0])
     with pytest.raises(hc.InputError, match="at 0 s got 'off'"):
         simulate_contacts(ball, [ContactPoint("ball")], controller=lambda t, q, v: "off")
@@ -123,3 +125,47 @@ def test_divergence_is_told_and_keeps_what_was_computed() -> None:
         )
     motion = caught.value.trajectory
     assert len(motion) > 2 and np.all(np.isfinite(motion.energy))
+
+
+@pytest.fixture(scope="module")
+def dropped() -> hc.simulation.ContactMotion:
+    ball = hc.load(BALL, base="floating")
+    drop = [0, 0, G * 0.1**2 / 2, 1, 0, 0, 0]
+    return simulate_contacts(ball, [ContactPoint("ball", kind="normal")], drop, duration=0.2, dt=0.02)
+
+
+def test_a_row_accelerates_by_the_forces_that_act_in_it(dropped: hc.simulation.ContactMotion) -> None:
+    motion, falls = dropped.trajectory, dropped.trajectory.t < 0.1 - 1e-9
+    assert_allclose(motion.a[falls, 5], -G, rtol=1e-12)
+    assert_allclose(motion.a[~falls, 5], 0, atol=1e-9)
+    assert_allclose(dropped.normal_forces[:, 0], np.where(falls, 0, 2 * G), atol=1e-9)
+    assert_allclose(motion.constraint_forces, -dropped.normal_forces, atol=1e-12)
+
+
+def test_a_robot_that_stands_carries_its_weight_from_the_first_row_on() -> None:
+    ball = hc.load(BALL, base="floating")
+    motion = simulate_contacts(ball, [ContactPoint("ball")], duration=0.02, dt=0.01)
+    assert_allclose(motion.normal_forces, 2 * G, rtol=1e-9)
+    assert_allclose(motion.trajectory.a, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv"])
+def test_a_motion_with_contacts_is_saved_and_read(
+    dropped: hc.simulation.ContactMotion, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"ball{ending}"
+    dropped.trajectory.save(path)
+    again = Trajectory.load(path, robot=dropped.trajectory.robot)
+    for name in ("t", "q", "v", "a", "tau", "energy"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(dropped.trajectory, name))
+
+
+def test_a_motion_with_contacts_is_plotted_shown_and_short_to_print(
+    dropped: hc.simulation.ContactMotion,
+) -> None:
+    from helicoid.view.motion import as_motion
+
+    assert len(dropped.trajectory.plot().axes) == 4
+    shown = as_motion(dropped.trajectory.robot, dropped)
+    np.testing.assert_array_equal(shown.q, dropped.trajectory.q)
+    assert repr(dropped) == "ContactMotion(Trajectory(ball, 11 samples, 0 to 0.2 s), 1 events)"

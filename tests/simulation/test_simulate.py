@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from typing import Any
@@ -14,7 +13,8 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid._typing import Array
 from helicoid.compiler.compiled import set_compile
-from helicoid.simulation import SimulationError, adaptive, running, simulate
+from helicoid.simulation import SimulationError, running, simulate, start
+from helicoid.simulation.equations import adaptive
 from helicoid.simulation.running import run
 
 PENDULUM = """
@@ -402,18 +402,21 @@ def test_acceleration_of_a_joint_that_friction_holds_is_zero() -> None:
     np.testing.assert_allclose(motion.a[2], (2.5 - 2.0) / INERTIA, rtol=1e-5)
 
 
-def test_long_runs_show_a_bar_on_a_terminal(arm: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
+def test_a_run_tells_how_far_it_is(arm: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "CHUNK", 0.0)
-    for patience, shown in ((0.0, True), (1e9, False)):
-        monkeypatch.setattr(running, "PATIENCE", patience)
-        terminal = Terminal()
-        monkeypatch.setattr(sys, "stderr", terminal)
-        simulate(arm, duration=0.5)
-        assert ("simulating" in terminal.getvalue()) is shown
+    told: list[tuple[str, float]] = []
+    simulate(
+        arm, duration=0.02, controller=lambda t, q, v: np.zeros(2), progress=lambda *now: told.append(now)
+    )
+    assert told == [("Simulating", pytest.approx(k / 20)) for k in range(1, 21)]
+
+
+def test_the_first_chunk_is_one_row_whatever_its_substeps(arm: Robot) -> None:
+    """A row may be a million substeps, and what interrupts waits for the end of a chunk."""
+    chunks: list[int] = []
+    v = np.zeros((200, 1, 2))
+    running.run(199, lambda first, last: chunks.append(last - first), v, one_by_one=False)
+    assert chunks[0] == 1 and sum(chunks) == 199
 
 
 def test_interrupting_ends_it_between_chunks(arm: Robot) -> None:
@@ -451,3 +454,25 @@ def test_a_signal_stops_compiled_code_and_leaves_it_usable() -> None:
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.split() == ["stopped", "True"]
+
+
+@pytest.mark.parametrize("duration", [1e9, 1e300])
+def test_samples_beyond_all_memory_are_refused(
+    arm: Robot, duration: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "_memory", lambda: 1e6)
+    with pytest.raises(hc.InputError, match=r"samples need .* GB, .* take a larger dt, with substeps"):
+        simulate(arm, duration=duration)
+    with pytest.raises(hc.InputError, match="fewer rollouts"):
+        simulate(arm, np.zeros((100, arm.nq)), duration=1.0)
+    assert len(simulate(arm, duration=1.0)) == 1001
+
+
+@pytest.mark.parametrize("method", ["adaptive", "stiff"])
+@pytest.mark.parametrize("speed", [1e9, 1e160, 1e300])
+def test_methods_that_choose_their_steps_do_not_begin_what_has_no_end(
+    arm: Robot, method: Any, speed: float
+) -> None:
+    with pytest.raises(hc.SimulationError, match=r"diverged at t = 0\.01 s") as caught:
+        simulate(arm, v0=np.full(arm.nv, speed), duration=0.1, dt=0.01, method=method)
+    assert len(caught.value.trajectory) == 1

@@ -17,8 +17,8 @@ from helicoid.model.joints import Prismatic
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
 from helicoid.simulation.equations import step_function
+from helicoid.simulation.equations.stiction import stiction_terms
 from helicoid.simulation.simulate import simulate
-from helicoid.simulation.stiction import stiction_terms
 from random_trees import Array, assert_close, fewer, models, seeds, state
 
 MASS, G = 2.0, 9.81

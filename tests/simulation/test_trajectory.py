@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -115,7 +116,7 @@ def test_what_fails_leaves_no_file(
 ) -> None:
     flight.save(tmp_path / "flight.csv")
     before = (tmp_path / "flight.csv").read_bytes()
-    monkeypatch.setattr(np, "hstack", lambda columns: 1 / 0)
+    monkeypatch.setattr(np, "column_stack", lambda columns: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         flight.save(tmp_path / "flight.csv")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
@@ -133,7 +134,7 @@ def test_files_of_other_shapes_are_refused(flight: Trajectory, tmp_path: Path) -
     (tmp_path / "one.npy").rename(tmp_path / "one.npz")
     (tmp_path / "empty.npz").touch()
     for name in ("one.npz", "empty.npz"):
-        with pytest.raises(InputError, match="no archive"):
+        with pytest.raises(InputError, match="cannot be read as an archive"):
             Trajectory.load(tmp_path / name)
     flight.save(tmp_path / "flight.csv")
     lines = (tmp_path / "flight.csv").read_text().splitlines()
@@ -153,7 +154,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match="cannot be read as a trajectory"):
         Trajectory.load(tmp_path / "wrong.csv")
     (tmp_path / "wrong.npz").write_bytes(b"PK" + text.encode())
-    with pytest.raises(InputError, match="cannot be read as a trajectory"):
+    with pytest.raises(InputError, match="cannot be read as an archive"):
         Trajectory.load(tmp_path / "wrong.npz")
     with pytest.raises(InputError, match=r"read from .npz or .csv"):
         Trajectory.load(tmp_path / "wrong.json")
@@ -171,9 +172,82 @@ def test_plot_has_a_line_for_every_joint(flight: Trajectory, many: Trajectory) -
         many.plot()
 
 
-def test_index_belongs_to_batches(flight: Trajectory, many: Trajectory) -> None:
+def test_an_integer_picks_one_of_a_batch(flight: Trajectory, many: Trajectory) -> None:
     assert len(many) == 3 and len(flight) == 21
     assert [part.q.shape for part in many] == [(6, 19)] * 3
-    with pytest.raises(InputError, match="single trajectory"):
+    np.testing.assert_array_equal(many[-1].q, many.q[2])
+    with pytest.raises(InputError, match=r"trajectory\.q\[0\], or trajectory\[0:1\]"):
         flight[0]
+    with pytest.raises(InputError, match="3 rollouts; there is none of number 3"):
+        many[3]
+    with pytest.raises(InputError, match="slices of times; got 'q'"):
+        flight["q"]  # type: ignore[index]
     assert repr(many) == "Trajectory(quadruped, 3 rollouts of 6 samples, 0 to 0.05 s)"
+
+
+@pytest.mark.parametrize(
+    ("part", "rows"),
+    [
+        (slice(3, 6), slice(3, 6)),
+        (slice(None, None, 4), slice(None, None, 4)),
+        (slice(-2, None), slice(19, 21)),
+        (slice(0.05, 0.1), slice(5, 11)),  # s: both ends belong to it, rounding or not
+        (slice(0.043, 0.087), slice(5, 9)),
+        (slice(None, 0.03), slice(0, 4)),
+        (slice(0, 0.03), slice(0, 4)),
+        (slice(0.199, None), slice(20, 21)),
+    ],
+)
+def test_a_slice_has_all_that_its_samples_have(flight: Trajectory, part: slice, rows: slice) -> None:
+    for source in (flight, Trajectory(flight.t, flight.q, flight.v, flight.tau, motion=flight.motion)):
+        cut = source[part]  # of what is known already, and of what is still to be computed
+        for name in (*NAMES, "constraint_forces"):
+            np.testing.assert_allclose(getattr(cut, name), getattr(flight, name)[rows], rtol=0, atol=1e-12)
+
+
+def test_slices_of_a_batch_are_rollouts_or_times(many: Trajectory) -> None:
+    two, early = many[1:], many.between(0.01, 0.02)
+    assert (two.batch, early.batch) == (2, 3)
+    np.testing.assert_allclose(two.a, many.a[1:], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(early.a, many.a[:, 1:3], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", [slice(5, 5), slice(None, None, -1), slice(0.5, 1.0), slice(0.0, 0.1, 2)])
+def test_slices_without_a_sample_are_refused(flight: Trajectory, part: slice) -> None:
+    with pytest.raises(InputError, match=r"no sample from 0\.5 to 1 s|no ascending samples|without a step"):
+        flight[part]
+
+
+def test_a_dataframe_has_the_columns_of_a_file(flight: Trajectory, many: Trajectory, tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    flight.save(tmp_path / "flight.csv")
+    frame, read = flight.to_dataframe(), pd.read_csv(tmp_path / "flight.csv", index_col="t")
+    pd.testing.assert_frame_equal(frame, read, rtol=0, atol=1e-12)
+    batch = many.to_dataframe()
+    assert batch.index.names == ["rollout", "t"]
+    np.testing.assert_array_equal(batch.loc[2, f"v.{many.v_names[-1]}"], many.v[2, :, -1])
+
+
+def test_a_dataframe_needs_pandas(flight: Trajectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(hc.HelicoidError, match="pip install pandas"):
+        flight.to_dataframe()
+
+
+def test_a_notebook_shows_first_and_last_states(flight: Trajectory, many: Trajectory) -> None:
+    shown = flight._repr_html_()
+    assert "quadruped, 21 samples" in shown and shown.count("<tr>") == 7
+    assert f"<td>{flight.q[-1, 2]:.4g}</td>" in shown
+    assert "<table>" not in many._repr_html_()
+
+
+def test_what_is_not_known_is_left_out_of_files(flight: Trajectory, tmp_path: Path) -> None:
+    """A trajectory made by hand does not say what moved the robot."""
+    made = Trajectory(flight.t, flight.q, flight.v, flight.tau, flight.robot)
+    with pytest.raises(hc.HelicoidError, match="holds no a, nor what moved"):
+        made.a  # noqa: B018
+    for ending in ("csv", "npz"):
+        made.save(tmp_path / f"made.{ending}")
+        again = Trajectory.load(tmp_path / f"made.{ending}", flight.robot)
+        np.testing.assert_array_equal(again.tau, made.tau)
+        assert not again.has("a") and not again.has("kinetic_energy")

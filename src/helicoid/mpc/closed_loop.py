@@ -14,7 +14,6 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.adaptive import Adaptive
 from helicoid.mpc.controller import Controller
-from helicoid.simulation.equations import acceleration
 from helicoid.simulation.plant import Plant
 from helicoid.simulation.trajectory import Motion, Trajectory
 
@@ -219,7 +218,7 @@ class _Record:
         inputs = {"tau": self.tau}
         if n:
             inputs["theta"] = np.vstack([self.true, self.true[-1:]])
-        motion = Motion(acceleration(robot, friction=plant.friction), inputs, None)
+        motion = Motion(robot, inputs, options={"friction": plant.friction})
         trajectory = Trajectory(t, self.q, self.v, self.tau, robot, motion=motion)
         columns = list(zip(*self.seen, strict=True)) or [(), (), ()]
         estimate, deviation = (np.array(rows).reshape(len(rows), n) for rows in columns[1:])

@@ -10,8 +10,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.iteration import Iteration
 from helicoid.robot import Robot
-from helicoid.simulation.adaptive import Adaptive
 from helicoid.simulation.equations import acceleration, rate_function, settling_function, step_function
+from helicoid.simulation.equations.adaptive import Adaptive
 from helicoid.simulation.forces import Forces
 from helicoid.simulation.running import Advance
 from helicoid.simulation.start import Start
@@ -71,19 +71,12 @@ class Rollouts:
 
     def trajectory(self, n: int) -> Trajectory:
         """The first n rows as the user gets them."""
-        motion = acceleration(self.robot, self._method, **self._options)
-        names = [item.name for item in motion.inputs[2:]]
+        function = acceleration(self.robot, self._method, **self._options)
+        names = [item.name for item in function.inputs[2:]]
         inputs = {name: self._public(x, n) for name, x in zip(names, self._inputs, strict=True)}
         q, v, tau = (self._public(x, n) for x in (self.q, self.v, self.forces.tau))
-        gravity = self._options.get("gravity")
-        return Trajectory(
-            self.times[:n],
-            q,
-            v,
-            np.broadcast_to(tau, v.shape),
-            self.robot,
-            motion=Motion(motion, inputs, gravity),
-        )
+        motion = Motion(self.robot, inputs, self._method, self._options)
+        return Trajectory(self.times[:n], q, v, np.broadcast_to(tau, v.shape), self.robot, motion=motion)
 
     def _public(self, values: Array, n: int) -> Array:
         """n rows, or the only one; rollouts first. Forces have no row for the last sample: it repeats."""

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.resampling import between, resampled_states
 from helicoid.simulation.trajectory import Trajectory
+from helicoid.simulation.trajectory.resampling import between, resampled_states
 
 CHANNELS = ("q", "v", "tau")
 Effect = Mapping[str, ArrayLike]

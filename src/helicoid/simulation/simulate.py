@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import HelicoidError, InputError
+from helicoid.progress import Progress
 from helicoid.robot import Robot
-from helicoid.simulation.adaptive import SOLVERS
+from helicoid.simulation.controllers import Controller, control_law
 from helicoid.simulation.equations import FIXED
+from helicoid.simulation.equations.adaptive import SOLVERS
 from helicoid.simulation.forces import Force, Forces, NotFinite
 from helicoid.simulation.rollouts import Rollouts
 from helicoid.simulation.running import run
-from helicoid.simulation.start import sampling_times, start
+from helicoid.simulation.start import check_memory, sampling_times, start
 from helicoid.simulation.trajectory import Trajectory
 
 Method = Literal["rk4", "semi_implicit_euler", "euler", "stiction", "adaptive", "stiff"]
@@ -34,7 +36,7 @@ def simulate(
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     duration: float = 1.0,
-    controller: Force = None,
+    controller: Controller = None,
     dt: float = 1e-3,
     method: Method = "rk4",
     f_ext: Mapping[str, Force] | None = None,
@@ -49,6 +51,7 @@ def simulate(
     expressed_in: Literal["body", "world"] = "body",
     rtol: float = 1e-8,
     atol: float = 1e-10,
+    progress: Progress | bool | None = None,
 ) -> Trajectory:
     """Integrate M(q) v̇ + h(q, v) + friction(v) = τ + disturbance + Σ Jᵀ w over `duration` (s).
 
@@ -68,7 +71,10 @@ def simulate(
             side by side, on SIMD lanes and all cores; so do v0 (B, nv), theta (B, n), forces (B, N, size).
         v0: velocities at the start, nv; None is at rest.
         duration: a whole number of dt (s).
-        controller: torque of the motors (N·m, N), nv. None is none.
+        controller: torque of the motors (N·m, N), nv. None is none. Beside numbers and callables it may be
+            a `Function` or a CasADi function of some of t, q and v; a controller with `step(q, v)`, such as
+            `hc.mpc.Controller`, which is asked once in its `period`; or torques over time, such as a `Plan`,
+            a `Trajectory` or a `Log`, whose `tau[k]` acts from `t[k]` on.
         dt: sampling time (s).
         method: "rk4" (order 4), "semi_implicit_euler", "euler" (order 1) or "stiction" (order 1, dry friction
             that holds a joint at rest) with steps of dt / substeps; "adaptive" (Dormand-Prince, order 8) or
@@ -80,6 +86,8 @@ def simulate(
             that is what one expects.
         saturate: cut the motors' torque at `robot.limits.effort`.
         gravity, smoothing, expressed_in: as the options of `robot.forward_dynamics`.
+        rtol, atol: relative and absolute tolerance of "adaptive" and "stiff".
+        progress: None shows a bar where a run takes long, False none; see `helicoid.progress`.
 
     Raises:
         SimulationError: a velocity became infinite, NaN or absurd, or a callable gave NaN. Its `trajectory`
@@ -97,26 +105,26 @@ def simulate(
     if not isinstance(robot, Robot):
         raise InputError(f"simulate takes a robot, such as hc.load('panda'); got {robot!r}")
     _check_method(method, substeps, rtol, atol)
-    times = sampling_times(duration, dt)
+    times = sampling_times(duration, dt, robot.nq + robot.nv)
     if f_ext is not None and not isinstance(f_ext, Mapping):
         raise InputError(f"f_ext names links, such as {{'tool0': [0, 0, 0, 0, 0, 10]}}; got {f_ext!r}")
     wrenches = dict(f_ext or {})
     options: dict[str, Any] = {"friction": friction, "f_ext": tuple(wrenches), "expressed_in": expressed_in}
     options |= {} if smoothing is None else {"smoothing": smoothing}
     options |= {} if gravity is None else {"gravity": gravity}
-    begin = start(robot, q0, v0, theta, controller, disturbance, *wrenches.values())
+    law = control_law(controller, robot, times)
+    begin = start(robot, q0, v0, theta, law, disturbance, *wrenches.values())
     n_rollouts = len(begin.q) if begin.many else None
+    check_memory(len(times), len(begin.q) * (robot.nq + robot.nv + (robot.nv if callable(law) else 0)))
     limit = robot.limits.effort if saturate else None
-    forces = Forces(
-        controller, disturbance, wrenches, len(times) - 1, n_rollouts, robot.model.velocity_names, limit
-    )
+    forces = Forces(law, disturbance, wrenches, len(times) - 1, n_rollouts, robot.model.velocity_names, limit)
     rollouts = Rollouts(robot, times, begin, forces, method, options)
     chooses = method in SOLVERS
     advance = rollouts.adaptive(rtol, atol) if chooses else rollouts.fixed(dt, substeps)
     try:
         if len(times) == 1:
             forces.sample(0, 0.0, rollouts.q[0], rollouts.v[0])
-        n_rows = run(len(times) - 1, advance, rollouts.v, one_by_one=forces.sampled)
+        n_rows = run(len(times) - 1, advance, rollouts.v, forces.sampled, progress)
     except NotFinite as error:
         raise SimulationError(str(error), rollouts.trajectory(error.row + 1)) from error
     if n_rows < len(times):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +21,41 @@ from helicoid.simulation.forces import Force
 _NEAR = 1e-3  # m, rad, and of a quaternion's length: a state further off is a mistake and no rounding
 
 
-def sampling_times(duration: float, dt: float) -> Array:
-    """0, dt, ... duration."""
+def sampling_times(duration: float, dt: float, width: int = 1) -> Array:
+    """0, dt, ... duration. Samples are to hold `width` numbers each: see `check_memory`."""
     numbers = all(isinstance(value, (int, float, np.number)) for value in (duration, dt))
     if not numbers or not (0 < dt < np.inf and 0 <= duration < np.inf):
         raise InputError(f"duration and dt are positive times (s); got {duration!r} and {dt!r}")
     n_steps = round(duration / dt)
     if abs(n_steps * dt - duration) > 1e-6 * dt * max(1, n_steps):
         raise InputError(f"duration {duration:g} s is no whole number of steps of {dt:g} s")
+    check_memory(n_steps + 1, width)
     return np.asarray(dt * np.arange(n_steps + 1), dtype=np.float64)
+
+
+def check_memory(n_samples: int, width: int) -> None:
+    """Refuse samples of so many numbers each that they cannot be held.
+
+    Raises:
+        InputError: they need more than all the memory of this machine.
+    """
+    needed, there = 8.0 * n_samples * width, _memory()
+    if needed > there:
+        raise InputError(
+            f"{n_samples:.3g} samples need {needed / 1e9:.3g} GB, of {there / 1e9:.3g} GB that there are: "
+            "take a larger dt, with substeps to keep the steps short, a shorter duration, or fewer rollouts"
+        )
+
+
+@cache
+def _memory() -> float:
+    """Bytes of memory that this process may have; infinite where nobody tells."""
+    limits = [math.inf]
+    with suppress(AttributeError, ValueError, OSError):
+        limits.append(float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES"))
+    with suppress(ValueError, OSError):  # a container may have less; "max" is no number
+        limits.append(float(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(limits)
 
 
 class Start(NamedTuple):

@@ -24,12 +24,14 @@ class Motion(NamedTuple):
 
 
 def as_motion(robot: Robot, source: Any) -> Motion:
-    """The motion of anything with `.t` and `.q`, or the rest of a single configuration.
+    """The motion of anything with `.t` and `.q`, or with a `.trajectory` that has them; or a configuration.
 
     >>> import helicoid as hc
     >>> as_motion(hc.load("double_pendulum"), [0.1, 0.2]).q.shape
     (1, 2)
     """
+    if hasattr(source, "trajectory"):
+        source = source.trajectory
     if hasattr(source, "t") and hasattr(source, "q"):
         t, q = np.asarray(source.t, dtype=np.float64), np.asarray(source.q, dtype=np.float64)
     else:

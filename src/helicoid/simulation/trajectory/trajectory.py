@@ -2,50 +2,30 @@
 
 from __future__ import annotations
 
-import math
+import operator
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
-from helicoid.simulation import trajectory_files
 from helicoid.simulation.archive import MAX_BYTES
-from helicoid.simulation.resampling import between, linear, resampled_states
+from helicoid.simulation.trajectory import files, table
+from helicoid.simulation.trajectory.motion import Motion
+from helicoid.simulation.trajectory.resampling import between, linear, resampled_states, rounding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """The functions of the robot that moved, and their inputs beside q and v: constants or series.
-
-    `inputs` holds arrays (..., N + 1 or 1, size) by the names of the inputs; `gravity` is the option.
-    """
-
-    acceleration: Function
-    inputs: Mapping[str, Array]
-    gravity: ArrayLike | None
-
-    def picked(self, rollout: int) -> Motion:
-        """That of one rollout."""
-        return self._mapped(lambda x: x if x.ndim == 2 else x[rollout if len(x) > 1 else 0])
-
-    def held(self, rows: Any) -> Motion:
-        """That of other times: row `rows[j]` of the inputs at time j."""
-        return self._mapped(lambda x: x if x.shape[-2] == 1 else x[..., rows, :])
-
-    def _mapped(self, change: Any) -> Motion:
-        inputs = {name: change(value) for name, value in self.inputs.items()}
-        return Motion(self.acceleration, inputs, self.gravity)
+class NoSuchRollout(InputError, IndexError):
+    """A number beyond those of a batch; as an IndexError it also ends `for motion in batch`."""
 
 
 @dataclass(eq=False)
@@ -118,11 +98,17 @@ class Trajectory:
         """λ of the loops, contacts and other constraints, one row per sample; without any, (N + 1, 0)."""
         return self._derived("constraint_forces")
 
+    def has(self, name: str) -> bool:
+        """Whether `a`, an energy or `constraint_forces` is known or follows from what is."""
+        return name in ("t", "q", "v", "tau") or name in self.known or self.motion is not None
+
     def _derived(self, name: str) -> Array:
         if name not in self.known:
-            if self.motion is None or self.robot is None:
-                raise HelicoidError(f"this trajectory holds no {name}: its file had none")
-            self.known.update(_compute(name, self, self.robot, self.motion))
+            if self.motion is None:
+                raise HelicoidError(
+                    f"this trajectory holds no {name}, nor what moved the robot, from which it would follow"
+                )
+            self.known.update(self.motion.follows(name, self.q, self.v))
         return self.known[name]
 
     # Parts and other times --------------------------------------------------------------------------------
@@ -135,14 +121,76 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.t) if self.batch is None else len(self.q)
 
-    def __getitem__(self, rollout: int) -> Trajectory:
-        """One motion of a batch."""
+    def __getitem__(self, which: int | slice) -> Trajectory:
+        """A part: samples of one motion, motions of a batch, or whatever lies between two times.
+
+        - `trajectory[10:20]` are samples 10 to 19 of one motion, `trajectory[::10]` every tenth;
+        - `batch[3]` is one motion of a batch, `batch[2:5]` a batch of three;
+        - `trajectory[0.5:1.0]`, with numbers that are no integers, are times (s), as `between` takes them.
+        """
+        if isinstance(which, slice):
+            if any(isinstance(bound, (float, np.floating)) for bound in (which.start, which.stop)):
+                if which.step is not None:
+                    raise InputError("times are sliced without a step; resample(dt=...) gives other times")
+                return self.between(which.start, which.stop)
+            return self._samples(which) if self.batch is None else self._rollouts(which)
+        try:
+            number = operator.index(which)
+        except TypeError:
+            raise InputError(
+                f"a trajectory is indexed by integers, by slices of them or by slices of times; got {which!r}"
+            ) from None
         if self.batch is None:
-            raise InputError("this is a single trajectory; an index picks one of a batch")
-        known = {name: values[rollout] for name, values in self.known.items()}
-        motion = self.motion and self.motion.picked(rollout)
-        arrays = self.q[rollout], self.v[rollout], self.tau[rollout]
-        return Trajectory(self.t, *arrays, self.robot, self.name, self.q_names, self.v_names, motion, known)
+            raise InputError(
+                f"an integer picks one motion of a batch, and this is a single one; its sample {number} is "
+                f"trajectory.q[{number}], or trajectory[{number}:{number + 1}]"
+            )
+        if not -self.batch <= number < self.batch:
+            raise NoSuchRollout(f"the batch has {self.batch} rollouts; there is none of number {number}")
+        return self._rollouts(number)
+
+    def between(self, start: float | None = None, end: float | None = None) -> Trajectory:
+        """The samples from one time (s) to another, both included; None is the first or the last.
+
+        >>> import helicoid as hc
+        >>> motion = hc.simulate(hc.load("double_pendulum"), [0.5, 0.0], duration=0.2, dt=0.05)
+        >>> motion.between(0.05, 0.12).t, motion[0.15:].t
+        (array([0.05, 0.1 ]), array([0.15, 0.2 ]))
+
+        Raises:
+            InputError: no sample lies there.
+        """
+        slack = rounding(self.t)
+        first, last = (self.t[0] if start is None else start), (self.t[-1] if end is None else end)
+        rows = np.flatnonzero((self.t >= first - slack) & (self.t <= last + slack))
+        if not len(rows):
+            raise InputError(
+                f"no sample from {first:g} to {last:g} s; there are {len(self.t)} from {self.t[0]:g} to "
+                f"{self.t[-1]:g} s"
+            )
+        return self._samples(slice(int(rows[0]), int(rows[-1]) + 1))
+
+    def _samples(self, rows: slice) -> Trajectory:
+        t = self.t[rows]
+        if not len(t) or (rows.step or 1) < 0:
+            raise InputError(f"{rows} picks no ascending samples out of {len(self.t)}")
+        picked, axis = np.arange(len(self.t))[rows], self.q.ndim - 2
+        known = {name: np.take(values, picked, axis) for name, values in self.known.items()}
+        motion = self.motion and self.motion.held(rows)
+        q, v, tau = (values[..., rows, :] for values in (self.q, self.v, self.tau))
+        return self._part(t, q, v, tau, motion, known)
+
+    def _rollouts(self, which: int | slice) -> Trajectory:
+        if isinstance(which, slice) and not len(self.q[which]):
+            raise InputError(f"{which} picks none of {self.batch} rollouts")
+        known = {name: values[which] for name, values in self.known.items()}
+        motion = self.motion and self.motion.picked(which)
+        return self._part(self.t, self.q[which], self.v[which], self.tau[which], motion, known)
+
+    def _part(
+        self, t: Array, q: Array, v: Array, tau: Array, motion: Motion | None, known: dict[str, Array]
+    ) -> Trajectory:
+        return Trajectory(t, q, v, tau, self.robot, self.name, self.q_names, self.v_names, motion, known)
 
     def resample(self, times: ArrayLike | None = None, dt: float | None = None) -> Trajectory:
         """The motion at other times, within those it covers: `times`, or every `dt` seconds.
@@ -184,10 +232,11 @@ class Trajectory:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, as a whole or not at all: `.npz` (NumPy, batches too) or `.csv` (one motion).
 
-        The columns of a CSV file are `t`, `q.<joint>`, `v.<joint>`, `a.<joint>`, `tau.<joint>`,
-        `kinetic_energy` and `potential_energy`; numbers are written so that reading gives them back exactly.
+        The columns of a CSV file are `t`, `q.<joint>`, `v.<joint>`, `tau.<joint>`, and `a.<joint>`,
+        `kinetic_energy` and `potential_energy` where they are known; numbers are written so that reading
+        gives them back exactly.
         """
-        trajectory_files.save(self, Path(path))
+        files.save(self, Path(path))
 
     @staticmethod
     def load(
@@ -200,34 +249,29 @@ class Trajectory:
         Raises:
             InputError: the file is no trajectory, or that of another robot.
         """
-        return trajectory_files.load(Path(path), robot, max_bytes)
+        return files.load(Path(path), robot, max_bytes)
 
     def plot(self) -> Figure:
         """A matplotlib figure of coordinates, velocities, torques and energies over time."""
-        from helicoid.simulation.trajectory_plot import plot
+        from helicoid.simulation.trajectory.plot import plot
 
         return plot(self)
+
+    def to_dataframe(self) -> DataFrame:
+        """A pandas DataFrame with the columns of a CSV file (see `save`), and the time t (s) as its index.
+
+        Of a batch, the index has two levels, `rollout` and `t`. Needs pandas: `pip install pandas`.
+
+        >>> import helicoid as hc
+        >>> motion = hc.simulate(hc.load("double_pendulum"), [0.5, 0.0], duration=0.2, dt=0.05)
+        >>> frame = motion.to_dataframe()  # doctest: +SKIP
+        >>> frame["q.joint_1"].max()  # doctest: +SKIP
+        """
+        return table.to_dataframe(self)
+
+    def _repr_html_(self) -> str:
+        return table.to_html(self)
 
     def __repr__(self) -> str:
         batch = "" if self.batch is None else f"{self.batch} rollouts of "
         return f"Trajectory({self.name}, {batch}{len(self.t)} samples, {self.t[0]:g} to {self.t[-1]:g} s)"
-
-
-def _compute(name: str, path: Trajectory, robot: Robot, motion: Motion) -> dict[str, Array]:
-    """What was asked for, and what comes out with it."""
-    lead = path.q.shape[:-1]
-    n = math.prod(lead)
-    q, v = path.q.reshape(n, robot.nq), path.v.reshape(n, robot.nv)
-    inputs = {
-        key: np.broadcast_to(value, (*lead, value.shape[-1])).reshape(n, value.shape[-1])
-        for key, value in motion.inputs.items()
-    }
-    theta = {"theta": inputs["theta"]} if "theta" in inputs else {}
-    if name == "kinetic_energy":
-        return {name: robot.kinetic_energy(q, v, **theta).reshape(lead)}
-    if name == "potential_energy":
-        options = {} if motion.gravity is None else {"gravity": motion.gravity}
-        return {name: robot.potential_energy(q, **theta, **options).reshape(lead)}
-    result = motion.acceleration(q, v, **inputs)
-    a, forces = result if isinstance(result, tuple) else (result, np.zeros((len(q), 0)))
-    return {"a": a.reshape(*lead, robot.nv), "constraint_forces": forces.reshape(*lead, forces.shape[1])}

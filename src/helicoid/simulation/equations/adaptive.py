@@ -61,13 +61,15 @@ class Adaptive:
             tolerances = {"rtol": self._rtol, "atol": self._atol}
             make = getattr(integrate, self._solver)
             with np.errstate(over="ignore", invalid="ignore"):  # what diverges is told by its time and joint
-                solver = make(lambda t, x: self._rate(x, *forces), times[0], x, times[-1], **tolerances)
-                _fill(rows, times, solver, nq)
+                if _endless(x[nq:], self._rate(x, *forces)):
+                    _mark(rows[0], x, nq)
+                else:
+                    solver = make(lambda t, x: self._rate(x, *forces), times[0], x, times[-1], **tolerances)
+                    _fill(rows, times, solver, nq)
         q, v = self._settle(rows[:, :nq], rows[:, nq:], rollout)
         gone = ~np.all(np.isfinite(rows), axis=1)
-        v[gone] = rows[
-            gone, nq:
-        ]  # projecting on constraints would make NaN of all, and hide which joint it was
+        # Projecting on constraints would make NaN of all, and hide which joint it was.
+        v[gone] = rows[gone, nq:]
         self._q[first + 1 : last + 1, rollout], self._v[first + 1 : last + 1, rollout] = q, v
 
     def _row(self, value: Array, k: int, rollout: int) -> Array:
@@ -84,11 +86,22 @@ def _fill(rows: Array, times: Array, solver: Any, nq: int) -> None:
     done = 0
     while solver.status == "running":
         solver.step()
-        v = np.abs(solver.y[nq:])
-        if solver.status == "failed" or not np.all(v < ABSURD) or solver.nfev > MOST_CALLS * (done + 1):
-            rows[done], rows[done, nq + int(np.argmax(v))] = solver.y, np.inf
+        failed = solver.status == "failed" or solver.nfev > MOST_CALLS * (done + 1)
+        if failed or _endless(solver.y[nq:], solver.y):
+            _mark(rows[done], solver.y, nq)
             return
         reached = int(np.searchsorted(times[1:], solver.t, side="right"))
         if reached > done:
             rows[done:reached] = solver.dense_output()(times[done + 1 : reached + 1]).T
             done = reached
+
+
+def _endless(v: Array, values: Array) -> bool:
+    """Whether a velocity is beyond reason or a value is not finite: no step is short enough for these."""
+    return not (np.all(np.abs(v) < ABSURD) and np.all(np.isfinite(values)))
+
+
+def _mark(row: Array, x: Array, nq: int) -> None:
+    """The state in which it ended, the fastest joint infinite."""
+    row[:] = x
+    row[nq + int(np.argmax(np.abs(x[nq:])))] = np.inf

@@ -15,13 +15,14 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.archive import read_archive
+from helicoid.simulation.trajectory.table import ENERGIES, PER_JOINT, columns
 
 if TYPE_CHECKING:
     from helicoid.simulation.trajectory import Trajectory
 
 _FORMAT = "helicoid trajectory 1"
-_PER_JOINT = ("q", "v", "a", "tau")
-_ENERGIES = ("kinetic_energy", "potential_energy")
+_NEEDED = ("q", "v", "tau")
+_KNOWN = ("a", *ENERGIES, "constraint_forces")
 
 
 def save(trajectory: Trajectory, path: Path) -> None:
@@ -53,22 +54,16 @@ def _umask() -> int:
 
 def _write_npz(trajectory: Trajectory, file: IO[bytes]) -> None:
     arrays: dict[str, Any] = {"t": trajectory.t}
-    arrays |= {name: getattr(trajectory, name) for name in (*_PER_JOINT, *_ENERGIES, "constraint_forces")}
+    arrays |= {name: getattr(trajectory, name) for name in _NEEDED}
+    arrays |= {name: getattr(trajectory, name) for name in _KNOWN if trajectory.has(name)}
     arrays |= {"name": trajectory.name, "q_names": trajectory.q_names, "v_names": trajectory.v_names}
     np.savez_compressed(file, format=_FORMAT, **arrays)
 
 
 def _write_csv(trajectory: Trajectory, file: IO[bytes]) -> None:
-    header, columns = ["t"], [trajectory.t[:, None]]
-    for name in _PER_JOINT:
-        joints = trajectory.q_names if name == "q" else trajectory.v_names
-        header += [f"{name}.{joint}" for joint in joints]
-        columns.append(getattr(trajectory, name))
-    for name in _ENERGIES:
-        header.append(name)
-        columns.append(getattr(trajectory, name)[:, None])
-    lines = [",".join(_quoted(text) for text in header)]
-    lines += [",".join(map(repr, row)) for row in np.hstack(columns).tolist()]
+    table = {"t": trajectory.t, **columns(trajectory)}
+    lines = [",".join(_quoted(text) for text in table)]
+    lines += [",".join(map(repr, row)) for row in np.column_stack(list(table.values())).tolist()]
     file.write(("\n".join(lines) + "\n").encode())
 
 
@@ -107,11 +102,11 @@ def _check_shapes(content: dict[str, Any]) -> None:
     q = content["q"]
     if q.ndim not in (2, 3) or content["t"].shape != q.shape[-2:-1]:
         raise ValueError(f"q of shape {q.shape} does not fit times of shape {content['t'].shape}")
-    sizes = {"q": len(content["q_names"]), **dict.fromkeys(_PER_JOINT[1:], len(content["v_names"]))}
+    sizes = {"q": len(content["q_names"]), **dict.fromkeys(PER_JOINT[1:], len(content["v_names"]))}
     wanted = {name: (*q.shape[:-1], size) for name, size in sizes.items()}
-    wanted |= dict.fromkeys(_ENERGIES, q.shape[:-1])
+    wanted |= dict.fromkeys(ENERGIES, q.shape[:-1])
     for name, shape in wanted.items():
-        if content[name].shape != shape:
+        if (name in content or name in _NEEDED) and content[name].shape != shape:
             raise ValueError(f"{name} has shape {content[name].shape}, where {shape} is right")
 
 
@@ -139,15 +134,15 @@ def _read_csv(path: Path) -> dict[str, Any]:
         raise ValueError("it has no numbers")
     table = np.array(lines, dtype=np.float64)
 
-    def columns(prefix: str) -> tuple[list[str], Array]:
+    def named(prefix: str) -> tuple[list[str], Array]:
         found = [k for k, text in enumerate(header) if text.startswith(prefix)]
         return [header[k].removeprefix(prefix) for k in found], np.ascontiguousarray(table[:, found])
 
     content: dict[str, Any] = {"name": path.stem, "t": table[:, header.index("t")].copy()}
-    for name in _PER_JOINT:
-        names, content[name] = columns(f"{name}.")
+    for name in PER_JOINT:
+        names, values = named(f"{name}.")
+        if names or name in _NEEDED:
+            content[name] = values
         if name in ("q", "v"):
             content[f"{name}_names"] = names
-    for name in _ENERGIES:
-        content[name] = table[:, header.index(name)].copy()
-    return content
+    return content | {name: table[:, header.index(name)].copy() for name in ENERGIES if name in header}

@@ -15,13 +15,19 @@ Rows = NDArray[np.intp]
 _ROUNDING = 1e-9  # of a sampling interval: a time this close to a sample is that sample
 
 
+def rounding(t: Array) -> float:
+    """How far (s) a time may be from a sample and still be that of the sample."""
+    steps = np.diff(t)
+    return _ROUNDING * float(np.min(steps, initial=np.inf, where=steps > 0)) if np.any(steps > 0) else 0.0
+
+
 def between(t: Array, wanted: Array) -> tuple[Rows, Array]:
     """The sample at or before each wanted time, and the part of the way to the next one, 0 ≤ s < 1.
 
     >>> between(np.array([0.0, 1.0, 3.0]), np.array([0.5, 1.0, 2.0, 3.0]))
     (array([0, 1, 1, 2]), array([0.5, 0. , 0.5, 0. ]))
     """
-    slack = _ROUNDING * float(np.min(np.diff(t), initial=np.inf, where=np.diff(t) > 0)) if len(t) > 1 else 0.0
+    slack = rounding(t)
     outside = ~((wanted >= t[0] - slack) & (wanted <= t[-1] + slack))
     if np.any(outside):
         first = wanted[outside][0]

@@ -19,8 +19,8 @@ from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.integrators import STEPS, State, unit
-from helicoid.simulation.stiction import stiction_step, stiction_terms
+from helicoid.simulation.equations.integrators import STEPS, State, unit
+from helicoid.simulation.equations.stiction import stiction_step, stiction_terms
 
 FIXED = (*STEPS, "stiction")
 """The methods of `step_function`."""

@@ -1,0 +1,60 @@
+"""What moved a robot along a trajectory: from it follow accelerations, energies and forces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.robot import Robot
+from helicoid.simulation.equations import acceleration
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The equations that a robot obeyed, and their inputs beside q and v.
+
+    Attributes:
+        robot: the robot that moved.
+        inputs: arrays (..., N + 1 or 1, size) by the names of the inputs: tau, theta, f_ext_<link>.
+        method, options: which equations, as `equations.acceleration` takes them.
+    """
+
+    robot: Robot
+    inputs: Mapping[str, Array]
+    method: str = "rk4"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def picked(self, rollouts: int | slice) -> Motion:
+        """That of one rollout of a batch, or of a slice of them; what has one row is that of all."""
+        only = 0 if isinstance(rollouts, int) else slice(None)
+        return self._mapped(lambda x: x[rollouts if len(x) > 1 else only])
+
+    def held(self, rows: Any) -> Motion:
+        """That of other times: row `rows[j]` of the inputs at time j."""
+        return self._mapped(lambda x: x if x.shape[-2] == 1 else x[..., rows, :])
+
+    def _mapped(self, change: Callable[[Array], Array]) -> Motion:
+        return replace(self, inputs={name: change(value) for name, value in self.inputs.items()})
+
+    def follows(self, name: str, q: Array, v: Array) -> dict[str, Array]:
+        """What was asked for at the states (..., N + 1, n), and what comes out with it."""
+        lead, n, robot = q.shape[:-1], math.prod(q.shape[:-1]), self.robot
+        q, v = q.reshape(n, robot.nq), v.reshape(n, robot.nv)
+        inputs = {
+            key: np.broadcast_to(value, (*lead, value.shape[-1])).reshape(n, value.shape[-1])
+            for key, value in self.inputs.items()
+        }
+        theta = {"theta": inputs["theta"]} if "theta" in inputs else {}
+        if name == "kinetic_energy":
+            return {name: robot.kinetic_energy(q, v, **theta).reshape(lead)}
+        if name == "potential_energy":
+            gravity = {key: value for key, value in self.options.items() if key == "gravity"}
+            return {name: robot.potential_energy(q, **theta, **gravity).reshape(lead)}
+        result = acceleration(robot, self.method, **self.options)(q, v, **inputs)
+        a, forces = result if isinstance(result, tuple) else (result, np.zeros((n, 0)))
+        return {"a": a.reshape(*lead, robot.nv), "constraint_forces": forces.reshape(*lead, forces.shape[1])}

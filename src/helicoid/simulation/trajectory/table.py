@@ -1,0 +1,57 @@
+"""A trajectory as columns with names: for files, for pandas, for a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import HelicoidError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from helicoid.simulation.trajectory.trajectory import Trajectory
+
+PER_JOINT = ("q", "v", "a", "tau")
+ENERGIES = ("kinetic_energy", "potential_energy")
+_SHOWN = 6  # rows that a notebook shows
+
+
+def columns(trajectory: Trajectory) -> dict[str, Array]:
+    """Each column (..., N + 1) by its name, `q.<joint>` and so on; what is unknown is left out."""
+    found: dict[str, Array] = {}
+    for name in PER_JOINT:
+        if trajectory.has(name):
+            values = getattr(trajectory, name)
+            joints = trajectory.q_names if name == "q" else trajectory.v_names
+            found |= {f"{name}.{joint}": values[..., k] for k, joint in enumerate(joints)}
+    return found | {name: getattr(trajectory, name) for name in ENERGIES if trajectory.has(name)}
+
+
+def to_dataframe(trajectory: Trajectory) -> DataFrame:
+    """See `Trajectory.to_dataframe`."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise HelicoidError("to_dataframe needs pandas: pip install pandas") from error
+    values = {name: column.reshape(-1) for name, column in columns(trajectory).items()}
+    index = pd.Index(trajectory.t, name="t")
+    if trajectory.batch is not None:
+        index = pd.MultiIndex.from_product([range(trajectory.batch), trajectory.t], names=["rollout", "t"])
+    return pd.DataFrame(values, index=index)
+
+
+def to_html(trajectory: Trajectory) -> str:
+    """A line that says what it is, and of a single motion its first and last states."""
+    head = f"<p>{escape(repr(trajectory))}</p>"
+    if trajectory.batch is not None:
+        return head
+    names = [f"q.{name}" for name in trajectory.q_names] + [f"v.{name}" for name in trajectory.v_names]
+    rows = np.unique(np.linspace(0, len(trajectory.t) - 1, _SHOWN).astype(int))
+    cells = np.column_stack([trajectory.t, trajectory.q, trajectory.v])[rows]
+    header = "".join(f"<th>{escape(name)}</th>" for name in ("t", *names))
+    body = "".join("<tr>" + "".join(f"<td>{x:.4g}</td>" for x in row) + "</tr>" for row in cells.tolist())
+    return f"{head}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
