@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from helicoid.errors import HelicoidError, InputError
@@ -48,9 +47,7 @@ def run(
         warnings.simplefilter("always", DoubtfulLogWarning)
         training = [read_log(path, robot) for path in logs]
         held = None if validate is None else read_log(validate, robot)
-        result = _with_progress(
-            console, lambda tell: identify(robot, training, estimator=estimator, progress=tell)
-        )
+        result = identify(robot, training, estimator=estimator)
         if friction is not None:
             result = fit_nonlinear(result, training[0], friction)
         assessment = Assessment(result, training, held)
@@ -68,15 +65,6 @@ def read_log(path: Path, robot: Robot) -> Log:
     if path.is_dir() or path.suffix in (".mcap", ".db3", ".bag"):
         return Log.from_bag(path, robot=robot)
     return Log.from_npz(path) if path.suffix == ".npz" else Log.from_csv(path)
-
-
-def _with_progress(
-    console: Console, work: Callable[[Callable[[str, float], None]], Identification]
-) -> Identification:
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("Reading", total=1.0)
-        return work(lambda what, part: progress.update(bar, description=what, completed=part))
 
 
 def _written(result: Identification, validation: Log | None, output: Path) -> list[Path]:

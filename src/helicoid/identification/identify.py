@@ -22,7 +22,6 @@ from helicoid.identification.linear.regression import GROUPS, Regression
 from helicoid.identification.linear.robust import huber
 from helicoid.identification.linear.selection import (
     Fit,
-    Tell,
     Weighted,
     choose_cutoff,
     choose_strength,
@@ -38,6 +37,7 @@ from helicoid.identification.logs.preparation import Samples, measured, prepare
 from helicoid.identification.report.notes import remarks
 from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
+from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 
 Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]
@@ -73,7 +73,7 @@ def identify(
     lag: float | None = None,
     dead_zone: float = 0.0,
     bounds: Bounds | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> Identification:
     """The parameters with which a robot's model reproduces the torques (or wrenches) of a log.
 
@@ -93,7 +93,7 @@ def identify(
         lag: by which torques follow the motion (s); by default estimated, and 0 unless clearly seen.
         dead_zone: velocities (rad/s) below which a joint's torque is not used.
         bounds: on masses and centers of mass, for the consistent estimator.
-        progress: is called with what is being done and how far it is, from 0 to 1.
+        progress: how to tell of it, by default with a bar where it takes long; see `helicoid.progress`.
 
     Returns:
         the result: `.robot`, `.predict(log)`, `.score(log)`, `.parameters`, `.notes`, ...
@@ -110,10 +110,9 @@ def identify(
     True
     """
     logs = [log] if isinstance(log, Log) else list(log)
-    with one_blas_thread():
-        return _identified(
-            robot, logs, _Wish(estimator, form, strength, bounds), groups, cutoff, lag, dead_zone, progress
-        )
+    wish = _Wish(estimator, form, strength, bounds)
+    with one_blas_thread(), reporting(progress, "Identifying") as tell:
+        return _identified(robot, logs, wish, groups, cutoff, lag, dead_zone, tell)
 
 
 def _identified(
@@ -124,10 +123,9 @@ def _identified(
     cutoff: float | Literal["auto"] | None,
     lag: float | None,
     dead_zone: float,
-    progress: Tell | None,
+    tell: Progress,
 ) -> Identification:
     wish = _checked(robot, logs, wish)
-    tell: Tell = progress or (lambda what, part: None)
     wrenches = tuple(logs[0].wrenches)
     made = _maker(robot, wrenches)
     chosen = _groups(groups, wrenches, wish.form)
@@ -205,7 +203,7 @@ def _prepared(
     return stretches, notes
 
 
-def _lag(regression: Regression, stretches: Sequence[Samples], tell: Tell) -> float:
+def _lag(regression: Regression, stretches: Sequence[Samples], tell: Progress) -> float:
     tell("Looking for a lag between motion and torque", 0.0)
     data = weighted(regression, stretches)
     return estimate_lag(regression, stretches, fitter("ridge", regression, data, 10.0, None), data.weights)

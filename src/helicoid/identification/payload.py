@@ -27,6 +27,10 @@ class Payload:
     inertia: Inertia
     sigma: Array
 
+    def __repr__(self) -> str:
+        com = ", ".join(f"{x:.3g}" for x in self.inertia.com)
+        return f"Payload({self.link!r}, {self.inertia.mass:.4g} ± {self.sigma[0]:.2g} kg at ({com}) m)"
+
     def on(self, robot: Robot) -> Robot:
         """The robot with the load."""
         return robot.with_payload(self.link, self.inertia.mass, self.inertia.com, self.inertia.at_com)

@@ -12,6 +12,7 @@ from helicoid._typing import Array
 from helicoid.identification.linear.joint_friction import JointFriction
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.html import table
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
@@ -35,6 +36,10 @@ class IdentifiedParameters:
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.names.index(name)])
+
+    def __repr__(self) -> str:
+        told = int(np.count_nonzero(np.isfinite(self.sigma)))
+        return f"IdentifiedParameters({len(self)} of them, {told} told; print them to see all)"
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)
@@ -149,9 +154,25 @@ class Identification:
 
         write_report(self, path, self.logs, validation)
 
+    def _repr_html_(self) -> str:
+        """Errors joint by joint and the notes, for notebooks."""
+        fitted, held = (
+            100 * np.append(s.relative, s.overall_relative) for s in (self.training, self.held_out)
+        )
+        rows = [
+            [name, _percent(a), _percent(b)]
+            for name, a, b in zip((*self.training.names, "all"), fitted, held, strict=True)
+        ]
+        title = f"{self.nominal.name}: {len(self.x)} parameters, {self.estimator}"
+        return table(title, ["error of the torque", "on the log", "held out"], rows, self.notes)
+
     def __repr__(self) -> str:
         return (
             f"Identification({self.nominal.name!r}, {self.estimator}, {len(self.x)} parameters, error "
             f"{100 * self.training.overall_relative:.2f} % on the log, "
             f"{100 * self.held_out.overall_relative:.2f} % held out)"
         )
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f} %" if np.isfinite(value) else "–"

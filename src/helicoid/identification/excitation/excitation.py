@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from helicoid.identification.excitation.bounds import find_bounds
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import Criterion, ExcitationProblem
 from helicoid.identification.identifiability.base_equations import BaseEquations
+from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import Trajectory
 
@@ -67,6 +67,9 @@ class Excitation:
         """Torques (N·m, N) that the description needs, friction included, (N, nv)."""
         return self.trajectory.tau
 
+    def __repr__(self) -> str:
+        return f"Excitation({self.trajectory!r}, condition {self.condition:.3g}, log det {self.log_det:.4g})"
+
     def at(self, times: ArrayLike) -> tuple[Array, Array, Array]:
         """q, v, a at any times (s), exactly; the motion repeats."""
         t = np.atleast_1d(np.asarray(times, dtype=np.float64))
@@ -102,7 +105,7 @@ def excitation(
     seed: int = 0,
     iterations: int = 150,
     time_limit: float = 50.0,
-    progress: bool | None = None,
+    progress: Progress | bool | None = None,
 ) -> Excitation:
     """A motion that tells as much of the parameters as possible within the robot's limits.
 
@@ -123,7 +126,7 @@ def excitation(
         rate: of the samples (Hz).
         seed: of the random motions that it starts from.
         iterations, time_limit: of the optimisation; the best motion by then is taken (s).
-        progress: whether to show a progress bar; by default on a terminal.
+        progress: how to tell of it, by default with a bar where it takes long; see `helicoid.progress`.
 
     Raises:
         InputError: the robot or a limit is not usable.
@@ -141,7 +144,11 @@ def excitation(
     series = RestingSeries(float(duration), harmonics, at)
     problem = ExcitationProblem(equations, series, bounds, criterion)
     y = _random_start(problem, np.random.default_rng(seed))
-    with _bar(progress, iterations) as told:
+    with reporting(progress, "Exciting motion") as tell:
+
+        def told(count: int, loss: float) -> None:
+            tell(f"Exciting motion, criterion {loss:.2f}", count / iterations)
+
         y = _solved(problem, y, iterations, time_limit, told)
     return _result(problem, y, rate, notes)
 
@@ -232,19 +239,3 @@ def random_motion(problem: ExcitationProblem, rng: np.random.Generator, use: flo
     scale = use * np.minimum.reduce([room / q, bounds.velocity / v, bounds.acceleration / a])
     center = np.linalg.lstsq(series.basis, np.outer(np.eye(len(rest))[0], middle) - rest, rcond=None)[0]
     return np.asarray(scale * y + center, np.float64)
-
-
-@contextmanager
-def _bar(progress: bool | None, total: int) -> Iterator[Callable[[int, float], None]]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if progress is False or (progress is None and not console.is_terminal):
-        yield lambda count, loss: None
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("Exciting motion", total=total)
-        yield lambda count, loss: bar.update(
-            task, completed=min(count, total), description=f"Exciting motion, criterion {loss:.2f}"
-        )

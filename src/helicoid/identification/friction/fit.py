@@ -22,6 +22,7 @@ from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Factor, Stack, triangle
 from helicoid.identification.linear.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
+from helicoid.progress import Progress
 
 FREE = ("offset", "root")
 """Terms of either sign."""
@@ -143,10 +144,12 @@ def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]
     return np.asarray(free / size)
 
 
-def solve(problem: FrictionFit, point: Point) -> tuple[Point, Factor]:
+def solve(problem: FrictionFit, point: Point, tell: Progress) -> tuple[Point, Factor]:
+    """The point at which steps no longer lower the sum of squares, and the factor there."""
     factor = problem.linearised(point)
     squares, damping = problem.squares(point, factor), 1e-4
-    for _ in range(_ITERATIONS):
+    for k in range(_ITERATIONS):
+        tell("Fitting friction", k / _ITERATIONS)
         J, r = problem.rows(point, factor)
         trial = problem.moved(point, bounded_step(J, r, damping, problem.limits(point)))
         trial_factor = problem.linearised(trial)

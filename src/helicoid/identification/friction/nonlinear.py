@@ -21,6 +21,7 @@ from helicoid.identification.linear.stack import Factor
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.result import Identification
+from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 
 _STARTS = (0.05, 0.2, 0.6)  # of the fastest velocity: widths to begin with
@@ -47,14 +48,19 @@ class NonlinearIdentification(Identification):
         )
 
 
-def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") -> NonlinearIdentification:
+def fit_nonlinear(
+    result: Identification,
+    log: Log,
+    friction: str = "stribeck",
+    progress: Progress | bool | None = None,
+) -> NonlinearIdentification:
     """Fit again with a friction model that is not linear in its parameters, from a linear result on.
 
     `friction` is "viscous", "coulomb", "asymmetric", "stribeck" or "sigmoid" and takes the place of all
     viscous, Coulomb and root terms; the other unknowns, the low-pass, the lag and the pull to the description
     stay those of `result`. Bodies are physically consistent at every step. Returns a result like that of
     `identify`; its `held_out` is not known (NaN): score another log, and keep the model only if it gains
-    there.
+    there. `progress` says how to tell of it, by default with a bar; see `helicoid.progress`.
 
     >>> import helicoid as hc
     >>> from helicoid.identification.identify import identify
@@ -74,12 +80,12 @@ def fit_nonlinear(result: Identification, log: Log, friction: str = "stribeck") 
     if plain.wrenches or plain.groups[:1] != ("inertia",):
         raise InputError("a nonlinear fit needs joint torques, and inertia as the first of the unknowns")
     stretches = [samples.delayed(result.lag) for samples in prepare(result.nominal, log, result.cutoff)[0]]
-    with one_blas_thread():
+    with one_blas_thread(), reporting(progress, "Fitting friction") as tell:
         weights = weighted(plain, stretches).weights
         problem = FrictionFit(plain, model, stretches, weights, max(result.strength, 1e-6))
         starts = _starts(problem, result)
         errors = [problem.squares(start, problem.linearised(start)) for start in starts]
-        point, factor = solve(problem, starts[int(np.argmin(errors))])
+        point, factor = solve(problem, starts[int(np.argmin(errors))], tell)
     return _result(result, problem, point, factor, friction, log)
 
 

@@ -19,6 +19,7 @@ from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
+from helicoid.identification.linear.pickling import without_cached
 from helicoid.identification.linear.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot
@@ -50,6 +51,8 @@ class BaseEquations:
             )
         if not self.groups:
             raise InputError(f"name at least one group of parameters: {', '.join(_LINEAR)}")
+
+    __getstate__ = without_cached
 
     @cached_property
     def parametric(self) -> Robot:

@@ -108,6 +108,9 @@ class Identifiability:
         deviations[told] = np.linalg.norm(root.T @ combined, axis=0)
         return Deviations(np.linalg.norm(root, axis=1), deviations)
 
+    def __repr__(self) -> str:
+        return f"Identifiability({self.rank} base parameters of {len(self.names)} unknowns, {self.method})"
+
     def __str__(self) -> str:
         kinds = list(self.status.values())
         alone, mixed, none = (kinds.count(kind) for kind in ("alone", "combination", "none"))

@@ -21,8 +21,10 @@ from helicoid.compiler.function import Function
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
+from helicoid.identification.linear.pickling import without_cached
 from helicoid.identification.linear.wrenches import wrench_regressor
 from helicoid.robot import Robot
+from helicoid.robot.function import RobotFunction
 
 Indices = NDArray[np.intp]
 
@@ -63,7 +65,7 @@ def direction(v: Array, smoothing: float) -> Array:
     return np.sign(v) if smoothing == 0 else np.tanh(v / smoothing)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ParameterSet:
     """The unknowns x: their names, their values in the robot's description, and where each group lies.
 
@@ -129,7 +131,17 @@ class Regression:
         self.robot, self.groups, self.wrenches = robot, tuple(groups), tuple(wrenches)
         self.smoothing = np.broadcast_to(np.asarray(smoothing, dtype=np.float64), (robot.nv,))
         self._load = robot.parameters.values if load is None else load
-        self._inertial_functions = [wrench_regressor(robot, link) for link in wrenches] or [robot.regressor]
+
+    __getstate__ = without_cached
+
+    def __repr__(self) -> str:
+        kind, rows, unknowns = type(self).__name__, len(self.row_names), len(self.parameters)
+        return f"{kind}({self.robot.name!r}, {rows} rows, {unknowns} unknowns: {', '.join(self.groups)})"
+
+    @cached_property
+    def _inertial_functions(self) -> list[RobotFunction]:
+        own = [wrench_regressor(self.robot, link) for link in self.wrenches]
+        return own or [self.robot.regressor]
 
     def with_groups(self, groups: Sequence[str]) -> Regression:
         """The same sensors with other unknowns."""

@@ -21,6 +21,7 @@ from helicoid.identification.linear.whitened_coordinates import (
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
+from helicoid.progress import Progress
 from helicoid.robot import Robot
 
 STRENGTHS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
@@ -31,7 +32,6 @@ _WORTH = 0.05  # an extra term must lower the held-out error by so much
 _MOST = 20_000  # samples on which to choose
 
 Fit = Callable[[Stack], Array]
-Tell = Callable[[str, float], None]
 
 
 class Weighted(NamedTuple):
@@ -95,7 +95,7 @@ def excerpt(log: Log) -> list[Log]:
     return [log[int(start) : int(start) + width] for start in starts]
 
 
-def choose_cutoff(robot: Robot, logs: Sequence[Log], regression: Regression, tell: Tell) -> float | None:
+def choose_cutoff(robot: Robot, logs: Sequence[Log], regression: Regression, tell: Progress) -> float | None:
     """The cut-off (Hz) whose low-passed model predicts the torques as recorded best; None: no low-pass.
 
     The same samples are held out for each, so that their errors compare.
@@ -127,7 +127,7 @@ def choose_terms(
     groups: tuple[str, ...],
     extras: Sequence[str],
     bounds: Bounds | None,
-    tell: Tell,
+    tell: Progress,
 ) -> tuple[str, ...]:
     """The groups with those extra terms that pay on held-out data, the best first."""
 
@@ -150,7 +150,7 @@ def choose_terms(
 
 
 def choose_strength(
-    regression: Regression, data: Weighted, estimator: str, bounds: Bounds | None, tell: Tell
+    regression: Regression, data: Weighted, estimator: str, bounds: Bounds | None, tell: Progress
 ) -> float:
     """How hard to pull to the description: the strength with the least held-out error."""
     others, errors = data.folds.without(), []

@@ -39,7 +39,7 @@ class Factor(NamedTuple):
         return float(np.sum((self.R @ x - self.z) ** 2) + self.rest)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stack:
     """The factors R_k of [Y_k y_k], (len(support) + 1) square, and the number of samples behind each.
 

@@ -21,7 +21,7 @@ _PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serve
 _TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not told
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WhitenedCoordinates:
     """x = origin + T u: `bodies` are the first of each body's ten elements of u; `others` the rest.
 

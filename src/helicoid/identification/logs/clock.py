@@ -15,7 +15,7 @@ _GAP = 5.0  # median periods
 _JITTER = 0.01  # of a period: stamps that are less uneven than this are even
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clock:
     """An even clock for one stretch of a log without gaps.
 

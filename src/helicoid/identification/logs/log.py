@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
+from helicoid.identification.logs.html import table
 from helicoid.simulation.archive import MAX_BYTES, read_archive
 
 if TYPE_CHECKING:
@@ -127,6 +128,18 @@ class Log:
         ]
         held += [f"wrench[{link}]" for link in self.wrenches]
         return f"Log({len(self)} samples, {self.t[-1] - self.t[0]:g} s, {' '.join(held)})"
+
+    def _repr_html_(self) -> str:
+        """What was recorded and its ranges, for notebooks."""
+        held = {kind: getattr(self, kind) for kind in KINDS if getattr(self, kind) is not None}
+        held |= {f"wrench of {link}": values for link, values in self.wrenches.items()}
+        rows = [
+            [kind, self.column(kind, k), f"{values[:, k].min():.4g}", f"{values[:, k].max():.4g}"]
+            for kind, values in held.items()
+            for k in range(values.shape[1])
+        ]
+        title = f"{self.source}: {len(self)} samples, {self.t[-1] - self.t[0]:g} s at {self.rate:.4g} Hz"
+        return table(title, ["", "column", "least", "most"], rows)
 
     @staticmethod
     def from_arrays(

@@ -19,7 +19,7 @@ _DISAGREE_PART = 0.03  # and of the largest velocity
 _WHILE = 0.25  # s: noise does not disagree for so long
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Samples:
     """A stretch of a log on an even clock, low-passed at `cutoff` (Hz, None: as recorded).
 

@@ -100,6 +100,11 @@ class OnlineIdentifier:
         self._restart(np.zeros(r))
         self.n_samples = 0
 
+    def __repr__(self) -> str:
+        robot, groups = self._equations.robot, self._equations.groups
+        state = "trustworthy" if self.trustworthy else "not yet trustworthy"
+        return f"OnlineIdentifier({robot.name!r}, {', '.join(groups)}, {self.n_samples} samples, {state})"
+
     # Samples --------------------------------------------------------------------------------------------
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> None:
@@ -214,11 +219,10 @@ class OnlineIdentifier:
         self._R = np.zeros((r + 1, r + 1), order="F")
         self._R[:r, :r] = self._R_prior
         self._R[:r, r] = self._R_prior @ delta
-        self._diagonal = np.diagonal(self._R)[:r]  # a view
 
     def _information(self) -> float:
         """log det of the information matrix RᵀR."""
-        return 2.0 * float(np.log(np.abs(self._diagonal)).sum())
+        return 2.0 * float(np.log(np.abs(self._R.diagonal()[:-1])).sum())
 
     def _delta(self) -> Array:
         r = len(self._R) - 1

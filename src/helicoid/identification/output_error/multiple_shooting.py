@@ -9,7 +9,6 @@ it is. The motion is cut into windows that start anew, since no simulation follo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from helicoid.identification.linear.stack import triangle
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.output_error.elimination import Linearised, Step, solve
 from helicoid.identification.output_error.shooting import Flow, Inputs, Simulator
+from helicoid.progress import Progress
 
 _ROUNDS = 2  # of weighting channels by their residuals
 _ENOUGH = 1e-6  # relative decrease of the sum of squares at which a round ends
@@ -186,8 +186,8 @@ class Refinement(NamedTuple):
 def refine(
     problem: OutputError,
     spread: Array,
-    iterations: int = 30,
-    progress: Callable[[str, int, int], None] | None = None,
+    iterations: int,
+    tell: Progress,
 ) -> Refinement:
     """Gauss-Newton with a line search, channels weighted by their own residuals.
 
@@ -198,8 +198,7 @@ def refine(
     for _ in range(_ROUNDS):
         search = _Search(problem, spread, np.maximum(sigma, _floor(problem.windows)))
         while taken < iterations and not search.done:
-            if progress is not None:
-                progress("Refining by output error", taken, iterations)
+            tell("Refining by output error", taken / iterations)
             point = search.improved(point)
             taken += 1
         sigma = search.rms

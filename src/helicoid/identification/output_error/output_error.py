@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 
@@ -18,6 +17,7 @@ from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.output_error.multiple_shooting import OutputError, Refinement, Windows, refine
 from helicoid.identification.output_error.shooting import Simulator
 from helicoid.identification.result import Identification
+from helicoid.progress import Progress, reporting
 
 _BODIES = 0.3  # how far bodies are believed to be off, as a part of themselves (one standard deviation)
 _TORQUE = 0.1  # likewise friction, offsets and armatures, as a part of the joint's usual torque
@@ -29,7 +29,7 @@ def fit_output_error(
     horizon: float = 1.0,
     interval: float = 0.1,
     iterations: int = 30,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> Identification:
     """Refine a result so that the robot, simulated under the measured torques, moves as it was seen to move.
 
@@ -41,7 +41,7 @@ def fit_output_error(
     tell. Its standard deviations hold for white noise; errors of the model make them too small.
 
     Time and memory grow linearly with the length of the log; pass a part of it, `log.between(0, 20)`, if it
-    is long. `progress` is called with what is done, iterations so far and iterations at most.
+    is long. `progress` says how to tell of it, by default with a bar; see `helicoid.progress`.
 
     Returns a result like that of `identify`, whose `held_out` is not known (NaN): score another log.
 
@@ -64,8 +64,8 @@ def fit_output_error(
     problem = OutputError(Simulator(regression), windows, x, _scale(regression, windows, x))
     spread = np.ones(len(x))
     spread[problem.unknowns.inertial] = _BODIES
-    with one_blas_thread():
-        refined = refine(problem, spread, iterations, progress)
+    with one_blas_thread(), reporting(progress, "Refining by output error") as tell:
+        refined = refine(problem, spread, iterations, tell)
     return _refined(result, refined, stretches, log, horizon)
 
 

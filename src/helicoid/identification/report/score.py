@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.identification.logs.html import table
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,10 @@ class Score:
         known = self.nrms[np.isfinite(self.nrms)]
         return float(np.mean(known)) if len(known) else float("nan")
 
+    def __repr__(self) -> str:
+        error = _percent(self.overall_relative).strip()
+        return f"Score({len(self.names)} rows, {self.n_samples} samples, relative error {error})"
+
     def __str__(self) -> str:
         width = max(9, *(len(name) for name in self.names))
         lines = [f"{'joint':{width}}  {'RMSE':>8}  {'relative':>8}  {'NRMS':>8}"]
@@ -66,8 +71,12 @@ class Score:
         lines.append(f"{'overall':{width}}  {'':8}  {overall}   ({self.n_samples} samples)")
         return "\n".join(lines)
 
-    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        printer.text(str(self))  # type: ignore[attr-defined]
+    def _repr_html_(self) -> str:
+        """The table of `print(score)`, for notebooks."""
+        cells = zip(self.names, self.rmse, self.relative, self.nrms, strict=True)
+        rows = [[name, f"{rmse:.4g}", _percent(part), _percent(nrms)] for name, rmse, part, nrms in cells]
+        rows.append(["overall", "", _percent(self.overall_relative), _percent(self.overall_nrms)])
+        return table(f"{self.n_samples} samples", ["joint", "RMSE", "relative", "NRMS"], rows)
 
 
 def _percent(value: float) -> str:
