@@ -51,6 +51,7 @@ def test_ur10_predicts_the_rest_of_its_run() -> None:
     assert result.score(test).overall_relative < 0.073
 
 
+@pytest.mark.slow
 def test_panda_predicts_the_rest_of_its_run() -> None:
     train, test = halves(DATA / "panda" / "panda_exciting_trajectory.csv")
     result = identify(hc.load(DATA / "panda" / "panda_arm_7dof.urdf"), train)

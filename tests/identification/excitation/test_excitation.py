@@ -22,6 +22,8 @@ from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Joint, Limits, Link, Placement
 from random_trees import Array, inertia
 
+ROBOT, EFFORT = hc.serial_chain(3), 60.0
+
 
 def problem(robot: Robot, criterion: str = "d-optimal", harmonics: int = 4) -> ExcitationProblem:
     free = np.full(robot.nv, np.inf)
@@ -33,19 +35,18 @@ def problem(robot: Robot, criterion: str = "d-optimal", harmonics: int = 4) -> E
 
 @pytest.fixture(scope="module")
 def arm() -> Excitation:
-    return excitation(
-        hc.load("ur5"), 8.0, effort=60.0, velocity=1.5, acceleration=6.0, use=0.8, iterations=40
-    )
+    limits = {"effort": EFFORT, "velocity": 1.5, "acceleration": 6.0}
+    return excitation(ROBOT, 8.0, **limits, use=0.8, harmonics=4, iterations=30)  # type: ignore[arg-type]
 
 
 def test_limits_hold_at_all_times(arm: Excitation) -> None:
-    robot = hc.load("ur5")
+    robot = ROBOT
     q, v, a = arm.at(np.random.default_rng(0).uniform(0.0, 8.0, 5000))
     middle = (robot.limits.lower + robot.limits.upper) / 2
     assert np.all(np.abs(q - middle) <= 0.8 * (robot.limits.upper - robot.limits.lower) / 2 + 1e-6)
     assert np.abs(v).max() <= 0.8 * 1.5 + 1e-6
     assert np.abs(a).max() <= 0.8 * 6.0 + 1e-6
-    assert np.abs(robot.inverse_dynamics(q, v, a, friction=True)).max() <= 0.8 * 60.0 * 1.005
+    assert np.abs(robot.inverse_dynamics(q, v, a, friction=True)).max() <= 0.8 * EFFORT * 1.005
     # They are used as well as kept.
     assert np.abs(v).max() > 0.75 * 1.5
 
@@ -126,7 +127,17 @@ def test_series_between_points() -> None:
 
 
 def test_start_is_kept() -> None:
-    motion = excitation(hc.load("planar_2r"), 5.0, start=[0.5, -1.0], velocity=2.0, iterations=15)
+    told: list[float] = []
+    motion = excitation(
+        hc.load("planar_2r"),
+        5.0,
+        start=[0.5, -1.0],
+        velocity=2.0,
+        iterations=15,
+        progress=lambda what, done: told.append(done),
+    )
+    assert len(told) > 2 and told[-1] == 1.0 and 0.0 <= min(told) < 1.0
+    assert len(repr(motion)) < 200
     np.testing.assert_allclose(motion.q[[0, -1]], [[0.5, -1.0]] * 2, atol=1e-10)
     np.testing.assert_allclose(motion.v[[0, -1]], 0.0, atol=1e-10)
 
@@ -134,11 +145,11 @@ def test_start_is_kept() -> None:
 def test_workspace() -> None:
     robot = hc.load("planar_2r")
     box = ([0.0, -1.0, -0.5], [3.0, 1.0, 2.0])
-    motion = excitation(robot, 6.0, velocity=2.0, workspace={"tip": box}, iterations=60)
+    motion = excitation(robot, 6.0, velocity=2.0, workspace={"tip": box}, iterations=30, harmonics=4)
     q, _, _ = motion.at(np.linspace(0.0, 6.0, 2001))
     places = robot.pose("tip")(q)[:, :3, 3]
     assert np.all(places >= np.array(box[0]) - 1e-6) and np.all(places <= np.array(box[1]) + 1e-6)
-    free = excitation(robot, 6.0, velocity=2.0, iterations=60)
+    free = excitation(robot, 6.0, velocity=2.0, iterations=30, harmonics=4)
     assert robot.pose("tip")(free.q)[:, 0, 3].min() < 0.0
 
 
@@ -161,13 +172,13 @@ def folding(kind: str = "capsule") -> Robot:
 
 def test_self_collision_is_avoided() -> None:
     robot = folding()
-    motion = excitation(robot, 6.0, clearance=0.03, iterations=60, use=1.0)
+    motion = excitation(robot, 6.0, clearance=0.03, iterations=30, use=1.0, harmonics=4)
     assert motion.notes == ()
     q, _, _ = motion.at(np.linspace(0.0, 6.0, 1001))
     assert segment_gaps(robot, q).min() >= 0.03
     # Without shapes it would have hit.
     bare = Robot(robot.model.replaced(links=(Link(link.name, link.inertia) for link in robot.model.links)))
-    free = excitation(bare, 6.0, iterations=60, use=1.0)
+    free = excitation(bare, 6.0, iterations=30, use=1.0, harmonics=4)
     assert "no collision shapes" in free.notes[0]
     assert segment_gaps(robot, free.q).min() < 0.03
 

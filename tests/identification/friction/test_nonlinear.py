@@ -27,7 +27,7 @@ def robot() -> Robot:
 
 @pytest.fixture(scope="module")
 def log(robot: Robot) -> Log:
-    return recording(truth(robot, 1), 2, noise=0.02, seconds=8.0)
+    return recording(truth(robot, 1), 2, noise=0.02, seconds=5.0)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,9 @@ def with_friction(log: Log, friction: Array) -> Log:
 
 def test_the_same_friction_gives_what_the_program_gives(linear: Identification, log: Log) -> None:
     """Same objective, no cones: no higher, and torques alike."""
-    fitted = fit_nonlinear(linear, log, "coulomb")
+    told: list[float] = []
+    fitted = fit_nonlinear(linear, log, "coulomb", progress=lambda what, done: told.append(done))
+    assert told == sorted(told) and told[-1] == 1.0
     stretches = prepare(linear.nominal, log, None)[0]
     weights = weighted(linear.regression, stretches).weights
     problem = FrictionFit(linear.regression, MODELS["coulomb"], stretches, weights, 10.0)

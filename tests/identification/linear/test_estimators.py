@@ -61,7 +61,7 @@ def test_errors_fall_with_the_root_of_the_number_of_samples() -> None:
                     lag=0.0,
                 )
             )
-            for seed in range(8)
+            for seed in range(5)
         ]
         return float(np.sqrt(np.mean(np.square(found))))
 
@@ -119,8 +119,8 @@ def test_robust_loss_ignores_single_bad_samples() -> None:
 
 def test_instruments_remove_the_bias_of_noisy_motion() -> None:
     biased, unbiased = [], []
-    for seed in range(4):
-        log = recording(TRUTH, seed, noise=0.1, seconds=20.0)
+    for seed in range(3):
+        log = recording(TRUTH, seed, noise=0.1, seconds=12.0)
         rng = np.random.default_rng(seed)
         noisy = Log.from_arrays(log.t, log.q, log.v, log.a + 3.0 * rng.normal(size=log.a.shape), log.tau)
         for estimator, found in (("weighted", biased), ("instrumental", unbiased)):

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from helicoid import InputError, Robot
 from helicoid.identification.linear.regression import GROUPS, TERMS, Regression
-from random_trees import assert_close, few, robots, seeds, state
+from random_trees import assert_close, fewest, robots, seeds, state
 
 
 def states(robot: Robot, seed: int, n: int = 3) -> tuple[np.ndarray, ...]:
@@ -15,7 +15,7 @@ def states(robot: Robot, seed: int, n: int = 3) -> tuple[np.ndarray, ...]:
     return tuple(np.array(column) for column in zip(*(state(robot, rng) for _ in range(n)), strict=True))
 
 
-@few
+@fewest
 @given(robots(floating=False), seeds)
 def test_described_values_give_the_described_torque(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed)
@@ -24,7 +24,7 @@ def test_described_values_give_the_described_torque(robot: Robot, seed: int) -> 
     assert_close(predicted, robot.inverse_dynamics(q, v, a, friction=True), scale=1.0)
 
 
-@few
+@fewest
 @given(robots(max_bodies=4), seeds)
 def test_rows_are_the_regressor_without_what_is_always_zero(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed)
@@ -35,7 +35,7 @@ def test_rows_are_the_regressor_without_what_is_always_zero(robot: Robot, seed: 
         assert not np.any(np.delete(Y[:, k], on, axis=1))
 
 
-@few
+@fewest
 @given(robots(max_bodies=4, mimics=False, kinds=("revolute", "prismatic", "planar", "spherical")), seeds)
 def test_a_joint_feels_its_part_of_the_wrench(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed, 1)
@@ -47,7 +47,7 @@ def test_a_joint_feels_its_part_of_the_wrench(robot: Robot, seed: int) -> None:
         assert_close(S.T @ wrenches[0, 6 * i : 6 * i + 6], tau[0, body.v], 1e-9, scale=1.0)
 
 
-@few
+@fewest
 @given(robots(floating=True, max_bodies=2), seeds)
 def test_a_floating_base_has_no_friction(robot: Robot, seed: int) -> None:
     names = Regression(robot).parameters.names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import helicoid as hc
 from helicoid import Robot
@@ -12,10 +12,7 @@ from helicoid.errors import InputError
 from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.identification.online.identifier import OnlineIdentifier
 from helicoid.identification.online.projection import ConsistentSet
-from random_trees import Array, assert_close, robots, seeds, state
-
-# Each example differentiates a robot by all its parameters.
-fewest = settings(max_examples=max(1, settings.default.max_examples // 6))
+from random_trees import Array, assert_close, fewest, robots, seeds, state
 
 
 def samples(robot: Robot, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -133,7 +130,7 @@ def test_payload_only(rng: np.random.Generator) -> None:
     link = robot.link_names[-1]
     load = robot.with_payload(link, 2.0, [0.02, -0.01, 0.1], np.diag([0.01, 0.012, 0.008]))
     identifier = OnlineIdentifier(robot, "payload", payload_link=link, noise=0.1, forgetting=1.0)
-    q, v, a = samples(robot, 600, rng)
+    q, v, a = samples(robot, 300, rng)
     for sample in zip(q, v, a, load.inverse_dynamics(q, v, a, friction=True), strict=True):
         identifier.update(*sample)
     assert identifier.theta.shape == (10,)
@@ -168,7 +165,7 @@ def test_change_is_noticed_and_learnt(rng: np.random.Generator) -> None:
 def test_noise_larger_than_stated_is_no_change(rng: np.random.Generator) -> None:
     robot = hc.load("planar_2r")
     identifier = OnlineIdentifier(robot, noise=0.1)
-    q, v, a = samples(robot, 600, rng)
+    q, v, a = samples(robot, 300, rng)
     tau = robot.inverse_dynamics(q, v, a) + 0.15 * rng.normal(size=v.shape)
     for sample in zip(q, v, a, tau, strict=True):
         identifier.update(*sample)
@@ -183,7 +180,7 @@ def test_forgetting_keeps_the_prior(rng: np.random.Generator) -> None:
     before = identifier.standard_deviations
     q, still = robot.random(rng), np.zeros(robot.nv)
     tau = robot.gravity(q)
-    for _ in range(2000):
+    for _ in range(800):
         identifier.update(q, still, still, tau)
     ratio = identifier.standard_deviations / before
     assert ratio.max() < 1.6
@@ -198,7 +195,7 @@ def test_without_acceleration(rng: np.random.Generator) -> None:
     with_acceleration = OnlineIdentifier(robot, noise=0.02, forgetting=1.0)
     without = OnlineIdentifier(robot, noise=0.02, forgetting=1.0)
     dt = 2e-3
-    t = dt * np.arange(2500)[:, None]
+    t = dt * np.arange(1500)[:, None]
     w = np.array([[3.1, 5.3], [7.7, 2.9]])
     q = sum(np.sin(w[k] * t + k) for k in range(2))
     v = sum(w[k] * np.cos(w[k] * t + k) for k in range(2))

@@ -35,7 +35,7 @@ def robot() -> Robot:
 @pytest.fixture(scope="module")
 def logs(robot: Robot) -> tuple[Log, Log]:
     actual = truth(robot, 1)
-    return recording(actual, 2, noise=0.02, seconds=8.0), recording(actual, 7, noise=0.02, seconds=5.0)
+    return recording(actual, 2, noise=0.02, seconds=5.0), recording(actual, 7, noise=0.02, seconds=4.0)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_without_unseen_data_there_is_doubt(result: Identification, logs: tuple[
 
 def test_a_motion_of_one_joint_excites_too_little(robot: Robot) -> None:
     """A joint that hardly moves leaves most of the bodies to the description."""
-    full = recording(truth(robot, 1), 2, seconds=8.0)
+    full = recording(truth(robot, 1), 2, seconds=5.0)
     q, v, a = np.array(full.q), np.array(full.v), np.array(full.a)
     q[:, 1], v[:, 1], a[:, 1] = 0.3 + 1e-3 * q[:, 1], 1e-3 * v[:, 1], 1e-3 * a[:, 1]
     rng = np.random.default_rng(0)
