@@ -63,13 +63,15 @@ def first_guess(
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        g = robot.gravity(x0[: robot.nq], *([theta] if robot.selection.groups else []))
+        # By CasADi's virtual machine: to compile functions takes longer than to call them once.
+        more = [theta] if robot.selection.groups else []
+        g = np.asarray(robot.gravity.casadi(x0[: robot.nq], *more), np.float64).ravel()
         if structure.formulation == "forward_dynamics":
             u[:] = robot.selection_matrix @ g
         elif robot.constraints:
             # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
             idle = list(robot.unactuated)
-            A = np.asarray(robot.constraint_jacobian(x0[: robot.nq]))
+            A = np.asarray(robot.constraint_jacobian.casadi(x0[: robot.nq]))
             u[:, robot.nv :] = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
     return x, u
 

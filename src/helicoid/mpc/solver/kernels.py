@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from helicoid.compiler import compile_batch, compile_runtime
@@ -21,10 +22,13 @@ class Kernels:
         functions = [stages.stage, stages.values, stages.end, stages.end_values]
         if stages.system.tangent is not None:
             functions += [stages.retract, stages.local]
+        definitions = _definitions(stages)
         try:
-            # The addresses are those of loaded libraries, which live as long as the code that is kept here.
-            self._code = compile_batch("the controller", functions)
-            self.solver = _solver(_definitions(stages))
+            with ThreadPoolExecutor(max_workers=1) as beside:
+                solver = beside.submit(_solver, definitions)
+                # Their addresses are good as long as their libraries, which are kept with them.
+                self._code = compile_batch("the controller", functions)
+                self.solver = solver.result()
         except CompileError as error:
             raise CompileError(
                 f"{error}. Controllers and the solver 'sqp' are compiled C; "

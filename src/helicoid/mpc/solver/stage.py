@@ -165,11 +165,11 @@ class Stages:
                 own = self._exact(cost)
                 g, H = g + own[0], H + own[1]
         if at_end:
-            return g, H
+            return g, _symmetric(H)
         # Where the duration is free, the length depends on the state. Of its product with the cost, the mixed
         # second derivatives are left out: they could make H indefinite.
         by_length = self.system.differentiate(self.system.length).T
-        return self.system.length * g + by_length * self._total(False), self.system.length * H
+        return self.system.length * g + by_length * self._total(False), _symmetric(self.system.length * H)
 
     def _exact(self, cost: Cost) -> tuple[Expression, Expression]:
         """Both derivatives of a cost that is no square, around z."""
@@ -280,6 +280,11 @@ class Stages:
         other = ca.SX.sym("x1", self.system.x.numel())
         seen = self._padded_state(self.system.local(self.system.x, other))
         return ca.Function("local", [self.system.x, other], [ca.densify(seen)])
+
+
+def _symmetric(H: Expression) -> Expression:
+    """The same matrix, in which what stands on both sides of the diagonal is computed once."""
+    return ca.triu2symm(ca.triu(H))
 
 
 def best_lanes(system: System) -> int:

@@ -84,8 +84,9 @@ def _by_inverse_dynamics(
         along = rate_matrix(robot.model, q)
         u, du, torque = ca.vertcat(a, forces), ca.horzcat(M, A.T), torque + pressing
         dq = dq + ca.jacobian(pressing, q) @ along
-        settling = 2 * stabilisation * (A @ v) + stabilisation**2 * error
-        holds["constraints"] = A @ a + robot.constraint_bias(q, v) + settling
+        # A (a + 2 s v) and not A a + 2 s A v, which would be differentiated twice.
+        held = A @ (a + 2 * stabilisation * v) + stabilisation**2 * error
+        holds["constraints"] = held + robot.constraint_bias(q, v)
         symbols["forces"] = forces
     if robot.unactuated:
         holds["unactuated"] = tau[list(robot.unactuated)]
