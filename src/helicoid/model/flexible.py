@@ -65,7 +65,7 @@ def _check(model: Model, joint: Joint, stiffness: float, damping: float) -> None
     what = f"joint {joint.name!r} cannot be made flexible: "
     followers = [one.name for one in model.joints if one.mimic and one.mimic.joint == joint.name]
     if joint.type.nv != 1 or joint.mimic is not None:
-        raise ModelError(what + "it has not one coordinate of its own")
+        raise ModelError(what + "it has not one motion of its own")
     if followers:
         raise ModelError(what + f"{', '.join(followers)} mimics it, and would not know which side to follow")
     if np.any(joint.stiffness):
@@ -80,14 +80,14 @@ def _check(model: Model, joint: Joint, stiffness: float, damping: float) -> None
 
 
 def _spring(joint: Joint, rotor: str, stiffness: float, damping: float) -> Joint:
-    free = np.full(1, np.inf)
+    free = np.full(joint.type.nq, np.inf)
     return Joint(
         joint.name,
         joint.type,
         rotor,
         joint.child,
         Placement(),
-        limits=Limits(-free, free, free, np.zeros(1)),
+        limits=Limits(-free, free, np.full(1, np.inf), np.zeros(1)),
         damping=damping * np.ones(1),
         stiffness=stiffness * np.ones(1),
     )

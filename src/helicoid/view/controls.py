@@ -76,7 +76,8 @@ def _replaced(values: Array, part: slice, others: Array) -> Array:
 
 def resting(robot: Robot) -> Array:
     """The neutral configuration, or what is nearest to it within the limits."""
-    return np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper)
+    q = np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper)
+    return q if robot.nq == robot.nv else np.asarray(robot.integrate(q, np.zeros(robot.nv)))
 
 
 class JointSliders:
