@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from helicoid.errors import ModelError
+from helicoid.geometry import so3
 from helicoid.model.inertia import PARAMETER_NAMES, Inertia, total
 from random_trees import Array, assert_close, inertia, rotation, seeds
 
@@ -137,3 +138,22 @@ def test_frozen() -> None:
     for array in (body.first_moment, body.rotational):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
+
+
+def test_a_thin_body_far_from_its_origin_keeps_its_small_moments() -> None:
+    """A point mass: its moment about the axis that it nearly lies on is m d², to the last digits."""
+    m, near, far = 1.5, 1e-6, 1.0
+    body = Inertia.from_com(m, [near, far, 0.0], np.zeros((3, 3)))
+    np.testing.assert_allclose(body.rotational[1, 1], m * near**2, rtol=1e-15)
+    np.testing.assert_allclose(body.second_moment, m * np.outer([near, far, 0], [near, far, 0]), rtol=1e-15)
+
+
+def test_moving_and_adding_lose_no_digits_of_a_small_body() -> None:
+    turned, away = so3.exp([0.3, -0.5, 0.9]), np.array([0.0, 30.0, 100.0])
+    small = Inertia.from_com(2.0, [0.0, 0.0, 0.01], np.diag([1e-6, 2e-6, 2.5e-6]))
+    back = small.transformed(turned, away).transformed(turned.T, -turned.T @ away)
+    # The center of mass itself is only known to 100 m times the rounding.
+    np.testing.assert_allclose(back.at_com, small.at_com, rtol=0, atol=1e-20)
+    np.testing.assert_allclose(back.rotational, small.rotational, rtol=0, atol=1e-14)
+    both = small.transformed(turned, away) + small.transformed(turned, away)
+    np.testing.assert_allclose(both.at_com, 2 * small.transformed(turned, away).at_com, rtol=1e-12)

@@ -114,7 +114,7 @@ class Selection:
         frame = model.frame(self.payload_link)
         R, p = frame.placement.rotation, frame.placement.translation
         inertias = list(physics.inertias)
-        inertias[frame.body] = inertias[frame.body] + ca.SX(transformation(R, p)) @ theta
+        inertias[frame.body] = inertias[frame.body][:10] + ca.SX(transformation(R, p)) @ theta
         return replace(physics, inertias=tuple(inertias))
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from helicoid._typing import Expression
+from helicoid._typing import Array, Expression
+from helicoid.model.inertia import Inertia
 from helicoid.model.model import Body, Model
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -31,7 +32,10 @@ class Stribeck(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Physics:
-    """Inertial parameters (10 a body), per velocity damping, friction and armature, and gravity (m/s²).
+    """Inertial parameters (a body each), per velocity damping, friction and armature, and gravity (m/s²).
+
+    A body has its ten parameters π, and constants have three more: the diagonal of Σ = ∫ r rᵀ dm, which π
+    says too, but as a difference that loses digits.
 
     `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
     `stribeck` is what friction has beyond Coulomb's near rest, for those joints that state it.
@@ -63,7 +67,7 @@ def nominal(model: Model) -> Physics:
         armature[body.v] += k * k * body.joint.armature
         stribeck.extend(_stribeck(body))
     return Physics(
-        inertias=tuple(ca.SX(body.inertia.parameters) for body in model.bodies),
+        inertias=tuple(ca.SX(constant_parameters(body.inertia)) for body in model.bodies),
         damping=ca.SX(damping),
         friction=ca.SX(friction),
         armature=ca.SX(armature),
@@ -83,6 +87,11 @@ def _stribeck(body: Body) -> list[Stribeck]:
     ]
 
 
+def constant_parameters(inertia: Inertia) -> Array:
+    """π (10) and the diagonal of Σ (3)."""
+    return np.concatenate([inertia.parameters, inertia.second_moment.diagonal()])
+
+
 class Moments(NamedTuple):
     """Mass, first moment and rotational inertia about the body's origin, taken from π."""
 
@@ -92,7 +101,7 @@ class Moments(NamedTuple):
 
 
 def moments(pi: Expression) -> Moments:
-    """m (1), h (3) and I (3 × 3) of inertial parameters π (10)."""
+    """m (1), h (3) and I (3 × 3) of inertial parameters π."""
     xx, xy, xz, yy, yz, zz = (pi[k] for k in range(4, 10))
     return Moments(pi[0], pi[1:4], symmetric([[xx, xy, xz], [None, yy, yz], [None, None, zz]]))
 

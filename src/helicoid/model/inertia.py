@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +31,11 @@ def frozen_array(values: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
 class Inertia:
     """Mass m, first moment h = m·com and rotational inertia about the frame's origin (kg, kg·m, kg·m²).
 
+    Two more say the same again, without the digits that a difference of large numbers loses (of a body far
+    from its frame's origin, or thin along an axis): `second_moment`, Σ = ∫ r rᵀ dm about the origin, and
+    `at_com`, the rotational inertia about the center of mass (both kg·m²). Left out, they follow from the
+    first three.
+
     >>> rod = Inertia.from_com(2.0, [0, 0, 0.5], np.diag([0.1, 0.1, 0.0]))
     >>> rod.parameters[:4]
     array([2., 0., 0., 1.])
@@ -38,10 +44,19 @@ class Inertia:
     mass: float
     first_moment: Array
     rotational: Array
+    second_moment: Array = None  # type: ignore[assignment]
+    at_com: Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first_moment", frozen_array(self.first_moment, (3,), "first moment"))
         object.__setattr__(self, "rotational", frozen_array(self.rotational, (3, 3), "rotational inertia"))
+        Σ = _second_moment(self.rotational) if self.second_moment is None else self.second_moment
+        object.__setattr__(self, "second_moment", frozen_array(Σ, (3, 3), "second moment"))
+        c = self.com
+        at_com = (
+            self.rotational - self.mass * _rotational(np.outer(c, c)) if self.at_com is None else self.at_com
+        )
+        object.__setattr__(self, "at_com", frozen_array(at_com, (3, 3), "rotational inertia"))
 
     @staticmethod
     def zero() -> Inertia:
@@ -58,9 +73,9 @@ class Inertia:
             raise ModelError(f"an inertia needs finite numbers, got {mass!r}, {com!r}, {inertia!r}")
         if not np.allclose(at_com, at_com.T, rtol=0, atol=1e-9 * float(np.abs(at_com).max())):
             raise ModelError(f"rotational inertia: expected a symmetric matrix, got {at_com.tolist()}")
-        # Parallel axes: I_origin = I_com + m (c·c 1 - c cᵀ)
-        at_origin = at_com + m * (c @ c * np.eye(3) - np.outer(c, c))
-        return Inertia(m, m * c, at_origin)
+        # Parallel axes: Σ_origin = Σ_com + m c cᵀ, I_origin = I_com + m (c·c 1 - c cᵀ)
+        steiner = m * np.outer(c, c)
+        return Inertia(m, m * c, at_com + _rotational(steiner), _second_moment(at_com) + steiner, at_com)
 
     @staticmethod
     def from_parameters(pi: ArrayLike) -> Inertia:
@@ -73,16 +88,12 @@ class Inertia:
     def from_pseudo(P: ArrayLike) -> Inertia:
         """From the pseudo-inertia [[Σ, h], [hᵀ, m]], 4 × 4."""
         P = frozen_array(P, (4, 4), "pseudo-inertia")
-        rotational = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
-        # Sums of two, not the trace less one: zeros and equal moments stay exact.
-        np.fill_diagonal(rotational, [P[1, 1] + P[2, 2], P[0, 0] + P[2, 2], P[0, 0] + P[1, 1]])
-        return Inertia(float(P[3, 3]), P[:3, 3], rotational)
+        return Inertia(float(P[3, 3]), P[:3, 3], _rotational(P[:3, :3]), P[:3, :3])
 
     @property
     def pseudo(self) -> Array:
         """The pseudo-inertia ∫ (r, 1)(r, 1)ᵀ dm = [[Σ, h], [hᵀ, m]], 4 × 4, with Σ = ½ tr(I) 1 - I."""
-        second = np.trace(self.rotational) / 2 * np.eye(3) - self.rotational
-        upper = np.column_stack([second, self.first_moment])
+        upper = np.column_stack([self.second_moment, self.first_moment])
         return np.vstack([upper, np.append(self.first_moment, self.mass)])
 
     @property
@@ -97,23 +108,37 @@ class Inertia:
         """Center of mass (m); the origin for a massless body."""
         return self.first_moment / self.mass if self.mass != 0.0 else np.zeros(3)
 
-    @property
-    def at_com(self) -> Array:
-        """Rotational inertia about the center of mass (kg·m²)."""
-        c = self.com
-        return self.rotational - self.mass * (c @ c * np.eye(3) - np.outer(c, c))
-
     def transformed(self, rotation: Array, translation: Array) -> Inertia:
         """The same body seen from a, given R_ab and p_ab of the frame b that it is expressed in."""
-        m, h, p = self.mass, rotation @ self.first_moment, translation
-        # Linear in (m, h, I), so that it holds for parameters that no body has, massless ones included.
-        outer = np.outer(p, h) + np.outer(h, p) + m * np.outer(p, p)
-        turned = rotation @ self.rotational @ rotation.T
-        rotational = turned + np.trace(outer) * np.eye(3) - outer
-        return Inertia(m, h + m * p, rotational)
+        if np.array_equal(rotation, np.eye(3)) and not np.any(translation):
+            return self
+        if self.mass != 0.0:
+            turned = rotation @ self.at_com @ rotation.T
+            return Inertia.from_com(self.mass, rotation @ self.com + translation, (turned + turned.T) / 2)
+        # Linear in (h, I): parameters that no body has, but differences of bodies do.
+        h, p = rotation @ self.first_moment, translation
+        moved = np.outer(p, h) + np.outer(h, p)
+        return Inertia(
+            0.0,
+            h,
+            rotation @ self.rotational @ rotation.T + _rotational(moved),
+            rotation @ self.second_moment @ rotation.T + moved,
+        )
 
     def __add__(self, other: Inertia) -> Inertia:
-        return Inertia.from_parameters(self.parameters + other.parameters)
+        m, h = self.mass + other.mass, self.first_moment + other.first_moment
+        at_com = None
+        if self.mass > 0 and other.mass > 0:
+            apart = self.com - other.com
+            reduced = self.mass * other.mass / m
+            at_com = self.at_com + other.at_com + reduced * _rotational(np.outer(apart, apart))
+        return Inertia(
+            m,
+            h,
+            self.rotational + other.rotational,
+            self.second_moment + other.second_moment,
+            at_com,  # type: ignore[arg-type]
+        )
 
     def doubts(self) -> list[str]:
         """In words: why no rigid body can have these numbers (empty when one can)."""
@@ -151,4 +176,16 @@ def transformation(rotation: ArrayLike, translation: ArrayLike) -> Array:
 
 def total(inertias: Sequence[Inertia]) -> Inertia:
     """The sum of inertias that are expressed in one frame."""
-    return Inertia.from_parameters(sum((i.parameters for i in inertias), np.zeros(10)))
+    return reduce(Inertia.__add__, inertias) if inertias else Inertia.zero()
+
+
+def _rotational(Σ: Array) -> Array:
+    """I = tr(Σ) 1 - Σ, its diagonal as sums of two: zeros and small moments stay exact."""
+    I = -Σ
+    np.fill_diagonal(I, [Σ[1, 1] + Σ[2, 2], Σ[0, 0] + Σ[2, 2], Σ[0, 0] + Σ[1, 1]])
+    return I
+
+
+def _second_moment(I: Array) -> Array:
+    """Σ = ½ tr(I) 1 - I."""
+    return np.trace(I) / 2 * np.eye(3) - I

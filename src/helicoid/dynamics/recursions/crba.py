@@ -67,9 +67,12 @@ def rotate_symmetric(R: Expression, A: Expression) -> Expression:
 
 
 def distribution(pi: Expression) -> Distribution:
+    """m, h, Σ of inertial parameters π, whose constants may tell the diagonal of Σ by itself."""
     m, h, I = moments(pi)
     xx, yy, zz = I[0, 0], I[1, 1], I[2, 2]
     diagonal = (yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2
+    if pi.shape[0] == 13:
+        diagonal = pi[10], pi[11], pi[12]
     return m, h, symmetric([[diagonal[i] if i == j else -I[i, j] for j in range(3)] for i in range(3)])
 
 

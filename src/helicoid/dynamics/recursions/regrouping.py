@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.physics import Physics, constant_parameters
 from helicoid.geometry import se3
 from helicoid.model.inertia import Inertia
 from helicoid.model.joint_type import JointType
@@ -33,15 +33,24 @@ def regrouped(model: Model, physics: Physics) -> list[Expression]:
         if not parameters[i].is_constant():
             continue
         fixed = _unmoved(body.joint.type)
-        P = Inertia.from_parameters(np.array(ca.evalf(parameters[i])).ravel()).pseudo
+        P = _pseudo(np.array(ca.evalf(parameters[i])).ravel())
         moved = fixed @ P @ fixed
         kept = _clean(P - moved, float(np.abs(P).max()))
-        parameters[i] = ca.SX(Inertia.from_pseudo(kept).parameters)
+        parameters[i] = ca.SX(constant_parameters(Inertia.from_pseudo(kept)))
         if body.parent != WORLD:
             T = _placement(body.joint.type, body.placement.rotation, body.placement.translation)
-            given = Inertia.from_pseudo(T @ moved @ T.T).parameters
-            parameters[body.parent] = parameters[body.parent] + ca.SX(given)
+            given = constant_parameters(Inertia.from_pseudo(T @ moved @ T.T))
+            n = parameters[body.parent].shape[0]
+            parameters[body.parent] = parameters[body.parent] + ca.SX(given[:n])
     return parameters
+
+
+def _pseudo(constants: Array) -> Array:
+    """P of ten parameters, or of those and the diagonal of Σ."""
+    P = Inertia.from_parameters(constants[:10]).pseudo
+    if len(constants) > 10:
+        np.fill_diagonal(P[:3, :3], constants[10:])
+    return P
 
 
 @lru_cache(maxsize=4096)
