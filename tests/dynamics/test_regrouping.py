@@ -45,7 +45,7 @@ def test_same_motion_for_every_pair_of_joint_types(parent: str, child: str) -> N
 def kept(*types: JointType) -> list[Array]:
     robot = chain(*types)
     left = regrouped(robot.model, nominal(robot.model))
-    return [np.array(ca.evalf(pi), dtype=np.float64).ravel() for pi in left]
+    return [np.array(ca.evalf(pi), dtype=np.float64).ravel()[:10] for pi in left]
 
 
 def test_what_stays_of_a_hinge() -> None:

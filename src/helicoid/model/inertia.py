@@ -188,4 +188,6 @@ def _rotational(Σ: Array) -> Array:
 
 def _second_moment(I: Array) -> Array:
     """Σ = ½ tr(I) 1 - I."""
-    return np.trace(I) / 2 * np.eye(3) - I
+    Σ, (x, y, z) = -I, I.diagonal()
+    np.fill_diagonal(Σ, [(y + z - x) / 2, (x + z - y) / 2, (x + y - z) / 2])
+    return Σ
