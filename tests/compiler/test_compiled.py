@@ -188,3 +188,21 @@ def test_wrong_value_of_the_variable_is_told() -> None:
         [sys.executable, "-c", "import helicoid"], capture_output=True, text=True, env=environment
     )
     assert run.returncode != 0 and "HELICOID_COMPILE is 0 or 1" in run.stderr
+
+
+def test_a_compiler_that_is_missing_is_said_once() -> None:
+    code = """
+import warnings
+import helicoid as hc
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    robot = hc.load("double_pendulum")
+    robot.gravity([0.1, 0.2]), robot.mass_matrix([0.1, 0.2])
+for warning in caught:
+    print(warning.message)
+"""
+    environment = {**os.environ, "HELICOID_COMPILE": "1", "CC": "no-such-compiler"}
+    environment["HELICOID_CACHE"] = os.devnull + "/none"
+    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    lines = [line for line in told.stdout.splitlines() if "no-such-compiler" in line]
+    assert len(lines) == 1 and "virtual machine" in lines[0], told.stdout + told.stderr

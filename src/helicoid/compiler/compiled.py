@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,9 @@ import casadi as ca
 from helicoid._typing import Array
 from helicoid.compiler.build import binding
 from helicoid.compiler.build.cache import library
+from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.compiler.building import new_lock
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program, UnsupportedOperation
 from helicoid.compiler.evaluator import VirtualMachineEvaluator
@@ -86,7 +87,7 @@ class CompiledEvaluator:
         self._shapes = tuple(input_shapes), tuple(output_shapes)
         self._result_type = result_type
         self._paths: dict[str, Path] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.kernel: binding.Kernel | None = None
 
     def prepare(self, kind: str) -> binding.Kernel:
@@ -97,10 +98,11 @@ class CompiledEvaluator:
                 text = f"Compiling {self._name} ({self._program.n_operations} operations), once for the cache"
                 with reporting(None, text) as tell:
                     # The extension that calls kernels is compiled once and for all, beside the first kernel.
-                    extension = threading.Thread(target=binding.prepare)
-                    extension.start()
-                    path = kernel_library(self._program, kinds, lambda done: tell(text, done))
-                    extension.join()
+                    tasks: list[Callable[[], Any]] = [
+                        lambda: kernel_library(self._program, kinds, lambda done: tell(text, done)),
+                        binding.prepare,
+                    ]
+                    path, _ = side_by_side(tasks)
                     self._paths.update(dict.fromkeys(kinds, path))
                     paths = list(dict.fromkeys(self._paths.values()))
                     self.kernel = binding.load_kernel(paths, *self._shapes, self._result_type)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -11,10 +10,8 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.compiler.building import building
 from helicoid.compiler.signature import Shape
-
-# Held while a CasADi graph or buffer is made: CasADi lets other threads run meanwhile.
-BUILD_LOCK = threading.RLock()
 
 # A batch is cut into as many blocks of the first size as fit, then of the next. One call of the virtual
 # machine serves one block, so its overhead in Python is shared; a larger first block gains nothing.
@@ -118,7 +115,7 @@ class _Machine:
     def __init__(self, flat: ca.Function, size: int) -> None:
         self.buffer: Any
         self.run: Callable[[], None]
-        with BUILD_LOCK:
+        with building():
             self.buffer, self.run = (flat if size == 1 else flat.map(size)).buffer()
 
 

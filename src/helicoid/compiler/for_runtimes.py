@@ -9,16 +9,18 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import casadi as ca
 
+from helicoid.compiler.build.binding import cannot_be_loaded
 from helicoid.compiler.build.cache import library
+from helicoid.compiler.build.processes import side_by_side
+from helicoid.compiler.building import building
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.compiled import kernel_library
-from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.progress import reporting
 
 
@@ -40,13 +42,13 @@ def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> 
         CompileError: there is no C compiler, or it fails.
         UnsupportedOperation: an operation has no counterpart in C.
     """
-    with reporting(None, f"Compiling {what}, once for the cache"), ThreadPoolExecutor() as pool:
-        waiting = []
-        for make in functions:
-            with BUILD_LOCK:
-                program = Program.from_casadi(make())
-            waiting.append(pool.submit(kernel_library, program, ("batch",)))
-        libraries = [ctypes.CDLL(str(path.result())) for path in waiting]
+
+    def task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
+        with building():
+            return partial(kernel_library, Program.from_casadi(make()), ("batch",))
+
+    with reporting(None, f"Compiling {what}, once for the cache"):
+        libraries = [_loaded(path) for path in side_by_side(task(make) for make in functions)]
     return [BatchCode(_entry(loaded), loaded) for loaded in libraries]
 
 
@@ -62,7 +64,14 @@ def compile_runtime(what: str, text: str, headers: Path) -> ctypes.CDLL:
     parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     with reporting(None, f"Compiling {what}, once for the cache"):
-        return ctypes.CDLL(str(library(f"runtime {digest}", lambda: [text], include=[headers])))
+        return _loaded(library(f"runtime {digest}", lambda: [text], include=[headers]))
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise cannot_be_loaded(error) from error
 
 
 def _entry(loaded: ctypes.CDLL) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from helicoid._typing import Array
 from helicoid.compiler import differentiation
 from helicoid.compiler.arguments import as_arrays, as_matrix, as_targets, bind
 from helicoid.compiler.build.binding import fast_type
+from helicoid.compiler.building import building, new_lock
 from helicoid.compiler.compiled import CompiledEvaluator, best_evaluator
-from helicoid.compiler.evaluator import BUILD_LOCK, Evaluator
+from helicoid.compiler.evaluator import Evaluator
 from helicoid.compiler.export.c_library import Precision, export_c
 from helicoid.compiler.export.casadi_external import casadi_external
 from helicoid.compiler.expressions import (
@@ -28,6 +28,7 @@ from helicoid.compiler.expressions import (
 from helicoid.compiler.signature import Input, Output, check_distinct, describe, result_type, signature
 from helicoid.compiler.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
+from helicoid.interrupts import interruptible
 
 __all__ = ["Function", "Input", "Output", "count_operations"]
 
@@ -95,7 +96,7 @@ class Function:
         self.outputs = tuple(outputs)
         self._kernel: Any = None
         self._function: ca.Function | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._evaluator: Evaluator | None = None
         self._n_operations: int | None = None
         self._derived: dict[Any, Function] = {}
@@ -132,7 +133,7 @@ class Function:
         if isinstance(outputs, Mapping):
             outputs = [(Output(key, _shape_of(value)), value) for key, value in outputs.items()]
         xs, ys = [item for item, _ in inputs], [item for item, _ in outputs]
-        with BUILD_LOCK:
+        with building():
             function = build_function(name, xs, ys, [e for _, e in inputs], [e for _, e in outputs])
         return cls(name, xs, ys, function)
 
@@ -199,8 +200,11 @@ class Function:
                 f"'{x.name}' {type(v).__name__}" for x, v in zip(self.inputs, values, strict=True)
             )
             raise InputError(f"{self._usage}: SX and MX cannot be mixed in one call; got {kinds}")
-        matrices = [as_matrix(self._usage, x, value) for x, value in zip(self.inputs, values, strict=True)]
-        return self._pack(self.casadi.call(matrices))
+        with interruptible():
+            matrices = [
+                as_matrix(self._usage, x, value) for x, value in zip(self.inputs, values, strict=True)
+            ]
+            return self._pack(self.casadi.call(matrices))
 
     def _pack(self, results: Sequence[Any]) -> Any:
         return results[0] if len(results) == 1 else self._result_type._make(results)
@@ -209,7 +213,7 @@ class Function:
     def casadi(self) -> ca.Function:
         """The CasADi function, with matrices in and out (see `Output`); made when first asked for."""
         if self._function is None:
-            with BUILD_LOCK:
+            with building():
                 if self._function is None:
                     self._function = self._build(self._definition())
         return self._function
@@ -223,7 +227,7 @@ class Function:
     def _make_evaluator(self, kind: str) -> Evaluator:
         with self._lock:
             if self._evaluator is None:
-                with BUILD_LOCK:
+                with building():
                     flat = flat_function(self.casadi, self.inputs, self.outputs)
                 shapes = self._input_shapes, self._output_shapes
                 self._evaluator = best_evaluator(self.name, flat, *shapes, self._result_type, kind)
@@ -247,7 +251,7 @@ class Function:
         for kind in ("scalar", "batch") if batch else ("scalar",):
             evaluator = self._evaluator or self._make_evaluator(kind)
             if not isinstance(evaluator, CompiledEvaluator):
-                with BUILD_LOCK:
+                with building():
                     flat = flat_function(self.casadi, self.inputs, self.outputs)
                 shapes = self._input_shapes, self._output_shapes
                 evaluator = CompiledEvaluator(self.name, flat, *shapes, self._result_type)

@@ -37,6 +37,7 @@ from helicoid.identification.logs.preparation import Samples, measured, prepare
 from helicoid.identification.report.notes import remarks
 from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
+from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 
@@ -61,6 +62,7 @@ class _Wish:
     bounds: Bounds | None
 
 
+@interruptible()
 def identify(
     robot: Robot,
     log: Log | Sequence[Log],

@@ -15,6 +15,7 @@ from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
+from helicoid.interrupts import interruptible
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot
 
@@ -36,6 +37,7 @@ class Payload:
         return robot.with_payload(self.link, self.inertia.mass, self.inertia.com, self.inertia.at_com)
 
 
+@interruptible()
 def identify_payload(
     robot: Robot | Identification, log: Log, link: str, cutoff: float | None = None
 ) -> Payload:

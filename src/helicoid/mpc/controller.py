@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.interrupts import interruptible
 from helicoid.mpc.costs.control_rate import PREVIOUS
 from helicoid.mpc.fallback import Fallback
 from helicoid.mpc.plan import Plan
@@ -80,6 +81,7 @@ class Controller:
     (True, 'solved')
     """
 
+    @interruptible()
     def __init__(
         self,
         problem: Problem,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.interrupts import interruptible
 from helicoid.mpc import constraints, costs, tables
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.plan import Plan
@@ -37,8 +38,9 @@ def _adds(
     """The method of a problem that adds what `make` makes of its symbols, with its arguments and its text."""
 
     def method(self: Problem, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        made = make(self.symbols, *args, **kwargs)
-        self.add(*(made if isinstance(made, list) else [made]))
+        with interruptible():
+            made = make(self.symbols, *args, **kwargs)
+            self.add(*(made if isinstance(made, list) else [made]))
 
     signature = inspect.signature(make)
     first, *rest = signature.parameters.values()
@@ -80,6 +82,7 @@ class Problem:
     (True, (21, 2))
     """
 
+    @interruptible()
     def __init__(
         self,
         robot: Robot | System,
@@ -241,6 +244,7 @@ class Problem:
 
     # Structure -------------------------------------------------------------------------------------------
 
+    @interruptible()
     def add(self, *terms: Term) -> None:
         """Add costs and constraints, all or none; `helicoid.mpc.costs` and `.constraints` make them.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.function import Function
 from helicoid.dynamics import parametric
 from helicoid.dynamics.constraints.equations import Constraint
@@ -199,8 +199,7 @@ class RobotData(Catalog):
             if name not in PLAIN:
                 raise InputError(f"a robot has no function {name!r}; there are: {', '.join(PLAIN)}")
         chosen: list[Function] = [getattr(self, name) for name in functions]
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda function: function.compile(batch), chosen))
+        side_by_side(partial(function.compile, batch) for function in chosen)
 
     @cached_property
     def sizes(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from helicoid.errors import InputError
+from helicoid.interrupts import interruptible
 from helicoid.model import bundled
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
@@ -17,6 +18,7 @@ from helicoid.robot.robot import Robot
 Packages = Mapping[str, str | os.PathLike[str]]
 
 
+@interruptible()
 def load(
     source: str | os.PathLike[str],
     base: Literal["fixed", "floating"] = "fixed",
@@ -45,6 +47,7 @@ def robots() -> list[str]:
     return bundled.names()
 
 
+@interruptible()
 def serial_chain(n: int) -> Robot:
     """A UR5-like arm of n joints, for scaling studies.
 

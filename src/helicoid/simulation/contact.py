@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 from helicoid.simulation.contact_modes import Chattering, ContactEvent, ContactModes, ContactPoint
@@ -33,6 +34,7 @@ class ContactMotion(NamedTuple):
         return f"ContactMotion({self.trajectory!r}, {len(self.events)} events)"
 
 
+@interruptible()
 def simulate_contacts(
     robot: Robot,
     contacts: Sequence[ContactPoint],

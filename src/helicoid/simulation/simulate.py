@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import HelicoidError, InputError
+from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 from helicoid.simulation.controllers import Controller, control_law
@@ -31,6 +32,7 @@ class SimulationError(HelicoidError):
         self.trajectory = trajectory
 
 
+@interruptible()
 def simulate(
     robot: Robot,
     q0: ArrayLike | None = None,

@@ -8,7 +8,6 @@ import importlib.util
 import os
 import sys
 import sysconfig
-import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler.build.cache import RUNTIME, library
+from helicoid.compiler.building import new_lock
 from helicoid.compiler.signature import Shape
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
 
@@ -61,6 +61,7 @@ def load_kernel(
         CompileError: a library cannot be loaded, or is not of these shapes.
     """
     extension = prepare()
+    _warn_once()
     try:
         if extension is None:
             return CtypesKernel(paths, input_shapes, output_shapes)
@@ -68,10 +69,15 @@ def load_kernel(
         kernel: Kernel = extension.Kernel(paths, input_shapes, output_shapes, several)
         return kernel
     except (OSError, ValueError) as error:
-        raise CompileError(
-            f"compiled code cannot be loaded: {error}. `helicoid cache clear` removes all of it; if programs "
-            "may not be run from that folder (noexec), name another one in HELICOID_CACHE"
-        ) from error
+        raise cannot_be_loaded(error) from error
+
+
+def cannot_be_loaded(error: Exception) -> CompileError:
+    """What to say when the system refuses a library."""
+    return CompileError(
+        f"compiled code cannot be loaded: {error}. `helicoid cache clear` removes all of it; if programs "
+        "may not be run from that folder (noexec), name another one in HELICOID_CACHE"
+    )
 
 
 def fast_type(cls: _Class) -> _Class:
@@ -123,20 +129,25 @@ def prepare() -> Any:
 
     It takes half a second once, which can pass in another thread while a first kernel compiles.
     """
-    global _extension, _prepared
+    global _extension, _prepared, _missing
     with _lock:
         if not _prepared:
             try:
                 _extension = _load_extension()
                 _extension.set_num_threads(_num_threads)
             except (CompileError, ImportError) as error:
-                warnings.warn(
-                    f"functions are compiled, but each call costs some µs more than it could: {error}",
-                    PerformanceWarning,
-                    stacklevel=3,
-                )
+                _missing = str(error)
             _prepared = True
         return _extension
+
+
+def _warn_once() -> None:
+    """Say what the extension lacks; not before there is a kernel, without which more than this is amiss."""
+    global _missing
+    if _missing:
+        text = f"functions are compiled, but each call costs some µs more than it could: {_missing}"
+        _missing = ""
+        warnings.warn(text, PerformanceWarning, stacklevel=4)
 
 
 def _load_extension() -> Any:
@@ -168,9 +179,10 @@ def _all_cores() -> int:
     return os.cpu_count() or 1
 
 
-_lock = threading.RLock()
+_lock = new_lock()
 _extension: Any = None
 _prepared = False
+_missing = ""  # why there is no extension, until that is said
 _fast_types: dict[Any, Any] = {}
 _num_threads = _all_cores()
 

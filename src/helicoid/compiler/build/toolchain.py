@@ -11,15 +11,12 @@ import os
 import platform
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
+from helicoid.compiler.build import processes
 from helicoid.errors import CompileError
 
 # Never -ffast-math nor -Ofast: linking with them makes the whole process flush small numbers to zero.
@@ -32,7 +29,6 @@ FLAGS = (
     "-fno-trapping-math",
     "-ffp-contract=fast",
 )
-TIMEOUT = 600.0  # seconds for one run of the compiler
 
 _HOW_TO_GET_ONE = (
     "install gcc or clang from the system's packages, or `pip install helicoid[compiler]`, "
@@ -94,19 +90,18 @@ class Compiler:
             CompileError: the compiler cannot be run, takes too long or refuses the sources.
         """
         flags = [*FLAGS, *native_flags(self.is_zig), *(f"-I{folder}" for folder in include)]
-        runner = _Runner(output.parent)
-        if len(sources) == 1:
-            runner.run([[*self.command, *flags, "-shared", str(sources[0]), "-o", str(output), *link]])
-            return
-        objects = [output.with_name(f"{output.stem}-{k}.o") for k in range(len(sources))]
-        runner.run(
-            (
-                [*self.command, *flags, "-c", str(source), "-o", str(target)]
-                for source, target in zip(sources, objects, strict=True)
-            ),
-            tell,
-        )
-        runner.run([[*self.command, *flags, "-shared", *map(str, objects), "-o", str(output), *link]])
+        environment = {**os.environ, "TMPDIR": str(output.parent), "LC_ALL": "C"}
+
+        def task(*arguments: str) -> Callable[[], None]:
+            return lambda: processes.run([*self.command, *flags, *arguments], environment)
+
+        parts = [str(source) for source in sources]
+        if len(sources) > 1:
+            objects = [str(output.with_name(f"{output.stem}-{k}.o")) for k in range(len(sources))]
+            pairs = zip(parts, objects, strict=True)
+            processes.side_by_side([task("-c", part, "-o", target) for part, target in pairs], tell)
+            parts = objects
+        processes.side_by_side([task("-shared", *parts, "-o", str(output), *link)])
 
 
 def find_compiler() -> Compiler:
@@ -206,78 +201,3 @@ def _sysctl(name: str) -> str:
 def _module_file(name: str) -> str | None:
     spec = importlib.util.find_spec(name)
     return None if spec is None else spec.origin
-
-
-class _Runner:
-    """Runs compilers side by side; when one fails or the caller is interrupted, all are ended."""
-
-    def __init__(self, folder: Path) -> None:
-        self._environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
-        self._lock = threading.Lock()
-        self._running: set[subprocess.Popen[str]] = set()
-        self._stopped = False
-
-    def run(
-        self, commands: Iterable[Sequence[str]], tell: Callable[[float], None] = lambda done: None
-    ) -> None:
-        commands = list(commands)
-        if len(commands) == 1:
-            self._run_one(commands[0])
-            return
-        with ThreadPoolExecutor(min(len(commands), os.cpu_count() or 1)) as pool:
-            futures = [pool.submit(self._run_one, command) for command in commands]
-            try:
-                for count, future in enumerate(as_completed(futures), 1):
-                    future.result()
-                    tell(count / len(futures))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self._stop()
-                raise
-
-    def _run_one(self, command: Sequence[str]) -> None:
-        process = self._start(command)
-        try:
-            _, errors = process.communicate(timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            raise CompileError(f"the compiler took over {TIMEOUT:.0f} s: {shlex.join(command)}") from None
-        finally:
-            _end(process)
-            self._running.discard(process)
-        if process.returncode != 0 and not self._stopped:
-            told = "\n".join(errors.splitlines()[:12])
-            raise CompileError(f"the compiler failed ({process.returncode}): {shlex.join(command)}\n{told}")
-
-    def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
-        with self._lock:
-            if self._stopped:
-                raise CompileError("stopped, because another part did not compile")
-            try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    env=self._environment,
-                    text=True,
-                    errors="replace",
-                    start_new_session=True,  # so that what the compiler itself starts ends with it
-                )
-            except OSError as error:
-                raise CompileError(f"the compiler cannot be run: {shlex.join(command)}: {error}") from error
-            self._running.add(process)
-            return process
-
-    def _stop(self) -> None:
-        with self._lock:
-            self._stopped = True
-            for process in list(self._running):
-                _end(process)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a compiler and what it started, unless it has ended."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

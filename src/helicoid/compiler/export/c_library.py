@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
 
+from helicoid.compiler.building import building
 from helicoid.compiler.code.c_names import distinct, identifier
 from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
-from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.compiler.export.check_program import check_program
 from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.signature import Input, Output, Shape, describe, signature
@@ -158,7 +158,7 @@ class Routine:
     @cached_property
     def casadi(self) -> ca.Function:
         """The function on dense columns in row-major order."""
-        with BUILD_LOCK:
+        with building():
             return flat_function(self.function.casadi, self.function.inputs, self.function.outputs)
 
     @cached_property

@@ -17,10 +17,10 @@ import casadi as ca
 
 from helicoid.compiler.build.cache import library
 from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.compiler.building import building
 from helicoid.compiler.code.c_names import identifier
 from helicoid.compiler.code.c_source import SCALAR, Writer, translation_units
 from helicoid.compiler.code.program import Program
-from helicoid.compiler.evaluator import BUILD_LOCK
 from helicoid.errors import HelicoidError
 from helicoid.progress import reporting
 
@@ -62,13 +62,13 @@ def casadi_external(function: Function, order: int = 2) -> ca.Function:
     """
     if order not in (0, 1, 2):
         raise HelicoidError(f"{function.name}: order is 0, 1 or 2, got {order!r}")
-    with BUILD_LOCK:
+    with building():
         f = _renamed(function.casadi)
         content = hashlib.sha256(f.serialize().encode()).hexdigest()
     # Compiling takes seconds, in which other threads may build functions.
     with reporting(None, f"Compiling {function.name} and its derivatives, once for the cache"):
         path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
-    with BUILD_LOCK:
+    with building():
         return ca.external(f.name(), str(path))
 
 
@@ -83,7 +83,7 @@ def _renamed(function: ca.Function) -> ca.Function:
 
 def _sources(f: ca.Function, order: int) -> list[str]:
     lanes = native_lanes()
-    with BUILD_LOCK:
+    with building():
         functions = [f]
         if order > 0:
             functions.append(f.jacobian())

@@ -16,6 +16,7 @@ from helicoid.identification.excitation.bounds import find_bounds
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import Criterion, ExcitationProblem
 from helicoid.identification.identifiability.base_equations import BaseEquations
+from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import Trajectory
@@ -87,6 +88,7 @@ class Excitation:
         return plot(self)
 
 
+@interruptible()
 def excitation(
     robot: Robot,
     duration: float = 10.0,

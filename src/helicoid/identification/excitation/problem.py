@@ -23,6 +23,7 @@ from helicoid.identification.excitation.collision import distances
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.identifiability import prior
 from helicoid.identification.identifiability.base_equations import BaseEquations
+from helicoid.interrupts import solving
 from helicoid.model.model import WORLD
 
 Criterion = Literal["d-optimal", "condition"]
@@ -146,7 +147,10 @@ class ExcitationProblem:
         }
         problem = {"x": self._y, "f": self._objective, "g": ca.vertcat(*g)}
         solver = ca.nlpsol("excitation", "ipopt", problem, options)
-        solution = solver(x0=start.ravel(order="F"), lbg=np.concatenate(lower), ubg=np.concatenate(upper))
+        numbers = {"x0": start.ravel(order="F"), "lbg": np.concatenate(lower), "ubg": np.concatenate(upper)}
+        given = {key: ca.DM(value) for key, value in numbers.items()}  # no conversion is left to the solver
+        with solving():
+            solution = solver(**given)
         y = np.array(solution["x"]).reshape(start.shape, order="F")
         if not np.all(np.isfinite(y)):
             raise HelicoidError(

@@ -19,6 +19,7 @@ from helicoid.errors import InputError
 from helicoid.identification.identifiability.structural import excited_rows
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import triangular
+from helicoid.interrupts import interruptible
 from helicoid.robot import Robot
 
 Status = Literal["alone", "combination", "none"]
@@ -119,6 +120,7 @@ class Identifiability:
         return "\n".join([*lines, *(f"  {words}" for words in self.combinations)])
 
 
+@interruptible()
 def identifiability(
     robot: Robot | Regression,
     samples: Any = None,

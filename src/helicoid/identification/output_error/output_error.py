@@ -17,12 +17,14 @@ from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.output_error.multiple_shooting import OutputError, Refinement, Windows, refine
 from helicoid.identification.output_error.shooting import Simulator
 from helicoid.identification.result import Identification
+from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 
 _BODIES = 0.3  # how far bodies are believed to be off, as a part of themselves (one standard deviation)
 _TORQUE = 0.1  # likewise friction, offsets and armatures, as a part of the joint's usual torque
 
 
+@interruptible()
 def fit_output_error(
     result: Identification,
     log: Log,

@@ -17,6 +17,7 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler.compiled import is_on
 from helicoid.compiler.function import Function
 from helicoid.errors import CompileError, InputError
+from helicoid.interrupts import solving
 from helicoid.mpc.solver.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -136,10 +137,11 @@ class NonlinearProgram:
             prices += [array[k, i] for i in node.soft for array in (memory.penalty, memory.penalty2)]
         low, high = self._bounds(memory)
         p = np.concatenate([memory.parameters.ravel(), memory.theta, x0, np.array(prices, dtype=float)])
+        numbers = {"x0": np.concatenate(first), "p": p, "lbx": np.concatenate(free), "lbg": low, "ubg": high}
+        given = {key: ca.DM(value) for key, value in numbers.items()}  # no conversion is left to the solver
         try:
-            result = self._solve(
-                x0=np.concatenate(first), p=p, lbx=np.concatenate(free), ubx=np.inf, lbg=low, ubg=high
-            )
+            with solving():
+                result = self._solve(**given)
         except RuntimeError as error:
             return Outcome(x, u, f"failed: {str(error).splitlines()[-1]}", False, 0)
         stats = self._solve.stats()

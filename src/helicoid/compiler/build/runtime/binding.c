@@ -327,6 +327,14 @@ static int read_iteration(const Kernel *self, PyObject *states, PyObject *inputs
   return it->first < 0 || it->last < it->first || it->last >= rows || it->repeats < 1 ? -1 : 0;
 }
 
+/* Whether a signal has come whose handler raises: Ctrl-C, as a rule. */
+static int is_interrupted(void) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  int raised = PyErr_CheckSignals();
+  PyGILState_Release(state);
+  return raised;
+}
+
 PyDoc_STRVAR(kernel_iterate_doc,
              "iterate(states, inputs, first, last, repeats)\n\nFill rows first + 1 to last of the states, each by "
              "`repeats` calls from the row before it.\nStates are arrays (rows, samples, ...), the further inputs "
@@ -356,11 +364,13 @@ static PyObject *kernel_iterate(Kernel *self, PyObject *args) {
   if (calls * (double)it.code->operations < RELEASE_OPERATIONS) {
     status = run_iteration(&it, 1);
   } else {
+    it.interrupted = is_interrupted;
     Py_BEGIN_ALLOW_THREADS
     status = run_iteration(&it, most);
     Py_END_ALLOW_THREADS
   }
   if (status < 0) return PyErr_NoMemory();
+  if (it.stop) return NULL; /* with what the handler raised */
   Py_RETURN_NONE;
 }
 

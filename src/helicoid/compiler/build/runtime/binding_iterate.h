@@ -6,6 +6,7 @@
 enum {
   BLOCK_GROUPS = 16, /* groups of lanes that advance together: their states stay in the first cache */
   BLOCKS_EACH = 2,   /* at least, for each thread, so that a slow one does not keep the others waiting */
+  LOOK_OPERATIONS = 100000000, /* between looks at whether to stop: some 50 ms */
 };
 
 typedef struct {
@@ -17,14 +18,26 @@ typedef struct {
   ptrdiff_t repeats;              /* calls from one row to the next */
   ptrdiff_t block, next;          /* samples of a block, and the first that no thread has taken */
   size_t scratch;                 /* bytes for each thread before what the kernel needs */
+  int (*interrupted)(void);       /* asked now and then by the thread that asked for it all; may be NULL */
+  int stop;                       /* for all threads: leave the rest */
 } Iteration;
 
-/* States between two rows take turns on two places. */
-static void iterate_block(const Iteration *it, ptrdiff_t start, ptrdiff_t n, double *spare, void *work) {
+/* Whether to leave the rest, looked at once for every so many operations. */
+static int is_stopped(Iteration *it, const Worker *worker, double *operations) {
+  if (*operations < LOOK_OPERATIONS) return 0;
+  *operations = 0;
+  if (worker->asking && it->interrupted != NULL && it->interrupted())
+    __atomic_store_n(&it->stop, 1, __ATOMIC_RELAXED);
+  return __atomic_load_n(&it->stop, __ATOMIC_RELAXED);
+}
+
+/* States between two rows take turns on two places. -1 when it was stopped, else 0. */
+static int iterate_block(Iteration *it, const Worker *worker, ptrdiff_t start, ptrdiff_t n, double *operations) {
   const helicoid_kernel *code = it->code;
   const double *in[code->n_in + 1];
   ptrdiff_t stride[code->n_in + 1];
-  double *out[code->n_out + 1];
+  double *out[code->n_out + 1], *spare = worker->work;
+  void *work = (char *)worker->work + it->scratch;
   for (int64_t i = 0; i < code->n_in; i++) stride[i] = i < code->n_out ? code->in_size[i] : it->sample_stride[i];
   for (ptrdiff_t k = it->first; k < it->last; k++) {
     for (int64_t i = code->n_out; i < code->n_in; i++)
@@ -42,19 +55,22 @@ static void iterate_block(const Iteration *it, ptrdiff_t start, ptrdiff_t n, dou
         code->scalar(in, out, work);
       else
         code->batch(in, stride, out, n, n, work);
+      *operations += (double)n * (double)code->operations;
+      if (is_stopped(it, worker, operations)) return -1;
     }
   }
+  return 0;
 }
 
 static void *iterate_blocks(void *argument) {
   Worker *worker = argument;
   Iteration *it = worker->task;
-  void *work = (char *)worker->work + it->scratch;
+  double operations = 0;
   for (;;) {
     ptrdiff_t start = __atomic_fetch_add(&it->next, it->block, __ATOMIC_RELAXED);
     if (start >= it->samples) return NULL;
     ptrdiff_t rest = it->samples - start;
-    iterate_block(it, start, rest < it->block ? rest : it->block, worker->work, work);
+    if (iterate_block(it, worker, start, rest < it->block ? rest : it->block, &operations) < 0) return NULL;
   }
 }
 

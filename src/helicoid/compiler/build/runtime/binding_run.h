@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
   void *task; /* shared by all: who takes a block of it notes that there */
   void *work;
+  int asking; /* whether it runs on the thread that asked for the task */
   pthread_t thread;
 } Worker;
 
@@ -85,7 +86,7 @@ static int run_workers_with_work(void *task, void *(*blocks)(void *), int n_work
   work_bytes = (work_bytes + 127) & ~(size_t)127;
   if (n_workers == 1 && work_bytes <= STACK_WORK) {
     _Alignas(64) char stack[STACK_WORK];
-    blocks(&(Worker){.task = task, .work = stack});
+    blocks(&(Worker){.task = task, .work = stack, .asking = 1});
     return 0;
   }
   size_t list_bytes = ((size_t)n_workers * sizeof(Worker) + 127) & ~(size_t)127;
@@ -93,7 +94,7 @@ static int run_workers_with_work(void *task, void *(*blocks)(void *), int n_work
   if (heap == NULL) return -1;
   Worker *workers = (Worker *)heap;
   for (int k = 0; k < n_workers; k++)
-    workers[k] = (Worker){.task = task, .work = heap + list_bytes + (size_t)k * work_bytes};
+    workers[k] = (Worker){.task = task, .work = heap + list_bytes + (size_t)k * work_bytes, .asking = k == 0};
   run_workers(workers, n_workers, blocks);
   free(heap);
   return 0;
