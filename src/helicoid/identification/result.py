@@ -56,7 +56,7 @@ class IdentifiedParameters:
 class Identification:
     """The result of `identify`.
 
-    `x` are the unknowns of `regression`, `covariance` theirs. `training` scores the prediction of the log
+    `x` are the unknowns of `regression`, with their `covariance`. `training` scores the prediction of the log
     that was fitted; `held_out` that of each sixth of it by a fit to the other five, which is what to expect
     on new data. `cutoff` (Hz) and `lag` (s) say how signals are low-passed and shifted, `strength` how hard
     the fit was pulled to the description, `notes` in words what was found and done, `logs` what was fitted.

@@ -175,7 +175,7 @@ class ExcitationProblem:
         return float(self._evaluate(y.ravel(order="F")))
 
     def gradient(self, y: Array) -> Array:
-        """Its exact gradient, shape of y."""
+        """The exact gradient of `loss`, shape of y."""
         return np.array(self._slope(y.ravel(order="F"))).reshape(y.shape, order="F")
 
     @cached_property

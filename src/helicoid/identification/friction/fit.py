@@ -27,7 +27,7 @@ from helicoid.progress import Progress
 FREE = ("offset", "root")
 """Terms of either sign."""
 LEAST_MASS = 0.01
-"""Of the mean mass of bodies: the least that one has."""
+"""The least mass of a body, as a part of the mean mass of all."""
 
 _ITERATIONS = 50
 _ENOUGH = 1e-7  # relative decrease of the sum of squares at which the fit ends

@@ -101,18 +101,18 @@ class ShapedRegression(Regression):
         self.groups = (*kept, *model.terms, *(model.shapes if slopes_at is not None else ()))
 
     def linearised(self, x: Array) -> ShapedRegression:
-        """The same with a column for each shape, at x."""
+        """This regression with a column more for each shape: how y changes with it, at the unknowns x."""
         return ShapedRegression(self._plain, self.model, self.shapes, x)
 
     def with_groups(self, groups: Sequence[str]) -> Regression:
-        """The same sensors with some of the unknowns."""
+        """This regression with `groups` as the only unknowns."""
         chosen = ShapedRegression(self._plain, self.model, self.shapes, self._slopes_at)
         chosen.groups = tuple(groups)
         return chosen
 
     @cached_property
     def supports(self) -> tuple[Indices, ...]:
-        """As of every regression; the bodies' part is that of the plain one, which takes long to find."""
+        """For each row the columns that are not always zero; those of bodies are known from the plain one."""
         bodies = self._plain.parameters.groups.get("inertia", slice(0, 0))
         own = self.parameters.groups.get("inertia", bodies)
         found = [

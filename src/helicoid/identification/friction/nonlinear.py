@@ -36,7 +36,7 @@ class NonlinearIdentification(Identification):
 
     @cached_property
     def robot(self) -> Robot:
-        """As of every result; Stribeck friction is part of the robot."""
+        """The robot with the identified inertia, friction and armature; Stribeck friction is part of it."""
         plain = super().robot
         if self.model != "stribeck":
             return plain

@@ -109,7 +109,7 @@ class BaseEquations:
         return ca.horzcat(inertial, friction, armature) @ columns
 
     def _nominal_torque(self, q: Expression, v: Expression, a: Expression) -> Expression:
-        """Of the description: with friction, springs and whatever else it states."""
+        """The torque of the described robot: with friction, springs and whatever else it states."""
         return self.robot.inverse_dynamics(q, v, a, friction=True, smoothing=self.smoothing)
 
     @cached_property

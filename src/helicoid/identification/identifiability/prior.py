@@ -39,7 +39,10 @@ def whitenings(equations: BaseEquations) -> dict[int, Whitening]:
 
 
 def covariance(equations: BaseEquations, spread: float) -> Array:
-    """Of θ about its nominal values. A payload is nothing give or take a tenth of the robot's mass."""
+    """The covariance (θ, θ) of θ about its nominal values; `spread` is the part that bodies may be wrong by.
+
+    A payload is nothing give or take a tenth of the robot's mass.
+    """
     P = np.zeros((len(equations.nominal),) * 2)
     payload = equations.slices.get("payload", slice(-1, -1)).start
     for start, whitening in whitenings(equations).items():

@@ -7,7 +7,7 @@ the motion that j gives to it, which depends on the joints up to k alone. So wha
 linear algebra on the tree (Wensing, Niemeyer and Slotine 2024):
 
 - a joint moves vectors by exp(-q ad_s), hence a subspace of motions becomes its smallest superspace that ad_s
-  leaves invariant, and likewise for linear functionals f(π) of a body's inertial parameters;
+  leaves invariant; linear functionals f(π) of a body's inertial parameters grow in the same way;
 - a functional of the composite inertia of k that changes with the joints behind k gives, beside its value at
   the reference, one row for each direction in which it changes.
 
@@ -68,7 +68,7 @@ def excited_rows(regression: Regression) -> Array | None:
 
 
 class _Motions(NamedTuple):
-    """Of a stage, in child coordinates: motions that its ancestors give it, and gravity with its changes."""
+    """In the coordinates of a stage: motions that its ancestors give it, and gravity with its changes."""
 
     inherited: Array  # rows, orthonormal
     gravity: Array  # at the reference

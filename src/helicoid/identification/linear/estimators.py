@@ -72,7 +72,7 @@ def noise_floor(stack: Stack) -> Array:
 
 
 def covariance(factor: Factor, coordinates: WhitenedCoordinates, strength: float, part: float) -> Array:
-    """Of x when rows are weighted by 1/σ²: (YᵀW Y)⁻¹, widened where a low-pass left `part` of the noise.
+    """The covariance of x for rows weighted by 1/σ²: (YᵀW Y)⁻¹, wider where `part` of the noise is left.
 
     With a prior of some strength, the covariance after seeing the data. Without, parameters that the data
     leave open have infinite variance.

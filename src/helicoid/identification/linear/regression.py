@@ -144,7 +144,7 @@ class Regression:
         return own or [self.robot.regressor]
 
     def with_groups(self, groups: Sequence[str]) -> Regression:
-        """The same sensors with other unknowns."""
+        """A regression of what these sensors read on other unknowns."""
         return Regression(self.robot, groups, self.smoothing, self.wrenches, self._load)
 
     @cached_property
@@ -170,7 +170,7 @@ class Regression:
 
     @cached_property
     def _positions(self) -> dict[int, int]:
-        """Of the joints with one coordinate: where it lies in q, by its place in v."""
+        """Where in q the joints with one coordinate have it, by its place in v."""
         bodies = [b for b in self.robot.model.bodies if b.joint.mimic is None and b.joint.type.nq == 1]
         return {body.v.start: body.q.start for body in bodies}
 

@@ -86,7 +86,7 @@ class Stack:
         return stack
 
     def added(self, rows: Sequence[Array], y: Array, weights: Array | None = None) -> Stack:
-        """With more samples: Y_k (N, support) of each row, as `Regression.rows` gives it; y (N, rows)."""
+        """This stack with more samples: of each row Y_k (N, support), as `Regression.rows` has it; y (N, rows)."""
         factors, counts = [], []
         for k, (Y, R) in enumerate(zip(rows, self.factors, strict=True)):
             block = np.empty((len(Y), Y.shape[1] + 1), order="F")
@@ -106,7 +106,7 @@ class Stack:
         return reduce(Stack.__add__, stacks)
 
     def __add__(self, other: Stack) -> Stack:
-        """The samples of both."""
+        """A stack of the samples of this one and of another."""
         factors = tuple(triangular(R, S) for R, S in zip(self.factors, other.factors, strict=True))
         counts = tuple(m + n for m, n in zip(self.counts, other.counts, strict=True))
         return Stack(self.supports, self.n_unknowns, factors, counts)

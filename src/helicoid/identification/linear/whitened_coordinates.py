@@ -16,6 +16,7 @@ from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Factor
 from helicoid.identification.linear.whitening import Whitening, reference, usual_sizes
 from helicoid.model.inertia import Inertia
+from helicoid.robot import Robot
 
 _PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serves as a measure
 _TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not told
@@ -36,7 +37,7 @@ class WhitenedCoordinates:
     untold: tuple[int, ...] = ()
 
     def factor(self, factor: Factor) -> Factor:
-        """The same problem in u."""
+        """A least squares problem in x as one in u."""
         return Factor(factor.R @ self.T, factor.z - factor.R @ self.origin, factor.rest, factor.n_equations)
 
     def stated(self, start: int) -> Array:
@@ -45,7 +46,7 @@ class WhitenedCoordinates:
         return np.asarray(np.linalg.solve(self.T[own, own], self.origin[own]), dtype=np.float64)
 
     def without_untold(self, factor: Factor, usual: Array) -> WhitenedCoordinates:
-        """The same, with those unknowns of joints fixed of which a factor, in units of σ, says nothing.
+        """These coordinates with the unknowns of joints fixed of which a factor, in units of σ, says nothing.
 
         A joint that stands still shows no friction: least squares would be free to give it any.
         """
@@ -69,21 +70,29 @@ def whitened_coordinates(regression: Regression, factor: Factor) -> WhitenedCoor
     size = np.linalg.norm(factor.R, axis=0)
     T = np.diag(1.0 / np.where(size > 0, size, 1.0))
     origin = np.array(parameters.nominal)
-    bodies: list[int] = []
     own = parameters.groups.get("inertia", slice(0, 0))
-    inertias = [Inertia.from_parameters(origin[k : k + 10]) for k in range(own.start, own.stop, 10)]
-    masses = [inertia.mass for inertia in inertias if inertia.mass > 0]
-    least = _PART * (float(np.mean(masses)) if masses else 1.0)
-    for start, inertia in zip(range(own.start, own.stop, 10), inertias, strict=True):
-        solid = reference(inertia, least)
-        T[start : start + 10, start : start + 10] = Whitening(solid).inverse
-        if inertia.mass <= 0 or inertia.doubts():
-            origin[start : start + 10] = solid.parameters
-        bodies.append(start)
+    bodies = range(own.start, own.stop, 10)
+    robot = regression.robot
+    described = robot.memo("described bodies", lambda: _described(robot)) if bodies else []
+    for start, (pi, inverse) in zip(bodies, described, strict=True):
+        T[start : start + 10, start : start + 10], origin[start : start + 10] = inverse, pi
     others = [k for k in range(len(origin)) if not own.start <= k < own.stop]
     longest = float(np.linalg.norm(factor.R @ T[:, own], axis=0).max(initial=0.0))
     T[others, others] *= longest or 1.0
     return WhitenedCoordinates(origin, T, tuple(bodies), tuple(others))
+
+
+def _described(robot: Robot) -> list[tuple[Array, Array]]:
+    """Of each body: where its parameters start from, and π of the elements that whitening makes of them."""
+    inertias = [Inertia.from_parameters(body.inertia.parameters) for body in robot.model.bodies]
+    masses = [inertia.mass for inertia in inertias if inertia.mass > 0]
+    least = _PART * (float(np.mean(masses)) if masses else 1.0)
+    found = []
+    for inertia in inertias:
+        solid = reference(inertia, least)
+        start = solid if inertia.mass <= 0 or inertia.doubts() else inertia
+        found.append((start.parameters, np.asarray(Whitening(solid).inverse, dtype=np.float64)))
+    return found
 
 
 def usual_magnitudes(regression: Regression) -> Array:

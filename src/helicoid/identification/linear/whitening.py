@@ -48,6 +48,10 @@ def reference(inertia: Inertia, least_mass: float) -> Inertia:
 
 def usual_sizes(robot: Robot) -> tuple[Array, Array, Array]:
     """Per velocity: efforts, velocities and inertias that are usual on this robot, (nv,) each."""
+    return robot.memo("usual sizes", lambda: _usual_sizes(robot))
+
+
+def _usual_sizes(robot: Robot) -> tuple[Array, Array, Array]:
     rng = np.random.default_rng(0)
     configurations = [robot.random(rng) for _ in range(8)]
     M = np.max([np.diag(robot.mass_matrix(q)) for q in configurations], axis=0)

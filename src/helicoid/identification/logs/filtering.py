@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,10 +28,18 @@ def low_pass(x: Array, rate: float, cutoff: float | None) -> Array:
     """
     if cutoff is None or cutoff >= 0.45 * rate or len(x) < 8:
         return x
-    from scipy.signal import butter, sosfiltfilt
+    from scipy.signal import sosfiltfilt
 
-    sections = butter(ORDER, cutoff, fs=rate, output="sos")
-    return np.ascontiguousarray(sosfiltfilt(sections, x, axis=0, padlen=margin(len(x), rate, cutoff)))
+    reach = margin(len(x), rate, cutoff)
+    return np.ascontiguousarray(sosfiltfilt(_sections(rate, cutoff), x, axis=0, padlen=reach))
+
+
+@lru_cache(maxsize=64)
+def _sections(rate: float, cutoff: float) -> Array:
+    """The filter's second-order sections: designing them takes longer than filtering a block."""
+    from scipy.signal import butter
+
+    return np.asarray(butter(ORDER, cutoff, fs=rate, output="sos"))
 
 
 def margin(n: int, rate: float, cutoff: float | None) -> int:

@@ -159,7 +159,7 @@ def _check_motion(robot: Robot, log: Log) -> None:
 
 
 def _single(robot: Robot) -> tuple[list[int], list[int]]:
-    """Of the joints with one coordinate: where it lies in q and in v."""
+    """Where in q and in v the joints with one coordinate have it."""
     bodies = [b for b in robot.model.bodies if b.joint.mimic is None and b.joint.type.nq == 1]
     return [body.q.start for body in bodies], [body.v.start for body in bodies]
 

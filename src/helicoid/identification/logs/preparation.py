@@ -47,7 +47,7 @@ class Samples:
         return replace(self, y=moved(self.y, lag * self.rate), raw=moved(self.raw, lag * self.rate))
 
     def replaced(self, y: Array) -> Samples:
-        """The same motion with other values measured."""
+        """This motion with `y` (M, rows) as what was measured, both low-passed and as recorded."""
         return replace(self, y=y, raw=y)
 
     def thinned(self, step: int) -> Samples:
@@ -106,7 +106,7 @@ def prepare(
 def motion(
     robot: Robot, log: Log, cutoff: float | None
 ) -> list[tuple[slice, Clock, tuple[Array, Array, Array]]]:
-    """Of each stretch: its place in the log, its clock, and (q, v, a) on that clock; nothing is left out."""
+    """The stretches of a log: place, clock, and (q, v, a) on that clock of each; nothing is left out."""
     result = []
     for part in stretches(log):
         own = log[part] if part.stop - part.start > 1 else log[_widened(part, len(log))]

@@ -264,7 +264,7 @@ class OnlineIdentifier:
 
     @cached_property
     def covariance(self) -> Array:
-        """Of `estimate`, (θ, θ). Where the data tell nothing it is that of the prior."""
+        """The covariance of `estimate`, (θ, θ). Where the data tell nothing it is that of the prior."""
         r = len(self._R) - 1
         root = solve_triangular(self._R[:r, :r], np.eye(r), check_finite=False)
         told = self._equations.told.base

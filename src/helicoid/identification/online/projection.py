@@ -165,7 +165,7 @@ def _eigen(matrices: Array) -> tuple[Array, Array]:
 
 
 def _derivative(values: Array, vectors: Array) -> Array:
-    """Of clipping negative eigenvalues: (n, 10, 10) in the coordinates of whitened bodies.
+    """The derivative of clipping negative eigenvalues, (n, 10, 10), in the coordinates of whitened bodies.
 
     In the basis v_i v_jᵀ it is diagonal, (λ_i⁺ + λ_j⁺) / (|λ_i| + |λ_j|).
     """

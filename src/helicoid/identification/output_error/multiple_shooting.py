@@ -61,7 +61,7 @@ class Windows:
         )
 
     def joined(self, other: Windows) -> Windows:
-        """The windows of both."""
+        """The windows of this motion and of another with the same sampling rate."""
 
         def both(name: str) -> Array:
             return np.concatenate([getattr(self, name), getattr(other, name)])

@@ -21,7 +21,7 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 
 _BODIES = 0.3  # how far bodies are believed to be off, as a part of themselves (one standard deviation)
-_TORQUE = 0.1  # likewise friction, offsets and armatures, as a part of the joint's usual torque
+_TORQUE = 0.1  # how far friction, offsets and armatures are, as a part of the joint's usual torque
 
 
 @interruptible()

@@ -31,7 +31,7 @@ class Score:
 
     @staticmethod
     def of(names: tuple[str, ...], measured: Array, predicted: Array, effort: Array) -> Score:
-        """Of measured and predicted values (N, rows)."""
+        """The errors of predicted values (N, rows) against measured ones (N, rows)."""
         rmse = np.sqrt(np.mean((measured - predicted) ** 2, axis=0))
         return Score(names, rmse, np.sqrt(np.mean(measured**2, axis=0)), effort, len(measured))
 
