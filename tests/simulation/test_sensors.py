@@ -44,6 +44,7 @@ def test_nothing_asked_for_is_the_truth(motion: Trajectory, turning: Trajectory)
     for path in (motion, turning):
         seen = Sensors()(path)
         assert len(seen) == len(seen.complete) == len(path.t)
+        assert repr(seen).startswith(f"Measurement({len(seen)} samples, ") and len(repr(seen)) < 100
         for name in ("t", "q", "v", "tau"):
             assert_close(getattr(seen, name), getattr(path, name))
 

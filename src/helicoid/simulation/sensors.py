@@ -41,6 +41,10 @@ class Measurement:
     def __len__(self) -> int:
         return len(self.t)
 
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "none"
+        return f"Measurement({len(self)} samples, {span}, q[{self.q.shape[1]}] v[{self.v.shape[1]}])"
+
 
 @dataclass(frozen=True, eq=False)
 class Sensors:

@@ -86,7 +86,7 @@ class Stack:
         return stack
 
     def added(self, rows: Sequence[Array], y: Array, weights: Array | None = None) -> Stack:
-        """This stack with more samples: of each row Y_k (N, support), as `Regression.rows` has it; y (N, rows)."""
+        """This stack with more samples: Y_k (N, support) of each row (see `Regression.rows`), y (N, rows)."""
         factors, counts = [], []
         for k, (Y, R) in enumerate(zip(rows, self.factors, strict=True)):
             block = np.empty((len(Y), Y.shape[1] + 1), order="F")
