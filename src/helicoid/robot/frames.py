@@ -49,7 +49,7 @@ class FrameFunction(Generic[P]):
         if not kwargs:
             try:
                 return self._made[args]
-            except (KeyError, TypeError):  # not made yet, or no names
+            except (KeyError, TypeError, NotImplementedError):  # not made yet, or no names
                 pass
         try:
             named = self.__signature__.bind(*args, **kwargs).arguments
