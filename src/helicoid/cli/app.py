@@ -57,12 +57,11 @@ def _told() -> Iterator[list[str]]:
 @app.command("robots")
 def list_robots() -> None:
     """List the robots that come with Helicoid."""
-    table = _table("", "name", "joints", "velocities", "mass (kg)")
+    table = _table("", "name", "joints", "velocities", "moving mass (kg)")
     for name in robots():
         with _told():
             robot = load(name)
-        mass = sum(link.inertia.mass for link in robot.model.links if link.inertia is not None)
-        table.add_row(name, str(len(robot.joint_names)), str(robot.nv), f"{mass:.3g}")
+        table.add_row(name, str(len(robot.joint_names)), str(robot.nv), f"{robot.mass:.4g}")
     console.print(table)
 
 
@@ -256,8 +255,7 @@ def _bodies(model: Model) -> Table:
         inertia = body.inertia
         moments = np.linalg.eigvalsh(inertia.at_com)
         table.add_row(escape(body.name), f"{inertia.mass:.4g}", _short(inertia.com), _short(moments))
-    total = sum(body.inertia.mass for body in model.bodies)
-    table.add_row("[bold]all[/]", f"[bold]{total:.4g}[/]", "", "")
+    table.add_row("[bold]moving mass[/]", f"[bold]{Robot(model).mass:.4g}[/]", "", "")
     return table
 
 

@@ -6,6 +6,7 @@ rows are ordered parents first (Featherstone 2008, section 6.5).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -21,16 +22,17 @@ class Factors(NamedTuple):
     D_inverse: list[Expression]
 
 
-def factor(M: Expression) -> Factors:
-    """Factor a symmetric positive definite M (its lower triangle is read)."""
+def factor(M: Expression, names: Sequence[str] = ()) -> Factors:
+    """Factor a symmetric positive definite M (its lower triangle is read); `names` of its rows, for errors."""
     n = M.shape[0]
     rows = [{j: M[i, j] for j in range(i + 1) if not M[i, j].is_zero()} for i in range(n)]
     L: list[dict[int, Expression]] = [{} for _ in range(n)]
     D_inverse: list[Expression] = [None] * n
     for k in reversed(range(n)):
         if k not in rows[k] or rows[k][k].is_zero():
+            which = f"of {names[k]!r}" if names else f"{k} of {n}"
             raise ModelError(
-                f"nothing resists motion {k} of {n}: the bodies that it moves have neither mass nor inertia "
+                f"nothing resists motion {which}: the bodies that it moves have neither mass nor inertia "
                 "along it, so that no force gives a finite acceleration; give them mass, or armature"
             )
         D_inverse[k] = 1 / rows[k][k]

@@ -254,7 +254,13 @@ def user_constraint(model: Model, kind: str, written: object, name: str) -> User
     if not callable(written):
         raise ModelError(f"constraint {name!r}: {kind} takes a function of q, such as lambda q: q[0] - q[1]")
     q = ca.SX.sym("q", model.nq)
-    value = written(q)
+    try:
+        value = written(q)
+    except (RuntimeError, IndexError) as error:  # CasADi's, such as an index beyond the last coordinate
+        raise ModelError(
+            f"constraint {name!r}: {kind} cannot be computed from q, which has nq = {model.nq} entries "
+            f"({', '.join(model.coordinate_names)}): {str(error).strip().splitlines()[-1]}"
+        ) from error
     try:
         value = value if isinstance(value, ca.SX) else ca.vertcat(*(ca.SX(part) for part in value))
     except (TypeError, NotImplementedError) as error:

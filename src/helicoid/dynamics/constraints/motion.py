@@ -194,7 +194,7 @@ class _System:
 
     def __init__(self, model: Model, physics: Physics, q: Expression, constraints: Constraints) -> None:
         self.φ, self.A = equations(model, q, constraints)
-        self.M = factor(mass_matrix(model, physics, q))
+        self.M = factor(mass_matrix(model, physics, q), model.velocity_names)
         self._G = _proximal(_congruence(self.M, self.A))
 
     def multipliers(self, r: Expression, contradictory: bool = False) -> Expression:

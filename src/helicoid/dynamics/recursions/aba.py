@@ -69,7 +69,7 @@ def articulated_joints(
         body, S = model.bodies[i], motions[i].S
         armature = physics.armature[body.v]
         U = inertias[i] @ S
-        D = factor(S.T @ U + ca.diag(armature))
+        D = factor(S.T @ U + ca.diag(armature), model.velocity_names[body.v])
         # Nothing that the joint leaves free resists: these rows vanish exactly, and only τ passes.
         free = unit_columns(S) if armature.is_zero() else {}
         joints[i] = ArticulatedJoint(U, D, solve(D, U.T), free)

@@ -56,7 +56,7 @@ def forward_dynamics_crba(
     motions = joint_motions(model, q)
     forces = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
     driving = tau - joint_forces(model, motions, forces) - passive_torque(model, physics, q, v)
-    return solve(factor(mass_matrix(model, physics, q)), driving)
+    return solve(factor(mass_matrix(model, physics, q), model.velocity_names), driving)
 
 
 def rotate_symmetric(R: Expression, A: Expression) -> Expression:

@@ -36,7 +36,7 @@ def times_inverse(model: Model, physics: Physics, q: Expression, M: Expression) 
 
 
 def _ways(model: Model, physics: Physics, q: Expression, M: Expression) -> list[TimesInverse]:
-    factors = factor(M)
+    factors = factor(M, model.velocity_names)
 
     def by_factors(B: Expression) -> Expression:
         return solve(factors, B)

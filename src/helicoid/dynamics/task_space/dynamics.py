@@ -202,6 +202,6 @@ def _inverses(model: Model, physics: Physics, q: Expression, task: Task) -> _Inv
         for k in range(task.size):
             if J[k, :].is_zero():
                 raise ModelError(f"row {k} of the task never moves {task.frame!r}: leave it out")
-    M_inverse_Jt = solve(factor(mass_matrix(model, physics, q)), J.T)
+    M_inverse_Jt = solve(factor(mass_matrix(model, physics, q), model.velocity_names), J.T)
     Λ = inverse(J @ M_inverse_Jt + task.damping**2 * ca.SX.eye(task.size))
     return _Inverses(J, Λ, M_inverse_Jt @ Λ)
