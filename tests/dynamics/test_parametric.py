@@ -139,7 +139,7 @@ def test_every_dynamics_function_takes_theta_and_no_kinematic_one_does() -> None
         assert getattr(robot, name).inputs[-1].shape == (10,)
     for function in (robot.integrate, robot.difference, robot.pose("tool0"), robot.jacobian("tool0")):
         assert "theta" not in [item.name for item in function.inputs]
-    assert robot.selection.payload_link == "tool0"
+    assert robot.theta.payload_link == "tool0"
 
 
 def test_theta_is_an_input_like_any_other() -> None:
@@ -193,7 +193,7 @@ def test_edits_keep_the_groups() -> None:
     """Other robots made of a parametric one are parametric, their θ follows their bodies."""
     robot = hc.load("ur5").parametric("inertia", "payload")
     locked = robot.lock({"wrist_3_joint": 0.2})
-    assert locked.selection.groups == ("inertia", "payload")
+    assert locked.theta.groups == ("inertia", "payload")
     assert len(locked.parameters) == 10 * 5 + 10
     q, v, a = state(locked, 4)
     expected = hc.load("ur5").lock({"wrist_3_joint": 0.2}).inverse_dynamics(q, v, a)

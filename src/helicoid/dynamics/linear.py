@@ -23,7 +23,7 @@ class Factors(NamedTuple):
 
 
 def factor(M: Expression, names: Sequence[str] = ()) -> Factors:
-    """Factor a symmetric positive definite M (its lower triangle is read); `names` of its rows, for errors."""
+    """Factor a symmetric positive definite M (its lower triangle is read); errors name its rows."""
     n = M.shape[0]
     rows = [{j: M[i, j] for j in range(i + 1) if not M[i, j].is_zero()} for i in range(n)]
     L: list[dict[int, Expression]] = [{} for _ in range(n)]

@@ -169,7 +169,7 @@ def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:
             raise InputError(f"{log.source}: measures other wrenches than {logs[0].source}")
     if wish.estimator == "instrumental" and (logs[0].wrenches or wish.form != "torque"):
         raise InputError("the estimator 'instrumental' needs joint torques in the form 'torque'")
-    if robot.selection.groups:
+    if robot.theta.groups:
         raise InputError("identify takes a robot of numbers; this one is parametric")
     return wish
 

@@ -58,12 +58,15 @@ class Adaptive:
         following: float = 0.03,
     ) -> None:
         robot = controller.problem.robot
-        if robot is None or not robot.selection.groups:
+        if robot is None or not robot.theta.groups:
             raise InputError("the controller's problem needs a parametric robot: robot.parametric(...)")
-        if robot.selection != identifier.parametric.selection or robot.nv != identifier.parametric.nv:
+        if (
+            robot.theta.selection != identifier.parametric.theta.selection
+            or robot.nv != identifier.parametric.nv
+        ):
             raise InputError(
-                f"the controller's robot is parametric in {robot.selection}, the identifier finds "
-                f"{identifier.parametric.selection}: they must be the same"
+                f"the controller's robot is parametric in {robot.theta.selection}, the identifier finds "
+                f"{identifier.parametric.theta.selection}: they must be the same"
             )
         if learn_every < 1 or hand_over_every < 1 or not following >= 0:
             raise InputError(
@@ -74,7 +77,7 @@ class Adaptive:
         self._learn_every, self._hand_over_every = int(learn_every), int(hand_over_every)
         interval = self._hand_over_every * controller.period
         self._share = 1.0 if following == 0 else 1 - math.exp(-interval / following)
-        self._only_payload = robot.selection.groups == ("payload",)
+        self._only_payload = robot.theta.groups == ("payload",)
         self._impulse, self._heard, self._since, self._count = np.zeros(robot.nv), 0, 0, 0
         self._trouble = ""
         self.theta = controller.theta

@@ -158,7 +158,7 @@ def _steps(controller: Controller | Adaptive, plant: Plant, duration: float, inf
             "equal, with Controller(problem, period=...)"
         )
     problem = (controller.controller if isinstance(controller, Adaptive) else controller).problem
-    if informed and (problem.robot is None or problem.robot.selection != plant.robot.selection):
+    if informed and (problem.robot is None or problem.robot.theta.selection != plant.robot.theta.selection):
         raise InputError("an informed controller's robot must be parametric as the plant's is")
     steps = round(duration / plant.period)
     if steps < 1:

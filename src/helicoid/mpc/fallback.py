@@ -78,9 +78,8 @@ class Fallback:
         if robot is None:
             return np.zeros(self._structure.system.nu)
         q, v = x[: robot.nq], x[robot.nq : robot.nq + robot.nv]
-        more = [theta] if robot.selection.groups else []
         with np.errstate(all="ignore"):  # of a state that no robot can be in
-            tau = robot.gravity(q, *more) - robot.mass_matrix(q, *more) @ v / BRAKING_TIME
+            tau = robot.gravity(q, theta) - robot.mass_matrix(q, theta) @ v / BRAKING_TIME
         return self.clipped(np.where(np.isfinite(tau), tau, 0.0))
 
 

@@ -65,9 +65,8 @@ def first_guess(
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        # By CasADi's virtual machine: to compile functions takes longer than to call them once.
-        more = [theta] if robot.selection.groups else []
-        g = np.asarray(robot.gravity.casadi(x0[: robot.nq], *more), np.float64).ravel()
+        # DM: by CasADi's virtual machine, as to compile a function takes longer than to call it once.
+        g = np.asarray(robot.gravity(ca.DM(x0[: robot.nq]), theta), np.float64).ravel()
         if structure.formulation == "forward_dynamics":
             u[:] = robot.selection_matrix @ g
         elif robot.constraints:

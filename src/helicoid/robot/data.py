@@ -142,11 +142,6 @@ class RobotData(Catalog):
         return self._selection.parameters(self.model)
 
     @property
-    def selection(self) -> parametric.Selection:
-        """What was selected for `theta`."""
-        return self.theta.selection
-
-    @property
     def parameters(self) -> parametric.Parameters:
         """Names and values: `theta` of a parametric robot, else the inertial ones, 10 per moving body."""
         return self.theta if self.theta.groups else parametric.inertial_parameters(self.model)

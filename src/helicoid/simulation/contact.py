@@ -138,11 +138,11 @@ class _Record:
     def trajectory(self, n: int) -> Trajectory:
         """The first n rows."""
         robot, q, v = self._robot, self.q[:n], self.v[:n]
-        theta = [robot.parameters.values] if robot.selection.groups else []
+        theta = robot.theta.values
         known = {
             "a": self._a[:n],
             "constraint_forces": self._lambda[:n],
-            "kinetic_energy": robot.kinetic_energy(q, v, *theta),
-            "potential_energy": robot.potential_energy(q, *theta),
+            "kinetic_energy": robot.kinetic_energy(q, v, theta),
+            "potential_energy": robot.potential_energy(q, theta),
         }
         return Trajectory(self._times[:n], q, v, self._tau[:n], robot, known=known)

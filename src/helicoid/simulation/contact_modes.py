@@ -70,7 +70,7 @@ class _Mode:
             self.rows[number] = slice(rows, rows + held.constraints[-1].rows)
             rows = self.rows[number].stop
         self.robot = held
-        self._theta = [robot.parameters.values] if robot.selection.groups else []
+        self._theta = [robot.parameters.values] if robot.theta.groups else []
         self._step = step_function(held, "rk4", friction=friction)
         self._motion = acceleration(held, friction=friction)
 

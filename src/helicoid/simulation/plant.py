@@ -80,7 +80,7 @@ class Plant:
         self._q, self._v = (np.empty((2, *part.shape)) for part in self._start)
         self._tau = np.zeros((1, 1, robot.nv))
         self._theta = np.empty((1, 1, len(self._schedule(0.0))))
-        inputs = [self._tau, *([self._theta] if robot.selection.groups else [])]
+        inputs = [self._tau, *([self._theta] if robot.theta.groups else [])]
         options = {"friction": friction}
         states = self._q, self._v
         self._advance = fixed_steps(robot, "rk4", options, states, inputs, self.period, int(substeps))
@@ -173,7 +173,7 @@ def drift(before: ArrayLike, after: ArrayLike, start: float, end: float) -> Sche
 
 
 def _schedule(robot: Robot, theta: ArrayLike | Schedule | None) -> Callable[[float], Array]:
-    own = np.array(robot.parameters.values) if robot.selection.groups else np.zeros(0)
+    own = robot.theta.values
     given: Schedule = theta if callable(theta) else (lambda _: own if theta is None else theta)
 
     def at(t: float) -> Array:

@@ -35,7 +35,7 @@ class Rollouts:
         self.q, self.v = (np.empty((len(times), *part.shape)) for part in (begin.q, begin.v))
         self.q[0], self.v[0] = begin.q, begin.v
         self._theta, self._options = begin.theta, options
-        parameters = [] if begin.theta is None else [begin.theta[None]]
+        parameters = [begin.theta[None]] if robot.theta.groups else []
         self._inputs = [forces.net, *parameters, *forces.wrenches.values()]
 
     def fixed(self, dt: float, substeps: int) -> Advance:
@@ -53,8 +53,6 @@ class Rollouts:
         return self._sampling(solver.run)
 
     def _settled(self, q: Array, v: Array, rollout: int) -> tuple[Array, Array]:
-        if self._theta is None:
-            return settling_function(self.robot)(q, v)
         theta = self._theta[rollout if len(self._theta) > 1 else 0]
         return settling_function(self.robot)(q, v, theta)
 

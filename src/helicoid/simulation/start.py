@@ -59,11 +59,11 @@ def _memory() -> float:
 
 
 class Start(NamedTuple):
-    """States q and v, one rollout a row; parameters, one row for all, one a rollout, or none."""
+    """States q and v, one rollout a row; parameters, one row for all or one a rollout, empty where none are."""
 
     q: Array
     v: Array
-    theta: Array | None
+    theta: Array
     many: bool
     """Whether this is a batch; a batch of one is one, too."""
 
@@ -80,12 +80,12 @@ def start(
     v = _rows("v0", np.zeros(robot.nv) if v0 is None else v0, robot.nv)
     parameters = _parameters(robot, theta)
     series = [array for force in forces if (array := _array(force)) is not None and array.ndim == 3]
-    batches = [x for x in (q, v, parameters) if x is not None and x.ndim == 2] + series
+    batches = [x for x in (q, v, parameters) if x.ndim == 2] + series
     lengths = {len(x) for x in batches}
     if len(lengths) > 1:
         raise InputError(f"all batches must have one length; got {', '.join(map(str, sorted(lengths)))}")
     n = next(iter(lengths), 1)
-    p = None if parameters is None else np.atleast_2d(parameters)
+    p = np.atleast_2d(parameters)
     q, v = (np.array(np.broadcast_to(x, (n, x.shape[-1]))) for x in (q, v))
     q, v = _settled(robot, q, v, p)
     return Start(q, v, p, bool(batches))
@@ -95,12 +95,10 @@ def _default_configuration(robot: Robot) -> Array:
     return robot.project_configuration(robot.neutral()) if robot.constraints else robot.neutral()
 
 
-def _parameters(robot: Robot, theta: ArrayLike | None) -> Array | None:
-    if not robot.selection.groups:
-        if theta is not None:
-            raise InputError("theta belongs to parametric robots: robot.parametric(...)")
-        return None
-    return _rows("theta", robot.parameters.values if theta is None else theta, len(robot.parameters))
+def _parameters(robot: Robot, theta: ArrayLike | None) -> Array:
+    if not robot.theta.groups and theta is not None and np.size(theta):
+        raise InputError("theta belongs to parametric robots: robot.parametric(...)")
+    return _rows("theta", robot.theta.values if theta is None else theta, len(robot.theta))
 
 
 def _array(force: Force) -> Any:
@@ -119,12 +117,11 @@ def _rows(name: str, value: ArrayLike, size: int) -> Array:
     return array
 
 
-def _settled(robot: Robot, q: Array, v: Array, theta: Array | None) -> tuple[Array, Array]:
+def _settled(robot: Robot, q: Array, v: Array, theta: Array) -> tuple[Array, Array]:
     """The states without what rounding leaves; others are refused."""
     if robot.nq == robot.nv and not robot.constraints:
         return q, v
-    constants = [] if theta is None else [theta if len(theta) > 1 else theta[0]]
-    q_near, v_near = settling_function(robot)(q, v, *constants)
+    q_near, v_near = settling_function(robot)(q, v, theta if len(theta) > 1 else theta[0])
     if not np.all(np.abs(q_near - q) < _NEAR):
         if robot.constraints:
             raise InputError("q0 leaves constraints open: robot.find_consistent(q0, v0) gives a state nearby")

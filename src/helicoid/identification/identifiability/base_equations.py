@@ -96,7 +96,7 @@ class BaseEquations:
         }
         for group, own in self.slices.items():
             if group == "payload":
-                frame = self.robot.model.frame(self.parametric.selection.payload_link)
+                frame = self.robot.model.frame(self.parametric.theta.payload_link)
                 R, p = frame.placement.rotation, frame.placement.translation
                 full[10 * frame.body : 10 * frame.body + 10, own] = transformation(R, p)
             else:
@@ -161,9 +161,7 @@ def with_theta(equations: BaseEquations, theta: Array) -> Robot:
         robot = robot.with_parameters(theta[slices["inertia"]])
     if "payload" in slices:
         load = Inertia.from_parameters(theta[slices["payload"]])
-        robot = robot.with_payload(
-            equations.parametric.selection.payload_link, load.mass, load.com, load.at_com
-        )
+        robot = robot.with_payload(equations.parametric.theta.payload_link, load.mass, load.com, load.at_com)
     carried = np.ones(robot.nv)  # a floating base has neither friction nor armature
     for body in robot.model.bodies:
         carried[body.v] = 1.0 if body.joint.parent else 0.0

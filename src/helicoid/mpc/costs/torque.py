@@ -14,7 +14,6 @@ def torque_cost(
     """½ w |τ - τ_ref|² (N·m, N); the reference is gravity g(q), or given numbers (nv), settable as `name`."""
     robot, tau = symbols.robot, symbols["tau"]
     if reference is None:
-        theta = [symbols.system.theta] if robot.selection.groups else []
-        return cost_of(symbols, name, tau - robot.gravity(symbols["q"], *theta), weight)
+        return cost_of(symbols, name, tau - robot.gravity(symbols["q"], symbols.system.theta), weight)
     held = symbols.parameter(name, reference, robot.nv)
     return cost_of(symbols, name, tau - held.symbol, weight, parameters=[held])

@@ -46,8 +46,8 @@ class Compiled:
     def memory(self) -> Memory:
         """The numbers that `Problem.set` changes."""
         robot, theta = self.structure.robot, np.zeros(self.structure.system.theta.numel())
-        if robot is not None and robot.selection.groups:
-            theta = np.array(robot.parameters.values)
+        if robot is not None:
+            theta = np.array(robot.theta.values)
         memory = Memory.fresh(self.stages, self.structure.intervals, theta)
         for name, value in self._numbers.items():
             memory.set(name, value)

@@ -35,7 +35,7 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
         warnings.warn(DoubtfulModelWarning(text), stacklevel=3)
     nq, nv, model = robot.nq, robot.nv, robot.model
     q, v, a, tau = (ca.SX.sym(name, n) for name, n in zip("qvat", (nq, nv, nv, nv), strict=True))
-    theta = ca.SX.sym("theta", len(robot.parameters) if robot.selection.groups else 0)
+    theta = ca.SX.sym("theta", len(robot.theta))
     h = ca.SX.sym("h")
     flat = nq == nv
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
@@ -73,9 +73,8 @@ def _by_inverse_dynamics(
     theta: Expression,
     stabilisation: float,
 ) -> _Made:
-    more = [theta] if robot.selection.groups else []
-    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, *more)
-    torque = robot.inverse_dynamics(q, v, a, *more)
+    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
+    torque = robot.inverse_dynamics(q, v, a, theta)
     u, du, holds, symbols = a, M, {}, {}
     if robot.constraints:
         A, error = robot.constraint_jacobian(q), robot.constraint_position(q)
@@ -102,18 +101,17 @@ def _by_forward_dynamics(
     theta: Expression,
     stabilisation: float,
 ) -> _Made:
-    more = [theta] if robot.selection.groups else []
     S = ca.SX(robot.selection_matrix)
     u = ca.SX.sym("u", S.shape[0]) if S.shape[0] < robot.nv else tau
     full = S.T @ u if S.shape[0] < robot.nv else tau
     symbols = {"tau": full}
     if robot.constraints:
         function = robot.constrained_forward_dynamics.with_options(stabilisation=stabilisation)
-        value = function(q, v, full, *more)[0]
+        value = function(q, v, full, theta)[0]
         along = rate_matrix(robot.model, q)
         jacobian = ca.horzcat(ca.jacobian(value, u), ca.jacobian(value, q) @ along, ca.jacobian(value, v))
         return u, Intermediate(a, value, jacobian), {}, symbols
-    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, full, *more)
-    value = robot.forward_dynamics(q, v, full, *more)
+    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, full, theta)
+    value = robot.forward_dynamics(q, v, full, theta)
     by_u = M_inverse @ S.T if S.shape[0] < robot.nv else M_inverse
     return u, Intermediate(a, value, ca.horzcat(by_u, dq, dv)), {}, symbols

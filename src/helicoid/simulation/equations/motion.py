@@ -58,7 +58,7 @@ def _stiction_acceleration(robot: Robot, **options: Any) -> Function:
     return _once(robot, "stiction_acceleration", terms, inputs, [Output("a", (robot.nv,))], expressions)
 
 
-def settled(robot: Robot, q: Expression, v: Expression, theta: Expression | None) -> State:
+def settled(robot: Robot, q: Expression, v: Expression, theta: Expression) -> State:
     """The state nearby that constraints allow: φ(q) = 0 by a step of Gauss-Newton, A(q) v = 0 by projection.
 
     A time step leaves φ tiny, so that one step δ = -Aᵀ (A Aᵀ)⁻¹ φ is enough.
@@ -69,18 +69,17 @@ def settled(robot: Robot, q: Expression, v: Expression, theta: Expression | None
     G = A @ A.T
     G += _REGULAR * ca.trace(G) / G.shape[0] * ca.SX.eye(G.shape[0])
     q = integrate(robot.model, q, -A.T @ solve(factor(G), robot.constraint_position(q)))
-    return q, robot.project_velocity(q, v, *([] if theta is None else [theta]))
+    return q, robot.project_velocity(q, v, theta)
 
 
 def settling_function(robot: Robot) -> Function:
-    """`(q, v[, theta]) -> q_next, v_next`: unit quaternions, then `settled`."""
+    """`(q, v, theta) -> q_next, v_next`: unit quaternions, then `settled`."""
     inputs = [Input("q", (robot.nq,)), Input("v", (robot.nv,))]
-    if robot.selection.groups:
-        inputs.append(Input("theta", (len(robot.parameters),)))
+    inputs.append(Input("theta", (len(robot.theta),)))
 
     def expressions() -> Expressions:
-        q, v, *theta = symbols = _symbols(inputs)
-        return symbols, list(settled(robot, unit(robot.model, q), v, theta[0] if theta else None))
+        q, v, theta = symbols = _symbols(inputs)
+        return symbols, list(settled(robot, unit(robot.model, q), v, theta))
 
     return _once(robot, "settle", None, inputs, _next_state(robot), expressions)
 
@@ -100,7 +99,7 @@ def step_function(robot: Robot, method: str = "rk4", **options: Any) -> Function
         if method == "stiction":
             terms = stiction_terms(robot, **options)
             return symbols, list(stiction_step(robot.model, terms(q, v, *forces), q, v, dt))
-        theta = dict(zip((item.name for item in inputs), symbols, strict=True)).get("theta")
+        theta = dict(zip((item.name for item in inputs), symbols, strict=True)).get("theta", ca.SX(0, 1))
         following = STEPS[method](robot.model, lambda x, y: _first(motion(x, y, *forces)), q, v, dt)
         return symbols, list(settled(robot, *following, theta))
 
