@@ -59,7 +59,7 @@ def hinge(tip: Inertia | None, armature: float = 0.0) -> hc.Robot:
 def test_motion_that_nothing_resists_is_refused(tip: Inertia | None, function: str) -> None:
     """No mass, or a point mass on the axis; armature cures it."""
     q = np.zeros(2)
-    with pytest.raises(hc.ModelError, match="nothing resists motion of 'hinge': .* mass, or armature"):
+    with pytest.raises(hc.ModelError, match=r"nothing resists motion of 'hinge': .* mass, or armature"):
         getattr(hinge(tip), function)(q, q, q)
     with pytest.raises(hc.ModelError, match="nothing resists motion of 'hinge'"):
         hinge(tip).mass_matrix_inverse(q)

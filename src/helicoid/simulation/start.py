@@ -59,7 +59,7 @@ def _memory() -> float:
 
 
 class Start(NamedTuple):
-    """States q and v, one rollout a row; parameters, one row for all or one a rollout, empty where none are."""
+    """States q and v, one rollout a row; parameters, one row for all or one a rollout, maybe empty."""
 
     q: Array
     v: Array
