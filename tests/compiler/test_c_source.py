@@ -100,7 +100,7 @@ def test_every_operation_even_of_nan_and_infinities(compile_kernel: Compile, lan
 
 
 def test_many_pieces_in_several_units(compile_kernel: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c_source_module, "UNIT", 1200)
+    monkeypatch.setattr(c_source_module, "UNIT", (1200, 1200))
     function = deep_graph(np.random.default_rng(3), 1500)
     assert len(c_source(Program.from_casadi(function), native_lanes())) > 3
     kernel = compile_kernel(function)
@@ -109,6 +109,19 @@ def test_many_pieces_in_several_units(compile_kernel: Compile, monkeypatch: pyte
     for found in (one_by_one(kernel, rows, sizes), all_at_once(kernel, rows, sizes, 21)):
         for k in range(len(sizes)):
             assert relative_error(found[k], wanted[k], scale=1.0) < 1e-12
+
+
+@pytest.mark.parametrize("spread", [1, 40])
+def test_constant_elements_however_they_lie(compile_kernel: Compile, spread: int) -> None:
+    """Runs and single ones, few that are written one by one and many that come from a table."""
+    x = ca.SX.sym("x")
+    pattern = [x, 0, 0, 0, 2.5, np.nan, -np.inf, x + 1, 7]
+    function = ca.Function("f", [x], [ca.vertcat(*(pattern * spread)), ca.densify(ca.SX(0, 1)), ca.SX(3)])
+    kernel, rows, sizes = compile_kernel(function), [np.array([[0.5], [2.0], [3.0]])], output_sizes(function)
+    wanted = np.array([[x, 0, 0, 0, 2.5, np.nan, -np.inf, x + 1, 7] * spread for x in rows[0][:, 0]])
+    for found in (one_by_one(kernel, rows, sizes), all_at_once(kernel, rows, sizes, 3)):
+        np.testing.assert_array_equal(found[0], wanted)
+        np.testing.assert_array_equal(found[2], np.full((3, 1), 3.0))
 
 
 def test_a_sample_gives_the_same_bits_in_every_batch(compile_kernel: Compile) -> None:

@@ -34,14 +34,13 @@ def test_c_calls_functions_compiled_for_it(tmp_path: Path) -> None:
     """A runtime sums what two functions give for three samples."""
     x = ca.SX.sym("x", 2)
     functions = [ca.Function("a", [x], [ca.sin(x)]), ca.Function("b", [x], [x[0] * x[1]])]
-    code = compiler.compile_batch("a test", [lambda f=f: f for f in functions])
     (tmp_path / "total.h").write_text("""
         static double total(const double *p, int n) {
           double sum = 0;
           for (int k = 0; k < n; k++) sum += p[k];
           return sum;
         }""")
-    runtime = compiler.compile_runtime(
+    runtime, code = compiler.compile_runtime(
         "a test",
         """
         #include <stdlib.h>
@@ -57,6 +56,7 @@ def test_c_calls_functions_compiled_for_it(tmp_path: Path) -> None:
           return total(y, 3 * (int)f->out_size[0]);
         }""",
         tmp_path,
+        [lambda f=f: f for f in functions],
     )
     import ctypes
 
@@ -72,7 +72,7 @@ def test_a_runtime_that_changes_is_compiled_again(tmp_path: Path) -> None:
     text = '#include "number.h"\n__attribute__((visibility("default"))) int number(void) { return NUMBER; }\n'
     for number in (1, 2):
         (tmp_path / "number.h").write_text(f"#define NUMBER {number}\n")
-        assert compiler.compile_runtime("a test", text, tmp_path).number() == number
+        assert compiler.compile_runtime("a test", text, tmp_path).library.number() == number
 
 
 def test_a_function_that_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def formulas(program: Program) -> list[str]:
     known: list[str] = []
     for value in program.values:
         arguments = [known[argument] for argument in value.arguments]
-        text = f"{value.operation}{value.index}{value.constant!r}({','.join(arguments)})"
+        text = f"{value.operation}{value.place}{value.constant!r}({','.join(arguments)})"
         known.append(str(hash(text)))
     return [known[number] for output in program.outputs for number in output]
 

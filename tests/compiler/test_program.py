@@ -72,7 +72,7 @@ def interpret(program: Program, rows: list[Array]) -> list[Array]:
     with np.errstate(all="ignore"):
         for value in program.values:
             if value.operation == INPUT:
-                values.append(rows[value.index[0]][:, value.index[1]])
+                values.append(rows[value.place[0]][:, value.place[1]])
             elif value.operation == CONSTANT:
                 values.append(np.full(len(rows[0]), value.constant))
             else:
@@ -104,7 +104,7 @@ def test_every_value_comes_once_after_its_arguments_and_is_needed(function: ca.F
         assert all(argument < number for argument in value.arguments)
         needed.update(value.arguments)
     assert needed == set(range(len(program.values)))
-    keys = [(v.operation, v.arguments, v.constant.hex(), v.index) for v in program.values]
+    keys = [(v.operation, v.arguments, v.constant.hex(), v.place) for v in program.values]
     assert len(set(keys)) == len(keys)
 
 
@@ -127,7 +127,7 @@ def test_digest_differs_with_anything() -> None:
     one = Program((1,), (Value(INPUT), Value("sin", (0,))), ((1,),))
     others = [
         Program((2,), one.values, one.outputs),
-        Program((1,), (Value(INPUT, index=(0, 1)), one.values[1]), one.outputs),
+        Program((1,), (Value(INPUT, place=(0, 1)), one.values[1]), one.outputs),
         Program((1,), (Value(CONSTANT, constant=1.0), one.values[1]), one.outputs),
         Program((1,), (Value(CONSTANT, constant=1.0 + 2**-52), one.values[1]), one.outputs),
         Program((1,), (one.values[0], Value("cos", (0,))), one.outputs),

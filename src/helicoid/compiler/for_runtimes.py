@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,40 +32,57 @@ class BatchCode(NamedTuple):
     library: ctypes.CDLL
 
 
-def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> list[BatchCode]:
-    """Compile functions for batches, side by side; each is made by a call without arguments.
+class Runtime(NamedTuple):
+    """A runtime and the functions that it calls, all loaded."""
+
+    library: ctypes.CDLL
+    functions: list[BatchCode]
+
+
+def compile_runtime(
+    what: str, text: str, headers: Path, functions: Sequence[Callable[[], ca.Function]] = ()
+) -> Runtime:
+    """Compile one C file, and the functions that it will call, all side by side.
 
     Args:
         what: what is compiled, for a user who waits.
-        functions: make SX functions of dense columns. Making one may go on while others are compiled.
+        text: the C file. It may include what is in the folder `headers`, and kernel.h.
+        functions: see `compile_batch`.
 
     Raises:
         CompileError: there is no C compiler, or it fails.
         UnsupportedOperation: an operation has no counterpart in C.
     """
-
-    def task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
-        with building():
-            return partial(kernel_library, Program.from_casadi(make()), ("batch",))
-
-    with reporting(None, f"Compiling {what}, once for the cache"):
-        libraries = [_loaded(path) for path in side_by_side(task(make) for make in functions)]
-    return [BatchCode(_entry(loaded), loaded) for loaded in libraries]
+    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    runtime = partial(library, f"runtime {digest}", lambda: [text], include=[headers])
+    first, *others = _compiled(what, chain([runtime], map(_task, functions)))
+    return Runtime(first, [BatchCode(_entry(loaded), loaded) for loaded in others])
 
 
-def compile_runtime(what: str, text: str, headers: Path) -> ctypes.CDLL:
-    """Compile one C file, which may include what is in the folder `headers`.
+def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> list[BatchCode]:
+    """Compile functions for batches, side by side; each is made by a call without arguments.
 
     Args:
         what: what is compiled, for a user who waits.
+        functions: make SX functions of dense columns. Making one goes on while others are compiled.
 
     Raises:
         CompileError: there is no C compiler, or it fails.
+        UnsupportedOperation: an operation has no counterpart in C.
     """
-    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
-    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    return [BatchCode(_entry(loaded), loaded) for loaded in _compiled(what, map(_task, functions))]
+
+
+def _task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
+    """Make a function now; what compiles it."""
+    with building():
+        return partial(kernel_library, Program.from_casadi(make()), ("batch",))
+
+
+def _compiled(what: str, tasks: Iterable[Callable[[], Path]]) -> list[ctypes.CDLL]:
     with reporting(None, f"Compiling {what}, once for the cache"):
-        return _loaded(library(f"runtime {digest}", lambda: [text], include=[headers]))
+        return [_loaded(path) for path in side_by_side(tasks)]
 
 
 def _loaded(path: Path) -> ctypes.CDLL:

@@ -85,16 +85,22 @@ def from_parent(motion: JointMotion, twist: Expression) -> Expression:
     In body coordinates: (Rᵀ ω, Rᵀ (v + ω × p)), which is Ad⁻¹ of the twist.
     """
     ω, v = twist[:3, :], twist[3:, :]
-    carried = [v[:, k] + ca.cross(ω[:, k], motion.p) for k in range(ω.shape[1])]
-    return ca.vertcat(motion.R.T @ ω, motion.R.T @ ca.horzcat(*carried)) if carried else ca.SX.zeros(6, 0)
+    return ca.vertcat(motion.R.T @ ω, motion.R.T @ (v + _cross(ω, motion.p)))
 
 
 def to_parent(motion: JointMotion, wrench: Expression) -> Expression:
     """The wrench (n, f) of a body, or several as columns, about its parent's origin in parent coordinates."""
     f = motion.R @ wrench[3:, :]
     n = motion.R @ wrench[:3, :]
-    moments = [ca.cross(motion.p, f[:, k]) for k in range(f.shape[1])]
-    return ca.vertcat(n + ca.horzcat(*moments), f) if moments else ca.SX.zeros(6, 0)
+    return ca.vertcat(n + _cross(motion.p, f), f)
+
+
+def _cross(a: Expression, b: Expression) -> Expression:
+    """a × b; one of them may be several columns."""
+    if a.shape == b.shape:
+        return ca.cross(a, b)
+    ax, ay, az, bx, by, bz = (x[k, :] for x in (a, b) for k in range(3))
+    return ca.vertcat(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
 
 
 def gather(model: Model, forces: Sequence[Expression]) -> Expression:

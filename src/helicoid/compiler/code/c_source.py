@@ -6,8 +6,10 @@ registers and fuses multiplications with additions; nothing is left for it to re
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -16,7 +18,8 @@ from helicoid.compiler.code.program import CONSTANT, INPUT, Program
 from helicoid.compiler.code.schedule import PIECE, Piece, Schedule, Step, cosine, given, schedule, sine
 
 LARGE = 20_000  # operations from which quick compilation is worth more than the last few percent of speed
-UNIT = 8000  # operations in one translation unit: more of them compile in parallel
+FEW_CONSTANTS = 32  # runs of constant elements in an output, above which they come from a table
+UNIT = 1800, 8000  # operations in one translation unit, at least and at most: units compile in parallel
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _SCALAR = {
@@ -118,7 +121,8 @@ def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = Tr
 def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[str]:
     """The pieces of writers between a head, which every unit begins with, and a tail, which calls them."""
     pieces = [piece for writer in writers for piece in writer.functions()]
-    per_unit = max(1, UNIT // PIECE)
+    smallest, largest = (size // PIECE for size in UNIT)
+    per_unit = min(max(-(-len(pieces) // (os.cpu_count() or 1)), smallest), largest)
     groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
     if len(groups) == 1:
         return ["\n".join([head, *("static " + text for text in groups[0]), tail])]
@@ -215,7 +219,7 @@ class Writer:
                     yield f"const {self.flavour.type} {_variable(name)} = w[{piece.loads[name]}];"
 
     def _load_input(self, number: int) -> str:
-        i, j = self.program.values[number].index
+        i, j = self.program.values[number].place
         place = f"x[{self._input_starts[i] + j}]" if self.flavour.vector else f"in[{i}][{j}]"
         return f"const {self.flavour.type} {_variable(number)} = {place};"
 
@@ -285,14 +289,25 @@ class Writer:
     def constant_outputs(self) -> Iterator[str]:
         """Assignments of the output elements that depend on nothing."""
         for output, elements in enumerate(self.program.outputs):
-            for element, number in enumerate(elements):
-                value = self.program.values[number]
-                if value.operation == CONSTANT:
-                    literal = self.flavour.literal(value.constant)
-                    if self.flavour.vector:
-                        yield f"y[{self._output_starts[output] + element}] = hc_splat({literal});"
-                    else:
-                        yield f"out[{output}][{element}] = {literal};"
+            values = [self.program.values[number] for number in elements]
+            literals = [self.flavour.literal(v.constant) if v.operation == CONSTANT else "" for v in values]
+            place = f"(y + {self._output_starts[output]})" if self.flavour.vector else f"out[{output}]"
+            yield from self._constants(place, literals)
+
+    def _constants(self, place: str, literals: Sequence[str]) -> Iterator[str]:
+        """Assign what is not empty: by runs, or from a table, as compilers take long over many lines."""
+        real, put = ("double", "hc_splat({})") if self.flavour.vector else (self.flavour.type, "{}")
+        groups = [list(group) for _, group in groupby(range(len(literals)), key=literals.__getitem__)]
+        runs = [(group[0], group[-1] + 1) for group in groups if literals[group[0]]]
+        if len(runs) <= FEW_CONSTANTS:
+            for k, end in runs:
+                one = f"{place}[{k}]" if end == k + 1 else f"for (int k = {k}; k < {end}; k++) {place}[k]"
+                yield f"{one} = {put.format(literals[k])};"
+            return
+        at = [k for k, text in enumerate(literals) if text]
+        yield f"{{ static const int at[] = {{{', '.join(map(str, at))}}};"
+        yield f"  static const {real} constants[] = {{{', '.join(literals[k] for k in at)}}};"
+        yield f"  for (int k = 0; k < {len(at)}; k++) {place}[at[k]] = {put.format('constants[k]')}; }}"
 
     def driver(self) -> str:
         """The function that the kernel's table points to."""

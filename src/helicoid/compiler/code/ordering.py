@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from helicoid.compiler.code.program import CONSTANT, INPUT, Program, reordered
+from helicoid.compiler.code.program import Program, reordered
 
 
 def shortened(program: Program) -> Program:
@@ -33,12 +33,9 @@ def shortened(program: Program) -> Program:
 def lives(program: Program) -> float:
     """How many computed values wait for a use, on average over the operations."""
     last = {argument: n for n, value in enumerate(program.values) for argument in value.arguments}
-    ages = [end - n for n, end in last.items() if _is_computed(program, n)]
+    is_computed = program.is_computed
+    ages = [end - n for n, end in last.items() if is_computed[n]]
     return sum(ages) / max(1, program.n_operations)
-
-
-def _is_computed(program: Program, number: int) -> bool:
-    return program.values[number].operation not in (INPUT, CONSTANT)
 
 
 def _depth_first(program: Program) -> list[int]:
@@ -46,7 +43,7 @@ def _depth_first(program: Program) -> list[int]:
     depth: list[int] = []
     for value in values:
         depth.append(1 + max((depth[argument] for argument in value.arguments), default=0))
-    order = [n for n in range(len(values)) if not _is_computed(program, n)]
+    order = [n for n in range(len(values)) if not program.is_computed[n]]
     seen = set(order)
     wanted = [number for output in program.outputs for number in output]
     stack = sorted(wanted, key=depth.__getitem__)  # of equally deep ones the last goes first
@@ -63,7 +60,7 @@ def _depth_first(program: Program) -> list[int]:
     return order
 
 
-@dataclass
+@dataclass(slots=True)
 class _Tree:
     """Values that are computed together, and what is known of them while an order is made."""
 
@@ -79,7 +76,8 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _Tree]:
     count = [0] * len(program.values)
     user = [0] * len(program.values)
     for number in order:
-        for argument in set(program.values[number].arguments):
+        arguments = program.values[number].arguments
+        for argument in arguments if len(arguments) < 2 else {*arguments}:
             count[argument] += 1
             user[argument] = number
     for output in program.outputs:
@@ -90,12 +88,16 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _Tree]:
         if count[number] == 1 and program.values[number].operation not in ("sin", "cos"):
             root[number] = root[user[number]]
     trees: dict[int, _Tree] = {}
+    is_computed = program.is_computed
     for number in order:
-        if _is_computed(program, number):
-            trees.setdefault(root[number], _Tree()).members.append(number)
+        if is_computed[number]:
+            head = root[number]
+            if head not in trees:
+                trees[head] = _Tree()
+            trees[head].members.append(number)
     for head, tree in trees.items():
-        arguments = (a for member in tree.members for a in program.values[member].arguments)
-        tree.reads = [a for a in dict.fromkeys(arguments) if _is_computed(program, a) and root[a] != head]
+        read = dict.fromkeys([a for member in tree.members for a in program.values[member].arguments])
+        tree.reads = [a for a in read if is_computed[a] and root[a] != head]
         tree.missing = len(tree.reads)
         for argument in tree.reads:
             trees[argument].users.append(head)
@@ -107,7 +109,7 @@ def _eager(program: Program, order: Sequence[int]) -> list[int]:
     """The order of trees, but at once those that leave no more values alive than they find."""
     trees = _trees(program, order)
     place = {head: k for k, head in enumerate(trees)}
-    result = [number for number in order if not _is_computed(program, number)]
+    result = [number for number in order if not program.is_computed[number]]
     done: set[int] = set()
     eager: list[tuple[int, int, int]] = []
 

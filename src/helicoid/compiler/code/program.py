@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -34,14 +35,13 @@ class UnsupportedOperation(HelicoidError):
     """An instruction that only CasADi's virtual machine can run."""
 
 
-@dataclass(frozen=True)
-class Value:
-    """One value: an input (`index` = input, element), a constant, or an operation on earlier values."""
+class Value(NamedTuple):
+    """One value: an input (`place` = input, element), a constant, or an operation on earlier values."""
 
     operation: str
     arguments: tuple[int, ...] = ()
     constant: float = 0.0
-    index: tuple[int, int] = (0, 0)
+    place: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +68,17 @@ class Program:
             code = function.instruction_id(k)
             source = function.instruction_input(k)
             target = function.instruction_output(k)
-            if code == ca.OP_OUTPUT:
+            name = OPERATIONS.get(code)
+            if name is not None:
+                places[target[0]] = reader.operation(name, tuple([places[place] for place in source]))
+            elif code == ca.OP_OUTPUT:
                 outputs[target[0]][target[1]] = places[source[0]]
             elif code == ca.OP_INPUT:
-                places[target[0]] = reader.add(Value(INPUT, index=(source[0], source[1])))
+                places[target[0]] = reader.add(Value(INPUT, place=(source[0], source[1])))
             elif code == ca.OP_CONST:
                 places[target[0]] = reader.constant(function.instruction_constant(k))
             elif code in (ca.OP_ASSIGN, ca.OP_LIFT):
                 places[target[0]] = places[source[0]]
-            elif code in OPERATIONS:
-                arguments = tuple(places[place] for place in source)
-                places[target[0]] = reader.operation(OPERATIONS[code], arguments)
             else:
                 raise UnsupportedOperation(
                     f"{function.name()}: instruction {code} of CasADi has no counterpart in C"
@@ -92,16 +92,21 @@ class Program:
         return tuple(map(len, self.outputs))
 
     @cached_property
+    def is_computed(self) -> list[bool]:
+        """Of each value, whether an operation gives it: it is neither an input nor a constant."""
+        return [value.operation not in (INPUT, CONSTANT) for value in self.values]
+
+    @cached_property
     def n_operations(self) -> int:
         """Number of arithmetic operations."""
-        return sum(value.operation not in (INPUT, CONSTANT) for value in self.values)
+        return sum(self.is_computed)
 
     @cached_property
     def digest(self) -> str:
         """A number that differs when anything about the program does."""
         parts = [repr((self.input_sizes, self.outputs))]
         for value in self.values:
-            parts.append(f"{value.operation} {value.arguments} {value.constant.hex()} {value.index}")
+            parts.append(f"{value.operation} {value.arguments} {value.constant.hex()} {value.place}")
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -110,17 +115,20 @@ class _Reader:
 
     def __init__(self) -> None:
         self.values: list[Value] = []
-        self._numbers: dict[tuple[str, tuple[int, ...], str, tuple[int, int]], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
 
     def add(self, value: Value) -> int:
-        key = (value.operation, value.arguments, value.constant.hex(), value.index)
+        return self._number(value[:2] if value.arguments else (value.operation, value.place), value)
+
+    def constant(self, number: float) -> int:
+        # Told apart as text, because 0.0 == -0.0 and NaN is not itself.
+        return self._number((CONSTANT, float(number).hex()), Value(CONSTANT, constant=float(number)))
+
+    def _number(self, key: tuple[object, ...], value: Value) -> int:
         number = self._numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
         return number
-
-    def constant(self, number: float) -> int:
-        return self.add(Value(CONSTANT, constant=float(number)))
 
     def operation(self, name: str, arguments: tuple[int, ...]) -> int:
         if name == "sq":
@@ -131,28 +139,35 @@ class _Reader:
             name, arguments = "div", (self.constant(1.0), *arguments)
         elif name == "constpow":
             name = "pow"
-        if name in _COMMUTATIVE:
-            arguments = tuple(sorted(arguments))
+        if name in _COMMUTATIVE and arguments[0] > arguments[1]:
+            arguments = arguments[::-1]
         return self.add(Value(name, arguments))
 
 
 def _without_dead(program: Program) -> Program:
     """Only the values that some output needs, in the same order."""
-    needed = {number for output in program.outputs for number in output}
+    needed = bytearray(len(program.values))
+    for output in program.outputs:
+        for number in output:
+            needed[number] = True
     for number in reversed(range(len(program.values))):
-        if number in needed:
-            needed.update(program.values[number].arguments)
-    kept = [number for number in range(len(program.values)) if number in needed]
-    return reordered(program, kept)
+        if needed[number]:
+            for argument in program.values[number].arguments:
+                needed[argument] = True
+    kept = [number for number, is_needed in enumerate(needed) if is_needed]
+    return program if len(kept) == len(needed) else reordered(program, kept)
 
 
 def reordered(program: Program, order: Sequence[int]) -> Program:
     """The same program with its values in another order (each after its arguments), others dropped."""
-    renamed = {number: position for position, number in enumerate(order)}
+    renamed = [-1] * len(program.values)
+    for position, number in enumerate(order):
+        renamed[number] = position
     values = []
     for number in order:
-        value = program.values[number]
-        arguments = tuple(renamed[argument] for argument in value.arguments)
-        values.append(Value(value.operation, arguments, value.constant, value.index))
+        operation, arguments, constant, place = program.values[number]
+        if arguments:
+            arguments = tuple([renamed[argument] for argument in arguments])
+        values.append(Value(operation, arguments, constant, place))
     outputs = tuple(tuple(renamed[number] for number in output) for output in program.outputs)
     return Program(program.input_sizes, tuple(values), outputs)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from helicoid.compiler.code.program import CONSTANT, INPUT, Program
+from helicoid.compiler.code.program import CONSTANT, Program
 
 PIECE = 600  # operations
 
 
-@dataclass
+@dataclass(slots=True)
 class Step:
     """The operation that gives one value, or, with several `angles`, the sines and cosines of all of them."""
 
@@ -71,7 +71,7 @@ def _steps(program: Program, angles_at_once: int) -> Iterator[Step]:
         for k in range(0, len(angles), angles_at_once):
             yield Step(angles=tuple(angles[k : k + angles_at_once]))
         for number in numbers:
-            if program.values[number].operation not in (INPUT, CONSTANT) and not _is_angle(program, number):
+            if program.is_computed[number] and not _is_angle(program, number):
                 yield Step(number)
 
 
@@ -82,9 +82,9 @@ def _is_angle(program: Program, number: int) -> bool:
 def _levels(program: Program) -> list[int]:
     """How many sines and cosines lie on the longest way to each value, itself included."""
     levels: list[int] = []
-    for number, value in enumerate(program.values):
-        before = max((levels[argument] for argument in value.arguments), default=0)
-        levels.append(before + _is_angle(program, number))
+    for value in program.values:
+        before = max([levels[argument] for argument in value.arguments], default=0)
+        levels.append(before + (value.operation in ("sin", "cos")))
     return levels
 
 
@@ -115,12 +115,10 @@ def named(program: Program, number: int) -> int:
     return number
 
 
-def needed(program: Program, step: Step) -> Iterator[int]:
+def needed(program: Program, step: Step) -> list[int]:
     """The names of the computed values that a step reads."""
     arguments: Sequence[int] = step.angles or program.values[step.value].arguments
-    for number in arguments:
-        if program.values[number].operation not in (INPUT, CONSTANT):
-            yield named(program, number)
+    return [named(program, number) for number in arguments if program.is_computed[number]]
 
 
 def _assign_slots(program: Program, pieces: list[Piece], home: dict[int, int]) -> int:

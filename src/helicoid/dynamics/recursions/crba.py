@@ -24,24 +24,34 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
     """M(q), nv × nv, symmetric; armature on its diagonal."""
     motions = joint_motions(model, q)
     composites = [distribution(pi) for pi in regrouped(model, physics)]
-    M = ca.SX(model.nv, model.nv)
+    # Of each body: the wrenches that unit accelerations of the joints it carries ask of it, and the columns
+    # of M that they belong to. Rows of M are set as a whole: to set its n² elements one by one takes long.
+    carried: list[list[Expression]] = [[] for _ in composites]
+    columns: list[list[int]] = [[] for _ in composites]
+    diagonal, above = ca.SX(model.nv, model.nv), ca.SX(model.nv, model.nv)
     for i in reversed(range(len(composites))):
-        body = model.bodies[i]
+        body, motion = model.bodies[i], motions[i]
+        m, h, Σ = composites[i]
+        own = body.multiplier * rigid_inertia_times(Moments(m, h, rotational(Σ)), motion.S)
+        diagonal[body.v, body.v] += body.multiplier * (motion.S.T @ own)
+        F = ca.horzcat(ca.SX(6, 0), *carried[i])
+        _add_columns(above, body.v, columns[i], body.multiplier * (motion.S.T @ F))
         if body.parent != WORLD:
             composites[body.parent] = add_distributions(
-                composites[body.parent], distribution_to_parent(composites[i], *motions[i][:2])
+                composites[body.parent], distribution_to_parent(composites[i], motion.R, motion.p)
             )
-        m, h, Σ = composites[i]
-        F = rigid_inertia_times(Moments(m, h, rotational(Σ)), motions[i].S)
-        j = i
-        while j != WORLD:
-            other = model.bodies[j]
-            block = (body.multiplier * other.multiplier) * (motions[j].S.T @ F)
-            M[other.v, body.v] += block
-            if j != i:
-                M[body.v, other.v] += block.T
-            F, j = to_parent(motions[j], F), other.parent
-    return M + ca.diag(physics.armature)
+            carried[body.parent].append(to_parent(motion, ca.horzcat(own, F)))
+            columns[body.parent] += [*range(model.nv)[body.v], *columns[i]]
+    return diagonal + above + above.T + ca.diag(physics.armature)
+
+
+def _add_columns(M: Expression, rows: slice, columns: list[int], block: Expression) -> None:
+    """Add a block to some rows and columns; a column may occur several times, where joints mimic one."""
+    if len(set(columns)) == len(columns):
+        M[rows, columns] += block
+        return
+    for k, column in enumerate(columns):
+        M[rows, column] += block[:, k]
 
 
 def forward_dynamics_crba(

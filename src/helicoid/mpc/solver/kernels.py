@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from helicoid.compiler import compile_batch, compile_runtime
+from helicoid.compiler import compile_runtime
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
@@ -22,25 +21,25 @@ class Kernels:
         functions = [stages.stage, stages.values, stages.end, stages.end_values]
         if stages.system.tangent is not None:
             functions += [stages.retract, stages.local]
-        definitions = _definitions(stages)
         try:
-            with ThreadPoolExecutor(max_workers=1) as beside:
-                solver = beside.submit(_solver, definitions)
-                # Their addresses are good as long as their libraries, which are kept with them.
-                self._code = compile_batch("the controller", functions)
-                self.solver = solver.result()
+            # The addresses are those of loaded libraries, which live as long as the code that is kept here.
+            self.solver, self._code = compile_runtime("the controller", _text(stages), RUNTIME, functions)
         except CompileError as error:
             raise CompileError(
                 f"{error}. Controllers and the solver 'sqp' are compiled C; "
                 "problem.solve(..., solver='ipopt') does without"
             ) from error
+        _declare(self.solver)
         self.entries = [code.address for code in self._code] + [None] * (6 - len(self._code))
 
 
-def _solver(definitions: str) -> ctypes.CDLL:
-    """The solver for the sizes of a problem, with the types of its functions."""
-    text = f'{definitions}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
-    api = compile_runtime("the solver", text, RUNTIME)
+def _text(stages: Stages) -> str:
+    """The C of the solver for the sizes of a problem."""
+    return f'{_definitions(stages)}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
+
+
+def _declare(api: ctypes.CDLL) -> None:
+    """Tell ctypes the types of the solver's functions."""
     api.mpc_create.restype = ctypes.c_void_p
     api.mpc_create.argtypes = [ctypes.c_int64, *(6 * [ctypes.c_void_p])]
     api.mpc_field.restype = ctypes.c_void_p
@@ -51,7 +50,6 @@ def _solver(definitions: str) -> ctypes.CDLL:
     api.mpc_gains.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     for name in ("mpc_prepare", "mpc_shift", "mpc_destroy", "mpc_reset", "mpc_gains"):
         getattr(api, name).restype = None
-    return api
 
 
 def _definitions(stages: Stages) -> str:
