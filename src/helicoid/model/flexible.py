@@ -65,7 +65,7 @@ def _check(model: Model, joint: Joint, stiffness: float, damping: float) -> None
     what = f"joint {joint.name!r} cannot be made flexible: "
     followers = [one.name for one in model.joints if one.mimic and one.mimic.joint == joint.name]
     if joint.type.nv != 1 or joint.mimic is not None:
-        raise ModelError(what + "it has not one motion of its own")
+        raise ModelError(what + "it has not one coordinate of its own")
     if followers:
         raise ModelError(what + f"{', '.join(followers)} mimics it, and would not know which side to follow")
     if np.any(joint.stiffness):
