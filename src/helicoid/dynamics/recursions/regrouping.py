@@ -56,12 +56,13 @@ def _pseudo(constants: Array) -> Array:
 @lru_cache(maxsize=4096)
 def _unmoved(joint: JointType) -> Array:
     """Π: the projector on the homogeneous points that no motion of the joint moves, 4 × 4."""
-    rng = np.random.default_rng(0)
-    free = np.full(joint.nq, np.inf)
-    twists: list[Array] = []
-    for _ in range(3):  # a subspace that depends on q is constrained by all its values
-        S = np.array(ca.evalf(ca.SX(joint.subspace(ca.SX(joint.random(rng, -free, free))))))
-        twists.extend(se3.hat(column) for column in S.T)
+    q = ca.SX.sym("q", joint.nq)
+    S = ca.Function("S", [q], [ca.densify(joint.subspace(q))])
+    places = [joint.neutral()]
+    if S.jac_sparsity(0, 0).nnz():  # a subspace that depends on q is constrained by all its values
+        rng, free = np.random.default_rng(0), np.full(joint.nq, np.inf)
+        places = [joint.random(rng, -free, free) for _ in range(3)]
+    twists = [se3.hat(column) for at in places for column in np.array(S(at)).T]
     _, singular, rows = np.linalg.svd(np.vstack(twists))
     N = rows[np.sum(singular > 1e-9) :].T
     return _clean(N @ N.T, 1.0)
