@@ -17,16 +17,6 @@ from helicoid.errors import (
 )
 from helicoid.model.drives import Drive
 from helicoid.robot import Robot, load, robots, serial_chain
-from helicoid.simulation import (
-    Actuators,
-    ContactPoint,
-    Measurement,
-    Sensors,
-    SimulationError,
-    Trajectory,
-    simulate,
-    simulate_contacts,
-)
 
 if TYPE_CHECKING:
     from helicoid import mpc
@@ -44,6 +34,16 @@ if TYPE_CHECKING:
     from helicoid.identification.excitation.excitation import excitation
     from helicoid.identification.identifiability.identifiability import identifiability
     from helicoid.identification.identify import identify
+    from helicoid.simulation import (
+        Actuators,
+        ContactPoint,
+        Measurement,
+        Sensors,
+        SimulationError,
+        Trajectory,
+        simulate,
+        simulate_contacts,
+    )
     from helicoid.view.viewer import view
 
 __version__: str
@@ -103,12 +103,20 @@ _LATER = {
     "excitation": "identification.excitation.excitation",
     "identifiability": "identification.identifiability.identifiability",
     "identify": "identification.identify",
+    "Actuators": "simulation",
+    "ContactPoint": "simulation",
+    "Measurement": "simulation",
+    "Sensors": "simulation",
+    "SimulationError": "simulation",
+    "Trajectory": "simulation",
+    "simulate": "simulation",
+    "simulate_contacts": "simulation",
 }
 
 
 def __getattr__(name: str) -> object:
     """What imports more than most programs need is brought when first used."""
-    if name in ("mpc", "view"):
+    if name in ("mpc", "simulation", "view"):
         return import_module(f"helicoid.{name}")
     if name in _LATER:
         return getattr(import_module(f"helicoid.{_LATER[name]}"), name)
