@@ -1,0 +1,93 @@
+"""Commands whose work is long to import: it is brought when one of them is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.markup import escape
+
+from helicoid.cli.console import FloatingOption, RobotArgument, console, show_doubts, told
+from helicoid.robot import load
+
+Base = Literal["fixed", "floating"]
+
+
+def view(
+    robot: RobotArgument,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion to play: NPZ or CSV with t and q.")
+    ] = None,
+    ghost: Annotated[Path | None, typer.Option(help="A second motion, drawn transparent.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Write a page that plays without a server.")] = None,
+    port: Annotated[int, typer.Option(help="Where the browser finds it, on this machine.")] = 8080,
+    package: Annotated[
+        list[str], typer.Option(help="Where meshes of package://NAME are, as NAME=FOLDER; may be repeated.")
+    ] = [],  # noqa: B006  typer reads it and changes nothing
+    floating: FloatingOption = False,
+) -> None:
+    """Show a robot in the browser, with sliders and the playback of a motion."""
+    with told() as doubts:
+        from helicoid.cli.view import folders, run
+
+        base: Base = "floating" if floating else "fixed"
+        loaded = load(robot, base, packages=folders(package) or None)
+        show_doubts(doubts)
+        doubts.clear()  # what is shown now; meshes that are missing come below
+        run(loaded, trajectory, ghost, record, port)
+    show_doubts(doubts)
+    if record is not None:
+        console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)
+
+
+def identify(
+    robot: RobotArgument,
+    logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ, MCAP or a bag.")],
+    validate: Annotated[Path | None, typer.Option(help="A log to judge the result by.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")] = Path(
+        "identified"
+    ),
+    estimator: Annotated[str, typer.Option(help="How; the default is physically consistent.")] = "consistent",
+    friction: Annotated[str | None, typer.Option(help="A nonlinear friction model to refine with.")] = None,
+    floating: FloatingOption = False,
+) -> None:
+    """Find the masses, inertias and friction of a robot from logs of its motion."""
+    with told() as doubts:
+        from helicoid.cli.identify import run
+
+        loaded = load(robot, base="floating" if floating else "fixed")
+        show_doubts(doubts)
+        run(loaded, logs, validate, output, console, estimator, friction)  # type: ignore[arg-type]
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Of the sensors' noise.")] = 0,
+) -> None:
+    """Let a Panda pick up a load that nobody told it about, and watch it find out."""
+    with told():
+        from helicoid.demo import run
+
+        written = run(output, seed, console)
+    console.print(f"\nThe motion in 3-D and all plots: [bold]{escape(str(written))}[/]", soft_wrap=True)
+
+
+def codegen(
+    robot: RobotArgument,
+    functions: Annotated[
+        list[str],
+        typer.Argument(help="Such as inverse_dynamics, jacobian:tool0 or jacobian:tool0:body."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the C files.")],
+    floating: FloatingOption = False,
+    single: Annotated[bool, typer.Option("--single", help="float instead of double.")] = False,
+) -> None:
+    """Write functions of a robot as a C99 library that needs neither Python nor CasADi."""
+    with told():
+        from helicoid.cli.codegen import generate
+
+        loaded = load(robot, base="floating" if floating else "fixed")
+        written = generate(loaded, functions, output, "single" if single else "double")
+    for path in written:
+        console.print(escape(str(path)), soft_wrap=True, highlight=False)

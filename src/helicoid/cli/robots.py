@@ -1,0 +1,112 @@
+"""`helicoid robots`, `info` and `check`: what there is, and what a description says."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.tree import Tree
+
+from helicoid.cli.console import Columns, FloatingOption, RobotArgument, console, short, show_doubts, told
+from helicoid.model.model import Model
+from helicoid.model.parts import PER_VELOCITY
+from helicoid.robot import Robot, load, robots
+
+
+def list_robots() -> None:
+    """List the robots that come with Helicoid."""
+    table = Columns("", "name", "joints", "velocities", "moving mass (kg)")
+    for name in robots():
+        with told():
+            robot = load(name)
+        table.add(name, str(len(robot.joint_names)), str(robot.nv), f"{robot.mass:.4g}")
+    table.show()
+
+
+def info(
+    robot: RobotArgument,
+    floating: FloatingOption = False,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Search bounds on M, c and g over the joint limits.")
+    ] = False,
+) -> None:
+    """Show a robot: its tree, joints, limits and masses, and what in it is doubtful."""
+    with told() as doubts:
+        loaded = load(robot, base="floating" if floating else "fixed")
+        _show(loaded)
+        if bounds:
+            _show_bounds(loaded)
+    show_doubts(doubts)
+
+
+def check(robot: RobotArgument, floating: FloatingOption = False) -> None:
+    """Read a description and say what is wrong or doubtful in it. Exit code 1 if it cannot be used."""
+    with told() as doubts:
+        loaded = load(robot, base="floating" if floating else "fixed")
+    show_doubts(doubts)
+    verdict = f"{len(doubts)} doubtful" if doubts else "nothing doubtful"
+    console.print(
+        f"[bold green]readable[/] {escape(robot)}: {escape(repr(loaded))}, {verdict}", soft_wrap=True
+    )
+
+
+def _show(robot: Robot) -> None:
+    """Print a robot's summary."""
+    console.print(f"[bold]{escape(robot.name)}[/]  {escape(repr(robot))}\n", soft_wrap=True)
+    console.print(_tree(robot.model))
+    console.print()
+    _joints(robot.model).show()
+    console.print()
+    _bodies(robot).show()
+
+
+def _show_bounds(robot: Robot) -> None:
+    from helicoid.robot.bounds import bounds
+
+    found = bounds(robot)
+    table = Columns("Bounds over the joint limits, 2-norms", "bound", "value", "attained at q")
+    names = "μ1 1 ≤ M", "M ≤ μ2 1", "‖c‖ ≤ c_b ‖v‖²", "‖g‖ ≤ g_b"
+    for name, bound in zip(names, found[:4], strict=True):
+        table.add(name, f"{bound.value:.6g}", " ".join(f"{x:.4g}" for x in bound.configuration))
+    console.print()
+    table.show()
+    how = f"μ1 is the {found.mass_lower.found}; the others are the largest found. Attained, not certified."
+    console.print(how, soft_wrap=True)
+    for assumption in found.assumed:
+        console.print(escape(assumption), soft_wrap=True)
+
+
+def _tree(model: Model) -> Tree:
+    branches = {model.root: Tree(f"[bold]{escape(model.root)}[/]")}
+    for joint in model.joints:
+        how = f"{joint.type.kind} {joint.name}"
+        if joint.mimic is not None:
+            how += f" = {joint.mimic.multiplier:g} · {joint.mimic.joint} + {joint.mimic.offset:g}"
+        style = "dim" if joint.type.nv == 0 else "cyan"
+        text = f"{escape(joint.child)}  [{style}]{escape(how)}[/]"
+        branches[joint.child] = branches[joint.parent].add(text)
+    return branches[model.root]
+
+
+def _joints(model: Model) -> Columns:
+    joints = model.independent_joints
+    extras = [name for name in PER_VELOCITY if any(np.any(getattr(j, name)) for j in joints)]
+    table = Columns("Joints that own coordinates", "joint", "type", "range", "velocity", "effort", *extras)
+    for joint in joints:
+        limits = joint.range
+        span = "–" if np.all(np.isinf(limits[:2])) else f"{short(limits.lower)} … {short(limits.upper)}"
+        columns = (limits.velocity, limits.effort, *(getattr(joint, name) for name in extras))
+        table.add(joint.name, joint.type.kind, span, *map(short, columns))
+    return table
+
+
+def _bodies(robot: Robot) -> Columns:
+    table = Columns("Moving bodies", "body", "mass (kg)", "center of mass (m)", "principal moments (kg·m²)")
+    for body in robot.model.bodies:
+        inertia = body.inertia
+        moments = np.linalg.eigvalsh(inertia.at_com)
+        table.add(body.name, f"{inertia.mass:.4g}", short(inertia.com), short(moments))
+    table.add("moving mass", f"{robot.mass:.4g}", "", "")
+    return table
