@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 import helicoid as hc
 from benchmarks.report import published
+from benchmarks.report.tables import Sheet
 
 FUNCTIONS = {
     "G": "gravity",
@@ -50,7 +50,6 @@ def main() -> None:
 
 def robots_table() -> None:
     """Three robots, six functions."""
-    table = Table(title="Operations of one evaluation", title_justify="left")
     columns = (
         "robot",
         "function",
@@ -60,8 +59,7 @@ def robots_table() -> None:
         "share",
         "urdf2casadi, here",
     )
-    for column in columns:
-        table.add_column(column, justify="left" if column in columns[:2] else "right")
+    rows = []
     for name, counts in published.ROBOTS.items():
         robot, peer = hc.load(name), urdf2casadi_nodes(name)
         for (label, attribute), theirs in zip(FUNCTIONS.items(), counts, strict=True):
@@ -74,16 +72,14 @@ def robots_table() -> None:
                 f"{ours / theirs:.0%}",
                 peer(label),
             )
-            table.add_row(name, label, *row)
-        table.add_section()
-    console.print(table)
+            rows.append((name, label, *row))
+    _show("Operations of one evaluation", columns, rows)
 
 
 def derivatives_table() -> None:
     """Jacobians, each by the cheapest function that gives it."""
-    table = Table(title="Operations of Jacobians with respect to all inputs", title_justify="left")
-    for column in ("robot", "Jacobian", "ours", "urdf2casadi, published", "share"):
-        table.add_column(column, justify="right")
+    title, rows = "Operations of Jacobians with respect to all inputs", []
+    columns = ("robot", "Jacobian", "ours", "urdf2casadi, published", "share")
     for name, known in DERIVATIVES.items():
         robot = hc.load(name)
         ours = {
@@ -95,15 +91,14 @@ def derivatives_table() -> None:
         }
         for label, theirs in known.items():
             count = ours[label].n_operations
-            table.add_row(name, label, str(count), str(theirs), f"{count / theirs:.0%}")
-    console.print(table)
+            rows.append((name, label, str(count), str(theirs), f"{count / theirs:.0%}"))
+    _show(title, columns, rows)
 
 
 def closed_form_table() -> None:
     """M, C and g, alone and with their rates, beside the equations evaluated as they are written."""
-    table = Table(title="Operations of the closed form", title_justify="left")
-    for column in ("robot", "as written, M, C, g", "M, C, g", "with their rates", "ratio"):
-        table.add_column(column, justify="right")
+    title, rows = "Operations of the closed form", []
+    columns = ("robot", "as written, M, C, g", "M, C, g", "with their rates", "ratio")
     sources: list[str | Path] = ["ur5", "panda"]
     path = example_robot("simple_humanoid_description/urdf/simple_humanoid.urdf")
     if path is not None:
@@ -112,8 +107,12 @@ def closed_form_table() -> None:
         robot = hc.load(source)
         alone, both = robot.closed_form.n_operations, robot.closed_form_dot.n_operations
         row = (str(as_written(robot)), str(alone), str(both), f"{both / alone:.2f}")
-        table.add_row(f"{robot.name}, {robot.nv} joints", *row)
-    console.print(table)
+        rows.append((f"{robot.name}, {robot.nv} joints", *row))
+    _show(title, columns, rows)
+
+
+def _show(title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    console.print(Sheet(title, tuple(columns), rows).rich(console.width))
 
 
 def as_written(robot: hc.Robot) -> int:
@@ -160,15 +159,14 @@ def urdf2casadi_nodes(name: str) -> Callable[[str], str]:
 
 def chain_table() -> None:
     """Growth with the number of joints of a UR5-like chain."""
-    table = Table(title="Operations of a chain of n joints: ours / published", title_justify="left")
-    for column in ("function", *map(str, published.JOINTS)):
-        table.add_column(column, justify="right")
+    rows = []
     chains = {n: hc.serial_chain(n) for n in published.JOINTS}
     for label, known in published.CHAINS.items():
         counts = [getattr(chains[n], FUNCTIONS[label]).n_operations for n in published.JOINTS]
         cells = [f"{ours} / {theirs}" for ours, theirs in zip(counts, known, strict=True)]
-        table.add_row(label, *cells)
-    console.print(table)
+        rows.append((label, *cells))
+    columns = ("function", *map(str, published.JOINTS))
+    _show("Operations of a chain of n joints: ours / published", columns, rows)
 
 
 def humanoid() -> None:
@@ -177,9 +175,7 @@ def humanoid() -> None:
     if path is None:
         return
     robot = hc.load(path, base="floating")
-    table = Table(title=f"Talos, {robot.nv} velocities, floating", title_justify="left")
-    for column in ("function", "operations", "built in (s)"):
-        table.add_column(column, justify="right")
+    title, rows = f"Talos, {robot.nv} velocities, floating", []
     whole = 0.0
     names = [*FUNCTIONS.values(), "bias", "mass_matrix_inverse", "kinetic_energy", "potential_energy"]
     for attribute in [*names, "center_of_mass", "com_jacobian", "inverse_dynamics_derivatives"]:
@@ -187,9 +183,9 @@ def humanoid() -> None:
         operations = getattr(robot, attribute).n_operations
         spent = time.perf_counter() - start
         whole += spent
-        table.add_row(attribute, str(operations), f"{spent:.2f}")
-    table.add_row("all", "", f"{whole:.2f}")
-    console.print(table)
+        rows.append((attribute, str(operations), f"{spent:.2f}"))
+    rows.append(("all", "", f"{whole:.2f}"))
+    _show(title, ("function", "operations", "built in (s)"), rows)
 
 
 def example_robot(path: str) -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich import box
 from rich.console import Console, Group
@@ -27,6 +28,8 @@ class Sheet:
     note: str = ""
     shown: int | None = None
     """How many of the columns the terminal shows; all if None, 0 to leave the table to the file."""
+    labels: int = 1
+    """How many of the columns say what a row is about."""
 
     def markdown(self) -> str:
         """As a section of a Markdown file."""
@@ -35,14 +38,34 @@ class Sheet:
         lines += [_line(row) for row in self.rows]
         return "\n".join([*lines, *(["", self.note] if self.note else []), ""])
 
-    def rich(self) -> Group:
-        """For the terminal."""
-        table = Table(box=box.SIMPLE_HEAD, title=escape(self.title), title_justify="left", title_style="bold")
-        for k, column in enumerate(self.columns[: self.shown]):
-            table.add_column(escape(column), justify="left" if k == 0 else "right", no_wrap=k < 2)
-        for row in self.rows:
-            table.add_row(*(escape(cell) for cell in row[: self.shown]))
-        return Group(table, *([Text(self.note, style="dim"), Text()] if self.note else []))
+    def rich(self, width: int) -> Group:
+        """For a terminal so wide: columns beyond it go on below, beside the labels again."""
+        tables: list[Table] = []
+        for columns in self._blocks(width):
+            title = escape(self.title) if not tables else None
+            table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+            for k in columns:
+                side: Literal["left", "right"] = "left" if k == 0 else "right"
+                table.add_column(escape(self.columns[k]), justify=side, overflow="fold", no_wrap=k > 0)
+            for row in self.rows:
+                table.add_row(*(escape(row[k]) for k in columns))
+            tables.append(table)
+        return Group(*tables, *([Text(self.note, style="dim"), Text()] if self.note else []))
+
+    def _blocks(self, width: int) -> list[list[int]]:
+        """The columns that stand beside each other."""
+        widths = [3 + max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
+        labels = list(range(self.labels))
+        widths[0] = min(widths[0], 2 * width // 5)  # it may be broken into lines
+        taken = sum(widths[k] for k in labels)
+        blocks, used = [labels], taken
+        for k in range(len(labels), len(self.columns[: self.shown])):
+            if len(blocks[-1]) > len(labels) and used + widths[k] > width:
+                blocks.append(labels)
+                used = taken
+            blocks[-1] = [*blocks[-1], k]
+            used += widths[k]
+        return blocks
 
 
 def _line(cells: tuple[str, ...]) -> str:
@@ -91,7 +114,7 @@ def _call_sheets(results: Results) -> Iterator[Sheet]:
     columns = ("robot", "quantity", "ops", f"{OURS}, µs", *libraries)
     note = "ops: operations of one evaluation. –: not offered by that library, or see the end of the file."
     if timings:
-        yield Sheet("One call: how many times longer others take", columns, ratios, note)
+        yield Sheet("One call: how many times longer others take", columns, ratios, note, labels=2)
         yield Sheet("One call, µs", columns, times, shown=0)
 
 
@@ -135,7 +158,7 @@ def _batch_sheet(results: Results) -> Sheet:
     )
     if not results.has_second_core:
         note += " No second core was free in this run: the times on two threads say nothing."
-    return Sheet(f"Batches of {results.batch:,}, ns a state", columns, rows, note)
+    return Sheet(f"Batches of {results.batch:,}, ns a state", columns, rows, note, labels=2)
 
 
 def _rollout_sheet(results: Results) -> Sheet:
@@ -151,7 +174,9 @@ def _rollout_sheet(results: Results) -> Sheet:
         "Runge-Kutta at 1 kHz with given torques, no contacts; the whole call of simulate counts. MuJoCo is "
         "its module rollout, MuJoCo, mj_step a loop in Python; Pinocchio is aba in a loop in Python."
     )
-    return Sheet("Simulation, µs a step (times longer)", ("robot", "what", OURS, *libraries), rows, note)
+    return Sheet(
+        "Simulation, µs a step (times longer)", ("robot", "what", OURS, *libraries), rows, note, labels=2
+    )
 
 
 def _both(timing: Timing | None, ours: float) -> str:
@@ -205,4 +230,4 @@ def show(results: Results, console: Console) -> None:
     """Print every table."""
     for sheet in sheets(results):
         if sheet.shown != 0:
-            console.print(sheet.rich())
+            console.print(sheet.rich(console.width))

@@ -392,3 +392,19 @@ def test_plans_measure_known_things() -> None:
         assert set(plan.quantities) | set(plan.chain_quantities) <= set(QUANTITIES)
         assert set(plan.robots) - {"talos"} <= set(hc.robots())
         assert set(plan.batch_robots) <= set(plan.robots)
+
+
+def test_tables_fit_80_columns_and_keep_every_number() -> None:
+    results = Results.load(Path(__file__).parents[2] / "benchmarks/results/full.json")
+    for sheet in tables.sheets(results):
+        if sheet.shown == 0:
+            continue
+        console = Console(width=80)
+        with console.capture() as captured:
+            console.print(sheet.rich(console.width))
+        printed = captured.get()
+        assert max(len(line.rstrip()) for line in printed.splitlines()) <= 80, sheet.title
+        numbers = set(printed.split())
+        for row in sheet.rows:
+            for cell in row[1 : sheet.shown]:
+                assert set(cell.split()) <= numbers, (sheet.title, row)
