@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.cli.app import view as command
+from helicoid.cli import view as command
 from helicoid.view import Marker, motion_html, motion_page
 from helicoid.view.drawing import visual_parts
 from helicoid.view.player import _MOST_FACES, _simplified
