@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from helicoid.robot.options import RULES, Options
 
@@ -29,12 +29,21 @@ INPUTS = {
 _SIZES = {"q": "nq", "q0": "nq", "q1": "nq"}
 
 
-def class_text(spec: FunctionSpec, arguments: str = "") -> str:
-    """The documentation of a function of any robot, with sizes by name; `arguments` choose the function."""
+def class_text(spec: FunctionSpec, choose: Callable[..., Any] | None = None) -> str:
+    """The documentation of a function of any robot, with sizes by name.
+
+    Of a function that belongs to a frame, `choose` says by its parameters and its text how that is told.
+    """
     inputs = {name: _SIZES.get(name, "nv") for name in spec.inputs}
+    if spec.physical:
+        inputs["theta"] = "only of a parametric robot"
     outputs = {name: ", ".join(map(str, shape)) for name, shape in spec.outputs.items()}
-    call = f"({', '.join(spec.inputs)}) -> {', '.join(spec.outputs)}"
-    return _text(call, inspect.cleandoc(spec.doc) + arguments, inputs, outputs, spec.options)
+    name, doc = spec.name, inspect.cleandoc(spec.doc)
+    if choose is not None:
+        name += f"({', '.join(list(inspect.signature(choose).parameters)[1:])})"
+        doc += "\n\n" + inspect.cleandoc(choose.__doc__ or "")
+    call = f"{name}({', '.join(spec.inputs)}) -> {', '.join(spec.outputs)}"
+    return _text(call, doc, inputs, outputs, spec.options)
 
 
 def function_text(function: Function, spec: FunctionSpec) -> str:
@@ -43,8 +52,8 @@ def function_text(function: Function, spec: FunctionSpec) -> str:
         {item.name: ", ".join(map(str, item.shape)) for item in items}
         for items in (function.inputs, function.outputs)
     )
-    of = f" of {', '.join(map(repr, spec.arguments))}" if spec.arguments else ""
-    call = f"{spec.name}{of}: ({', '.join(inputs)}) -> {', '.join(outputs)}"
+    of = f"({', '.join(map(repr, spec.arguments))})" if spec.arguments else ""
+    call = f"{spec.name}{of}({', '.join(inputs)}) -> {', '.join(outputs)}"
     return _text(call, inspect.cleandoc(spec.doc), inputs, outputs, spec.options)
 
 

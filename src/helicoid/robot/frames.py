@@ -41,7 +41,7 @@ class FrameFunction(Generic[P]):
         self._robot, self._spec, self._choose = robot, spec, choose
         self._made: dict[Any, RobotFunction] = {}
         self.__name__ = spec.name
-        self.__doc__ = class_text(spec, _arguments(choose))
+        self.__doc__ = class_text(spec, choose)
         self.__signature__ = _signature(choose)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> RobotFunction:
@@ -98,7 +98,7 @@ class FrameFunctionOf(Generic[P]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.spec = replace(self.spec, name=name)
-        self.__doc__ = class_text(self.spec, _arguments(self.choose))
+        self.__doc__ = class_text(self.spec, self.choose)
         self.__signature__ = _signature(self.choose)
 
     @overload
@@ -119,11 +119,6 @@ class FrameFunctionOf(Generic[P]):
 def _signature(choose: Callable[..., Chosen]) -> inspect.Signature:
     own = inspect.signature(choose)
     return own.replace(parameters=list(own.parameters.values())[1:], return_annotation="Function")
-
-
-def _arguments(choose: Callable[..., Chosen]) -> str:
-    """What the arguments mean, as a paragraph to add."""
-    return "\n\n" + inspect.cleandoc(choose.__doc__ or "")
 
 
 def of_frame(model: Model, frame: str) -> Chosen:
