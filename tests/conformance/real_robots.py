@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.metadata import files
 from pathlib import Path
@@ -26,6 +27,27 @@ FILES: dict[str, Path] = {
 """From `<package>/.../<file>.urdf` to where it lies."""
 
 BASES = ("fixed", "floating")
+
+QUICK = {
+    ("double_pendulum_continuous.urdf", "floating"),
+    ("ur5_robot.urdf", "fixed"),
+    ("panda.urdf", "fixed"),  # a finger mimics the other
+    ("kinova.urdf", "floating"),
+    ("a1.urdf", "floating"),
+    ("allegro_left_hand.urdf", "fixed"),
+    ("hextilt_flying_arm_5.urdf", "floating"),
+}
+"""A few robots, each unlike the others, for the quick tests; the sweep over all is slow."""
+
+
+def sweep(names: Iterable[str], quick: set[tuple[str, str]] = QUICK) -> pytest.MarkDecorator:
+    """Parametrize over these robots on both bases; those that are not quick are slow."""
+    pairs = [(name, base) for name in names for base in BASES]
+    marked = [
+        pytest.param(*pair, marks=() if (pair[0].split("/")[-1], pair[1]) in quick else pytest.mark.slow)
+        for pair in pairs
+    ]
+    return pytest.mark.parametrize(("name", "base"), marked)
 
 
 class States(NamedTuple):

@@ -28,7 +28,7 @@ def test_no_digits_are_lost_to_where_inertias_are_taken_about(file: str, base: s
 @pytest.mark.slow
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize(
-    "file", ["romeo.urdf", "talos_full_v2.urdf", "anymal.urdf", "baxter.urdf", "g1_29dof_rev_1_0.urdf"]
+    "file", ["kinova.urdf", "talos_full_v2.urdf", "anymal.urdf", "baxter.urdf", "g1_29dof_rev_1_0.urdf"]
 )
 def test_on_robots_that_nothing_was_tuned_on(file: str, base: str) -> None:
     found = errors(path_of(file), base, 40)

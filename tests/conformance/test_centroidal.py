@@ -2,19 +2,11 @@
 
 import numpy as np
 import pinocchio as pin
-import pytest
 from comparison import TOLERANCE, ZERO, relative_error
 from pinocchio_peer import ANGULAR_FIRST, Pinocchio
-from real_robots import BASES, FILES, load, named, random_states, skip_if_faulty
+from real_robots import FILES, load, random_states, skip_if_faulty, sweep
 
-SOME = (
-    "panda.urdf",
-    "ur5_robot.urdf",
-    "talos_reduced.urdf",
-    "anymal.urdf",
-    "baxter.urdf",
-    "hyq_no_sensors.urdf",
-)
+SOME = {("panda.urdf", "fixed"), ("a1.urdf", "floating")}
 N = 10  # states
 
 
@@ -42,15 +34,7 @@ def compare(name: str, base: str) -> None:
     assert all(error <= TOLERANCE for error in errors.values()), errors
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("file", SOME)
-def test_some_robots(file: str, base: str) -> None:
-    compare(named(file), base)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", FILES)
+@sweep(FILES, SOME)
 def test_every_robot(name: str, base: str) -> None:
     skip_if_faulty(name, base)
     compare(name, base)

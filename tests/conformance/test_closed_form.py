@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from real_robots import BASES, FILES, load, named, random_states, skip_if_faulty
+from real_robots import FILES, load, random_states, skip_if_faulty, sweep
 
 from complex_step import step
 
 TOLERANCE = 1e-9
-SOME = ("ur5_robot.urdf", "anymal.urdf", "simple_humanoid.urdf")
+SOME = {("panda.urdf", "fixed"), ("a1.urdf", "floating")}
 CHRISTOFFEL = 12  # velocities up to which the tensor of symbols is small
 
 
@@ -34,15 +34,7 @@ def check(name: str, base: str) -> None:
     assert all(error <= TOLERANCE for error in errors.values()), errors
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("file", SOME)
-def test_some_robots(file: str, base: str) -> None:
-    check(named(file), base)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", FILES)
+@sweep(FILES, SOME)
 def test_every_robot(name: str, base: str) -> None:
     skip_if_faulty(name, base)
     check(name, base)

@@ -58,7 +58,8 @@ def test_a_quadruped_on_its_feet(rng: np.random.Generator) -> None:
         assert relative_error(-ours.lambda_[3 * k : 3 * k + 3], R @ force[:3]) < TOLERANCE
 
 
-@pytest.mark.parametrize("kind", [pytest.param("point", marks=pytest.mark.slow), "pose"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["point", "pose"])
 def test_two_hands_joined(kind: str, rng: np.random.Generator) -> None:
     name = next(name for name in FILES if name.endswith("/talos_reduced.urdf"))
     free = load(name, "floating")

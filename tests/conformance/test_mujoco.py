@@ -1,9 +1,8 @@
 """Helicoid against MuJoCo: a second judge, that shares no code with Pinocchio."""
 
-import pytest
 from comparison import evaluate, relative_error
 from mujoco_peer import MuJoCo
-from real_robots import BASES, FILES, load, random_states
+from real_robots import FILES, QUICK, load, random_states, sweep
 
 ROBOTS = [
     "double_pendulum_description/urdf/double_pendulum_continuous.urdf",
@@ -15,8 +14,7 @@ ROBOTS = [
 ]
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", ROBOTS)
+@sweep(ROBOTS, QUICK - {("kinova.urdf", "floating")})
 def test_dynamics(name: str, base: str) -> None:
     robot = load(name, base)
     states = random_states(robot, 20)

@@ -13,7 +13,7 @@ from comparison import (
     relative_error,
 )
 from pinocchio_peer import Pinocchio
-from real_robots import BASES, FILES, load, random_states
+from real_robots import BASES, FILES, load, named, random_states, sweep
 
 import helicoid as hc
 from helicoid.model.model import WORLD
@@ -25,19 +25,7 @@ FAULTS = {
     ),
     "ur_description/urdf/ur3.urdf": r"ur3.urdf:\d+: <robot> lacks its name",
 }
-every_robot = pytest.mark.parametrize(
-    ("name", "base"), [(name, base) for name in FILES if name not in FAULTS for base in BASES]
-)
-# A floating base has all the frames of a fixed one, and one joint more before them.
-every_robot_floating = pytest.mark.parametrize(
-    ("name", "base"),
-    [
-        pytest.param(name, base, marks=[] if base == "floating" else pytest.mark.slow)
-        for name in FILES
-        if name not in FAULTS
-        for base in BASES
-    ],
-)
+every_robot = sweep(name for name in FILES if name not in FAULTS)
 N = 100  # states
 
 
@@ -90,7 +78,7 @@ def some_frames(robot: hc.Robot) -> list[str]:
     return [end, *others[:1]]
 
 
-@every_robot_floating
+@every_robot
 def test_some_frames(name: str, base: str) -> None:
     assert above(TOLERANCE, frame_errors(name, base, some_frames(load(name, base)), N)) == {}
 
@@ -101,10 +89,8 @@ def test_every_frame(name: str, base: str) -> None:
     assert above(TOLERANCE, frame_errors(name, base, load(name, base).link_names, N)) == {}
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("file", ["panda.urdf", "baxter.urdf", "pr2.urdf", "tiago_pro.urdf"])
-def test_mimic_joints_where_pinocchio_understands_them(file: str, base: str) -> None:
-    name = next(name for name in FILES if name.endswith(f"/{file}"))
+@sweep(named(file) for file in ("panda.urdf", "baxter.urdf", "pr2.urdf", "tiago_pro.urdf"))
+def test_mimic_joints_where_pinocchio_understands_them(name: str, base: str) -> None:
     robot = load(name, base)
     states = random_states(robot, N)
     peer = Pinocchio(FILES[name], robot, base, own_mimics=True)

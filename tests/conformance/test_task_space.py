@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from comparison import relative_error
 from pinocchio_peer import Pinocchio
-from real_robots import BASES, FILES, load, random_states
+from real_robots import BASES, FILES, load, named, random_states
 
 TOLERANCE = 1e-9
 TASKS = [
@@ -14,11 +14,22 @@ TASKS = [
 ]
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("reference", ["world", "world_aligned", "body"])
-@pytest.mark.parametrize(("file", "frame"), TASKS)
+QUICK = {("panda.urdf", "world_aligned", "fixed"), ("ur5_robot.urdf", "body", "floating")}
+
+
+@pytest.mark.parametrize(
+    ("file", "frame", "reference", "base"),
+    [
+        pytest.param(
+            file, frame, reference, base, marks=() if (file, reference, base) in QUICK else pytest.mark.slow
+        )
+        for file, frame in TASKS
+        for reference in ("world", "world_aligned", "body")
+        for base in BASES
+    ],
+)
 def test_against_pinocchio(file: str, frame: str, reference: str, base: str) -> None:
-    name = next(name for name in FILES if name.endswith(f"/{file}"))
+    name = named(file)
     robot = load(name, base)
     peer, states = Pinocchio(FILES[name], robot, base), random_states(robot, 20)
     theirs, frames = peer.dynamics(states), peer.frames(states, [frame])

@@ -67,7 +67,7 @@ def jacobian(model: Model, q: Expression, frame: str, reference: Reference) -> E
 
 
 def jacobian_dot(model: Model, q: Expression, v: Expression, frame: str, reference: Reference) -> Expression:
-    """J̇(q, v), 6 × nv."""
+    """J̇(q, v) = dJ/dt, 6 × nv, of the Jacobian with twist = J v, in its reference."""
     return along_motion(model, jacobian(model, q, frame, reference), q, v)
 
 

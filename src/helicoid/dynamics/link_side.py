@@ -17,7 +17,7 @@ def link_positions(model: Model, q: Expression) -> Expression:
 
 
 def link_velocities(model: Model, v: Expression) -> Expression:
-    """θ̇ + δ̇ likewise; the same for accelerations."""
+    """θ̇ + δ̇ of each motor and its spring, other velocities as they are; given accelerations, θ̈ + δ̈."""
     return _summed(model, lambda body: v[body.v])
 
 

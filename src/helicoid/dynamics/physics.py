@@ -50,7 +50,7 @@ class Physics:
     stribeck: tuple[Stribeck, ...] = ()
 
     def without_friction(self) -> Physics:
-        """The same with neither damping nor dry friction."""
+        """This physics with neither damping nor dry friction."""
         zero = ca.SX.zeros(*self.damping.shape)
         return replace(self, damping=zero, friction=zero, stribeck=())
 

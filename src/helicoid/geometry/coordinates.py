@@ -1,7 +1,8 @@
 """Positions of a point: Cartesian (x, y, z), cylindrical (ρ, θ, z), spherical (r, θ, φ).
 
 Cylindrical: ρ ≥ 0 is the distance from the z axis and θ the azimuth, from x towards y.
-Spherical: r ≥ 0 is the distance from the origin, θ the same azimuth, φ the angle from the z axis, in [0, π].
+Spherical: r ≥ 0 is the distance from the origin, θ the azimuth from x towards y, φ the angle
+from the z axis, in [0, π].
 Lengths are in m, angles in radians, vectors of shape (3,). The velocity in the Cartesian frame is
 v = E(χ) χ̇; for Cartesian coordinates E is the identity. On the z axis θ is undefined, 0 comes back for
 it, and E has no inverse.

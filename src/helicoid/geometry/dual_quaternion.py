@@ -85,7 +85,7 @@ def to_pose(q: Array) -> Array:
 
 
 def exp(twist: Array) -> Array:
-    """The motion along the screw of the twist ξ = (ω, v), shape (6,): the same as `se3.exp`.
+    """The unit dual quaternion of exp(ξ^): the motion along the screw of the twist ξ = (ω, v), shape (6,).
 
     It is the exponential of the quaternion with ω + ε v in the place of ω. With c_n the Stumpff functions
     of |ω|²/4 and k = ω·v: r = (c₀, c₁ ω/2), d = (−c₁ k/4, c₁ v/2 + (c₃ − c₂) k ω/8).

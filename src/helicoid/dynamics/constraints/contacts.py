@@ -3,7 +3,7 @@
 A contact holds a frame b of the link to a frame a of the world whose z axis is the normal:
 
 - "point": the point stays where it is, 3 rows (tangential x and y, normal z);
-- "surface": the link does not turn either, 6 rows (the forces as above, then the moments);
+- "surface": the link does not turn either, 6 rows (three forces, then three moments);
 - "normal": the point stays in the plane and slides in it without friction, 1 row;
 - "stick": the point stays in the plane and does not slide, 3 rows. Unlike "point" it does not remember where
   it touched down: its tangential rows hold a velocity only.

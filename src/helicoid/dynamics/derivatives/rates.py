@@ -13,7 +13,7 @@ from helicoid.model.model import Model
 def coriolis_matrix_dot(
     model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
 ) -> Expression:
-    """Ċ(q, v, a), nv × nv, of the matrix of `coriolis_matrix`.
+    """Ċ(q, v, a) = dC/dt, nv × nv, of the Coriolis matrix C(q, v) with Ṁ - 2 C skew-symmetric.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -28,7 +28,7 @@ def coriolis_matrix_dot(
 
 
 def gravity_dot(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """ġ(q, v), nv.
+    """ġ(q, v) = dg/dt, nv (N·m/s or N/s), of the torque g(q) that holds the robot's weight.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -43,7 +43,7 @@ def gravity_dot(model: Model, physics: Physics, q: Expression, v: Expression) ->
 def inverse_dynamics_dot(
     model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, a_dot: Expression
 ) -> Expression:
-    """τ̇, nv.
+    """τ̇(q, v, a, ȧ) = dτ/dt, nv (N·m/s or N/s), of τ = M(q) a + h(q, v).
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -66,6 +66,6 @@ def inverse_dynamics_ddot(
     a_dot: Expression,
     a_ddot: Expression,
 ) -> Expression:
-    """τ̈, nv: what the motor of an elastic joint has to follow."""
+    """τ̈ = d²τ/dt², nv (N·m/s² or N/s²), of τ = M(q) a + h(q, v): what a motor behind a spring follows."""
     tau_dot = inverse_dynamics_dot(model, physics, q, v, a, a_dot)
     return along_motion(model, tau_dot, q, v, a, a_dot, a_ddot)

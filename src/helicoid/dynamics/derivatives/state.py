@@ -1,4 +1,4 @@
-"""Derivatives along the state beyond those of `derivatives`: of C and g, and second ones of the dynamics.
+"""Derivatives of C and g along the state, and second derivatives of inverse and forward dynamics.
 
 At [..., k] stands the derivative along velocity k of what has the axes before. On a manifold two derivatives
 along velocities of one joint do not commute: [i, j, k] is the change along k of the derivative along j.

@@ -127,7 +127,9 @@ def test_difference_quotients() -> None:
         assert_close(exact[3 + k], (after[k] - before[k]) / (2 * step), 1e-7, scale=1.0)
 
 
-@pytest.mark.parametrize(("name", "base"), [("ur5", "fixed"), ("double_pendulum", "floating")])
+@pytest.mark.parametrize(
+    ("name", "base"), [pytest.param("ur5", "fixed", marks=pytest.mark.slow), ("double_pendulum", "floating")]
+)
 def test_complex_step(name: str, base: Literal["fixed", "floating"]) -> None:
     """f(x + iε d) = f(x) + iε f'(x) d: derivatives to machine precision without differentiating anything."""
     robot = hc.load(name, base=base)

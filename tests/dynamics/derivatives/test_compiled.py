@@ -38,8 +38,18 @@ def two_links(base: str) -> hc.Robot:
         )
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("base", ["fixed", "floating"])
+# A function with one output, and one with several, are quick; the rest takes the compiler's time.
+QUICK = {("closed_form", "fixed"), ("slotine_li_regressor", "floating")}
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        pytest.param(name, base, marks=() if (name, base) in QUICK else pytest.mark.slow)
+        for name in FUNCTIONS
+        for base in ("fixed", "floating")
+    ],
+)
 def test_compiled_calls_and_batches(name: str, base: str, rng: np.random.Generator, compiling: None) -> None:
     hc.set_compile(False)
     function = getattr(two_links(base), name)
