@@ -63,7 +63,7 @@ def normalize(q: Array) -> Array:
     """
     w, x, y, z = components(q, (4,), "q")
     s = w * w + x * x + y * y + z * z
-    if not is_symbolic(s) and np.any(s == 0.0):
+    if s == 0.0 if type(s) is float else not is_symbolic(s) and np.any(s == 0.0):
         raise InputError("q is the zero quaternion, which is no rotation; any other one can be normalized")
     length = sqrt(s)
     return assemble((w / length, x / length, y / length, z / length), (4,), w)
