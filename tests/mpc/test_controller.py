@@ -104,6 +104,34 @@ def test_start_without_velocity_is_at_rest(controller: Controller) -> None:
     np.testing.assert_array_equal(controller.plan.x, other.plan.x)
 
 
+def test_phases_of_a_loop(controller: Controller) -> None:
+    """New, planned, shifted, prepared, planned again; numbers undo a linearisation; lost, and found again."""
+    assert controller._phase is Phase.NEW
+    controller.prepare()  # nothing to prepare yet
+    assert controller._phase is Phase.NEW
+    with pytest.raises(hc.InputError):
+        controller.step([np.nan, 0.0], [0.0, 0.0])
+    assert controller._phase is Phase.NEW and controller.status == "not started"
+    controller.start(START)
+    assert controller._phase is Phase.SHIFTED
+    controller.prepare()
+    assert controller._phase is Phase.PREPARED
+    controller.set(position=TARGET)
+    assert controller._phase is Phase.SHIFTED
+    controller.step(START, [0.0, 0.0])
+    assert controller._phase is Phase.PLANNED
+    before = controller._engine["x"][1].copy()
+    controller.prepare()
+    np.testing.assert_array_equal(controller._engine["x"][0], before)
+    controller.prepare()  # not shifted twice
+    np.testing.assert_array_equal(controller._engine["x"][0], before)
+    for _ in range(25):
+        controller.step([np.nan, 0.0], [0.0, 0.0])
+    assert controller._phase is Phase.LOST and "braking" in controller.status
+    controller.step(START, [0.0, 0.0])
+    assert controller._phase is Phase.PLANNED and controller.ok
+
+
 def test_a_conflict_in_the_middle_falls_back_and_recovers(controller: Controller) -> None:
     q, v = simulate(controller, START, np.zeros(2), 3)
     controller.set(velocity_limit_lower=5.0, velocity_limit_upper=6.0)  # no motor can do that in time

@@ -188,6 +188,25 @@ def test_without_a_compiler_it_says_what_works(monkeypatch: pytest.MonkeyPatch) 
     assert problem.solve(START, solver="ipopt").success
 
 
+def test_a_cost_that_c_cannot_look_into_is_named() -> None:
+    """A casadi_external computes its value, but nothing of it can become part of the solver."""
+    hc.set_compile(True)
+    robot = hc.load("planar_2r")
+    problem = Problem(robot, horizon=2, dt=0.05)
+    problem.add_velocity_cost(1.0)
+    problem.add_cost("held", robot.gravity.casadi_external()(problem.q), 1e-3)
+    with pytest.raises(CompileError, match=r"cost 'held' calls a function.*robot.gravity\(problem.q\)"):
+        problem.solve(START)
+
+
+def test_progress_is_told() -> None:
+    problem = arm()
+    reset(problem)
+    told: list[tuple[str, float]] = []
+    problem.solve(START, progress=lambda what, done: told.append((what, done)))
+    assert told[-1][1] == 1.0 and told[-1][0].startswith("Solving")
+
+
 def _no_compiler(*_: object, **__: object) -> None:
     raise CompileError("no compiler here")
 

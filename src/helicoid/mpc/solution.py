@@ -10,7 +10,6 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.interrupts import attended, interruptible
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import Engine
@@ -22,7 +21,6 @@ from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 
 
-@interruptible()
 def solve(
     compiled: Compiled,
     x0: Array,
@@ -65,14 +63,15 @@ def first_guess(
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        # DM: by CasADi's virtual machine, as to compile a function takes longer than to call it once.
-        g = np.asarray(robot.gravity(ca.DM(x0[: robot.nq]), theta), np.float64).ravel()
+        # As DM, by CasADi's virtual machine: to compile functions takes longer than to call them once.
+        q = ca.DM(x0[: robot.nq])
+        g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
         if structure.formulation == "forward_dynamics":
             u[:] = robot.selection_matrix @ g
         elif robot.constraints:
             # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
             idle = list(robot.unactuated)
-            A = np.asarray(robot.constraint_jacobian.casadi(x0[: robot.nq]))
+            A = np.asarray(robot.constraint_jacobian(q), np.float64)
             u[:, robot.nv :] = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
     return x, u
 
@@ -97,8 +96,7 @@ def _by_engine(
         return f"Solving (iteration {iteration:.0f}, cost {cost:.6g}, violation {violation:.1e})", UNKNOWN
 
     with reporting(progress, "Solving", seen):
-        # Its time is up at once when the user interrupts.
-        status = attended(lambda: engine.solve(max_iterations), lambda: engine.set(budget=1e-9))
+        status = engine.solve(max_iterations)
     iterations = int(engine.result("iterations"))
     return Outcome(
         engine["x"].copy(), engine["u"][:-1].copy(), status.text, status is Status.SOLVED, iterations

@@ -6,7 +6,11 @@ import ctypes
 from collections.abc import Sequence
 from pathlib import Path
 
+import casadi as ca
+
+from helicoid._typing import Expression
 from helicoid.compiler import compile_runtime
+from helicoid.compiler.code.program import UnsupportedOperation
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
@@ -24,6 +28,13 @@ class Kernels:
         try:
             # The addresses are those of loaded libraries, which live as long as the code that is kept here.
             self.solver, self._code = compile_runtime("the controller", _text(stages), RUNTIME, functions)
+        except UnsupportedOperation as error:
+            raise CompileError(
+                f"{_closed(stages)} calls a function that is closed to CasADi, such as a casadi_external: "
+                "what it computes cannot become part of the compiled solver. Write it with expressions, "
+                "robot.gravity(problem.q) and not robot.gravity.casadi_external()(problem.q); or use "
+                f"problem.solve(..., solver='ipopt'). ({error})"
+            ) from error
         except CompileError as error:
             raise CompileError(
                 f"{error}. Controllers and the solver 'sqp' are compiled C; "
@@ -31,6 +42,18 @@ class Kernels:
             ) from error
         _declare(self.solver)
         self.entries = [code.address for code in self._code] + [None] * (6 - len(self._code))
+
+
+def _closed(stages: Stages) -> str:
+    """The costs and constraints that call functions which CasADi cannot look into."""
+    terms: list[tuple[str, Expression]] = [(f"cost {one.name!r}", one.expression) for one in stages.costs]
+    terms += [(f"constraint {one.name!r}", one.expression) for one in stages.constraints]
+    found = []
+    for name, expression in terms:
+        f = ca.Function("f", [], [expression], {"allow_free": True})
+        if any(f.instruction_id(k) == ca.OP_CALL for k in range(f.n_instructions())):
+            found.append(name)
+    return " and ".join(found) or "the step of the system"
 
 
 def _text(stages: Stages) -> str:

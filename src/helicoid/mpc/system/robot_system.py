@@ -32,7 +32,7 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
     if not robot.actuated:
         text = f"no motor moves robot {robot.name!r}: a plan can only follow its motion, not change it"
-        warnings.warn(DoubtfulModelWarning(text), stacklevel=3)
+        warnings.warn(DoubtfulModelWarning(text), stacklevel=4)  # seen where Problem(...) stands
     nq, nv, model = robot.nq, robot.nv, robot.model
     q, v, a, tau = (ca.SX.sym(name, n) for name, n in zip("qvat", (nq, nv, nv, nv), strict=True))
     theta = ca.SX.sym("theta", len(robot.theta))

@@ -230,7 +230,7 @@ static int iterate(mpc *s, int warm, int most) {
 /* Solve the program of the linearisation, from the multipliers of the one before if `warm`. They may be far off:
  * then a new start is quicker. */
 static int interior_point(mpc *s, int warm) {
-  const int patience = 14, most = (int)s->settings[MAX_QP];
+  const int patience = 14, most = (int)s->settings[MAX_QP_ITERATIONS];
   if (warm) {
     const int ok = iterate(s, 1, smaller_of(patience, most));
     if (ok != 0 || out_of_time(s)) return ok;

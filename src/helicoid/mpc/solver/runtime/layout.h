@@ -74,7 +74,7 @@ static inline double dot_z(const double *a, const double *b) {
   F(settings, N_SETTINGS) F(results, N_RESULTS)
 
 enum {
-  TOLERANCE, QP_TOLERANCE, MAX_QP, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
+  TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
   SCALE, /* of the cost: levels, penalties, tolerances and regularisation are multiplied by it */
   N_SETTINGS
 };
