@@ -10,6 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.interrupts import attended, interruptible
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import Engine
@@ -21,6 +22,7 @@ from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 
 
+@interruptible()
 def solve(
     compiled: Compiled,
     x0: Array,
@@ -63,7 +65,7 @@ def first_guess(
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        # As DM, by CasADi's virtual machine: to compile functions takes longer than to call them once.
+        # DM: by CasADi's virtual machine, as to compile a function takes longer than to call it once.
         q = ca.DM(x0[: robot.nq])
         g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
         if structure.formulation == "forward_dynamics":
@@ -96,7 +98,8 @@ def _by_engine(
         return f"Solving (iteration {iteration:.0f}, cost {cost:.6g}, violation {violation:.1e})", UNKNOWN
 
     with reporting(progress, "Solving", seen):
-        status = engine.solve(max_iterations)
+        # Its time is up at once when the user interrupts.
+        status = attended(lambda: engine.solve(max_iterations), lambda: engine.set(budget=1e-9))
     iterations = int(engine.result("iterations"))
     return Outcome(
         engine["x"].copy(), engine["u"][:-1].copy(), status.text, status is Status.SOLVED, iterations

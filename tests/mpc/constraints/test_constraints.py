@@ -153,7 +153,9 @@ def test_a_contact_holds_by_its_acceleration_and_settles(rng: np.random.Generato
     assert abs(node.rows[0]) == pytest.approx(abs(0.1 * expected), rel=1e-6)
     assert problem.forces.numel() == 1
     plan_tau = np.asarray(free.inverse_dynamics(q, v, u[:2])) + held.constraint_jacobian(q).T @ u[2:]
-    _, tau = problem._compiled.motion(np.tile(np.concatenate([q, v]), (3, 1)), np.tile(u, (2, 1)), np.zeros(0))
+    _, tau = problem._compiled.motion(
+        np.tile(np.concatenate([q, v]), (3, 1)), np.tile(u, (2, 1)), np.zeros(0)
+    )
     np.testing.assert_allclose(tau[0], plan_tau, rtol=1e-10)
 
 

@@ -72,7 +72,9 @@ CASES = {
     ),
     "control": Case(lambda s, kind, w, e: costs.control_cost(s, w), lambda kind, at: at.u, at_end=False),
     "control rate": Case(
-        lambda s, kind, w, e: costs.control_rate_cost(s, w), lambda kind, at: (at.u - at.more) / H, at_end=False
+        lambda s, kind, w, e: costs.control_rate_cost(s, w),
+        lambda kind, at: (at.u - at.more) / H,
+        at_end=False,
     ),
     "of one's own": Case(
         lambda s, kind, w, e: costs.cost_of(s, "own", ca.sin(s["q"][0]) * s["v"], w, e),

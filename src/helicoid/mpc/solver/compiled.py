@@ -45,8 +45,9 @@ class Compiled:
     @cached_property
     def memory(self) -> Memory:
         """The numbers that `Problem.set` changes."""
-        robot, n = self.structure.robot, self.structure.system.theta.numel()
-        theta = np.zeros(n) if robot is None else np.array(robot.theta.values)
+        robot, theta = self.structure.robot, np.zeros(self.structure.system.theta.numel())
+        if robot is not None:
+            theta = np.array(robot.theta.values)
         memory = Memory.fresh(self.stages, self.structure.intervals, theta)
         for name, value in self._numbers.items():
             memory.set(name, value)
