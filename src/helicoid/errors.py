@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class HelicoidError(Exception):
     """Base class: catch this to catch everything Helicoid raises on purpose."""
@@ -29,3 +32,11 @@ class DoubtfulModelWarning(UserWarning):
 
 class PerformanceWarning(UserWarning):
     """Everything works, but slower than it could; says what would make it fast."""
+
+
+def warn(warning: Warning) -> None:
+    """Warn at the line of the caller's own code that led here, however deep in this package that is."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("helicoid."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)

@@ -179,7 +179,7 @@ def test_floating_base_steps_on_the_manifold() -> None:
 
 
 def test_without_a_compiler_it_says_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helicoid.mpc.solver.kernels.compile_batch", _no_compiler)
+    monkeypatch.setattr("helicoid.mpc.solver.kernels.compile_runtime", _no_compiler)
     problem = Problem(hc.load("planar_2r"), horizon=2, dt=0.05)
     problem.add_posture_cost([0.0, 0.5], 1.0, 1.0)
     problem.add_control_cost(1e-3)

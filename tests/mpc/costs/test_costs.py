@@ -1,4 +1,4 @@
-"""Every cost against its formula in NumPy: value, gradient and Gauss–Newton Hessian, on the path and at the end."""
+"""Every cost against its formula in NumPy: value, gradient and Hessian, on the path and at the end."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
@@ -10,7 +9,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics import configuration
 from helicoid.dynamics.tree import rate_matrix
-from helicoid.errors import DoubtfulModelWarning, InputError
+from helicoid.errors import DoubtfulModelWarning, InputError, warn
 from helicoid.mpc.system.system import Intermediate, System
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
     if not robot.actuated:
         text = f"no motor moves robot {robot.name!r}: a plan can only follow its motion, not change it"
-        warnings.warn(DoubtfulModelWarning(text), stacklevel=4)  # seen where Problem(...) stands
+        warn(DoubtfulModelWarning(text))
     nq, nv, model = robot.nq, robot.nv, robot.model
     q, v, a, tau = (ca.SX.sym(name, n) for name, n in zip("qvat", (nq, nv, nv, nv), strict=True))
     theta = ca.SX.sym("theta", len(robot.theta))
