@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.random_graphs import graphs
 
+import helicoid as hc
+from helicoid._typing import Array
+from helicoid.compiler.compiled import CompiledEvaluator
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import HelicoidError, InputError
 
@@ -185,3 +193,123 @@ def test_a_rate_of_the_wrong_shape_is_refused():
     message = r"f: input 'w' is the rate of 'q' and must have shape \(3,\); it has \(4,\)"
     with pytest.raises(HelicoidError, match=message):
         f.time_derivative()
+
+
+def base_height_energy() -> Function:
+    """Something of a floating robot with a quaternion, a vector and a number among its outputs."""
+    robot = hc.load("double_pendulum", base="floating")
+    q, v = ca.SX.sym("q", robot.nq), ca.SX.sym("v", robot.nv)
+    own = robot.inverse_dynamics.inputs[0]
+    outputs = {"E": robot.kinetic_energy(q, v), "g": robot.gravity(q), "M": robot.mass_matrix(q)}
+    shapes = {"E": (), "g": (robot.nv,), "M": (robot.nv, robot.nv)}
+    return Function.from_expressions(
+        "floating",
+        [(own, q), (Input("v", (robot.nv,)), v)],
+        [(Output(name, shapes[name]), value) for name, value in outputs.items()],
+    )
+
+
+def values_for(function: Function, rng: np.random.Generator) -> list[Array]:
+    values = [rng.uniform(-0.9, 0.9, item.shape) for item in function.inputs]
+    for item, value in zip(function.inputs, values, strict=True):
+        if item.tangent is not None:
+            value[3:7] /= np.linalg.norm(value[3:7])
+    return values
+
+
+def check_products(
+    function: Function, names: list[str], rng: np.random.Generator, rtol: float = 1e-11
+) -> None:
+    """J u by jvp, and wᵀ J by vjp, against the Jacobian that is formed."""
+    values = values_for(function, rng)
+    along = [item for item in function.inputs if item.name in names]
+    jacobian = iter(_several(function, names, values))
+    u = [rng.normal(size=item.rate_shape) for item in along]
+    w = [rng.normal(size=item.shape) for item in function.outputs]
+    pushed = [np.zeros(item.shape) for item in function.outputs]
+    pulled = [np.zeros(item.rate_shape) for item in along]
+    for i, output in enumerate(function.outputs):
+        for k, item in enumerate(along):
+            J = np.reshape(next(jacobian), (int(np.prod(output.shape)), int(np.prod(item.rate_shape))))
+            pushed[i] = pushed[i] + (J @ np.ravel(u[k])).reshape(output.shape)
+            pulled[k] = pulled[k] + (np.ravel(w[i]) @ J).reshape(item.rate_shape)
+    for found, wanted in (
+        (function.jvp(*names)(*values, *u), pushed),
+        (function.vjp(*names)(*values, *w), pulled),
+    ):
+        for one, other in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+            scale = 1 + np.max(np.abs(other), initial=0.0)
+            np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
+
+
+def _several(function: Function, names: list[str], values: list[Array]) -> list[Any]:
+    result = function.jacobian(*names)(*values)
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@given(graphs(max_nodes=25), st.integers(0, 2**32 - 1))
+def test_products_with_the_jacobian_of_random_graphs(graph: ca.Function, seed: int) -> None:
+    sizes = [(graph.numel_in(k),) for k in range(graph.n_in())]
+    inputs = [Input(f"x{k}", shape) for k, shape in enumerate(sizes)]
+    outputs = [Output(f"y{k}", (graph.numel_out(k),)) for k in range(graph.n_out())]
+    function = Function("graph", inputs, outputs, graph)
+    check_products(function, [item.name for item in inputs], np.random.default_rng(seed), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::helicoid.DoubtfulModelWarning")
+@pytest.mark.parametrize("names", [["q"], ["v"], ["q", "v"]])
+def test_products_with_the_jacobian_of_a_floating_robot(names: list[str], rng: np.random.Generator) -> None:
+    check_products(base_height_energy(), names, rng)
+
+
+def test_products_of_matrices(rng: np.random.Generator) -> None:
+    A, B = ca.SX.sym("A", 2, 3), ca.SX.sym("B", 3, 2)
+    function = Function.from_expressions("product", {"A": A, "B": B}, {"C": A @ B, "t": ca.trace(A @ B)})
+    check_products(function, ["A", "B"], rng)
+
+
+@pytest.mark.filterwarnings("ignore::helicoid.DoubtfulModelWarning")
+def test_products_are_compiled_and_batched(rng: np.random.Generator) -> None:
+    hc.set_compile(True)
+    robot = hc.load("double_pendulum", base="floating")
+    jvp, vjp = robot.inverse_dynamics.jvp("q"), robot.inverse_dynamics.vjp("q")
+    Q, V, A, D = robot.random(rng, size=5), *rng.normal(size=(3, 5, robot.nv))
+    J = robot.inverse_dynamics.jacobian("q")(Q, V, A)
+    np.testing.assert_allclose(jvp(Q, V, A, D), np.einsum("nij,nj->ni", J, D), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(vjp(Q, V, A, D), np.einsum("nij,ni->nj", J, D), rtol=1e-10, atol=1e-10)
+    assert isinstance(jvp._evaluator, CompiledEvaluator) and isinstance(vjp._evaluator, CompiledEvaluator)
+
+
+def test_names_of_vectors_do_not_collide() -> None:
+    v, dv = ca.SX.sym("v", 2), ca.SX.sym("dv", 2)
+    function = Function.from_expressions("f", {"v": v, "dv": dv}, {"y": ca.dot(v, dv)})
+    assert [item.name for item in function.jvp().inputs] == ["v", "dv", "dv_", "ddv"]
+    with pytest.raises(InputError, match="no input 'x' to differentiate by"):
+        function.vjp("x")
+
+
+def test_the_hessian_on_a_manifold_is_that_of_the_motion(rng: np.random.Generator) -> None:
+    """d²y/dt² along q exp(t w) for constant w, and symmetric in the two directions."""
+    function = rotated()
+    d2y, mixed, straight, d2R, *_ = function.hessian("q", "u")(Q, U)
+    assert d2y.shape == (3, 3, 3) and mixed.shape == (3, 3, 3) and d2R.shape == (3, 3, 3, 3)
+    np.testing.assert_allclose(d2y, np.swapaxes(d2y, 1, 2), atol=1e-14)
+    h = 1e-4
+    for w in rng.normal(size=(3, 3)):
+        ends = [function(moved(Q, t * w), U)[0] for t in (-h, 0.0, h)]
+        wanted = (ends[0] - 2 * ends[1] + ends[2]) / h**2
+        np.testing.assert_allclose(np.einsum("kij,i,j->k", d2y, w, w), wanted, atol=1e-6)
+    np.testing.assert_allclose(straight, 0.0, atol=1e-14)
+    np.testing.assert_allclose(mixed, function.jacobian("q").jacobian("u")(Q, U)[0], atol=1e-12)
+
+
+def test_the_hessian_of_flat_inputs_is_the_jacobian_of_the_jacobian(rng: np.random.Generator) -> None:
+    x, y = ca.SX.sym("x", 3), ca.SX.sym("y")
+    result = ca.vertcat(ca.sin(x[0] * x[1]) * y, x[2] ** 3 + y * ca.exp(x[0]))
+    function = Function.from_expressions("f", {"x": x, "y": y}, {"z": result, "s": ca.dot(x, x) * y})
+    values = rng.normal(size=3), 0.7
+    second = function.hessian()(*values)
+    assert second._fields == ("d2z_dx_dx", "d2z_dx_dy", "d2z_dy_dy", "d2s_dx_dx", "d2s_dx_dy", "d2s_dy_dy")
+    twice = function.jacobian("x").jacobian("x", "y")(*values)
+    for name, wanted in (("d2z_dx_dx", "ddz_dx_dx"), ("d2z_dx_dy", "ddz_dx_dy"), ("d2s_dx_dx", "dds_dx_dx")):
+        np.testing.assert_allclose(getattr(second, name), getattr(twice, wanted), rtol=1e-13, atol=1e-14)

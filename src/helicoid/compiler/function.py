@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,16 @@ from helicoid.compiler.expressions import (
     count_operations,
     flat_function,
 )
-from helicoid.compiler.signature import Input, Output, check_distinct, describe, result_type, signature
+from helicoid.compiler.signature import (
+    Input,
+    Output,
+    call_signature,
+    check_distinct,
+    describe,
+    documentation,
+    result_type,
+    signature,
+)
 from helicoid.compiler.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
@@ -105,6 +115,9 @@ class Function:
         self._input_shapes = tuple(item.shape for item in inputs)
         self._output_shapes = tuple(item.shape for item in outputs)
         self._result_type = result_type(name, outputs)
+        # Of the instance: `help`, notebooks and editors look here. Subclasses may say more.
+        self.__doc__ = documentation(self._usage, inputs, outputs)
+        self.__signature__ = call_signature(inputs, outputs)
         if isinstance(definition, ca.Function):
             self._function = self._build(definition)
         else:
@@ -282,21 +295,105 @@ class Function:
         >>> f.jacobian("x")([3.0, 5.0])
         array([30.,  9.])
         """
+        along = self._directions(names)
+        return self._derivative(
+            ("jacobian", *(item.name for item in along)),
+            self.inputs,
+            differentiation.jacobian_outputs(self.outputs, along),
+            lambda: differentiation.jacobian_expressions(self.casadi, self.inputs, self.outputs, along),
+        )
+
+    def hessian(self, *names: str) -> Function:
+        """The second derivatives of every output along pairs of the named inputs, or of all inputs.
+
+        Output `d2y_dx_dz` has shape y.shape + x.shape + z.shape; of each pair of inputs there is one, in the
+        order of the inputs, since the other is its transpose. Inputs on a manifold, q_dot = N(q) v, have nv
+        entries: element [..., i, j] is ½ (∂i ∂j y + ∂j ∂i y) with ∂i along the i-th velocity, so that
+        vᵀ H v is d²y/dt² while v is constant.
+
+        >>> x = ca.SX.sym("x", 2)
+        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f.hessian("x")
+        Function f_hessian(x[2]) -> d2y_dx_dx[2, 2]
+        >>> f.hessian("x")([3.0, 5.0])
+        array([[10.,  6.],
+               [ 6.,  0.]])
+        """
+        along = self._directions(names)
+        return self._derivative(
+            ("hessian", *(item.name for item in along)),
+            self.inputs,
+            differentiation.hessian_outputs(self.outputs, along),
+            lambda: differentiation.hessian_expressions(self.casadi, self.inputs, self.outputs, along),
+        )
+
+    def jvp(self, *names: str) -> Function:
+        """The Jacobian times a vector, without the Jacobian: dy = Σ dy/dx dx over the named inputs x.
+
+        It takes the inputs and then, for each named input x (all if none is named), a vector `dx` of its
+        shape; on a manifold, q_dot = N(q) v, it is a velocity of nv entries. It gives `dy` of the shape of
+        every output y. One sweep forward costs about as much as two to three evaluations of the function,
+        whatever the number of inputs.
+
+        >>> x = ca.SX.sym("x", 2)
+        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f.jvp("x")
+        Function f_jvp(x[2], dx[2]) -> dy
+        >>> f.jvp("x")([3.0, 5.0], [1.0, 10.0])
+        120.0
+        """
+        along = self._directions(names)
+        vectors = differentiation.seeds("d", "", along, list(self._input_names))
+        return self._derivative(
+            ("jvp", *(item.name for item in along)),
+            [*self.inputs, *vectors],
+            [Output(f"d{item.name}", item.shape) for item in self.outputs],
+            lambda: differentiation.jvp_expressions(self.casadi, self.inputs, self.outputs, along, vectors),
+        )
+
+    def vjp(self, *names: str) -> Function:
+        """The transposed Jacobian times a vector, without the Jacobian: x_bar = Σ (dy/dx)ᵀ y_bar over all y.
+
+        It takes the inputs and then, for each output y, a vector `y_bar` of its shape. It gives `x_bar` for
+        each named input x (all if none is named), of its shape; on a manifold, q_dot = N(q) v, of nv entries.
+        One sweep backward costs about as much as three evaluations of the function: the gradient of a single
+        output, however many inputs there are.
+
+        >>> x = ca.SX.sym("x", 2)
+        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f.vjp("x")
+        Function f_vjp(x[2], y_bar) -> x_bar[2]
+        >>> f.vjp("x")([3.0, 5.0], 2.0)
+        array([60., 18.])
+        """
+        along = self._directions(names)
+        if any(len(item.shape) > 2 for item in self.outputs):
+            raise InputError(f"{self._usage}: vjp needs outputs of up to two axes: {describe(self.outputs)}")
+        vectors = differentiation.seeds("", "_bar", self.outputs, list(self._input_names))
+        return self._derivative(
+            ("vjp", *(item.name for item in along)),
+            [*self.inputs, *vectors],
+            [Output(f"{item.name}_bar", item.rate_shape) for item in along],
+            lambda: differentiation.vjp_expressions(self.casadi, self.inputs, self.outputs, along, vectors),
+        )
+
+    def _directions(self, names: Sequence[str]) -> list[Input]:
+        """The inputs of these names, all if there are none."""
         by_name = {item.name: item for item in self.inputs}
         for name in names:
             if name not in by_name:
                 raise InputError(f"{self._usage}: has no input '{name}' to differentiate by")
-        directions = [by_name[name] for name in dict.fromkeys(names or by_name)]
-        key = tuple(item.name for item in directions)
+        return [by_name[name] for name in dict.fromkeys(names or by_name)]
+
+    def _derivative(
+        self,
+        key: tuple[str, ...],
+        inputs: Sequence[Input],
+        outputs: Sequence[Output],
+        definition: Callable[[], Expressions],
+    ) -> Function:
         if key not in self._derived:
-            self._derived[key] = Function(
-                f"{self.name}_jacobian",
-                self.inputs,
-                differentiation.jacobian_outputs(self.outputs, directions),
-                lambda: differentiation.jacobian_expressions(
-                    self.casadi, self.inputs, self.outputs, directions
-                ),
-            )
+            self._derived[key] = Function(f"{self.name}_{key[0]}", inputs, outputs, definition)
         return self._derived[key]
 
     def time_derivative(self) -> Function:
@@ -341,6 +438,10 @@ class Function:
         except HelicoidError as error:
             raise HelicoidError(f"{path}: the function in this file contradicts itself: {error}") from error
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is compiled, and the class that calls it, belong to this process: a copy finds both by itself.
+        return Function, (self.name, self.inputs, self.outputs, self.casadi)
+
     def export_c(self, folder: str | os.PathLike[str], precision: Precision = "double") -> list[Path]:
         """Write it as C99 with nothing but math.h; see `helicoid.compiler.export.c_library`."""
         return export_c(self, folder, precision)
@@ -352,6 +453,16 @@ class Function:
     def __repr__(self) -> str:
         count = "" if self._function is None else f", {self.n_operations} operations"
         return f"Function {self._usage} -> {describe(self.outputs)}{count}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the call, and a table of inputs and outputs."""
+        items = [("input", item) for item in self.inputs] + [("output", item) for item in self.outputs]
+        rows = "".join(
+            f"<tr><td>{kind}</td><td><code>{item.name}</code></td><td>{item.shape or 'number'}</td></tr>"
+            for kind, item in items
+        )
+        heads = "".join(f"<th>{text}</th>" for text in ("", "name", "shape"))
+        return f"<p><code>{html.escape(repr(self))}</code></p><table><tr>{heads}</tr>{rows}</table>"
 
 
 def _shape_of(expression: ca.SX) -> tuple[int, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import keyword
 import math
 from collections import namedtuple
@@ -105,13 +107,58 @@ def describe(items: Sequence[Input] | Sequence[Output]) -> str:
     return ", ".join(f"{item.name}{list(item.shape)}" if item.shape else item.name for item in items)
 
 
+def call_signature(inputs: Sequence[Input], outputs: Sequence[Output]) -> inspect.Signature:
+    """The same for `inspect.signature`: the inputs, by position or name, and `out` by name.
+
+    >>> str(call_signature([Input("q", (6,))], [Output("tau", (6,))]))
+    "(q, *, out=None) -> 'tau'"
+    """
+    either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter(item.name, either) for item in inputs]
+    parameters.append(inspect.Parameter("out", keyword, default=None))
+    return inspect.Signature(parameters, return_annotation=", ".join(item.name for item in outputs))
+
+
+def documentation(usage: str, inputs: Sequence[Input], outputs: Sequence[Output]) -> str:
+    """What `help` shows of a function: how it is called, what goes in and what comes out."""
+    lines = [
+        f"`{usage} -> {describe(outputs)}`",
+        "",
+        "Inputs, for a batch with one axis more in front:",
+        "",
+    ]
+    lines += [f"- `{item.name}` {_size(item.shape)}{_role(item)}" for item in inputs]
+    lines += ["", "Returns:", "", *(f"- `{item.name}` {_size(item.shape)}" for item in outputs)]
+    return "\n".join(lines)
+
+
+def _size(shape: Shape) -> str:
+    return f"({', '.join(map(str, shape))})" if shape else "(a number)"
+
+
+def _role(item: Input) -> str:
+    rate = f", its rate is `{item.rate}`" if item.rate else ""
+    return rate if item.tangent is None else f", on a manifold with {item.rate_shape[0]} velocities{rate}"
+
+
 def result_type(name: str, outputs: Sequence[Output]) -> Any:
     """The named tuple in which a function returns several outputs.
 
     >>> result_type("f", [Output("a", ()), Output("b", ())])(1.0, 2.0)
     f_result(a=1.0, b=2.0)
     """
-    return namedtuple(f"{name}_result", [item.name for item in outputs])
+    return _named_tuple(f"{name}_result", tuple(item.name for item in outputs))
+
+
+@functools.cache
+def _named_tuple(name: str, fields: tuple[str, ...]) -> Any:
+    # Made here and found nowhere by name: pickle is told how to make it again.
+    content = {"__slots__": (), "__reduce__": lambda values: (_named, (name, fields, tuple(values)))}
+    return type(name, (namedtuple(name, fields),), content)
+
+
+def _named(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return _named_tuple(name, fields)._make(values)
 
 
 def check_distinct(kind: str, names: Sequence[str]) -> None:

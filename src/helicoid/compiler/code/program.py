@@ -80,9 +80,7 @@ class Program:
             elif code in (ca.OP_ASSIGN, ca.OP_LIFT):
                 places[target[0]] = places[source[0]]
             else:
-                raise UnsupportedOperation(
-                    f"{function.name()}: instruction {code} of CasADi has no counterpart in C"
-                )
+                raise UnsupportedOperation(_unsupported(function, code))
         sizes = tuple(function.nnz_in(k) for k in range(function.n_in()))
         return _without_dead(Program(sizes, tuple(reader.values), tuple(map(tuple, outputs))))
 
@@ -108,6 +106,22 @@ class Program:
         for value in self.values:
             parts.append(f"{value.operation} {value.arguments} {value.constant.hex()} {value.place}")
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _unsupported(function: ca.Function, code: int) -> str:
+    """What cannot be said in C, and what to do about it."""
+    if code == ca.OP_CALL:
+        return (
+            f"{function.name()}: calls another function as a whole (an external one, as `casadi_external` "
+            "gives, or one that is kept from being inlined), which cannot become part of its C; write it "
+            "with SX expressions, for instance by calling the Function itself with SX, or turn compiling off "
+            "with helicoid.set_compile(False)"
+        )
+    names = {value: name for name, value in vars(ca).items() if name.startswith("OP_")}
+    return (
+        f"{function.name()}: CasADi's operation {names.get(code, code)} has no counterpart in C; write it "
+        "with other operations, or turn compiling off with helicoid.set_compile(False)"
+    )
 
 
 class _Reader:
