@@ -108,7 +108,7 @@ def child(kind: str) -> None:
     for line in sys.stdin:
         if line.strip() == "end":
             break
-        outcome, ended = "finished", 0.0
+        outcome, ended, sent = "finished", 0.0, ""
         try:
             print("began", flush=True)
             try:
@@ -118,10 +118,11 @@ def child(kind: str) -> None:
             except BaseException as error:
                 outcome = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             ended = time.monotonic()
-            time.sleep(0.2)  # for an interrupt that comes after the end
-        except KeyboardInterrupt:
+            sent = sys.stdin.readline()
+        except KeyboardInterrupt:  # after the end
             ended = ended or time.monotonic()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sent = sent or sys.stdin.readline()
         print(ended, outcome, flush=True)
         signal.signal(signal.SIGINT, signal.default_int_handler)
     print("usable" if np.isclose(work(), expected, rtol=1e-6) else "another answer", flush=True)
@@ -147,6 +148,7 @@ def interrupt(kind: str, moments: int, rng: np.random.Generator) -> dict[str, li
         time.sleep(duration * rng.uniform())
         sent = time.monotonic()
         os.kill(process.pid, signal.SIGINT)
+        print("sent", file=process.stdin, flush=True)
         ended, _, outcome = process.stdout.readline().strip().partition(" ")
         delay = float(ended) - sent
         if outcome == "stopped":

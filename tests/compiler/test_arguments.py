@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import helicoid as hc
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 
@@ -111,3 +112,30 @@ def test_out_arrays_that_overlap_each_other_are_refused():
     memory = np.empty(3)
     with pytest.raises(InputError, match="the arrays of out overlap in memory"):
         f([1, 2], out=(memory[:2], memory[1:]))
+
+
+class Own(np.ndarray):
+    """A subclass, such as numpy.memmap is."""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_out_may_be_of_a_subclass(compiled: bool) -> None:
+    hc.set_compile(compiled)
+    x = ca.SX.sym("x", 2)
+    double = Function.from_expressions("double", {"x": x}, {"y": 2 * x})
+    out = np.zeros(2).view(Own)
+    for _ in range(2):  # by Python first, then by compiled code
+        assert double(np.array([1.0, 2.0]), out=out) is out and np.array_equal(out, [2.0, 4.0])
+    batch = np.zeros((3, 2)).view(Own)
+    double(np.ones((3, 2)), out=batch)
+    assert np.all(batch == 2.0)
+
+
+def test_masks_are_not_ignored() -> None:
+    x = ca.SX.sym("x", 2)
+    double = Function.from_expressions("double", {"x": x}, {"y": 2 * x})
+    with pytest.raises(InputError, match=r"'x' has masked values"):
+        double(np.ma.masked_array([1.0, 2.0], [False, True]))
+    assert np.array_equal(double(np.ma.masked_array([1.0, 2.0])), [2.0, 4.0])  # nothing is masked
+    with pytest.raises(InputError, match="without a mask"):
+        double([1.0, 2.0], out=np.ma.masked_array([0.0, 0.0], [False, True]))

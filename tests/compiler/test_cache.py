@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import grp
 import os
+import pwd
 import shlex
 import shutil
 import signal
@@ -15,6 +17,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +37,7 @@ def folder(tmp_path, monkeypatch):
     """An empty cache, and no memory of temporary folders that earlier tests fell back to."""
     path = tmp_path / "cache"
     monkeypatch.setenv("HELICOID_CACHE", str(path))
-    cache._temporary_folder.cache_clear()
+    monkeypatch.setattr(cache, "_spare", None)
     return path
 
 
@@ -271,6 +274,24 @@ def in_a_folder_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.parent.chmod(0o777)
 
 
+def in_a_folder_of_a_group(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.parent.chmod(0o770)
+    monkeypatch.setattr(cache, "_is_private_group", lambda gid: False)
+
+
+def in_a_folder_of_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.stat
+    parent, another = str(folder.parent), {"st_uid": ANOTHER_USER}
+
+    def stat_of(path, **options):
+        status = real(path, **options)
+        if str(path) != parent:
+            return status
+        return SimpleNamespace(**{key: getattr(status, key) for key in ("st_mode", "st_gid")}, **another)
+
+    monkeypatch.setattr(os, "stat", stat_of)
+
+
 def link_to_writable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = folder.with_name("target")
     target.mkdir()
@@ -285,7 +306,16 @@ def is_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "spoil",
-    [owned_by_another, writable_by_group, writable_by_all, in_a_folder_of_all, link_to_writable, is_a_file],
+    [
+        owned_by_another,
+        writable_by_group,
+        writable_by_all,
+        in_a_folder_of_all,
+        in_a_folder_of_a_group,
+        in_a_folder_of_another,
+        link_to_writable,
+        is_a_file,
+    ],
 )
 def test_folder_that_is_not_private_is_not_used(folder, monkeypatch, spoil):
     """A warning says so once; the process compiles into a folder of its own, and finds that again."""
@@ -346,6 +376,70 @@ def test_folder_that_cannot_be_written_to(folder, monkeypatch):
         other = make("other", 7)
     assert answer(other) == 7 and folder not in other.parents
     assert library("other", lambda: [ANSWER % 7]) == other
+
+
+def test_all_that_cannot_be_kept_is_in_one_folder_and_told_once(folder, monkeypatch):
+    real = Cache.build
+
+    def build(self, key, *args, **kwargs):
+        if self.folder == folder:
+            raise PermissionError(13, "Permission denied", f"{self.folder}/{key}")
+        return real(self, key, *args, **kwargs)
+
+    monkeypatch.setattr(Cache, "build", build)
+    with pytest.warns(PerformanceWarning) as told:
+        paths = [make(f"answer {k}", k) for k in range(3)]
+    assert len(told) == 1 and len({path.parent.parent for path in paths}) == 1
+
+
+def test_a_group_of_one_is_private(tmp_path):
+    """Where everyone has a group of his own, what he makes may be open to it."""
+    account = pwd.getpwuid(os.geteuid())
+    group = grp.getgrgid(account.pw_gid)
+    alone = group.gr_name == account.pw_name and not set(group.gr_mem) - {account.pw_name}
+    assert cache._is_private_group(account.pw_gid) is alone
+    assert not cache._is_private_group(ANOTHER_USER)
+
+
+def test_a_pipe_in_an_entry_keeps_nobody_waiting(folder):
+    path = make()
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert answer(make()) == 42 and not stat.S_ISFIFO(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded"])
+def test_a_full_disk_is_left_for_another(folder, tmp_path, monkeypatch, words):
+    compiler = tmp_path / "cc"
+    real = shlex.join(find_compiler().command)
+    refuse = f'case "$TMPDIR" in {folder}/*) echo "ld: {words}" >&2; exit 1;; esac'
+    compiler.write_text(f'#!/bin/sh\n{refuse}\nexec {real} "$@"\n')
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CC", str(compiler))
+    with pytest.warns(PerformanceWarning, match=words):
+        path = make()
+    assert answer(path) == 42 and folder not in path.parents
+
+
+def test_a_library_that_was_cleared_before_it_was_loaded_is_made_again(folder):
+    """Once: a file that is there and cannot be loaded is told."""
+    tries = []
+
+    def load(path):
+        tries.append(path)
+        if len(tries) == 1:
+            open_cache().clear()
+        return ctypes.CDLL(str(path)).answer()
+
+    assert cache.loaded(make, load) == 42 and len(tries) == 2
+
+    def spoiled(path):
+        tries.append(path)
+        raise OSError("cannot be mapped")
+
+    with pytest.raises(OSError, match="mapped"):
+        cache.loaded(make, spoiled)
+    assert len(tries) == 3
 
 
 SLOW_COMPILER = "#!/bin/sh\necho $$ > {told}.part; mv {told}.part {told}; sleep 600\n"

@@ -209,3 +209,14 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HelicoidError, match="printing: instruction"):
         export_c(printing, tmp_path / "printing")
     assert not (tmp_path / "printing").exists()
+
+
+@pytest.mark.parametrize("line", ["/* Not Written by Helicoid. */", "/* Written by Helicoid. */ int x;", ""])
+def test_a_file_that_only_mentions_us_is_left_alone(tmp_path, line):
+    x = ca.SX.sym("x")
+    square = Function.from_expressions("square", {"x": x}, {"y": x * x})
+    first = next(path for path in square.export_c(tmp_path) if path.suffix == ".c")
+    first.write_text(f"{line}\nint mine;\n")
+    with pytest.raises(HelicoidError, match="left alone"):
+        square.export_c(tmp_path)
+    assert first.read_text() == f"{line}\nint mine;\n"

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from helicoid.compiler import storage
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import HelicoidError
 
@@ -134,3 +135,23 @@ def test_wrong_content_is_refused(path, changes, message):
     rewrite(path, **changes)
     with pytest.raises(HelicoidError, match=rf"f\.helicoid: .*{message}"):
         Function.load(path)
+
+
+def test_a_file_that_expands_without_end_is_refused(path, monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1000)
+    with gzip.open(path, "wb") as file:
+        file.write(b" " * 1001)
+    with pytest.raises(HelicoidError, match="expands to more than"):
+        Function.load(path)
+
+
+def test_whatever_casadi_makes_of_a_file_is_told(function, path, monkeypatch):
+    function.save(path)
+    for error in (OverflowError("too large"), MemoryError(), IndexError("out of range"), SystemError("bad")):
+
+        def fail(text, error=error):
+            raise error
+
+        monkeypatch.setattr(storage.ca.Function, "deserialize", staticmethod(fail))
+        with pytest.raises(HelicoidError, match="cannot be restored"):
+            Function.load(path)

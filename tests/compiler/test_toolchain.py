@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 from helicoid.compiler.build import toolchain
-from helicoid.compiler.build.toolchain import FLAGS, Compiler, find_compiler, native_flags, native_lanes
+from helicoid.compiler.build.toolchain import (
+    FLAGS,
+    Compiler,
+    cpu_identity,
+    find_compiler,
+    native_flags,
+    native_lanes,
+)
 from helicoid.errors import CompileError
 
 
@@ -87,6 +94,13 @@ def test_cc_may_have_arguments(source, tmp_path, monkeypatch):
 def test_cc_that_is_missing_is_said_not_ignored(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O3")
     with pytest.raises(CompileError, match="CC names 'no-such-compiler'"):
+        find_compiler()
+
+
+@pytest.mark.parametrize("named", ["gcc '", 'cc "-O2'])
+def test_cc_that_is_no_command_is_said(monkeypatch, named):
+    monkeypatch.setenv("CC", named)
+    with pytest.raises(CompileError, match="is no command"):
         find_compiler()
 
 
@@ -197,6 +211,45 @@ def test_lanes_are_those_of_the_compiler():
     macros = done.stdout.split()
     expected = 8 if "__AVX512F__" in macros else 4 if "__AVX__" in macros else 2
     assert native_lanes() == expected
+
+
+def pretend(monkeypatch, machine: str, features: str) -> None:
+    cpu = toolchain._Cpu(machine, "a processor", frozenset(features.split()))
+    monkeypatch.setattr(toolchain, "_cpu", lambda: cpu)
+
+
+V2 = "cx16 popcnt ssse3 sse4_1 sse4_2"
+V3 = f"{V2} avx avx2 bmi1 bmi2 f16c fma movbe"
+V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+@pytest.mark.parametrize(("level", "lanes"), [("x86-64-v2", 2), ("x86-64-v3", 4), ("x86-64-v4", 8)])
+def test_code_for_a_level_is_the_same_on_all_machines(monkeypatch, level, lanes):
+    monkeypatch.setenv("HELICOID_MARCH", level)
+    pretend(monkeypatch, "x86_64", V4)
+    first = cpu_identity()
+    assert native_lanes() == lanes and f"-march={level}" in native_flags(False)
+    assert f"-mcpu={level.replace('-', '_')}" in native_flags(True)
+    pretend(monkeypatch, "x86_64", f"{V4} sha_ni")
+    assert cpu_identity() == first
+    monkeypatch.setenv("HELICOID_MARCH", "native")
+    assert cpu_identity() != first and native_lanes() == 8
+
+
+@pytest.mark.parametrize(
+    ("machine", "features", "level", "message"),
+    [
+        ("x86_64", V4, "avx2", "is one of native, x86-64-v2"),
+        ("aarch64", "asimd fp", "x86-64-v2", "of x86-64 only"),
+        ("x86_64", V3, "x86-64-v4", "has no avx512bw"),
+    ],
+)
+def test_a_level_that_cannot_run_here_is_refused(monkeypatch, machine, features, level, message):
+    """Code that the processor does not know would end the process."""
+    pretend(monkeypatch, machine, features)
+    monkeypatch.setenv("HELICOID_MARCH", level)
+    with pytest.raises(CompileError, match=message):
+        native_lanes()
 
 
 def test_floating_point_mode_is_left_alone(source, tmp_path):

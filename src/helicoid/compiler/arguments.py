@@ -73,7 +73,7 @@ def as_matrix(usage: str, item: Input, value: Any) -> Any:
 def as_targets(usage: str, outputs: Sequence[Output], out: Any, n_samples: int | None) -> list[Array]:
     """The arrays of `out=`, checked; one for each output."""
     if len(outputs) == 1 and isinstance(out, np.ndarray):
-        targets = [out]
+        targets: list[Any] = [out]
     elif isinstance(out, (tuple, list)) and len(out) == len(outputs):
         targets = list(out)
     else:
@@ -85,13 +85,15 @@ def as_targets(usage: str, outputs: Sequence[Output], out: Any, n_samples: int |
     for k, target in enumerate(targets):
         if any(np.may_share_memory(target, other) for other in targets[:k]):
             raise InputError(f"{usage}: the arrays of out overlap in memory")
-    return targets
+    return [target.view(np.ndarray) for target in targets]  # the memory of a subclass
 
 
 def _check_target(where: str, shape: Shape, target: Any) -> None:
     if not isinstance(target, np.ndarray) or target.dtype != np.float64 or not target.dtype.isnative:
         got = target.dtype if isinstance(target, np.ndarray) else _kind(target)
         raise InputError(f"{where} must be a float64 array; got {got}")
+    if isinstance(target, np.ma.MaskedArray):
+        raise InputError(f"{where} must be an array without a mask, such as numpy.ma.getdata gives")
     if target.shape != shape:
         raise InputError(f"{where} must have shape {shape}; got {target.shape}")
     if not (target.flags.c_contiguous and target.flags.aligned and target.flags.writeable):
@@ -100,6 +102,8 @@ def _check_target(where: str, shape: Shape, target: Any) -> None:
 
 def _as_array(usage: str, item: Input, value: Any) -> Array:
     where = f"{usage}: input '{item.name}'"
+    if np.ma.is_masked(value):
+        raise InputError(f"{where} has masked values, which no function can leave out; fill or drop them")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, NotImplementedError) as error:

@@ -12,7 +12,7 @@ import casadi as ca
 
 from helicoid._typing import Array
 from helicoid.compiler.build import binding
-from helicoid.compiler.build.cache import library
+from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import new_lock
@@ -97,17 +97,26 @@ class CompiledEvaluator:
                 kinds = ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
                 text = f"Compiling {self._name} ({self._program.n_operations} operations), once for the cache"
                 with reporting(None, text) as tell:
-                    # The extension that calls kernels is compiled once and for all, beside the first kernel.
-                    tasks: list[Callable[[], Any]] = [
-                        lambda: kernel_library(self._program, kinds, lambda done: tell(text, done)),
-                        binding.prepare,
-                    ]
-                    path, _ = side_by_side(tasks)
-                    self._paths.update(dict.fromkeys(kinds, path))
-                    paths = list(dict.fromkeys(self._paths.values()))
-                    self.kernel = binding.load_kernel(paths, *self._shapes, self._result_type)
+                    self._load(kinds, lambda done: tell(text, done))
             assert self.kernel is not None
             return self.kernel
+
+    def _load(self, kinds: Sequence[str], tell: Callable[[float], None]) -> None:
+        def made() -> Path:
+            # The extension that calls kernels is compiled once and for all, beside the first kernel.
+            path: Path
+            path, _ = side_by_side([lambda: kernel_library(self._program, kinds, tell), binding.prepare])
+            return path
+
+        def load(path: Path) -> binding.Kernel:
+            paths = {**self._paths, **dict.fromkeys(kinds, path)}
+            kernel = binding.load_kernel(
+                list(dict.fromkeys(paths.values())), *self._shapes, self._result_type
+            )
+            self._paths = paths
+            return kernel
+
+        self.kernel = loaded(made, load)
 
     def evaluate(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         self.prepare("scalar").evaluate(inputs, outputs)

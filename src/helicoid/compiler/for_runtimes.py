@@ -17,7 +17,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid.compiler.build.binding import cannot_be_loaded
-from helicoid.compiler.build.cache import library
+from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.building import building
 from helicoid.compiler.code.program import Program
@@ -57,7 +57,7 @@ def compile_runtime(
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     runtime = partial(library, f"runtime {digest}", lambda: [text], include=[headers])
     first, *others = _compiled(what, chain([runtime], map(_task, functions)))
-    return Runtime(first, [BatchCode(_entry(loaded), loaded) for loaded in others])
+    return Runtime(first, [BatchCode(_entry(code), code) for code in others])
 
 
 def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> list[BatchCode]:
@@ -71,7 +71,7 @@ def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> 
         CompileError: there is no C compiler, or it fails.
         UnsupportedOperation: an operation has no counterpart in C.
     """
-    return [BatchCode(_entry(loaded), loaded) for loaded in _compiled(what, map(_task, functions))]
+    return [BatchCode(_entry(code), code) for code in _compiled(what, map(_task, functions))]
 
 
 def _task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
@@ -82,16 +82,16 @@ def _task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
 
 def _compiled(what: str, tasks: Iterable[Callable[[], Path]]) -> list[ctypes.CDLL]:
     with reporting(None, f"Compiling {what}, once for the cache"):
-        return [_loaded(path) for path in side_by_side(tasks)]
+        return side_by_side(partial(loaded, task, _load) for task in tasks)
 
 
-def _loaded(path: Path) -> ctypes.CDLL:
+def _load(path: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise cannot_be_loaded(error) from error
 
 
-def _entry(loaded: ctypes.CDLL) -> int:
-    loaded.helicoid_kernel_entry.restype = ctypes.c_void_p
-    return int(loaded.helicoid_kernel_entry())
+def _entry(code: ctypes.CDLL) -> int:
+    code.helicoid_kernel_entry.restype = ctypes.c_void_p
+    return int(code.helicoid_kernel_entry())

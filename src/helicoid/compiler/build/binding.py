@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.build.cache import RUNTIME, library
+from helicoid.compiler.build.cache import RUNTIME, library, loaded
 from helicoid.compiler.building import new_lock
 from helicoid.compiler.signature import Shape
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
@@ -159,12 +159,15 @@ def _load_extension() -> Any:
         link += ["-undefined", "dynamic_lookup"]
     elif sys.platform.startswith("linux"):
         link += ["-ldl"]
-    path = library(
-        f"{_MODULE} {sys.version} {sysconfig.get_config_var('SOABI')} NumPy {np.__version__}",
-        lambda: [(RUNTIME / "binding.c").read_text(encoding="utf-8")],
-        include=(headers, Path(np.get_include())),
-        link=link,
+    name = f"{_MODULE} {sys.version} {sysconfig.get_config_var('SOABI')} NumPy {np.__version__}"
+    source, include = RUNTIME / "binding.c", (headers, Path(np.get_include()))
+    return loaded(
+        lambda: library(name, lambda: [source.read_text(encoding="utf-8")], include=include, link=link),
+        _import,
     )
+
+
+def _import(path: Path) -> Any:
     loader = importlib.machinery.ExtensionFileLoader(_MODULE, str(path))
     spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
     assert spec is not None

@@ -24,15 +24,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
 from helicoid.errors import CompileError, PerformanceWarning
 
 RUNTIME = Path(__file__).parent / "runtime"
 
+_T = TypeVar("_T")
 _KEY = re.compile(r"[0-9a-f]{64}")
 _LIBRARY = re.compile(r"(?P<compiler>[0-9a-f]{16})-(?P<digest>[0-9a-f]{64})\.so")
+_FULL = re.compile("No space left on device|Disk quota exceeded")  # as a compiler says it
 _BUILD = "build-"  # begins the names of folders in which a compiler is at work
 _STALE = 3600.0  # seconds after which such a folder is one that a killed process left behind
 
@@ -73,19 +75,32 @@ def library(
         if found is None:
             raise
         return found
-    found = cache.get(key, compiler)
-    if found is not None:
-        return found
-    include = (RUNTIME, *include)
+
+    def made(cache: Cache) -> Path:
+        found = cache.get(key, compiler)
+        places = (RUNTIME, *include)
+        return found or cache.build(key, compiler, sources, include=places, link=link, tell=tell)
+
     try:
-        return cache.build(key, compiler, sources, include=include, link=link, tell=tell)
-    except OSError as error:
-        spare = Cache(_temporary_folder(f"{cache.folder} cannot be written to ({error})"))
+        return made(cache)
+    except (OSError, CompileError) as error:
+        if isinstance(error, CompileError) and not _FULL.search(str(error)):
+            raise
         try:
-            found = spare.get(key, compiler)
-            return found or spare.build(key, compiler, sources, include=include, link=link, tell=tell)
+            return made(Cache(_temporary_folder(f"{cache.folder} cannot be written to ({error})")))
         except OSError as second:
             raise CompileError(f"there is no place to compile in: {second}") from second
+
+
+def loaded(make: Callable[[], Path], load: Callable[[Path], _T]) -> _T:
+    """What `load` makes of a library; made once more if another process cleared the cache in between."""
+    path = make()
+    try:
+        return load(path)
+    except (OSError, ImportError, CompileError):
+        if path.exists():
+            raise
+    return load(make())
 
 
 def entry_key(content: str) -> str:
@@ -143,10 +158,32 @@ def _private_folder(folder: Path) -> Path:
     if not real.is_dir():
         raise _Refused(f"{folder} is no folder")
     for parent in {*folder.parents, *real.parents}:
-        mode = os.stat(parent).st_mode
-        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise _Refused(f"{folder} can be replaced by others, who can write to {parent}")
+        _check_parent(folder, parent, os.stat(parent))
     return real
+
+
+def _check_parent(folder: Path, parent: Path, status: os.stat_result) -> None:
+    """Nobody else can put another folder in place of this one: what was verified is what is loaded."""
+    if not hasattr(os, "geteuid"):
+        return
+    if status.st_uid not in (os.geteuid(), 0):
+        raise _Refused(f"{folder} can be replaced by the user number {status.st_uid}, who owns {parent}")
+    mode = status.st_mode
+    open_to_group = mode & stat.S_IWGRP and not _is_private_group(status.st_gid)
+    if (mode & stat.S_IWOTH or open_to_group) and not mode & stat.S_ISVTX:
+        raise _Refused(f"{folder} can be replaced by others, who can write to {parent}")
+
+
+def _is_private_group(gid: int) -> bool:
+    """Whether this is the group of this user alone, to whom some systems give what he makes."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:
@@ -161,22 +198,27 @@ def _check_private(path: Path, status: os.stat_result) -> None:
         raise _Refused(f"others can write to {path} (mode {stat.S_IMODE(status.st_mode):04o}; chmod go-w)")
 
 
-@functools.cache
 def _temporary_folder(reason: str) -> Path:
-    warnings.warn(
-        f"compiled functions are not kept for the next run: {reason}. "
-        "Make it a folder that only you can write to, or name another one in HELICOID_CACHE.",
-        PerformanceWarning,
-        stacklevel=4,
-    )
-    folder, owner = tempfile.mkdtemp(prefix="helicoid-"), os.getpid()
+    """One folder for all that cannot be kept; made, and told, when first needed."""
+    global _spare
+    if _spare is None or not _spare.is_dir():
+        warnings.warn(
+            f"compiled functions are not kept for the next run: {reason}. "
+            "Make it a folder that only you can write to, or name another one in HELICOID_CACHE.",
+            PerformanceWarning,
+            stacklevel=4,
+        )
+        _spare = Path(tempfile.mkdtemp(prefix="helicoid-")).resolve()
+        atexit.register(_remove_own, _spare, os.getpid())
+    return _spare
 
-    def remove() -> None:
-        if os.getpid() == owner:  # a forked process must not take it from its parent
-            shutil.rmtree(folder, ignore_errors=True)
 
-    atexit.register(remove)
-    return Path(folder).resolve()
+def _remove_own(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # a forked process must not take it from its parent
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_spare: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -313,6 +355,10 @@ def _remove(path: Path) -> None:
 
 def _digest_of_private(path: Path) -> str:
     """The digest of a file that only its owner can write to."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
-        _check_private(path, os.fstat(file.fileno()))
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # what lies there may be a pipe that nobody writes to
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | careful)) as file:
+        status = os.fstat(file.fileno())
+        _check_private(path, status)
+        if not stat.S_ISREG(status.st_mode):
+            raise _Refused(f"{path} is no file")
         return hashlib.sha256(file.read()).hexdigest()

@@ -114,7 +114,10 @@ def find_compiler() -> Compiler:
         raise CompileError("functions are not compiled on Windows; its subsystem for Linux is one way to it")
     named = os.environ.get("CC", "").strip()
     if named:
-        command = tuple(shlex.split(named))
+        try:
+            command = tuple(shlex.split(named))
+        except ValueError as error:
+            raise CompileError(f"the environment variable CC, {named!r}, is no command: {error}") from error
         if shutil.which(command[0]) is None:
             raise CompileError(f"the environment variable CC names {command[0]!r}, which cannot be run")
         return Compiler(command)
@@ -127,8 +130,40 @@ def find_compiler() -> Compiler:
     raise CompileError(f"no C compiler found: {_HOW_TO_GET_ONE}")
 
 
+# What HELICOID_MARCH may name besides "native": lanes, and what Linux says of a processor that can run it.
+_LEVELS = {
+    "x86-64-v2": (2, "cx16 popcnt ssse3 sse4_1 sse4_2"),
+    "x86-64-v3": (4, "avx avx2 bmi1 bmi2 f16c fma movbe"),
+    "x86-64-v4": (8, "avx512f avx512bw avx512cd avx512dq avx512vl"),
+}
+
+
+def target() -> str:
+    """The processor that code is made for: "native", or the level that `$HELICOID_MARCH` names.
+
+    Code for a level is the same on every machine, so that a cache can be shared between different ones.
+
+    Raises:
+        CompileError: there is no such level, or this processor is below it.
+    """
+    level = os.environ.get("HELICOID_MARCH", "").strip() or "native"
+    if level == "native":
+        return level
+    cpu = _cpu()
+    if cpu.machine not in ("x86_64", "amd64") or level not in _LEVELS:
+        names = ", ".join(["native", *_LEVELS])
+        raise CompileError(f"HELICOID_MARCH is one of {names} (levels are of x86-64 only); got {level!r}")
+    lacking = set(_LEVELS[level][1].split()) - cpu.features
+    if lacking and cpu.features:
+        text = f"HELICOID_MARCH asks for {level}, and this processor has no {', '.join(sorted(lacking))}"
+        raise CompileError(text)
+    return level
+
+
 def native_lanes() -> int:
-    """How many float64 one vector register of this processor holds: 8, 4 or 2."""
+    """How many float64 one vector register of the target holds: 8, 4 or 2."""
+    if target() != "native":
+        return _LEVELS[target()][0]
     features = _cpu().features
     if "avx512f" in features:
         return 8
@@ -136,13 +171,15 @@ def native_lanes() -> int:
 
 
 def native_flags(is_zig: bool) -> list[str]:
-    """The flags that let a compiler use all of this processor."""
-    cpu = _cpu()
+    """The flags that let a compiler use all of the target."""
+    cpu, level = _cpu(), target()
     on_x86 = cpu.machine in ("x86_64", "amd64", "i686")
     if not on_x86 and cpu.machine not in ("aarch64", "arm64"):
         return []
-    flags = ["-march=native" if on_x86 and not is_zig else "-mcpu=native"]
-    if "avx512f" in cpu.features:
+    if is_zig:
+        level = level.replace("x86-", "x86_").replace("-v", "_v")
+    flags = [f"-march={level}" if on_x86 and not is_zig else f"-mcpu={level}"]
+    if native_lanes() == 8:
         flags.append("-mprefer-vector-width=512")  # else clang halves vectors of 64 bytes
     if is_zig:
         flags.append("-fno-sanitize=undefined")
@@ -150,8 +187,10 @@ def native_flags(is_zig: bool) -> list[str]:
 
 
 def cpu_identity() -> str:
-    """Text that differs between processors for which the native flags may give different code."""
+    """Text that differs between targets for which the native flags may give different code."""
     cpu = _cpu()
+    if target() != "native":
+        return f"{sys.platform} {cpu.machine} {target()}"
     return f"{sys.platform} {cpu.machine} {cpu.model}: {' '.join(sorted(cpu.features))}"
 
 

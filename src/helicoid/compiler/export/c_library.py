@@ -275,7 +275,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
-            if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace")[:100]:
+            if path.exists() and not _is_ours(path):
                 raise HelicoidError(
                     f"{path}: was not written by Helicoid and is left alone; export to another folder"
                 )
@@ -289,6 +289,11 @@ def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     except OSError as error:
         raise HelicoidError(f"{folder}: cannot be exported to: {error}") from error
     return list(paths)
+
+
+def _is_ours(path: Path) -> bool:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.readline(200).rstrip("\n") == _first_line(path.name)
 
 
 def _first_line(name: str) -> str:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from helicoid.compiler.build.cache import library
+from helicoid.compiler.build.binding import cannot_be_loaded
+from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import building
 from helicoid.compiler.code.c_names import identifier
@@ -67,9 +69,19 @@ def casadi_external(function: Function, order: int = 2) -> ca.Function:
         content = hashlib.sha256(f.serialize().encode()).hexdigest()
     # Compiling takes seconds, in which other threads may build functions.
     with reporting(None, f"Compiling {function.name} and its derivatives, once for the cache"):
-        path = library(f"casadi {ca.CasadiMeta.version()} {order} {content}", lambda: _sources(f, order))
+        version = ca.CasadiMeta.version()
+        return loaded(
+            lambda: library(f"casadi {version} {order} {content}", lambda: _sources(f, order)),
+            lambda path: _external(f.name(), path),
+        )
+
+
+def _external(name: str, path: Path) -> ca.Function:
     with building():
-        return ca.external(f.name(), str(path))
+        try:
+            return ca.external(name, str(path))
+        except RuntimeError as error:
+            raise cannot_be_loaded(error) from error
 
 
 def _renamed(function: ca.Function) -> ca.Function:
