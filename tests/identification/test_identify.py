@@ -110,9 +110,10 @@ def test_a_lag_is_found_and_undone() -> None:
 
 def test_extra_terms_are_taken_only_where_they_are() -> None:
     log = recording(TRUTH, 2, noise=0.3, seconds=6.0)
-    assert identify(ROBOT, log, cutoff=None, lag=0.0).regression.groups[-1] == "root"
+    quick = {"cutoff": None, "lag": 0.0, "strength": 10.0}
+    assert identify(ROBOT, log, **quick).regression.groups[-1] == "root"
     sprung = Log.from_arrays(log.t, log.q, log.v, log.a, log.tau + 30.0 * log.q)
-    result = identify(ROBOT, sprung, cutoff=None, lag=0.0)
+    result = identify(ROBOT, sprung, **quick)
     assert "spring" in result.regression.groups
     np.testing.assert_allclose([b.joint.stiffness[0] for b in result.robot.model.bodies], 30.0, rtol=0.05)
 

@@ -27,7 +27,7 @@ def robot() -> Robot:
 
 @pytest.fixture(scope="module")
 def log(robot: Robot) -> Log:
-    return recording(truth(robot, 1), 2, noise=0.02, seconds=5.0)
+    return recording(truth(robot, 1), 2, noise=0.02, seconds=6.0, rate=50.0)
 
 
 @pytest.fixture(scope="module")

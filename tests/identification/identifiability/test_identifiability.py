@@ -15,7 +15,7 @@ from helicoid.model.joint_type import JointType
 from helicoid.model.joints import Prismatic, Revolute, Universal
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
-from random_trees import Array, State, assert_close, fewer, inertia, robots, seeds
+from random_trees import Array, State, assert_close, fewest, inertia, robots, seeds
 
 
 def states(robot: Robot, seed: int, n: int = 100) -> State:
@@ -37,13 +37,13 @@ def assert_same(regression: Regression, seed: int) -> None:
     assert np.sum(singular > 1e-12 * singular[0]) >= told.rank
 
 
-@fewer
+@fewest
 @given(robots(max_bodies=4, mimics=False), seeds)
 def test_torques_of_random_trees(robot: Robot, seed: int) -> None:
     assert_same(Regression(robot, ("inertia", "offset", "armature")), seed)
 
 
-@fewer
+@fewest
 @given(robots(max_bodies=3, mimics=False), seeds)
 def test_wrenches_of_random_trees(robot: Robot, seed: int) -> None:
     links = [body.name for body in robot.model.bodies]

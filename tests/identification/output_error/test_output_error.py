@@ -99,16 +99,19 @@ def test_elimination_is_the_dense_solution(rng: np.random.Generator) -> None:
     assert step.predicted == pytest.approx(left @ left)
 
 
-def test_truth_is_found_from_a_wrong_start() -> None:
-    """Bodies off by up to 40 %, friction by half: torques for other motions end within half a percent."""
+@pytest.mark.parametrize(
+    ("off", "seconds", "noise"), [(0.2, 2.0, 1e-5), pytest.param(0.4, 4.0, 1e-4, marks=pytest.mark.slow)]
+)
+def test_truth_is_found_from_a_wrong_start(off: float, seconds: float, noise: float) -> None:
+    """Bodies off by a part, friction by more: torques for other motions end within a percent."""
     robot = truth(hc.serial_chain(2), 3)
     quiet = robot.with_joints(friction=0)
-    log = swinging(quiet, 4, seconds=3.0, noise=1e-4)
+    log = swinging(quiet, 4, seconds=seconds, noise=noise)
     regression = Regression(quiet, GROUPS)
     start = np.array(regression.parameters.nominal)
-    for k, factor in enumerate((1.4, 0.6)):
+    for k, factor in enumerate((1 + off, 1 - off)):
         start[10 * k : 10 * k + 10] *= factor
-    start[20:] *= 0.5
+    start[20:] *= 1 - 1.25 * off
     linear = identify(quiet, log, groups=GROUPS, cutoff=None, strength=1.0)
     wrong = replace(linear, x=start)
     told: list[float] = []
@@ -118,7 +121,7 @@ def test_truth_is_found_from_a_wrong_start() -> None:
     expected = regression.predict(regression.parameters.nominal, q, v, a)
     before = np.linalg.norm(regression.predict(start, q, v, a) - expected)
     after = np.linalg.norm(regression.predict(refined.x, q, v, a) - expected)
-    assert before > 0.15 * np.linalg.norm(expected)
+    assert before > 0.3 * off * np.linalg.norm(expected)
     assert after < 0.01 * np.linalg.norm(expected)
     assert all(not body.inertia.doubts() for body in refined.robot.model.bodies)
     assert "output error" in refined.notes[-1]
