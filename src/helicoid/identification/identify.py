@@ -13,13 +13,12 @@ from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import Bounds
 from helicoid.identification.linear.equations import FORMS, thinning
-from helicoid.identification.linear.estimators import covariance
+from helicoid.identification.linear.estimators import covariance, huber
 from helicoid.identification.linear.folds import held_out
 from helicoid.identification.linear.instrumental import instrumental
 from helicoid.identification.linear.joint_friction import robot_friction
 from helicoid.identification.linear.lag import estimate_lag
 from helicoid.identification.linear.regression import GROUPS, Regression
-from helicoid.identification.linear.robust import huber
 from helicoid.identification.linear.selection import (
     Fit,
     Weighted,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -19,7 +20,6 @@ from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
-from helicoid.identification.linear.pickling import without_cached
 from helicoid.identification.linear.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot
@@ -52,7 +52,9 @@ class BaseEquations:
         if not self.groups:
             raise InputError(f"name at least one group of parameters: {', '.join(_LINEAR)}")
 
-    __getstate__ = without_cached
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Functions are made anew where it goes.
+        return BaseEquations, (self.robot, self.groups, self.payload_link, self.smoothing)
 
     @cached_property
     def parametric(self) -> Robot:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
 from helicoid._typing import Array
+from helicoid.identification.linear.equations import stacked
+from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Factor, Stack
 from helicoid.identification.linear.whitened_coordinates import WhitenedCoordinates
+from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.preparation import Samples
 
 _RANK = 1e-9  # singular values below this part of the largest tell nothing
 _STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
+_ROUNDS = 6  # of reweighting
 _HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
 
 
@@ -92,7 +100,25 @@ def covariance(factor: Factor, coordinates: WhitenedCoordinates, strength: float
     return C
 
 
-def huber_weights(residuals: Array, weights: Array) -> Array:
+def huber(
+    regression: Regression,
+    stretches: Sequence[Samples],
+    x: Array,
+    fit: Callable[[Stack], Array],
+    form: str = "torque",
+) -> Array:
+    """x of Huber's loss: quadratic up to 1.345 robust standard deviations, linear beyond; starts from x."""
+    for _ in range(_ROUNDS):
+        reweighted = []
+        for samples in stretches:
+            predicted = regression.predict(x, samples.q, samples.v, samples.a)
+            left = samples.y - low_pass(predicted, samples.rate, samples.cutoff)
+            reweighted.append(replace(samples, weights=_huber_weights(left, samples.weights)))
+        x = fit(Stack.together([stacked(regression, samples, form) for samples in reweighted]))
+    return x
+
+
+def _huber_weights(residuals: Array, weights: Array) -> Array:
     """Weights of an iteratively reweighted fit: residuals beyond 1.345 robust σ count by their size only."""
     used = weights > 0
     result = np.array(weights)

@@ -21,7 +21,6 @@ from helicoid.compiler.function import Function
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
-from helicoid.identification.linear.pickling import without_cached
 from helicoid.identification.linear.wrenches import wrench_regressor
 from helicoid.robot import Robot
 from helicoid.robot.function import RobotFunction
@@ -131,8 +130,6 @@ class Regression:
         self.robot, self.groups, self.wrenches = robot, tuple(groups), tuple(wrenches)
         self.smoothing = np.broadcast_to(np.asarray(smoothing, dtype=np.float64), (robot.nv,))
         self._load = robot.parameters.values if load is None else load
-
-    __getstate__ = without_cached
 
     def __repr__(self) -> str:
         kind, rows, unknowns = type(self).__name__, len(self.row_names), len(self.parameters)
