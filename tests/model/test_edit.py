@@ -20,8 +20,8 @@ from helicoid.model.parts import Joint, Limits, Link, Mimic
 from random_trees import (
     Array,
     assert_close,
-    few,
     fewer,
+    fewest,
     inertia,
     models,
     moving_links,
@@ -55,7 +55,7 @@ def transferred(from_robot: hc.Robot, to_robot: hc.Robot, *vectors: Array) -> li
 # --- lock -------------------------------------------------------------------------------------------
 
 
-@few
+@fewer
 @given(robots(max_bodies=4), seeds)
 def test_lock_is_a_joint_that_does_not_move(robot: hc.Robot, seed: int) -> None:
     """The rows of the others in τ at v = a = 0 of the locked joint, whatever follows it by mimic."""
@@ -188,7 +188,7 @@ def test_payload_refuses(ur5: hc.Robot, arguments: tuple[str, float, Array, Arra
         ur5.with_payload(*arguments)
 
 
-@fewer
+@fewest
 @given(robots(max_bodies=3), seeds)
 def test_parameters_round_trip(robot: hc.Robot, seed: int) -> None:
     """The robot with its own parameters is the robot, though its fixed links no longer share the mass."""
@@ -218,7 +218,7 @@ def test_parameters_refuse(ur5: hc.Robot, pi: Array, message: str) -> None:
 # --- chain ------------------------------------------------------------------------------------------
 
 
-@few
+@fewer
 @given(models(mimics=False, floating=False), seeds)
 def test_chain_is_the_tree_without_the_mass_of_its_other_branches(model: Model, seed: int) -> None:
     robot = hc.Robot(model)
@@ -238,7 +238,7 @@ def test_chain_is_the_tree_without_the_mass_of_its_other_branches(model: Model, 
     assert_close(chain.pose(tip)(q_chain), robot.pose(tip)(q), scale=1.0)
 
 
-@few
+@fewer
 @given(models(mimics=False, floating=False), seeds)
 def test_chain_from_a_link_to_one_below_it(model: Model, seed: int) -> None:
     """Root and tip may be any two links: the tip seen from the root is as in the whole tree."""
@@ -318,7 +318,7 @@ def test_chain_refuses_to_keep_a_mimic_without_its_source() -> None:
 # --- reroot -----------------------------------------------------------------------------------------
 
 
-@fewer
+@fewest
 @given(models(max_bodies=3, floating=True), seeds)
 def test_reroot_of_a_floating_robot_is_the_same_robot(model: Model, seed: int) -> None:
     """Same energies and, falling freely, the same acceleration of every link.

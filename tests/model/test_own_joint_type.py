@@ -254,6 +254,7 @@ def test_identification() -> None:
     assert_allclose(online.theta, expected.theta, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_output_error() -> None:
     plain, circle = pair()
     q0, found = np.array([0.5, 0.2]), []

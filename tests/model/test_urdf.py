@@ -607,7 +607,7 @@ def test_reading_a_robot_needs_no_mesh_library() -> None:
 
 
 def test_chain_of_thousands_of_links() -> None:
-    n = 2000
+    n = 1200
     body = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
     links = "".join(f'<link name="{i}">{body}</link>' for i in range(n + 1))
     joints = "".join(

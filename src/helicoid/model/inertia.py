@@ -71,7 +71,7 @@ class Inertia:
         at_com = frozen_array(inertia, (3, 3), "rotational inertia")
         if not all(np.all(np.isfinite(part)) for part in (m, c, at_com)):
             raise ModelError(f"an inertia needs finite numbers, got {mass!r}, {com!r}, {inertia!r}")
-        if not np.allclose(at_com, at_com.T, rtol=0, atol=1e-9 * float(np.abs(at_com).max())):
+        if np.abs(at_com - at_com.T).max() > 1e-9 * np.abs(at_com).max():
             raise ModelError(f"rotational inertia: expected a symmetric matrix, got {at_com.tolist()}")
         # Parallel axes: Σ_origin = Σ_com + m c cᵀ, I_origin = I_com + m (c·c 1 - c cᵀ)
         steiner = m * np.outer(c, c)

@@ -30,7 +30,8 @@ def read_joint(element: Element, source: Source) -> Joint:
     joint_type = _joint_type(element, cls, source)
     limits = _limits(element, cls, source) if cls.nv else None
     dynamics = element.find("dynamics")
-    values: dict[str, Any] = {key: _bounds(dynamics, key, cls.nv, 0.0, source) for key in PER_VELOCITY}
+    stated = [] if dynamics is None else [key for key in PER_VELOCITY if key in dynamics.attrib]
+    values: dict[str, Any] = {key: _bounds(dynamics, key, cls.nv, 0.0, source) for key in stated}
     ends = element.stated("parent", "link"), element.stated("child", "link"), placement(element, source)
     values |= {"mimic": _mimic(element, cls, source), "rest": _rest(dynamics, cls, source)}
     try:

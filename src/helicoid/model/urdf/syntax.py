@@ -158,11 +158,12 @@ def _check_stranger(element: Element, place: str, parent: _Tag, source: Source) 
 def numbers(element: Element, key: str, count: int, source: Source) -> list[float]:
     """The numbers of an attribute: `count` of them, finite and plain."""
     words = element.attrib[key].split()
-    wrong = next((w for w in words if len(w) > _LONGEST_NUMBER or not _NUMBER.fullmatch(w)), None)
-    values = [float(word) for word in words] if wrong is None else []
+    fits = len(words) == count if count > 0 else bool(words)
+    fits = fits and all(len(word) <= _LONGEST_NUMBER and _NUMBER.fullmatch(word) for word in words)
+    values = [float(word) for word in words] if fits else []
     largest = np.finfo(float).max if element.tag == "limit" else _LARGEST
     what = f"{element.tag} {key} {quoted(element.attrib[key])}"
-    if wrong is not None or not words or (count > 0 and len(words) != count):
+    if not fits:
         need = {1: "one number", ANY: "numbers"}.get(count, f"{count} numbers")
         hint = "; for no limit write 1e308" if element.tag == "limit" else ""
         raise source.error(element, f'{what} must be {need}, such as "{_EXAMPLES[count]}"{hint}')
