@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,12 @@ def test_many_random_configurations(base: str) -> None:
     assert np.linalg.matrix_rank(Q - Q.mean(axis=0)) == Q.shape[1]  # samples and coordinates are independent
     assert dog.random(1, size=0).shape == (0, dog.nq)
     np.testing.assert_array_equal(dog.random(np.random.default_rng(1), size=500), Q)
+
+
+@pytest.mark.parametrize("wrong", [{"size": -1}, {"size": 2.5}, {"size": "many"}, {"rng": "abc"}, {"rng": -1}])
+def test_wrong_draws_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(hc.InputError, match=f"random: {next(iter(wrong))} is a .* got"):
+        PLANAR.random(**wrong)
 
 
 def test_notebooks_show_a_table_of_joints() -> None:

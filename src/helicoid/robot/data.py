@@ -123,8 +123,13 @@ class RobotData(Catalog):
         >>> hc.load("panda").random(0, size=1000).shape
         (1000, 7)
         """
-        generator = np.random.default_rng(rng)
-        lead = () if size is None else (size,)
+        if size is not None and (not isinstance(size, (int, np.integer)) or size < 0):
+            raise InputError(f"random: size is a number of configurations, 0 or more; got {size!r}")
+        try:
+            generator = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise InputError(f"random: rng is a seed, 0 or more, or a NumPy Generator; got {rng!r}") from None
+        lead = () if size is None else (int(size),)
         parts = [
             joint.type.random(generator, joint.range.lower, joint.range.upper, lead)
             for joint in self.model.independent_joints
