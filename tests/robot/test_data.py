@@ -69,7 +69,9 @@ def test_many_random_configurations(base: str) -> None:
     np.testing.assert_array_equal(dog.random(np.random.default_rng(1), size=500), Q)
 
 
-@pytest.mark.parametrize("wrong", [{"size": -1}, {"size": 2.5}, {"size": "many"}, {"rng": "abc"}, {"rng": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"size": -1}, {"size": 2.5}, {"size": "many"}, {"rng": "abc"}, {"rng": -1}]
+)
 def test_wrong_draws_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(hc.InputError, match=f"random: {next(iter(wrong))} is a .* got"):
         PLANAR.random(**wrong)
