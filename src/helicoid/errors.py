@@ -34,9 +34,15 @@ class PerformanceWarning(UserWarning):
     """Everything works, but slower than it could; says what would make it fast."""
 
 
+_BETWEEN = {"helicoid", "casadi", "concurrent", "contextlib", "functools", "threading"}
+"""Packages whose frames stand between a warning and the code of whoever caused it."""
+
+
 def warn(warning: Warning) -> None:
-    """Warn at the line of the caller's own code that led here, however deep in this package that is."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("helicoid."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(warning, stacklevel=level)
+    """Warn at the line of the user's code that led here: the innermost that is not Helicoid's own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    name = frame.f_globals.get("__name__", "<unknown>")
+    warnings.warn_explicit(warning, type(warning), frame.f_code.co_filename, frame.f_lineno, name, registry)

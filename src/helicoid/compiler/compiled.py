@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program, UnsupportedOperation
 from helicoid.compiler.evaluator import VirtualMachineEvaluator
 from helicoid.compiler.signature import Shape
-from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
+from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 from helicoid.progress import reporting
 
 # Up to this many operations, the code for one sample and that for batches share a library; beyond, each is
@@ -146,5 +145,5 @@ def best_evaluator(
             if not _warned:
                 _warned = True
                 text = f"functions run on CasADi's virtual machine, ten times slower than compiled: {error}"
-                warnings.warn(text, PerformanceWarning, stacklevel=6)
+                warn(PerformanceWarning(text))
     return VirtualMachineEvaluator(flat, input_shapes, output_shapes)

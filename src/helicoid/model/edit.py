@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid.errors import DoubtfulModelWarning, ModelError
+from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
 from helicoid.model.loops import Loop, still_open
@@ -37,12 +36,11 @@ def chain(model: Model, root: str, tip: str) -> Model:
             (kept if attached else cut).add(joint.child)
     lost = sum(link.inertia.mass for link in tree.links if link.name in cut and link.inertia is not None)
     if lost > 0:
-        warnings.warn(
+        warn(
             DoubtfulModelWarning(
                 f"chain({root!r}, {tip!r}) of {model.name!r} cuts moving branches of {lost:.3g} kg in all; "
                 "lock their joints first to keep their weight"
-            ),
-            stacklevel=3,
+            )
         )
     joints = [joint for joint in tree.joints if joint.child in kept]
     _refuse_lost_sources(joints, f"chain({root!r}, {tip!r})")
@@ -192,12 +190,11 @@ def _reversed(joint: Joint, end: str) -> Joint:
     values: dict[str, Any] = {name: order(getattr(joint, name)) for name in PER_VELOCITY}
     stated = np.concatenate(list(values.values()))
     if joint.type.nv > 2 and (joint.limits is not None or np.any(stated)):
-        warnings.warn(
+        warn(
             DoubtfulModelWarning(
                 f"joint {joint.name!r} is {joint.type.kind}: seen from its other side, its coordinates are "
                 "others; its limits, friction, springs and armature are kept as stated"
-            ),
-            stacklevel=4,
+            )
         )
     return replace(
         joint,

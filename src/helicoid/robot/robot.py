@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from helicoid.dynamics import parametric
 from helicoid.dynamics.constraints import assembly
 from helicoid.dynamics.constraints.assembly import ConstraintReport
 from helicoid.dynamics.constraints.contacts import ContactKind
-from helicoid.errors import DoubtfulModelWarning, InputError, ModelError
+from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, warn
 from helicoid.model import edit, flexible
 from helicoid.model.drives import Drive, with_drives
 from helicoid.model.inertia import frozen_array
@@ -180,7 +179,7 @@ class Robot(RobotData):
         lost += ["the choice of actuators"] if self.actuators is not None else []
         if lost:
             text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"
-            warnings.warn(DoubtfulModelWarning(text), stacklevel=2)
+            warn(DoubtfulModelWarning(text))
         write_urdf(self.model, path)
 
     # Constraints --------------------------------------------------------------------------------------

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import DoubtfulModelWarning, HelicoidError
+from helicoid.errors import DoubtfulModelWarning, HelicoidError, warn
 from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry
 from helicoid.robot import Robot
@@ -161,4 +160,4 @@ def _warn(problems: list[str]) -> None:
     where = "; say where: hc.load(..., packages={" + ", ".join(f"{p!r}: folder" for p in packages) + "})"
     more = f" (and {len(distinct) - 1} more meshes)" if len(distinct) > 1 else ""
     text = f"{distinct[0]}{more}{where if packages else ''}; plain shapes are drawn instead"
-    warnings.warn(text, DoubtfulModelWarning, stacklevel=3)
+    warn(DoubtfulModelWarning(text))

@@ -8,7 +8,6 @@ import importlib.util
 import os
 import sys
 import sysconfig
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -19,7 +18,7 @@ from helicoid._typing import Array
 from helicoid.compiler.build.cache import RUNTIME, library, loaded
 from helicoid.compiler.building import new_lock
 from helicoid.compiler.signature import Shape
-from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
+from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 
 KERNEL_ABI = 1  # HELICOID_KERNEL_ABI of runtime/kernel.h
 
@@ -147,7 +146,7 @@ def _warn_once() -> None:
     if _missing:
         text = f"functions are compiled, but each call costs some µs more than it could: {_missing}"
         _missing = ""
-        warnings.warn(text, PerformanceWarning, stacklevel=4)
+        warn(PerformanceWarning(text))
 
 
 def _load_extension() -> Any:

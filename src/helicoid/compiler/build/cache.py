@@ -20,14 +20,13 @@ import stat
 import tempfile
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
-from helicoid.errors import CompileError, PerformanceWarning
+from helicoid.errors import CompileError, PerformanceWarning, warn
 
 RUNTIME = Path(__file__).parent / "runtime"
 
@@ -202,12 +201,11 @@ def _temporary_folder(reason: str) -> Path:
     """One folder for all that cannot be kept; made, and told, when first needed."""
     global _spare
     if _spare is None or not _spare.is_dir():
-        warnings.warn(
+        text = (
             f"compiled functions are not kept for the next run: {reason}. "
-            "Make it a folder that only you can write to, or name another one in HELICOID_CACHE.",
-            PerformanceWarning,
-            stacklevel=4,
+            "Make it a folder that only you can write to, or name another one in HELICOID_CACHE."
         )
+        warn(PerformanceWarning(text))
         _spare = Path(tempfile.mkdtemp(prefix="helicoid-")).resolve()
         atexit.register(_remove_own, _spare, os.getpid())
     return _spare

@@ -8,7 +8,6 @@ that nothing else in a bag, known or not, needs to be understood.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import HelicoidError, InputError, warn
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot
 from helicoid.simulation.archive import MAX_BYTES
@@ -207,4 +206,4 @@ def _in_order(times: Any, held: list[Array], source: str) -> Any:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, DoubtfulLogWarning, stacklevel=5)
+    warn(DoubtfulLogWarning(text))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 
 import numpy as np
 
-from helicoid.errors import InputError
+from helicoid.errors import InputError, warn
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot
 
@@ -165,4 +164,4 @@ def _single(robot: Robot) -> tuple[list[int], list[int]]:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(DoubtfulLogWarning(text), stacklevel=5)
+    warn(DoubtfulLogWarning(text))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError
+from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError, warn
 
 MOST_BYTES = 50_000_000
 _DEEPEST = 256  # elements within elements
@@ -72,8 +71,7 @@ class Source:
         """One warning for each doubt, however often it occurred."""
         for text, count in self._doubts.values():
             more = f" (and at {count - 1} more place{'s' * (count > 2)})" if count > 1 else ""
-            # Up through _read and read_urdf to whoever called that.
-            warnings.warn(DoubtfulModelWarning(text + more), stacklevel=4)
+            warn(DoubtfulModelWarning(text + more))
 
 
 def quoted(text: str) -> str:
