@@ -7,7 +7,9 @@ circle. A robot that has it in place of a revolute joint must do what the other 
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -318,3 +320,12 @@ def test_edits() -> None:
     assert driven.nv == 2
     with pytest.raises(hc.ModelError, match="only joints of one coordinate"):
         replace(circle.model.joint("joint_1"), mimic=Mimic("joint_2"))
+
+
+def test_no_room_asks_which_type_a_joint_has() -> None:
+    """Other files may make a joint of a type, as an edit locks one, but none decides by the type."""
+    names = "|".join(cls.__name__ for cls in TYPES.values())
+    asking = re.compile(rf"isinstance\([^)]*\b({names})\b|type\.kind\s*(==|!=|in)\b|cls\.kind\s*(==|!=|in)\b")
+    source = Path(str(hc.__file__)).parent
+    found = [path.name for path in source.rglob("*.py") if asking.search(path.read_text(encoding="utf-8"))]
+    assert found == []

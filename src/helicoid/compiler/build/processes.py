@@ -9,11 +9,13 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from helicoid.errors import CompileError, HelicoidError
 from helicoid.interrupts import LISTEN
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 TIMEOUT = 600.0  # seconds for one run of the compiler
 
@@ -37,6 +39,8 @@ def side_by_side(
         tasks: may be made one by one, while earlier ones are at work.
         tell: is called with the share of the tasks that is done, 0 to 1.
     """
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # most calls find their code
+
     group = _Group()
     threads = ThreadPoolExecutor(os.cpu_count(), initializer=group.enter)
     with _of_thread.group.member(group), threads as pool:
