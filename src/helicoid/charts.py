@@ -67,7 +67,9 @@ class Axis:
         values = values[np.isfinite(values) & ((values > 0) | (not log))]
         low, high = (values.min(), values.max()) if len(values) else (1.0, 2.0)
         if log:
-            return Axis(float(low), float(max(high, 10 * low)), label, log)
+            high = max(high, 10 * low)
+            room = (high / low) ** margin
+            return Axis(float(low / room), float(high * room), label, log)
         wide = high - low if high > low else 1.0
         middle, half = (high + low) / 2, (0.5 + margin) * wide
         return Axis(float(middle - half), float(middle + half), label)

@@ -15,7 +15,7 @@ from helicoid.identification.linear.stack import Stack
 from helicoid.identification.linear.whitened_coordinates import whitened_coordinates
 from helicoid.identification.logs.preparation import prepare
 from helicoid.model.inertia import Inertia
-from random_trees import fewer, robots
+from random_trees import fewest, robots
 
 
 def assert_consistent(regression: Regression, x: np.ndarray) -> None:
@@ -27,7 +27,7 @@ def assert_consistent(regression: Regression, x: np.ndarray) -> None:
         assert np.all(regression.parameters.of(x, group) >= 0)
 
 
-@fewer
+@fewest
 @given(robots(max_bodies=3, mimics=False), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_whatever_the_data_bodies_can_have_the_result(robot: Robot, seed: int, strength: float) -> None:
     rng = np.random.default_rng(seed)

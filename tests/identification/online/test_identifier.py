@@ -83,7 +83,7 @@ def test_momentum_and_its_rate(robot: Robot, seed: int) -> None:
     assert_close((later - earlier) / (2 * h) + rate, expected, 1e-5, scale=1.0)
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("base", ["fixed", pytest.param("floating", marks=pytest.mark.slow)])
 def test_finds_the_robot(base: str, rng: np.random.Generator) -> None:
     robot = hc.load("kuka_lwr4", base=base) if base == "floating" else hc.load("ur5")
     truth = perturbed(robot, rng)
