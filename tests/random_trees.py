@@ -24,7 +24,7 @@ KINDS = tuple(kind for kind in TYPES if kind != "fixed")
 ONE_AXIS = ("revolute", "continuous", "prismatic", "helical")
 
 # Building the symbolic functions of a tree dominates an example: fewer of them than elsewhere.
-few = settings(max_examples=max(1, settings.default.max_examples // 4))
+few = settings(max_examples=max(1, settings.default.max_examples // 6))
 fewer = settings(max_examples=max(1, settings.default.max_examples // 8))
 fewest = settings(max_examples=max(1, settings.default.max_examples // 6))
 

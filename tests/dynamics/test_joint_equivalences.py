@@ -27,7 +27,12 @@ from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link, Mimic, Placement
 from random_trees import Array, assert_close, inertia, placement
 
-AXES = [np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0]), np.array([0.48, -0.6, 0.64])]
+OBLIQUE = np.array([0.48, -0.6, 0.64])
+AXES = [
+    pytest.param(np.array([0.0, 0.0, 1.0]), marks=pytest.mark.slow),
+    pytest.param(np.array([0.0, 0.0, -1.0]), marks=pytest.mark.slow),
+    OBLIQUE,
+]
 
 
 def with_arm(*joints: JointType, mimic: Mimic | None = None) -> Robot:
@@ -111,14 +116,14 @@ def test_planar_about_z_slides_along_x_and_y() -> None:
 
 
 @pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize("pitch", [0.3, -0.1])
+@pytest.mark.parametrize("pitch", [pytest.param(0.3, marks=pytest.mark.slow), -0.1])
 def test_helical_is_a_hinge_that_drives_a_slide(axis: Array, pitch: float) -> None:
     screw, slide = with_arm(Helical(axis, pitch)), Prismatic(axis)
     assert_same_mechanics(screw, with_arm(slide, Revolute(axis), mimic=Mimic("joint1", pitch)), lambda q: q)
 
 
 def test_helical_without_pitch_is_a_hinge() -> None:
-    axis = AXES[2]
+    axis = OBLIQUE
     assert_same_mechanics(with_arm(Helical(axis, 0.0)), with_arm(Revolute(axis)), lambda q: q)
 
 

@@ -13,7 +13,12 @@ from complex_step import step
 from helicoid import Robot
 from random_trees import assert_close, fewer, robots, seeds, state
 
-BUNDLED = ["ur5", "panda", "kuka_lwr4", "double_pendulum", "pan_tilt_pendulum", "planar_2r"]
+BUNDLED = [
+    "ur5",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("panda", "kuka_lwr4", "double_pendulum")),
+    "pan_tilt_pendulum",
+    "planar_2r",
+]
 
 
 @fewer

@@ -156,6 +156,7 @@ class TestStewartPlatform:
         assert (report.rows, report.rank, report.mobility) == (15, 15, 6)
         assert robot.selection_matrix.shape == (6, robot.nv)
 
+    @pytest.mark.slow
     def test_light_legs_carry_the_load_as_statics_say(self) -> None:
         robot, q = self.at_rest(1e-5)
         still = np.zeros(robot.nv)

@@ -86,13 +86,13 @@ def test_parametric(robot: Robot, seed: int) -> None:
 @pytest.mark.parametrize(
     ("name", "base"),
     [
-        ("ur5", "fixed"),
+        pytest.param("ur5", "fixed", marks=pytest.mark.slow),
         ("ur5", "floating"),
         ("panda", "fixed"),
-        ("panda", "floating"),
-        ("kuka_lwr4", "fixed"),
-        ("snake", "fixed"),
-        ("quadruped", "floating"),
+        pytest.param("panda", "floating", marks=pytest.mark.slow),
+        pytest.param("kuka_lwr4", "fixed", marks=pytest.mark.slow),
+        pytest.param("snake", "fixed", marks=pytest.mark.slow),
+        pytest.param("quadruped", "floating", marks=pytest.mark.slow),
     ],
 )
 def test_pinocchio(name: str, base: str) -> None:

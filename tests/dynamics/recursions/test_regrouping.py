@@ -96,3 +96,13 @@ def test_parameters_that_are_inputs_stay() -> None:
 def test_fewer_operations() -> None:
     robot = chain(*(Revolute(np.eye(3)[i % 3]) for i in range(4)))
     assert robot.inverse_dynamics.n_operations < robot.parametric("inertia").inverse_dynamics.n_operations
+
+
+def test_a_light_parent_is_not_given_a_heavy_child() -> None:
+    robot = chain(Revolute([0, 0, 1]), Revolute([0, 1, 0]))
+    light, heavy = (body.inertia.mass for body in robot.model.bodies)
+    physics = nominal(robot.model)
+    for at_most, given in ((0.9 * heavy / light, False), (1.1 * heavy / light, True)):
+        parent, child = regrouped(robot.model, physics, at_most)
+        assert (float(child[0]) == 0.0) == given
+        assert float(parent[0]) == 0.0  # the root's mass on its axis moves with nothing at all

@@ -159,7 +159,12 @@ def test_position_comes_before_orientation() -> None:
 
 @pytest.mark.parametrize(
     ("orientation", "position"),
-    [("rpy", "cartesian"), ("zyz", "spherical"), ("rotation_vector", None), (None, "cylindrical")],
+    [
+        ("rpy", "cartesian"),
+        pytest.param("zyz", "spherical", marks=pytest.mark.slow),
+        ("rotation_vector", None),
+        pytest.param(None, "cylindrical", marks=pytest.mark.slow),
+    ],
 )
 def test_task_dynamics_in_minimal_coordinates(orientation: str | None, position: str | None) -> None:
     """With τ = J_Aᵀ F + Nᵀ τ₀, J̄_Aᵀ τ = Λ χ̈ + μ + p, χ̈ differentiated from χ itself."""

@@ -63,7 +63,10 @@ def articulated_joints(
     model: Model, physics: Physics, motions: Sequence[JointMotion]
 ) -> list[ArticulatedJoint]:
     """From the leaves to the root: the articulated inertias, as each joint meets them."""
-    inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in regrouped(model, physics)]
+    # What a light body was given by a heavy one that turns freely against it, the articulated inertia of that
+    # one takes away again, and the light body's own digits with it.
+    parameters = regrouped(model, physics, at_most=10.0)
+    inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in parameters]
     joints: list[ArticulatedJoint] = [None] * len(inertias)  # type: ignore[list-item]
     for i in reversed(range(len(inertias))):
         body, S = model.bodies[i], motions[i].S

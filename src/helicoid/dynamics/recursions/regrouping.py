@@ -22,12 +22,14 @@ from helicoid.model.joint_type import JointType
 from helicoid.model.model import WORLD, Model
 
 
-def regrouped(model: Model, physics: Physics) -> list[Expression]:
+def regrouped(model: Model, physics: Physics, at_most: float = np.inf) -> list[Expression]:
     """Inertial parameters of each body that give the same equations of motion with more zeros among them.
 
-    Only constants are moved: a parameter that is an input stays with its body.
+    Only constants are moved: a parameter that is an input stays with its body. So does a mass that is more
+    than `at_most` times what the parent weighs by itself.
     """
     parameters = list(physics.inertias)
+    masses = [float(pi[0]) if pi[0].is_constant() else np.inf for pi in parameters]
     for i in reversed(range(len(parameters))):
         body = model.bodies[i]
         if not parameters[i].is_constant():
@@ -35,6 +37,8 @@ def regrouped(model: Model, physics: Physics) -> list[Expression]:
         fixed = _unmoved(body.joint.type)
         P = _pseudo(np.array(ca.evalf(parameters[i])).ravel())
         moved = fixed @ P @ fixed
+        if body.parent != WORLD and moved[3, 3] > at_most * masses[body.parent]:
+            continue
         kept = _clean(P - moved, float(np.abs(P).max()))
         parameters[i] = ca.SX(constant_parameters(Inertia.from_pseudo(kept)))
         if body.parent != WORLD:
