@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 
 from helicoid._typing import Array
 from helicoid.compiler.build import binding
-from helicoid.compiler.build.cache import library, loaded
+from helicoid.compiler.build.cache import in_cache, library, loaded
 from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import new_lock
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program, UnsupportedOperation
-from helicoid.compiler.evaluator import VirtualMachineEvaluator
+from helicoid.compiler.evaluator import Evaluator, VirtualMachineEvaluator
 from helicoid.compiler.signature import Shape
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 from helicoid.progress import reporting
@@ -27,10 +27,12 @@ from helicoid.progress import reporting
 TOGETHER = 3000
 
 
-def _wanted_by_environment() -> bool:
+def _wanted_by_environment() -> bool | Literal["background"]:
     value = os.environ.get("HELICOID_COMPILE", "1").strip().lower()
+    if value == "background":
+        return "background"
     if value not in ("0", "1", "no", "yes", "off", "on", "false", "true", ""):
-        raise HelicoidError(f"HELICOID_COMPILE is 0 or 1, not {value!r}")
+        raise HelicoidError(f"HELICOID_COMPILE is 0, 1 or background, not {value!r}")
     return value not in ("0", "no", "off", "false")
 
 
@@ -38,18 +40,22 @@ _on = _wanted_by_environment()
 _warned = False
 
 
-def set_compile(on: bool) -> None:
+def set_compile(on: bool | Literal["background"]) -> None:
     """Whether functions are compiled at their first numeric call.
 
-    The variable HELICOID_COMPILE=0 turns it off from the start. Functions that are compiled stay so.
+    With "background" the first calls do not wait: CasADi's virtual machine answers them, about ten times
+    slower and equal but for rounding, while another process compiles; from then on the code answers. The
+    variable HELICOID_COMPILE (0, 1 or background) says so from the start. What is compiled stays so.
     """
     global _on
-    _on = bool(on)
+    if isinstance(on, str) and on != "background":
+        raise HelicoidError(f'set_compile takes True, False or "background"; got {on!r}')
+    _on = on if on == "background" else bool(on)
 
 
 def is_on() -> bool:
     """Whether functions that are called for the first time now are compiled."""
-    return _on
+    return bool(_on)
 
 
 def kernel_library(
@@ -57,8 +63,12 @@ def kernel_library(
 ) -> Path:
     """The library with code of these kinds, "scalar" or "batch", from the cache or compiled now."""
     lanes, scalar, batch = native_lanes(), "scalar" in kinds, "batch" in kinds
-    content = f"kernel {program.digest} {lanes} {scalar} {batch}"
+    content = _content(program, kinds)
     return library(content, lambda: c_source(program, lanes, scalar, batch), tell=tell)
+
+
+def _content(program: Program, kinds: Sequence[str]) -> str:
+    return f"kernel {program.digest} {native_lanes()} {'scalar' in kinds} {'batch' in kinds}"
 
 
 class CompiledEvaluator:
@@ -89,11 +99,19 @@ class CompiledEvaluator:
         self._lock = new_lock()
         self.kernel: binding.Kernel | None = None
 
+    def kinds(self, kind: str) -> tuple[str, ...]:
+        """What is compiled together with this kind."""
+        return ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
+
+    def is_cached(self, kind: str) -> bool:
+        """Whether `prepare` needs no compiler."""
+        return kind in self._paths or in_cache(_content(self._program, self.kinds(kind)))
+
     def prepare(self, kind: str) -> binding.Kernel:
         """The kernel, after seeing that it has code of a kind, "scalar" or "batch"."""
         with self._lock:
             if kind not in self._paths:
-                kinds = ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
+                kinds = self.kinds(kind)
                 text = f"Compiling {self._name} ({self._program.n_operations} operations), once for the cache"
                 with reporting(None, text) as tell:
                     self._load(kinds, lambda done: tell(text, done))
@@ -131,9 +149,13 @@ def best_evaluator(
     output_shapes: Sequence[Shape],
     result_type: type[tuple[Any, ...]],
     kind: str,
-) -> CompiledEvaluator | VirtualMachineEvaluator:
+) -> Evaluator:
     """Compiled code of a kind where that is wanted and possible, else CasADi's virtual machine."""
     global _warned
+    if _on == "background":
+        from helicoid.compiler.background import BackgroundEvaluator
+
+        return BackgroundEvaluator(name, flat, input_shapes, output_shapes, result_type)
     if _on:
         try:
             evaluator = CompiledEvaluator(name, flat, input_shapes, output_shapes, result_type)

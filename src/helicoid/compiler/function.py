@@ -248,8 +248,9 @@ class Function:
 
     def _speed_up(self, evaluator: Evaluator) -> None:
         """Let calls with plain arrays go straight to the compiled code, from now on."""
-        if isinstance(evaluator, CompiledEvaluator) and self._kernel is not evaluator.kernel:
-            self._kernel = evaluator.kernel
+        kernel = getattr(evaluator, "kernel", None)
+        if kernel is not None and self._kernel is not kernel:
+            self._kernel = kernel
             self.__class__ = fast_type(type(self))
 
     def compile(self, batch: bool = False) -> Function:

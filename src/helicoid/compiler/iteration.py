@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.compiler.background import BackgroundEvaluator
 from helicoid.compiler.compiled import CompiledEvaluator
 from helicoid.compiler.evaluator import Evaluator
 from helicoid.compiler.function import Function
@@ -46,6 +47,8 @@ class Iteration:
         self._evaluator: Evaluator = function._make_evaluator(kind)
         if isinstance(self._evaluator, CompiledEvaluator):
             self._evaluator = self._evaluator.prepare(kind)
+        elif isinstance(self._evaluator, BackgroundEvaluator):
+            self._evaluator = self._evaluator.ready(kind) or self._evaluator
         # Kernels called through ctypes have no such loop.
         self._iterate = getattr(self._evaluator, "iterate", None)
 

@@ -102,6 +102,15 @@ def loaded(make: Callable[[], Path], load: Callable[[Path], _T]) -> _T:
     return load(make())
 
 
+def in_cache(content: str) -> bool:
+    """Whether `library` would find this content and need no compiler."""
+    try:
+        compiler = find_compiler()
+    except CompileError:
+        compiler = None
+    return open_cache().get(entry_key(content), compiler) is not None
+
+
 def entry_key(content: str) -> str:
     """The name of an entry: a digest of the content, the flags, the processor and the code generator."""
     parts = (content, *FLAGS, cpu_identity(), _generator_digest())
