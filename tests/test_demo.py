@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.live import Live
 
 import helicoid as hc
-from helicoid.demo.live import LiveTable, summary
+from helicoid.demo.demonstration import LiveTable, summary
 from helicoid.demo.report import write_report
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (

@@ -18,6 +18,15 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 RUNNABLE = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
+# Pages that identify, solve optimal control problems or differentiate a lot: they run in the long suite.
+LONG = {
+    "adaptive.md",
+    "derivatives.md",
+    "drives.md",
+    "identification-theory.md",
+    "identification.md",
+    "mpc.md",
+}
 
 BLOCK = re.compile(
     r"^(?P<skip> *<!-- no-run -->\n+)?(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
@@ -50,6 +59,15 @@ def menu_pages(entry: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("path", RUNNABLE, ids=name)
+def test_python_blocks_can_be_read(path: Path) -> None:
+    for line, code in python_blocks(path):
+        compile("\n" * (line - 1) + code, str(path), "exec")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] * (path.name in LONG), id=name(path)) for path in RUNNABLE],
+)
 def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page share their names, as a reader who types them one after another would have."""
     monkeypatch.chdir(tmp_path)

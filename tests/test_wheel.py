@@ -61,6 +61,7 @@ def test_wheel_declares_the_command_and_license(wheel: Path) -> None:
     assert texts["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     target, elsewhere = tmp_path / "target", tmp_path / "elsewhere"
     elsewhere.mkdir()

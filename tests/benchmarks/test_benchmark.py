@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,7 +181,12 @@ def test_batch_that_differs_is_not_timed(pendulum: Subject) -> None:
     assert all(t.seconds for t in found if t.library != "shifted")
 
 
-@pytest.mark.parametrize("name", ["Pinocchio", "MuJoCo", "Drake", "PyBullet", "KDL", "adam"])
+def slow(*names: str) -> list[Any]:
+    """Parameters of the long suite: each compiles all functions of a robot."""
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", ["Pinocchio", *slow("MuJoCo", "Drake", "PyBullet", "KDL", "adam")])
 def test_installed_peers_agree_with_helicoid(name: str) -> None:
     found, missing = peers.find([name])
     if missing:
@@ -191,7 +197,7 @@ def test_installed_peers_agree_with_helicoid(name: str) -> None:
     assert not [t for t in theirs if t.note.startswith(("differs", "fails"))]
 
 
-@pytest.mark.parametrize("name", ["Pinocchio", "MuJoCo", "Drake"])
+@pytest.mark.parametrize("name", slow("Pinocchio", "MuJoCo", "Drake"))
 def test_floating_base_is_translated(name: str) -> None:
     found, missing = peers.find([name])
     if missing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import helicoid as hc
@@ -32,19 +33,21 @@ def constraint_power(robot: hc.Robot, motion: hc.Trajectory) -> Array:
     return np.einsum("nk,nkj,nj->n", motion.constraint_forces, A, motion.v)
 
 
-def test_ten_seconds_of_a_four_bar_linkage_stay_closed() -> None:
-    hc.set_compile(True)
+@pytest.mark.parametrize("duration", [0.3, pytest.param(10.0, marks=pytest.mark.slow)])
+def test_a_four_bar_linkage_stays_closed(duration: float) -> None:
+    hc.set_compile(duration > 1)
     robot = hc.load(four_bar_urdf())
     start = joint_angles(four_bar_angles(1.0))
-    motion = hc.simulate(robot, start, robot.project_velocity(start, [3.0, 0.0, 0.0]), 10.0, dt=1e-3)
+    motion = hc.simulate(robot, start, robot.project_velocity(start, [3.0, 0.0, 0.0]), duration, dt=1e-3)
     assert np.abs(robot.constraint_position(motion.q)).max() < 1e-12
     assert np.abs(np.einsum("nkj,nj->nk", robot.constraint_jacobian(motion.q), motion.v)).max() < 1e-12
-    for k in range(0, 10_001, 500):  # on the branch that the closed form describes
+    for k in range(0, len(motion), len(motion) // 20):  # on the branch that the closed form describes
         np.testing.assert_allclose(motion.q[k], joint_angles(four_bar_angles(motion.q[k, 0])), atol=1e-9)
     assert np.ptp(motion.energy) < 1e-7 * np.ptp(motion.kinetic_energy)
 
 
-def test_a_delta_robot_carries_itself_and_moves_its_platform_without_turning_it() -> None:
+def delta_robot() -> tuple[hc.Robot, np.ndarray, list[float]]:
+    """A delta robot, its configuration with all arms alike, and where its platform is then."""
     robot = hc.load(delta_urdf()).with_actuators("motor0", "motor1", "motor2")
     arms = 0.6
     guess = robot.neutral()
@@ -52,13 +55,24 @@ def test_a_delta_robot_carries_itself_and_moves_its_platform_without_turning_it(
     q = robot.project_configuration(guess, hold=["motor0", "motor1", "motor2"])
     # All arms alike, each with its rods is a triangle in a plane through the axis of symmetry.
     radius, height = DELTA_BASE + DELTA_ARM * np.sin(arms) - DELTA_PLATFORM, DELTA_ARM * np.cos(arms)
-    expected = [0, 0, -height - np.sqrt(DELTA_ROD**2 - radius**2)]
+    return robot, q, [0, 0, -height - np.sqrt(DELTA_ROD**2 - radius**2)]
+
+
+def test_a_delta_robot_closes_and_its_motors_share_its_weight() -> None:
+    robot, q, expected = delta_robot()
     np.testing.assert_allclose(robot.pose("platform")(q)[:3, 3], expected, atol=1e-12)
     assert robot.constraint_report(q).mobility == 3
 
     still = np.zeros(robot.nv)
     tau, _ = robot.constrained_inverse_dynamics(q, still, still)
     np.testing.assert_allclose(tau, tau[0] * np.ones(3), rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_delta_robot_carries_itself_and_moves_its_platform_without_turning_it() -> None:
+    robot, q, expected = delta_robot()
+    still = np.zeros(robot.nv)
+    tau, _ = robot.constrained_inverse_dynamics(q, still, still)
     held = hc.simulate(robot, q, duration=0.02, controller=robot.selection_matrix.T @ tau)
     np.testing.assert_allclose(held.q, np.tile(q, (21, 1)), atol=1e-12)
 
@@ -71,6 +85,7 @@ def test_a_delta_robot_carries_itself_and_moves_its_platform_without_turning_it(
     np.testing.assert_allclose(motion.energy - motion.energy[0], work(motion), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_stewart_platform_in_motion() -> None:
     robot = hc.load(stewart_urdf(2.0)).with_actuators(*(f"leg{k}" for k in range(6)))
     q = robot.neutral()

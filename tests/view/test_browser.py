@@ -77,6 +77,7 @@ def test_a_recorded_page_shows_the_robot_and_plays(
     page.wait(f"{TIME} > 0.8")
 
 
+@pytest.mark.slow
 def test_a_ghost_can_be_hidden_and_set_beside(
     page: Page, tmp_path: Path, robot: hc.Robot, motion: SimpleNamespace
 ) -> None:
@@ -104,6 +105,7 @@ def test_the_camera_turns_with_the_mouse(page: Page, tmp_path: Path, robot: hc.R
     page.wait(lambda: differing(before, page.pixels()) > 500, 10)
 
 
+@pytest.mark.slow
 def test_the_viewer_plays_a_motion_and_its_sliders_move_the_robot(
     page: Page, robot: hc.Robot, motion: SimpleNamespace
 ) -> None:

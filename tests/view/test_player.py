@@ -17,7 +17,7 @@ import helicoid as hc
 from helicoid.cli import view as command
 from helicoid.view import Marker, motion_html, motion_page
 from helicoid.view.drawing import visual_parts
-from helicoid.view.player import _MOST_FACES, _simplified
+from helicoid.view.player.page import _MOST_FACES, _simplified
 from helicoid.view.poses import body_poses
 from helicoid.view.triangles import Triangles
 

@@ -1,17 +1,25 @@
-"""Running the demonstration: prepare, control three times, tell, write the report."""
+"""Running the demonstration: prepare, control three times while a table fills, tell, write the report."""
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
-from helicoid.demo.live import LiveTable, summary
 from helicoid.demo.report import write_report
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import DURATION, MASS, PICKED_UP, Scenario
+from helicoid.mpc.closed_loop import Sample
+from helicoid.mpc.comparison import ADAPTIVE, FIXED, INFORMED, LABELS
+
+ROW = 0.5  # s of the motion in a row
+COLORS = {FIXED: "dark_orange", INFORMED: "green", ADAPTIVE: "bright_blue"}
 
 
 def run(folder: Path, seed: int = 0, console: Console | None = None, duration: float = DURATION) -> Path:
@@ -42,3 +50,66 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
     with console.status("writing the report"):
         path = write_report(scenario, results, folder)
     return path
+
+
+class LiveTable:
+    """Collects samples of three runs into rows of half a second, and shows them as they come."""
+
+    def __init__(self, live: Live, picked_up: float) -> None:
+        self._live, self._picked_up = live, picked_up
+        self._rows: dict[int, dict[str, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+        self._count = 0
+
+    def __call__(self, label: str, sample: Sample) -> None:
+        self._rows[int(sample.time / ROW + 1e-9)][label].append(sample)
+        self._count += 1
+        if self._count % 10 == 0:
+            self._live.update(self.table(), refresh=True)
+
+    def table(self) -> Table:
+        """All rows there are."""
+        table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
+        table.add_column("\ntime", justify="right")
+        for label, heading in zip(LABELS, ("error:\nfixed", "true\nmodel", "\nadaptive"), strict=True):
+            table.add_column(heading, justify="right", style=COLORS[label], min_width=9)
+        table.add_column("payload\nestimated", justify="right", style=COLORS[ADAPTIVE], min_width=18)
+        table.add_column("\ntrue", justify="right", min_width=9)
+        table.add_column("step\nmedian", justify="right", min_width=9)
+        for index in sorted(self._rows):
+            table.add_row(*self._cells(index, self._rows[index]))
+        return table
+
+    def _cells(self, index: int, row: dict[str, list[Sample]]) -> list[str | Text]:
+        errors = [self._error(row.get(label, [])) for label in LABELS]
+        latest = next(samples[-1] for samples in row.values())
+        learned = row.get(ADAPTIVE)
+        estimate = (
+            "" if not learned else f"{learned[-1].estimate[0]:.3f} ± {2 * learned[-1].deviation[0]:.3f} kg"
+        )
+        times = [sample.seconds for samples in row.values() for sample in samples]
+        picked = index == int(self._picked_up / ROW + 1e-9)
+        true = Text(f"{latest.true_theta[0]:.3f} kg", "bold red" if picked else "")
+        return [
+            f"{ROW * (index + 1):.1f} s",
+            *errors,
+            estimate,
+            true,
+            f"{1e6 * float(np.median(times)):.0f} µs",
+        ]
+
+    @staticmethod
+    def _error(samples: list[Sample]) -> str:
+        if not samples:
+            return ""
+        return f"{1e3 * float(np.sqrt(np.mean([sample.error**2 for sample in samples]))):.1f} mm"
+
+
+def summary(results: Results) -> Table:
+    """The three controllers beside each other."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
+    table.add_column("\ncontroller", min_width=12)
+    for name in results.columns:
+        table.add_column(name.replace(", ", "\n"), justify="right", min_width=8)
+    for label, cells in results.rows:
+        table.add_row(label, *cells, style=COLORS[label])
+    return table

@@ -215,7 +215,7 @@ def _round_length(length: float) -> float:
 
 
 def _fragment(header: dict[str, Any], title: str, names: Iterable[str], moving: bool) -> str:
-    files = resources.files("helicoid.view")
+    files = resources.files("helicoid.view.player")
     style, program = ((files / name).read_text(encoding="utf-8") for name in ("player.css", "player.js"))
     legend = "".join(
         f'<button title="show or hide"><i style="background:{_css(motion["color"])}"></i>'
