@@ -6,6 +6,7 @@ import inspect
 import pydoc
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -13,8 +14,11 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.recursions.crba import mass_matrix
+from helicoid.model.model import Model
 from helicoid.robot.catalog import OF_FRAMES, PLAIN
-from helicoid.robot.function import FunctionOf, RobotFunction
+from helicoid.robot.function import FunctionOf, FunctionSpec, RobotFunction
 
 ROBOT = hc.load("planar_2r")
 HELD = ROBOT.with_contact("tip", kind="normal")
@@ -97,6 +101,26 @@ def test_a_type_checker_knows_the_functions(tmp_path: Path) -> None:
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     assert said.count("helicoid.robot.function.RobotFunction") == 2, said
     assert 'Argument "reference"' in said and 'has no attribute "inverse_dynamic"' in said
+
+
+# --- an algorithm from outside ----------------------------------------------------------------------
+
+
+def momentum(model: Model, physics: Physics, q: ca.SX, v: ca.SX) -> ca.SX:
+    """p = M(q) v."""
+    return mass_matrix(model, physics, q) @ v
+
+
+def test_an_algorithm_of_ones_own_is_a_function_like_any_other(rng: np.random.Generator) -> None:
+    spec = FunctionSpec("momentum", momentum, "q v -> p[nv]", "p = M v (N·m·s).")
+    own = ROBOT.function(spec)
+    assert own is ROBOT.function(replace(spec)) and "p = M v" in text(own)
+    q, v = rng.normal(size=(2, 4, 2))
+    np.testing.assert_allclose(own(q, v), np.einsum("nij,nj->ni", ROBOT.mass_matrix(q), v), atol=1e-12)
+    np.testing.assert_allclose(own.jacobian("v")(q[0], v[0]), ROBOT.mass_matrix(q[0]), atol=1e-12)
+    loaded = ROBOT.parametric("inertia")
+    theta = 2 * loaded.theta.values
+    np.testing.assert_allclose(loaded.function(spec)(q, v, theta), 2 * own(q, v), atol=1e-12)
 
 
 # --- theta, where there is none ---------------------------------------------------------------------
