@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,6 +117,14 @@ def test_meshes_are_found_where_ros_says(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "ros"))
     assert find_mesh(shape) == mesh
     assert find_mesh(replace(shape, filename=f"file://{mesh}")) == mesh
+
+
+def test_without_trimesh_plain_shapes_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "arm.stl")
+    robot = _urdf(tmp_path, MESH.format(file=tmp_path / "arm.stl", more="") + BALL)
+    monkeypatch.setitem(sys.modules, "trimesh", None)
+    with pytest.warns(hc.DoubtfulModelWarning, match=r"needs trimesh: pip install 'helicoid\[view\]'"):
+        assert _size(robot).shape == (3,)
 
 
 def test_a_missing_mesh_is_told_and_replaced(tmp_path: Path) -> None:

@@ -125,7 +125,9 @@ def _settled(robot: Robot, q: Array, v: Array, theta: Array) -> tuple[Array, Arr
     if not np.all(np.abs(q_near - q) < _NEAR):
         if robot.constraints:
             raise InputError("q0 leaves constraints open: robot.find_consistent(q0, v0) gives a state nearby")
-        raise InputError("q0 has a quaternion that is not unit: divide it by its length")
+        raise InputError(
+            "q0 is off the manifold of a joint, as a quaternion that is not unit: divide it by its length"
+        )
     if not np.all(np.abs(v_near - v) < _NEAR * (1 + np.abs(v).max(initial=0.0))):
         raise InputError("v0 breaks the constraints: robot.project_velocity(q0, v0) is allowed")
     return q_near, v_near

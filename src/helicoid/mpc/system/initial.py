@@ -38,7 +38,7 @@ def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> 
             )
         near = on_manifold(robot, first)
         if near is None and np.isfinite(first).all():
-            raise InputError(f"the quaternions in q0 must be unit, got {first}")
+            raise InputError(f"q0 is off the manifold of a joint (quaternions in q0 are unit): {first}")
         first = np.concatenate([first if near is None else near, second])
     elif second is not None:
         raise InputError("the problem of an ODE takes one initial state, x0")
