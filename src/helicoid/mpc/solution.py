@@ -65,17 +65,24 @@ def first_guess(
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        # DM: by CasADi's virtual machine, as to compile a function takes longer than to call it once.
-        q = ca.DM(x0[: robot.nq])
-        g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
-        if structure.formulation == "forward_dynamics":
-            u[:] = robot.selection_matrix @ g
-        elif robot.constraints:
-            # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
-            idle = list(robot.unactuated)
-            A = np.asarray(robot.constraint_jacobian(q), np.float64)
-            u[:, robot.nv :] = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
+        if structure.formulation == "forward_dynamics" or robot.constraints:
+            u[:] = _holding(robot, structure.formulation, ca.DM(x0[: robot.nq]), theta)
     return x, u
+
+
+def _holding(robot: Robot, formulation: str, q: ca.DM, theta: Array) -> Array:
+    """The controls that hold a robot up where it stands.
+
+    q is a DM, for CasADi's virtual machine: to compile a function takes longer than to call it once.
+    """
+    g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
+    if formulation == "forward_dynamics":
+        return np.asarray(robot.selection_matrix @ g)
+    # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
+    idle = list(robot.unactuated)
+    A = np.asarray(robot.constraint_jacobian(q), np.float64)
+    forces = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
+    return np.concatenate([np.zeros(robot.nv), forces])
 
 
 def _by_engine(
