@@ -25,7 +25,7 @@ _ARCTANGENT_LIMIT = 0.0625
 _ARCTANGENT_TERMS = 16
 
 # Squares below this lose digits to underflow: a vector shorter than 1e-140 counts as zero.
-_ZERO_SQUARED = 1e-280
+ZERO_SQUARED = 1e-280
 
 
 def _horner(coefficients: list[float], x: Array) -> Array:
@@ -66,7 +66,7 @@ def exponential_coefficients(s: Array) -> tuple[Array, Array, Array]:
     if type(s) is not float:
         _, c1, c2, c3, *_ = stumpff(s)
         return c1, c2, c3
-    if not _ZERO_SQUARED < s < math.inf:
+    if not ZERO_SQUARED < s < math.inf:
         return (1.0, 0.5, 1.0 / 6.0) if s < 1.0 else (math.nan, math.nan, math.nan)
     half = 0.5 * math.sqrt(s)
     sine = math.sin(half)
@@ -83,7 +83,7 @@ def half_angle_coefficients(s: Array) -> tuple[Array, Array]:
     if type(s) is not float:
         c0, c1, *_ = stumpff(s / 4.0)
         return c0, 0.5 * c1
-    if not _ZERO_SQUARED < s < math.inf:
+    if not ZERO_SQUARED < s < math.inf:
         return (1.0, 0.5) if s < 1.0 else (math.nan, math.nan)
     angle = math.sqrt(s)
     return math.cos(0.5 * angle), math.sin(0.5 * angle) / angle
@@ -118,7 +118,7 @@ def inverse_coefficient(s: Array) -> Array:
 def arctangent_ratio(n_squared: Array, w: Array) -> Array:
     """atan2(n, w)/n with n = √n_squared and w ≥ 0, smooth through n = 0."""
     if type(n_squared) is float:
-        if n_squared > _ZERO_SQUARED:
+        if n_squared > ZERO_SQUARED:
             n = math.sqrt(n_squared)
             return math.atan2(n, w) / n
         return 1.0 / w if w else math.nan
@@ -133,7 +133,7 @@ def arctangent_ratio(n_squared: Array, w: Array) -> Array:
 def magnitude_and_direction(x: Array) -> tuple[Array, Array]:
     """|x| and x/|x| of a 3-vector; (0, e_x) with finite derivatives at x = 0."""
     s = dot(x, x)
-    nonzero = s > _ZERO_SQUARED
+    nonzero = s > ZERO_SQUARED
     magnitude = sqrt(where(nonzero, s, 1.0))
     return where(nonzero, magnitude, 0.0), where(nonzero, x / magnitude, vector([1.0, 0.0, 0.0]))
 
@@ -151,6 +151,6 @@ def unit_axis(axis: Array) -> Array:
 def polar(y: Array, x: Array, tolerance: float = 0.0) -> tuple[Array, Array]:
     """√(x² + y²) and atan2(y, x); (0, 0) with finite derivatives where the radius is within tolerance."""
     s = x * x + y * y
-    regular = s > max(tolerance * tolerance, _ZERO_SQUARED)
+    regular = s > max(tolerance * tolerance, ZERO_SQUARED)
     radius = where(regular, sqrt(where(regular, s, 1.0)), 0.0)
     return radius, where(regular, atan2(where(regular, y, 0.0), where(regular, x, 1.0)), 0.0)

@@ -12,8 +12,7 @@ References: Barfoot, State Estimation for Robotics (2017), chapter 7; Lynch and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,7 +59,8 @@ def pose(rotation: Array, translation: Array) -> Array:
     [1. 2. 3. 1.]
     """
     r, p = components(rotation, (3, 3), "rotation"), components(translation, (3,), "translation")
-    return _pose(r, p, blend(r[0], p[0]))
+    like = blend(r[0], p[0])
+    return assemble((*r[:3], p[0], *r[3:6], p[1], *r[6:], p[2], 0.0, 0.0, 0.0, 1.0), (4, 4), like)
 
 
 def rotation(transform: Array) -> Array:
@@ -92,7 +92,7 @@ def inverse(transform: Array) -> Array:
     >>> print(inverse(pose(np.eye(3), [1.0, 2.0, 3.0]))[:3, 3])
     [-1. -2. -3.]
     """
-    xx, xy, xz, x, yx, yy, yz, y, zx, zy, zz, z, *_ = components(transform, (4, 4), "transform")
+    xx, xy, xz, x, yx, yy, yz, y, zx, zy, zz, z, _, _, _, _ = components(transform, (4, 4), "transform")
     entries = (
         xx, yx, zx, -(xx * x + yx * y + zx * z),
         xy, yy, zy, -(xy * x + yy * y + zy * z),
@@ -132,7 +132,9 @@ def exp(twist: Array) -> Array:
     """
     x, y, z, u, v, w = components(twist, (6,), "twist")
     c1, c2, c3 = exponential_coefficients(x * x + y * y + z * z)
-    return _pose(polynomial(x, y, z, c1, c2), polynomial_times(x, y, z, c2, c3, u, v, w), x)
+    a, b, c = polynomial_times(x, y, z, c2, c3, u, v, w)
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = polynomial(x, y, z, c1, c2)
+    return assemble((xx, xy, xz, a, yx, yy, yz, b, zx, zy, zz, c, 0.0, 0.0, 0.0, 1.0), (4, 4), x)
 
 
 def log(transform: Array) -> Array:
@@ -141,11 +143,11 @@ def log(transform: Array) -> Array:
     >>> print(log(exp([0.1, -0.2, 0.3, 1.0, 2.0, 3.0])).round(12))
     [ 0.1 -0.2  0.3  1.   2.   3. ]
     """
-    xx, xy, xz, u, yx, yy, yz, v, zx, zy, zz, w, *_ = components(transform, (4, 4), "transform")
-    column = largest_column(xx, xy, xz, yx, yy, yz, zx, zy, zz)
-    x, y, z = rotation_vector(*column)
+    xx, xy, xz, u, yx, yy, yz, v, zx, zy, zz, w, _, _, _, _ = components(transform, (4, 4), "transform")
+    x, y, z = rotation_vector(*largest_column(xx, xy, xz, yx, yy, yz, zx, zy, zz))
     d = inverse_coefficient(x * x + y * y + z * z)
-    return assemble((x, y, z, *polynomial_times(x, y, z, -0.5, d, u, v, w)), (6,), u)
+    a, b, c = polynomial_times(x, y, z, -0.5, d, u, v, w)
+    return assemble((x, y, z, a, b, c), (6,), u)
 
 
 def left_jacobian(twist: Array) -> Array:
@@ -311,11 +313,3 @@ def _slope(w: Array, v: Array, a: Array, a_slope: Array, b: Array, b_slope: Arra
 def _lower(diagonal: Array, corner: Array) -> Array:
     """[[diagonal, 0], [corner, diagonal]]."""
     return block([[diagonal, _ZERO], [corner, diagonal]])
-
-
-def _pose(r: Sequence[Any], p: Sequence[Any], like: Any) -> Array:
-    """[[R, p], [0, 1]] from the components of R and p."""
-    xx, xy, xz, yx, yy, yz, zx, zy, zz = r
-    x, y, z = p
-    entries = (xx, xy, xz, x, yx, yy, yz, y, zx, zy, zz, z, 0.0, 0.0, 0.0, 1.0)
-    return assemble(entries, (4, 4), like)
