@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -251,3 +254,20 @@ def test_what_is_not_known_is_left_out_of_files(flight: Trajectory, tmp_path: Pa
         again = Trajectory.load(tmp_path / f"made.{ending}", flight.robot)
         np.testing.assert_array_equal(again.tau, made.tau)
         assert not again.has("a") and not again.has("kinetic_energy")
+
+
+def energy(motion: Trajectory) -> np.ndarray:
+    return motion.energy
+
+
+def test_trajectories_go_to_other_processes_and_come_back() -> None:
+    """Before and after what follows from them has been computed; processes that share no memory."""
+    arm = hc.load("double_pendulum")
+    motion = simulate(arm, [0.5, 0.1], duration=0.05, dt=0.01)
+    fresh, copied = motion[1:], copy.deepcopy(motion)
+    np.testing.assert_array_equal(copied.energy, motion.energy)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        there = pool.submit(energy, motion).result()
+        back = pool.submit(Trajectory.resample, fresh, dt=0.02).result()
+    np.testing.assert_allclose(there, motion.energy, rtol=1e-15)
+    np.testing.assert_allclose(back.a, fresh.resample(dt=0.02).a, rtol=1e-12)
