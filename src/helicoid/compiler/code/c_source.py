@@ -79,22 +79,16 @@ static void hc_repeat(const double *p, int n, hc_v *x) {{
 }}
 static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,
                   ptrdiff_t readable, void *work) {{
-  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y}, *t = w + {n_w};
+  hc_v *x = work, *y = x + {n_x}, *w = y + {n_y};
   ptrdiff_t s = 0;
-  const int past = HC_STREAMS && readable * {n_y} > HC_STREAM_BYTES / 8;
-  (void)in; (void)stride; (void)out; (void)readable; (void)w; (void)t;
+  (void)in; (void)stride; (void)out; (void)readable; (void)w;
     {repeat}
   {constants}
   for (; s + HC_LANES <= n; s += HC_LANES) {{
     {load}
     {calls}
-    if (past) {{
-      {stream}
-    }} else {{
-      {store}
-    }}
+    {store}
   }}
-  if (past) hc_stream_end();
   if (s < n) {{
     {load_rest}
     {calls}
@@ -109,9 +103,7 @@ def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = Tr
     writers = [
         Writer(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
     ]
-    head = (
-        f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "streaming.h"\n#include "kernel.h"\n'
-    )
+    head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
     if program.n_operations > LARGE:
         head = "#pragma GCC optimize (1)\n" + head
     drivers = [writer.driver() for writer in writers]
@@ -158,9 +150,8 @@ class Writer:
         """Bytes of scratch."""
         if not self.flavour.vector:
             return 8 * self.schedule.n_slots
-        sizes = self.program.output_sizes
-        streamed = max(sizes, default=0) + 1
-        vectors = sum(self.program.input_sizes) + sum(sizes) + self.schedule.n_slots + streamed
+        sizes = sum(self.program.input_sizes), sum(self.program.output_sizes)
+        vectors = sum(sizes) + self.schedule.n_slots
         return 8 * self.lanes * vectors
 
     def declaration(self, number: int) -> str:
@@ -323,7 +314,6 @@ class Writer:
         return _BATCH.format(
             n_x=n_x,
             n_y=n_y,
-            n_w=self.schedule.n_slots,
             calls=calls,
             constants="\n  ".join(self.constant_outputs()),
             repeat=inputs(
@@ -334,7 +324,6 @@ class Writer:
             ),
             load_rest=inputs("if (stride[{i}]) hc_load_rows_partial(ROWS({i}), {n}, x + {at}, n - s);"),
             store=outputs("hc_store_rows(out[{i}] + s * {n}, {n}, y + {at});"),
-            stream=outputs("hc_stream_rows(out[{i}] + s * {n}, {n}, y + {at}, t);"),
             store_rest=outputs("hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {at}, n - s);"),
         )
 

@@ -1,4 +1,4 @@
-"""Batches whose results go past the caches: the same numbers, at any alignment, and nothing else touched."""
+"""Batches larger than the caches: the same numbers, at any alignment, and nothing else touched."""
 
 from __future__ import annotations
 
