@@ -29,12 +29,12 @@ from helicoid.compiler.compiled import set_compile
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=25,
+    max_examples=10,
     derandomize="CI" in os.environ,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("default"), max_examples=500, derandomize=False)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=100, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
