@@ -24,8 +24,8 @@ KINDS = tuple(kind for kind in TYPES if kind != "fixed")
 ONE_AXIS = ("revolute", "continuous", "prismatic", "helical")
 
 # Building the symbolic functions of a tree dominates an example: fewer of them than elsewhere.
-few = settings(max_examples=max(1, settings.default.max_examples // 6))
-fewer = settings(max_examples=max(1, settings.default.max_examples // 8))
+few = settings(max_examples=max(4, settings.default.max_examples // 2))
+fewer = settings(max_examples=max(3, settings.default.max_examples // 3))
 fewest = settings(max_examples=max(1, settings.default.max_examples // 6))
 
 seeds = st.integers(0, 2**32 - 1)

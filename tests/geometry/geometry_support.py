@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from helicoid.geometry import quaternion, se3, so3
 
-quick = settings(deadline=None, max_examples=max(1, settings.default.max_examples // 2))
-fewest = settings(deadline=None, max_examples=max(1, settings.default.max_examples // 5))
+quick = settings(deadline=None, max_examples=max(10, settings.default.max_examples))
+fewest = settings(deadline=None, max_examples=max(5, settings.default.max_examples // 2))
 
 # Angles where formulas break: none, tiny, the limits of the series, just short of a half turn.
 SPECIAL_ANGLES = [
