@@ -66,7 +66,7 @@ def test_an_obstacle_is_kept_away_from() -> None:
         nearest = min(nearest, float(distance([ca.DM([1.75, 0.0, 0.45])], ends)) - 0.25)
     assert nearest == pytest.approx(0.02, abs=1e-4)
     problem.set(ball_point=[9.0, 0.0, 9.0])
-    assert problem.solve(START).cost < plan.cost - 1e-3
+    assert problem.solve(START, guess=plan).cost < plan.cost - 1e-3
 
 
 @pytest.mark.parametrize("seed", range(5))

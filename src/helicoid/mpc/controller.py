@@ -65,10 +65,10 @@ class Controller:
             20 times as long.
         cold_iterations: how many the first step may take.
 
-    The torque is that of the model's inverse dynamics for the planned acceleration in the measured state,
-    clipped to the limits. A step never raises and never gives NaN: one that fails or cannot meet hard
-    constraints falls back on the shifted plan, and when that is used up brakes under gravity compensation;
-    `status` says so, and `ok` is False.
+    The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
+    measured state, clipped to the limits. A step never raises and never gives NaN: one that fails or cannot
+    meet hard constraints falls back on the shifted plan, and when that is used up brakes under gravity
+    compensation; `status` says so, and `ok` is False.
 
     >>> import helicoid as hc
     >>> problem = hc.mpc.Problem(hc.load("double_pendulum"), horizon=20, dt=0.05)
@@ -193,7 +193,7 @@ class Controller:
         return True
 
     def _apply(self, status: Status) -> Array:
-        tau = self._compiled.applied(self._first_state, self._u[0], self._memory.theta)
+        tau = self._compiled.applied(self._first_state, self._u[0], self._memory.theta, self.period)
         if not np.isfinite(tau).all():
             return self._give_up("the plan is not finite")
         self.status, self.ok, self._failures = status.text, True, 0
@@ -214,7 +214,8 @@ class Controller:
         self.ok = False
         u = self._fallback.planned(self._failures)
         if u is not None:
-            tau = self._compiled.applied(self._fallback.state(self._first_state), u, self._memory.theta)
+            state = self._fallback.state(self._first_state)
+            tau = self._compiled.applied(state, u, self._memory.theta, self.period)
             if np.isfinite(tau).all():
                 self.status = f"{reason}; applying the plan of {self._failures} steps ago"
                 return self._fallback.clipped(tau)
@@ -304,7 +305,8 @@ class Controller:
             return K
         if self._structure.formulation == "forward_dynamics":
             return np.asarray(robot.selection_matrix.T @ K)
-        by_u, by_x = self._compiled.torque_derivatives(self._first_state, self._u[0], self._memory.theta)
+        here = self._first_state, self._u[0], self._memory.theta, self.period
+        by_u, by_x = self._compiled.torque_derivatives(*here)
         return np.asarray(by_x[:, :dx] + by_u @ K)
 
     @property

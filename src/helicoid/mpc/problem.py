@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, Literal, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,6 +63,8 @@ class Problem:
         duration: (shortest, longest) total time (s) if that is free; the grid is stretched. The plan has it
             as `t[-1]`, and the symbol `problem.duration` may be used in costs.
         stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
+        hessian: "exact" counts how residuals of positions and orientations bend, which is what lets a
+            controller rest at targets out of reach; "gauss_newton" takes residuals as straight.
 
     The state is x = (q, v), the step v⁺ = v + h a, q⁺ = q ⊕ h v⁺. Costs on the path are multiplied by the
     length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`, `.tau` of a node,
@@ -92,10 +94,11 @@ class Problem:
         formulation: Formulation = "inverse_dynamics",
         duration: tuple[float, float] | None = None,
         stabilisation: float = 20.0,
+        hessian: Literal["exact", "gauss_newton"] = "exact",
     ) -> None:
         times = node_times(horizon, dt, grid)
         self._numbers: dict[str, Array] = {}
-        self._become(Structure.of(robot, times, formulation, duration, stabilisation))
+        self._become(Structure.of(robot, times, formulation, duration, stabilisation, hessian))
 
     def _become(self, structure: Structure) -> None:
         """Take another structure; what was made of the one before is left to those who use it."""

@@ -43,6 +43,7 @@ class Structure:
     parameters: tuple[Parameter, ...] = ()
     costs: tuple[Cost, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    hessian: str = "exact"
 
     @staticmethod
     def of(
@@ -51,12 +52,17 @@ class Structure:
         formulation: Formulation,
         duration: tuple[float, float] | None,
         stabilisation: float,
+        hessian: str = "exact",
     ) -> Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
+        if hessian not in ("exact", "gauss_newton"):
+            raise InputError(f"hessian is 'exact' or 'gauss_newton', got {hessian!r}")
         robot = moved if isinstance(moved, Robot) else None
         system = robot_system(moved, formulation, stabilisation) if isinstance(moved, Robot) else moved
         kind = "ode" if robot is None else formulation
-        made = Structure(robot, kind, times, system, int(system.x.numel()), (False,) * system.nx)
+        made = Structure(
+            robot, kind, times, system, int(system.x.numel()), (False,) * system.nx, hessian=hessian
+        )
         made = made.with_terms(hold_constraints(made.symbols))
         return made if duration is None else made._with_free_duration(duration)
 

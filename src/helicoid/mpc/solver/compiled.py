@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from helicoid._typing import Array
+from helicoid._typing import Array, Expression
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 from helicoid.mpc.plan import as_numbers
@@ -38,9 +38,8 @@ class Compiled:
         one = self.structure
         if not one.costs:
             raise InputError("the problem has no cost: add one, such as add_velocity_cost(1.0)")
-        return Stages(
-            one.system, one.parameters, one.costs, one.constraints, one.initial_free, best_lanes(one.system)
-        )
+        terms = one.parameters, one.costs, one.constraints
+        return Stages(one.system, *terms, one.initial_free, best_lanes(one.system), one.hessian)
 
     @cached_property
     def memory(self) -> Memory:
@@ -102,26 +101,43 @@ class Compiled:
         function = ca.Function("motion", [system.x, system.u, system.theta], outputs)
         return function.map("all", "serial", self.structure.intervals, [2], [])
 
-    def torque_derivatives(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array]:
-        """dτ/du and dτ/dx at a node of a robot, along the state's tangent space."""
-        J, nu = np.array(self._torque_jacobian(x, u, theta)), self.structure.system.nu
+    def torque_derivatives(self, x: Array, u: Array, theta: Array, period: float) -> tuple[Array, Array]:
+        """dτ/du and dτ/dx of what is applied to a robot, along the state's tangent space."""
+        J, nu = np.array(self._torque_jacobian(x, u, theta, period)), self.structure.system.nu
         return J[:, :nu], J[:, nu:]
 
     @cached_property
     def _torque_jacobian(self) -> ca.Function:
-        system = self.structure.system
-        J = system.resolve([system.differentiate(system.symbols["tau"])])[0]
-        return ca.Function("J", [system.x, system.u, system.theta], [ca.densify(J)])
+        system, (tau, period) = self.structure.system, self._applied_torque
+        inputs = [system.x, system.u, system.theta, period]
+        return ca.Function("J", inputs, [ca.densify(system.differentiate(tau))])
 
-    def applied(self, x: Array, u: Array, theta: Array) -> Array:
-        """What a controller applies at a node: the torque of a robot, the control of an ODE."""
-        inputs = [x, u if u.size > 1 else u.item(), *([theta] if theta.size else [])]
+    @cached_property
+    def _applied_torque(self) -> tuple[Expression, Expression]:
+        """What is applied, and the symbol of the period in it."""
+        system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
+        if robot is None:
+            return system.u, h
+        (tau,) = system.resolve([system.symbols["tau"]])
+        if self.structure.formulation == "inverse_dynamics":
+            v, a, more = system.symbols["v"], system.symbols["a"], ca.SX.zeros(system.nx - 2 * robot.nv)
+            halfway = system.retract(system.x, ca.vertcat(h / 2 * v + h**2 / 8 * a, h / 2 * a, more))
+            (tau,) = ca.substitute([tau], [system.x], [halfway])
+        return tau, h
+
+    def applied(self, x: Array, u: Array, theta: Array, period: float) -> Array:
+        """What a controller applies for a period (s): the torque of a robot, the control of an ODE.
+
+        Where accelerations are planned, it is the torque for them half a period later: held constant, that
+        one reaches the planned velocity to third order in the period, the torque of the first moment only to
+        second, which near a limit is the difference between keeping it and not.
+        """
+        inputs = [x, u if u.size > 1 else u.item(), *([theta] if theta.size else []), period]
         return np.atleast_1d(self._applied(*inputs))
 
     @cached_property
     def _applied(self) -> Function:
-        system = self.structure.system
-        output = system.u if self.structure.robot is None else system.resolve([system.symbols["tau"]])[0]
-        inputs = {"x": system.x, "u": system.u, "theta": system.theta}
+        system, (output, period) = self.structure.system, self._applied_torque
+        inputs = {"x": system.x, "u": system.u, "theta": system.theta, "period": period}
         used = {name: symbol for name, symbol in inputs.items() if symbol.numel()}
         return Function.from_expressions("applied_torque", used, {"tau": output})

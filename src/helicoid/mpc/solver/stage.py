@@ -44,7 +44,7 @@ class Stages:
     """The functions of a problem's nodes.
 
     `initial_free` says which elements of the first state (in its tangent space) are free, `lanes` is the
-    number of doubles in a vector register.
+    number of doubles in a vector register. `hessian` is "exact" or "gauss_newton", see `Problem`.
     """
 
     system: System
@@ -53,6 +53,7 @@ class Stages:
     constraints: Sequence[Constraint]
     initial_free: Sequence[bool]
     lanes: int
+    hessian: str = "exact"
 
     @cached_property
     def parameter_symbol(self) -> Expression:
@@ -151,7 +152,7 @@ class Stages:
         return sum((c.value for c in self.costs if (c.at_end if at_end else c.on_path)), ca.SX(0))
 
     def _derivatives(self, at_end: bool) -> tuple[Expression, Expression]:
-        """Gradient and (Gauss–Newton) Hessian of a node's cost along z."""
+        """Gradient and Hessian of a node's cost along z."""
         nz = self.system.nu + self.system.nx
         g, H = ca.SX(nz, 1), ca.SX(nz, nz)
         for cost in self.costs:
@@ -161,6 +162,8 @@ class Stages:
                 J = self.system.differentiate(cost.expression)
                 weighted = ca.diag(ca.densify(cost.weight.symbol * ca.SX.ones(J.shape[0]))) @ J
                 g, H = g + weighted.T @ cost.expression, H + J.T @ weighted
+                if self.hessian == "exact":
+                    H = H + self._bending(cost)
             else:
                 own = self._exact(cost)
                 g, H = g + own[0], H + own[1]
@@ -171,16 +174,35 @@ class Stages:
         by_length = self.system.differentiate(self.system.length).T
         return self.system.length * g + by_length * self._total(False), _symmetric(self.system.length * H)
 
+    def _bending(self, cost: Cost) -> Expression:
+        """Σ w r ∇²r of a residual r, which Gauss and Newton leave out.
+
+        Where a residual stays large, as that of a target out of reach, it is most of the curvature: without
+        it steps overshoot by the ratio of the target's distance to the arm's length, and a controller
+        chatters. Residuals of what has a derivative of its own, such as the torque, are taken as straight:
+        to differentiate that once more would cost more than all the rest.
+        """
+        known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.system.intermediates))
+        nz = self.system.nu + self.system.nx
+        if known.numel() and ca.depends_on(cost.expression, known):
+            return ca.SX(nz, nz)
+        force = ca.SX.sym("force", cost.expression.numel())
+        _, H = self._twice(ca.dot(force, cost.expression))
+        (bending,) = ca.substitute([H], [force], [cost.weight.symbol * cost.expression])
+        return ca.sparsify(bending)
+
     def _exact(self, cost: Cost) -> tuple[Expression, Expression]:
         """Both derivatives of a cost that is no square, around z."""
+        (value,) = self.system.resolve([cost.value])
+        return self._twice(value)
+
+    def _twice(self, value: Expression) -> tuple[Expression, Expression]:
+        """Gradient and Hessian of a number along z, in the tangent space."""
         system = self.system
         du, dx = ca.SX.sym("du", system.nu), ca.SX.sym("dx", system.nx)
         dz = ca.vertcat(du, dx)
-        (moved,) = ca.substitute(
-            system.resolve([cost.value]),
-            [system.u, system.x],
-            [system.u + du, system.retract(system.x, dx)],
-        )
+        there = [system.u + du, system.retract(system.x, dx)]
+        (moved,) = ca.substitute([value], [system.u, system.x], there)
         H, g = ca.hessian(moved, dz)
         gradient, hessian = ca.substitute([g, H], [dz], [ca.SX.zeros(dz.numel())])
         return gradient, hessian

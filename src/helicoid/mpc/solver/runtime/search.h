@@ -87,7 +87,8 @@ static double search(mpc *s) {
   const double distance = initial_distance(s), weight = s->results[GAP_WEIGHT];
   const double value = here.cost + here.price + weight * (here.gap + distance);
   const double decrease = larger_of(0, here.price - slope - price + weight * (here.gap + distance));
-  const double noise = 1e-12 * (fabs(value) + s->settings[SCALE]);
+  /* The program is solved to a tolerance: what its solution lacks must not look like a step that fails. */
+  const double noise = 1e-12 * fabs(value) + s->settings[QP_TOLERANCE] * s->settings[SCALE];
   s->results[MERIT] = value;
   s->results[DECREASE] = decrease;
   for (double alpha = 1; alpha > 1e-4; alpha *= 0.5) {
