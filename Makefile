@@ -14,10 +14,11 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint format bench bench-mpc bench-identify docs docs-serve wheel clean
+.PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler \
+  test-sanitize lint format bench bench-mpc bench-identify docs docs-serve wheel clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## a Panda picks up a load that nobody told it about; report in demo/report.html
 	@$(BIN)/helicoid demo
@@ -29,6 +30,43 @@ test: $(VENV)/.dev  ## run the tests, a few minutes at most
 test-all: $(VENV)/.dev  ## run the tests with the long sweeps
 	@echo "Testing, long sweeps included"
 	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto
+
+# Each of these is the whole suite, once for a kind of machine; TESTS names a part of it: make test-v2 TESTS=tests/mpc
+TESTS ?=
+SUITE  = $(BIN)/python -m pytest -n auto -m "not slow" $(TESTS)
+
+test-portable: test-busy test-v2 test-v3 test-native test-no-compiler  ## the suite as on other machines, an hour
+
+test-busy: $(VENV)/.dev  ## three times in a row with two busy loops beside it
+	@echo "Testing three times beside two busy loops"
+	@for loop in 1 2; do $(BIN)/python -c 'while True: pass' & busy="$$busy $$!"; done; \
+	  trap 'kill $$busy' EXIT; for round in 1 2 3; do $(SUITE) || exit 1; done
+
+test-v2 test-v3: test-%: $(VENV)/.dev  ## code for x86-64-v2 (2 lanes) or x86-64-v3 (4)
+	@echo "Testing with code for x86-64-$*"
+	@HELICOID_MARCH=x86-64-$* $(SUITE)
+
+test-native: $(VENV)/.dev
+	@echo "Testing with code for this processor"
+	@HELICOID_MARCH=native $(SUITE)
+
+test-no-compiler: $(VENV)/.dev  ## as where no C compiler can be run
+	@echo "Testing without a compiler"
+	@CC=no-compiler $(SUITE)
+
+# gcc's sanitizers for what Python loads need their library loaded first. Python itself never frees some memory.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZED   = CC="gcc $(SANITIZERS)" LD_PRELOAD=$$(gcc -print-file-name=libasan.so):$$(gcc -print-file-name=libubsan.so) \
+  ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 PYTHONMALLOC=malloc
+
+test-sanitize: $(VENV)/.dev $(VENV)/.zig  ## C runtimes and generated code under sanitizers, and on aarch64
+	@command -v qemu-aarch64 >/dev/null || echo "qemu-aarch64 is missing (Debian: apt install qemu-user): no aarch64"
+	@echo "Testing the extension and the solver under sanitizers"
+	@$(SANITIZED) $(BIN)/python -m pytest -p no:faulthandler -m "not slow" \
+	  -k "not cannot_be_started and not grows and not leaks" \
+	  tests/compiler/test_binding.py tests/compiler/test_iteration.py tests/compiler/test_c_source.py
+	@echo "Testing programs in C under sanitizers and on aarch64"
+	@$(BIN)/python -m pytest -rs tests/portable
 
 lint: $(VENV)/.dev  ## check style, types and the direction of imports
 	@echo "Checking style"
@@ -94,6 +132,11 @@ $(VENV)/.demo $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench: $(VENV)/.base pyproject
 	@echo "Installing helicoid[$(EXTRAS)] into $(VENV)"
 	@$(INSTALL) -e '.[$(EXTRAS)]'
 	@$(if $(filter bench,$(EXTRAS)),$(foreach peer,$(PEERS),$(call install_peer,$(peer))))
+	@touch $@
+
+# A compiler for other processors; where there is none to be had, what needs it is skipped.
+$(VENV)/.zig: $(VENV)/.base constraints.txt
+	@$(INSTALL) --only-binary :all: ziglang || echo "ziglang cannot be installed here: no aarch64"
 	@touch $@
 
 $(VENV)/.crocoddyl: $(VENV)/.base benchmarks/crocoddyl.txt

@@ -6,6 +6,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 # One process per core (xdist) leaves no core for BLAS threads. BLAS reads these when NumPy is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,7 +24,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from helicoid.compiler.build.toolchain import find_compiler
 from helicoid.compiler.compiled import set_compile
+from helicoid.errors import CompileError
 
 # Building a symbolic function inside an example is slow by nature, and no fault of the example.
 settings.register_profile(
@@ -36,6 +39,48 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=100, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def _has_compiler() -> bool:
+    try:
+        find_compiler()
+    except CompileError:
+        return False
+    return True
+
+
+HAS_COMPILER = _has_compiler()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where there is no C compiler, what is about compiled code is left out."""
+    if not HAS_COMPILER:
+        for item in items:
+            if item.get_closest_marker("needs_compiler"):
+                item.add_marker(pytest.mark.skip(reason="there is no C compiler"))
+
+
+@contextmanager
+def _skipping() -> Iterator[None]:
+    """A test that asks for compiled code has nothing to show where there is no C compiler."""
+    try:
+        yield
+    except CompileError as error:
+        if HAS_COMPILER:
+            raise
+        pytest.skip(f"there is no C compiler: {error}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    with _skipping():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with _skipping():
+        yield
 
 
 @pytest.fixture

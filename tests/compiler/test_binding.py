@@ -26,6 +26,8 @@ from helicoid.compiler.build.binding import (
 from helicoid.compiler.build.cache import library
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
 
+pytestmark = pytest.mark.needs_compiler
+
 INPUTS = ((), (3,), (2, 3))
 OUTPUTS = ((2,), (), (3, 2))
 Result = namedtuple("Result", ["y", "s", "B"])

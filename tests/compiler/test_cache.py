@@ -28,6 +28,8 @@ from helicoid.compiler.code import c_source
 from helicoid.compiler.export import casadi_external
 from helicoid.errors import CompileError, PerformanceWarning
 
+pytestmark = pytest.mark.needs_compiler
+
 ANOTHER_USER = 54321
 ANSWER = '__attribute__((visibility("default"))) int answer(void) { return %d; }\n'
 

@@ -19,6 +19,8 @@ from helicoid.compiler.compiled import CompiledEvaluator
 from helicoid.compiler.evaluator import VirtualMachineEvaluator
 from helicoid.compiler.function import Function
 
+pytestmark = pytest.mark.needs_compiler
+
 
 @pytest.fixture
 def compiling() -> Iterator[None]:

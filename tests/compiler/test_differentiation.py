@@ -269,6 +269,7 @@ def test_products_of_matrices(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::helicoid.DoubtfulModelWarning")
+@pytest.mark.needs_compiler
 def test_products_are_compiled_and_batched(rng: np.random.Generator) -> None:
     hc.set_compile(True)
     robot = hc.load("double_pendulum", base="floating")

@@ -147,6 +147,7 @@ def test_header_serves_cpp_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="there is no CMake")
+@pytest.mark.needs_compiler
 def test_cmake_builds_and_tests(tmp_path: Path) -> None:
     export_c(hc.load("double_pendulum").mass_matrix, tmp_path / "source")
     folder = str(tmp_path / "build")
@@ -206,7 +207,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
         export_c(f, tmp_path / "file")
     x = ca.SX.sym("x")
     printing = Function.from_expressions("printing", {"x": x}, {"y": x.printme(x)})
-    with pytest.raises(HelicoidError, match="printing: instruction"):
+    with pytest.raises(HelicoidError, match=r"printing: CasADi.s operation"):
         export_c(printing, tmp_path / "printing")
     assert not (tmp_path / "printing").exists()
 

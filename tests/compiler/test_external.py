@@ -15,6 +15,8 @@ from helicoid.compiler.export.casadi_external import casadi_external
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import HelicoidError
 
+pytestmark = pytest.mark.needs_compiler
+
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
 )

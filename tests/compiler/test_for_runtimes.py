@@ -26,6 +26,7 @@ def test_a_runtime_finds_its_headers_and_is_made_anew_when_they_change(tmp_path:
         assert compile_runtime("a test", RUNTIME, tmp_path).library.seven() == number
 
 
+@pytest.mark.needs_compiler
 def test_code_that_the_system_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As from a folder in which nothing may be run."""
     (tmp_path / "seven.h").write_text("#define SEVEN 7\n")

@@ -11,6 +11,8 @@ import pytest
 import helicoid as hc
 from helicoid.compiler.function import Function, Input, Output
 
+pytestmark = pytest.mark.needs_compiler
+
 SIZES = (1, 3, 8, 13)
 N = 40_003  # 25 outputs of each sample: 8 MB, and some samples beyond whole vectors
 

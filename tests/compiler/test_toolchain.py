@@ -140,6 +140,7 @@ def test_identity_changes_with_the_program_and_its_arguments(monkeypatch, tmp_pa
     assert Compiler(("cc",)).identity != first
 
 
+@pytest.mark.needs_compiler
 def test_failure_shows_command_and_reason(tmp_path):
     good, bad = tmp_path / "good.c", tmp_path / "bad.c"
     good.write_text("int good;\n")

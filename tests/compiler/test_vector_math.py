@@ -23,7 +23,7 @@ import helicoid.compiler
 
 RUNTIME = Path(helicoid.compiler.__file__).parent / "build" / "runtime"
 COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
+pytestmark = pytest.mark.needs_compiler
 
 FAST = "-O2 -march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math"
 PLAIN = "-O2 -ffp-contract=off"  # no fused multiply-add, no vectors wider than the baseline

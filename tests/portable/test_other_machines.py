@@ -1,0 +1,192 @@
+"""Generated C and the C runtimes under sanitizers, and on another processor.
+
+Programs in C without Python: exported functions with their own check, a kernel with its batches, the solver
+of a controller. `make test-sanitize` runs them, built for this machine with gcc's sanitizers, and for aarch64
+by zig, run by qemu. What a machine has no tools for is skipped, and says which.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.compiler.build.cache import RUNTIME
+from helicoid.compiler.build.toolchain import FLAGS
+from helicoid.compiler.code.c_source import c_source
+from helicoid.compiler.code.program import Program
+from helicoid.compiler.expressions import flat_function
+from helicoid.compiler.function import Function
+from helicoid.mpc.solver import kernels
+from helicoid.mpc.solver.memory import Memory
+from random_graphs import every_operation
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs_compiler]
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How to compile for it and how to run what came out."""
+
+    compiler: tuple[str, ...]
+    run: tuple[str, ...] = ()
+    lanes: int = 4
+
+    def built(self, sources: list[Path], target: Path, *options: str) -> Path:
+        flags = [flag for flag in FLAGS if flag not in ("-fPIC", "-fvisibility=hidden")]
+        command = [
+            *self.compiler,
+            *flags,
+            f"-I{RUNTIME}",
+            *options,
+            *map(str, sources),
+            "-o",
+            str(target),
+            "-lm",
+        ]
+        done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return target
+
+    def output(self, program: Path, given: bytes = b"") -> bytes:
+        done = subprocess.run([*self.run, str(program)], input=given, capture_output=True, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-3000:]
+        return done.stdout
+
+
+@functools.cache
+def machine(name: str) -> Machine:
+    if name == "this":
+        return Machine(("cc", "-march=native"))
+    if name == "sanitizers":
+        if shutil.which("gcc") is None:
+            pytest.skip("there is no gcc, whose sanitizers are used")
+        strict = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
+        return Machine(("gcc", "-march=native", *strict))
+    emulator = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+    if emulator is None:
+        pytest.skip("there is no qemu-aarch64 (Debian and Ubuntu have it in qemu-user)")
+    if importlib.util.find_spec("ziglang") is None:
+        pytest.skip("there is no zig (pip install ziglang)")
+    zig = (sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-fno-sanitize=undefined")
+    return Machine((*zig, "-static"), (emulator,), lanes=2)
+
+
+@pytest.fixture(params=["sanitizers", "aarch64"])
+def other(request: pytest.FixtureRequest) -> Machine:
+    return machine(request.param)
+
+
+def numbers(data: bytes) -> Any:
+    return np.frombuffer(data, np.float64)
+
+
+def assert_same(found: bytes, wanted: bytes) -> None:
+    """The same numbers to 1e-12 of the largest, NaN where there is NaN."""
+    a, b = numbers(found), numbers(wanted)
+    assert a.shape == b.shape and np.array_equal(np.isfinite(a), np.isfinite(b))
+    finite = np.isfinite(b)
+    assert np.max(np.abs(a[finite] - b[finite])) <= 1e-12 * max(1.0, np.abs(b[finite]).max())
+
+
+def test_exported_functions_check_themselves(other: Machine, tmp_path: Path) -> None:
+    robot = hc.load("planar_2r")
+    functions = [robot.inverse_dynamics, robot.forward_dynamics, robot.pose(robot.link_names[-1])]
+    for function in functions:
+        files = function.export_c(tmp_path / function.name)
+        sources = [path for path in files if path.suffix == ".c"]
+        told = other.output(other.built(sources, tmp_path / f"{function.name}.out", f"-I{files[0].parent}"))
+        assert told.decode().startswith("correct")
+
+
+def kernel(function: Function, on: Machine, folder: Path) -> Path:
+    folder.mkdir()
+    flat = flat_function(function.casadi, function.inputs, function.outputs)
+    texts = c_source(Program.from_casadi(flat), on.lanes, scalar=True, batch=True)
+    units = [folder / f"unit{k}.c" for k in range(len(texts))]
+    for path, text in zip(units, texts, strict=True):
+        path.write_text(text)
+    return on.built([*units, HERE / "kernel_driver.c"], folder / "kernel")
+
+
+@pytest.mark.parametrize("name", ["planar_2r", "double_pendulum", "every operation"])
+def test_a_kernel_gives_the_same_numbers(
+    other: Machine, tmp_path: Path, rng: np.random.Generator, name: str
+) -> None:
+    n = 7  # neither one nor a whole number of groups of lanes
+    if name == "every operation":
+        every = every_operation()
+        x, y = every.sx_in()
+        function = Function.from_expressions("every", {"x": x, "y": y}, {"z": every(x, y)})
+        values = [rng.uniform(0.1, 0.9, (n, *item.shape)) for item in function.inputs]
+    else:
+        robot = hc.load(name, base="floating" if name == "double_pendulum" else "fixed")
+        function = robot.inverse_dynamics if name == "double_pendulum" else robot.forward_dynamics
+        q = np.stack([robot.random(rng) for _ in range(n)])
+        values = [q, *(rng.normal(size=(n, robot.nv)) for _ in function.inputs[1:])]
+    given = struct.pack("q", n) + b"".join(value.astype(np.float64).tobytes() for value in values)
+    wanted, found = (
+        on.output(kernel(function, on, tmp_path / str(k)), given)
+        for k, on in enumerate([machine("this"), other])
+    )
+    assert_same(found, wanted)
+
+
+def reaching() -> hc.mpc.Problem:
+    problem = hc.mpc.Problem(hc.load("planar_2r"), horizon=8, dt=0.05)
+    problem.add_posture_cost([0.3, 0.5], 10.0, 100.0)
+    problem.add_velocity_cost(0.1, 1.0)
+    problem.add_control_cost(1e-3)
+    problem.add_limits()
+    return problem
+
+
+def solver(problem: Any, on: Machine, folder: Path) -> Path:
+    """The program of a problem: its solver and the functions of its nodes in one."""
+    folder.mkdir()
+    stages = problem.stages
+    driver = (HERE / "solver_driver.c").read_text()
+    text = kernels._text(stages)  # with the lanes of this machine, which decide where numbers lie
+    main = folder / "main.c"
+    main.write_text(f"{text}\n{driver}")
+    objects = []
+    for k, make in enumerate([stages.stage, stages.values, stages.end, stages.end_values]):
+        texts = c_source(Program.from_casadi(make()), on.lanes, scalar=False, batch=True)
+        assert len(texts) == 1, "several units would share names with other kernels"
+        source = folder / f"kernel{k}.c"
+        source.write_text(texts[0])
+        objects.append(
+            on.built([source], folder / f"kernel{k}.o", "-c", f"-Dhelicoid_kernel_entry=kernel{k}")
+        )
+    return on.built([main, *objects], folder / "solver", f"-I{kernels.RUNTIME}")
+
+
+def test_the_solver_of_a_controller_gives_the_same_numbers(other: Machine, tmp_path: Path) -> None:
+    compiled = reaching()._compiled
+    engine = compiled.engine
+    Memory.of(engine).copy_from(compiled.memory)
+    engine["x"][...] = engine["initial"][...] = 0.0
+    engine.set(tolerance=1e-9, qp_tolerance=1e-11, budget=0.0)
+    text = (kernels.RUNTIME / "layout.h").read_text()
+    names = re.findall(r"\bF\((\w+),", text)
+    given = [struct.pack("q", engine.intervals)]
+    for name in names:
+        values = engine[name].ravel()
+        given += [struct.pack("q", len(name)), name.encode(), struct.pack("q", values.size), values.tobytes()]
+    wanted, found = (
+        on.output(solver(compiled, on, tmp_path / str(k)), b"".join(given))
+        for k, on in enumerate([machine("this"), other])
+    )
+    assert_same(found, wanted)
