@@ -173,6 +173,7 @@ def main(moments: int) -> None:
     )
     for kind in KINDS:
         found = interrupt(kind, moments, rng)
+        print(kind, {key: len(value) for key, value in found.items()}, flush=True)
         delays = np.array(found["delays"] or [np.nan], dtype=float)
         table.add_row(
             kind,
