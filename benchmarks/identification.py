@@ -23,7 +23,7 @@ from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import consistent
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import BLOCK, Stack
-from helicoid.identification.linear.whitened_coordinates import coordinates
+from helicoid.identification.linear.whitened_coordinates import whitened_coordinates
 from helicoid.robot import Robot
 
 SAMPLES = 10_000
@@ -100,7 +100,7 @@ def main() -> None:
     stack = Stack.of(Regression(robot), q, v, a, tau)
     full = Regression(robot)
     factor = stack.combined()
-    own = coordinates(full, factor)
+    own = whitened_coordinates(full, factor)
     t_dense, t_loop = alternating(lambda: robot.regressor(q, v, a, out=dense), loop)
     t_fused, t_solved = alternating(fused, solved)
     with one_blas_thread():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 import helicoid as hc
 from helicoid.dynamics.parametric import GROUPS
 from helicoid.model.inertia import Inertia
-from helicoid.model.parts import Joint
 from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
 some_groups = st.permutations(GROUPS).flatmap(
@@ -75,16 +73,7 @@ def rebuilt(
     per_velocity = {"armature": theta.get("armature")}
     if "friction" in groups:
         per_velocity |= {"damping": theta["friction"][: robot.nv], "friction": theta["friction"][robot.nv :]}
-    bodies = {body.joint.name: body for body in model.bodies}
-
-    def changed(joint: Joint) -> Joint:
-        if joint.name not in bodies:
-            return joint
-        # θ states what each coordinate feels in all, so a mimic adds nothing of its own.
-        own = {k: x[bodies[joint.name].v] for k, x in per_velocity.items() if x is not None}
-        return replace(joint, **(dict.fromkeys(own, 0.0) if joint.mimic is not None else own))
-
-    constant = hc.Robot(model.replaced(joints=map(changed, model.joints)))
+    constant = hc.Robot(model).with_joints(**{k: x for k, x in per_velocity.items() if x is not None})
     if "inertia" in groups:
         constant = constant.with_parameters(theta["inertia"])
     if "payload" in groups:

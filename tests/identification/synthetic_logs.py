@@ -53,7 +53,7 @@ def truth(robot: Robot, seed: int, spread: float = 0.3) -> Robot:
         else joint
         for joint in other.model.joints
     ]
-    return Robot(other.model.replaced(joints=joints))
+    return other.with_model(other.model.replaced(joints=joints))
 
 
 def recording(

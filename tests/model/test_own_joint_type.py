@@ -80,15 +80,8 @@ class Circle(JointType):
 @functools.cache
 def pair() -> tuple[Robot, Robot]:
     """An arm of two revolute joints without ends, and the same arm with a circle in place of the first."""
-    model = hc.load("planar_2r").model
-    plain = Robot(model.replaced(joints=[_endless(joint) for joint in model.joints]))
+    plain = hc.load("planar_2r").with_joints(lower=-np.inf, upper=np.inf, damping=0.3, armature=0.05)
     return plain, with_circles(plain)
-
-
-def _endless(joint: Any) -> Any:
-    free = np.full(joint.type.nq, np.inf)
-    limits = Limits(-free, free, joint.range.velocity, joint.range.effort)
-    return replace(joint, limits=limits, damping=0.3, armature=0.05) if joint.type.nv else joint
 
 
 def with_circles(robot: Robot) -> Robot:
@@ -102,7 +95,7 @@ def with_circles(robot: Robot) -> Robot:
         limits = Limits(-free, free, joint.range.velocity, joint.range.effort)
         return replace(joint, type=Circle(joint.type.axis), limits=limits, rest=np.zeros(0))
 
-    return Robot(robot.model.replaced(joints=map(other, robot.model.joints)))
+    return robot.with_model(robot.model.replaced(joints=map(other, robot.model.joints)))
 
 
 def on_circle(q: Array) -> Array:

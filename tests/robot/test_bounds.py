@@ -18,13 +18,7 @@ L1, L2, M1, M2, G = 1.0, 0.8, 1.5, 1.0, 9.81  # of planar_2r
 
 def limited(robot: hc.Robot, angle: float) -> hc.Robot:
     """The robot with every joint limited to ± angle."""
-    joints = [
-        joint
-        if joint.limits is None
-        else replace(joint, limits=joint.limits._replace(lower=np.array([-angle]), upper=np.array([angle])))
-        for joint in robot.model.joints
-    ]
-    return hc.Robot(robot.model.replaced(joints=joints))
+    return robot.with_joints(lower=-angle, upper=angle)
 
 
 def attained(robot: hc.Robot, found: Bounds) -> None:
@@ -113,7 +107,7 @@ def test_what_stands_in_for_a_missing_limit_is_said() -> None:
     """A slide without limits has no bounds at all: what was searched is told. A full turn needs no word."""
     slider = hc.load(ROOM_TO_SLIDE.format(limits='lower="-3" upper="2"'))
     joints = [replace(joint, limits=None) for joint in slider.model.joints]
-    found = bounds(hc.Robot(slider.model.replaced(joints=joints)), samples=50)
+    found = bounds(slider.with_model(slider.model.replaced(joints=joints)), samples=50)
     assert found.assumed == ("slide (prismatic) has no limits: searched from -1 to 1 only",)
     assert found.mass_upper.value == pytest.approx(2 + 1)  # the hand's m x² at 1 m
     known = bounds(slider, samples=50)

@@ -61,7 +61,7 @@ def test_a_step_agrees_with_the_equations_and_stays_on_the_manifold(
     """(x(h) - x(0)) / h tends to (v, a) as h does to zero, for any tree."""
     q, v, tau = state(robot, seed)
     step, h = step_function(robot, method, friction=False), 1e-6
-    q_next, v_next = step(q, v, tau, h)
+    q_next, v_next = step(q, v, tau, [], h)
     a = robot.forward_dynamics(q, v, tau, friction=False)
     scale = 1.0 + np.abs(a).max()
     assert_close((v_next - v) / h, a, 1e-3, scale)
@@ -78,6 +78,6 @@ def test_running_backwards_returns_to_the_start(robot: Robot, seed: int) -> None
     """A step of -h undoes a step of h, up to what a step is off by: O(h⁵)."""
     q, v, tau = state(robot, seed)
     step = step_function(robot, "rk4", friction=False)
-    back = step(*step(q, v, tau, 1e-4), tau, -1e-4)
+    back = step(*step(q, v, tau, [], 1e-4), tau, [], -1e-4)
     assert_close(robot.difference(q, back.q_next), np.zeros(robot.nv), 1e-10, 1.0)
     assert_close(back.v_next, v, 1e-9, 1.0 + np.abs(robot.forward_dynamics(q, v, tau)).max())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,7 +95,7 @@ def test_a_stribeck_curve_slows_what_slides() -> None:
 def residual(robot: Robot, q: Array, v: Array, tau: Array, h: float) -> tuple[Array, Array]:
     """How far v⁺ is from one that sticks within friction, or slides against all of it; and v⁺."""
     M, force, damping, bound = stiction_terms(robot, friction=True)(q, v, tau)
-    _, after = step_function(robot, "stiction", friction=True)(q, v, tau, h)
+    _, after = step_function(robot, "stiction", friction=True)(q, v, tau, [], h)
     W = np.diag(np.linalg.inv(M + h * np.diag(damping)))
     p = M @ v + h * force - (M + h * np.diag(damping)) @ after
     sticking = np.maximum(np.abs(p) - h * bound, 0.0)
@@ -117,12 +116,7 @@ def test_every_joint_sticks_or_slides(model: Model, seed: int) -> None:
 
 def rubbing(robot: Robot, *torques: float) -> Robot:
     """The robot with Coulomb friction in its joints."""
-    friction = iter(torques)
-    joints = [
-        replace(joint, friction=np.array([next(friction)])) if joint.type.nv == 1 else joint
-        for joint in robot.model.joints
-    ]
-    return Robot(robot.model.replaced(joints=joints))
+    return robot.with_joints(friction=list(torques))
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -39,6 +38,7 @@ from helicoid.compiler.signature import (
 from helicoid.compiler.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
+from helicoid.tables import table
 
 __all__ = ["Function", "Input", "Output", "count_operations"]
 
@@ -458,12 +458,8 @@ class Function:
     def _repr_html_(self) -> str:
         """What a notebook shows: the call, and a table of inputs and outputs."""
         items = [("input", item) for item in self.inputs] + [("output", item) for item in self.outputs]
-        rows = "".join(
-            f"<tr><td>{kind}</td><td><code>{item.name}</code></td><td>{item.shape or 'number'}</td></tr>"
-            for kind, item in items
-        )
-        heads = "".join(f"<th>{text}</th>" for text in ("", "name", "shape"))
-        return f"<p><code>{html.escape(repr(self))}</code></p><table><tr>{heads}</tr>{rows}</table>"
+        rows = [(kind, item.name, item.shape or "number") for kind, item in items]
+        return table(repr(self), ("", "name", "shape"), rows)
 
 
 def _shape_of(expression: ca.SX) -> tuple[int, ...]:

@@ -12,12 +12,12 @@ from helicoid._typing import Array
 from helicoid.identification.linear.joint_friction import JointFriction
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
-from helicoid.identification.logs.html import table
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.report.score import Score
 from helicoid.robot import Robot
+from helicoid.tables import table
 
 _BLOCK = 4096
 

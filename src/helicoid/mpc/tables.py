@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.tables import table
 
 if TYPE_CHECKING:
     from helicoid.mpc.plan import Plan
@@ -26,19 +25,11 @@ def problem(one: Structure) -> str:
         for cost in one.costs
     ]
     held = [
-        (
-            each.name,
-            each.size,
-            _range(each.lower),
-            _range(each.upper),
-            "hard" if each.price is None else "soft",
-        )
-        for each in one.constraints
+        (c.name, c.size, _range(c.lower), _range(c.upper), "hard" if c.price is None else "soft")
+        for c in one.constraints
     ]
-    return (
-        f"<p>{escape(title)}</p>"
-        + _table(("cost", "rows", "weight", "at the end"), costs)
-        + _table(("constraint", "rows", "lower", "upper", "kind"), held)
+    return table(title, ("cost", "rows", "weight", "at the end"), costs) + table(
+        "", ("constraint", "rows", "lower", "upper", "kind"), held
     )
 
 
@@ -52,17 +43,11 @@ def plan(one: Plan) -> str:
         ("solver", f"{one.solver}, {one.iterations} iterations, {1e3 * one.seconds:.3g} ms"),
     ]
     missed = [(each.constraint, each.row, each.node, f"{each.amount:.3g}") for each in one.violations]
-    more = _table(("constraint", "row", "node", "missed by"), missed) if missed else ""
-    return _table(("Plan", ""), rows) + more
+    more = table("not met:", ("constraint", "row", "node", "missed by"), missed) if missed else ""
+    return table("Plan", ("", ""), rows) + more
 
 
 def _range(values: Array) -> str:
     """One number, or the smallest and the largest."""
     low, high = float(np.min(values)), float(np.max(values))
     return f"{low:.4g}" if low == high else f"{low:.4g} … {high:.4g}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows]
-    title = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    return f"<table><tr>{title}</tr>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"

@@ -233,6 +233,6 @@ class RobotData(Catalog):
         return f"Robot({self.name!r}, {size}, {base} base{held}{theta})"
 
     def _repr_html_(self) -> str:
-        from helicoid.robot.html import table
+        from helicoid.robot.html import to_html
 
-        return table(self)
+        return to_html(self)

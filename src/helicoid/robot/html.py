@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.tables import table
 
 if TYPE_CHECKING:
     from helicoid.robot.data import RobotData
 
 
-def table(robot: RobotData) -> str:
+def to_html(robot: RobotData) -> str:
     """The robot in a line, and its joints in a table: where they are in q and v, and their limits."""
     names = ("joint", "type", "q", "v", "range", "velocity", "effort")
-    rows = ["<tr>" + "".join(f"<th>{name}</th>" for name in names) + "</tr>"]
+    rows = []
     for joint in robot.model.independent_joints:
         q, v = robot.index(joint.name)
         limits = joint.range
         cells = [
-            escape(joint.name),
-            escape(joint.type.kind),
+            joint.name,
+            joint.type.kind,
             _places(q),
             _places(v),
             f"{_numbers(limits.lower)} … {_numbers(limits.upper)}",
             _numbers(limits.velocity),
             _numbers(limits.effort),
         ]
-        rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    what = f"{escape(repr(robot))}, {robot.mass:.4g} kg move"
-    return f"<p><b>{escape(robot.name)}</b>: <code>{what}</code></p><table>{''.join(rows)}</table>"
+        rows.append(cells)
+    return table(f"{robot!r}, {robot.mass:.4g} kg move", names, rows)
 
 
 def _places(part: slice) -> str:

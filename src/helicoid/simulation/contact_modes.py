@@ -70,17 +70,17 @@ class _Mode:
             self.rows[number] = slice(rows, rows + held.constraints[-1].rows)
             rows = self.rows[number].stop
         self.robot = held
-        self._theta = [robot.parameters.values] if robot.theta.groups else []
+        self._theta = robot.theta.values
         self._step = step_function(held, "rk4", friction=friction)
         self._motion = acceleration(held, friction=friction)
 
     def step(self, q: Array, v: Array, tau: Array, dt: float) -> tuple[Array, Array]:
-        q_next, v_next = self._step(q, v, tau, *self._theta, dt)
+        q_next, v_next = self._step(q, v, tau, self._theta, dt)
         return q_next, v_next
 
     def motion(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array]:
         """The acceleration, and λ of all constraints of this mode."""
-        result = self._motion(q, v, tau, *self._theta)
+        result = self._motion(q, v, tau, self._theta)
         return result if self.robot.constraints else (result, np.zeros(0))
 
     def pushes(self, q: Array, v: Array, tau: Array) -> dict[int, float]:
@@ -90,7 +90,7 @@ class _Mode:
 
     def impact(self, q: Array, v: Array, restitution: float) -> tuple[Array, dict[int, float]]:
         """v⁺, and the normal impulse of each contact on the robot (N·s)."""
-        after, impulse = self.robot.impact(q, v, *self._theta, restitution=restitution)
+        after, impulse = self.robot.impact(q, v, self._theta, restitution=restitution)
         return after, {number: -float(impulse[rows.stop - 1]) for number, rows in self.rows.items()}
 
 

@@ -80,9 +80,8 @@ class Plant:
         self._q, self._v = (np.empty((2, *part.shape)) for part in self._start)
         self._tau = np.zeros((1, 1, robot.nv))
         self._theta = np.empty((1, 1, len(self._schedule(0.0))))
-        inputs = [self._tau, *([self._theta] if robot.theta.groups else [])]
         options = {"friction": friction}
-        states = self._q, self._v
+        states, inputs = (self._q, self._v), (self._tau, self._theta)
         self._advance = fixed_steps(robot, "rk4", options, states, inputs, self.period, int(substeps))
         self.reset()
 

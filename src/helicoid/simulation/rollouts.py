@@ -10,7 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.iteration import Iteration
 from helicoid.robot import Robot
-from helicoid.simulation.equations import acceleration, rate_function, settling_function, step_function
+from helicoid.simulation.equations import rate_function, settling_function, step_function
 from helicoid.simulation.equations.adaptive import Adaptive
 from helicoid.simulation.forces import Forces
 from helicoid.simulation.running import Advance
@@ -35,8 +35,7 @@ class Rollouts:
         self.q, self.v = (np.empty((len(times), *part.shape)) for part in (begin.q, begin.v))
         self.q[0], self.v[0] = begin.q, begin.v
         self._theta, self._options = begin.theta, options
-        parameters = [begin.theta[None]] if robot.theta.groups else []
-        self._inputs = [forces.net, *parameters, *forces.wrenches.values()]
+        self._inputs = [forces.net, begin.theta[None], *forces.wrenches.values()]
 
     def fixed(self, dt: float, substeps: int) -> Advance:
         """Steps of one length, `substeps` from one row to the next, which is dt (s) later."""
@@ -69,8 +68,7 @@ class Rollouts:
 
     def trajectory(self, n: int) -> Trajectory:
         """The first n rows as the user gets them."""
-        function = acceleration(self.robot, self._method, **self._options)
-        names = [item.name for item in function.inputs[2:]]
+        names = ["tau", "theta", *(f"f_ext_{link}" for link in self.forces.wrenches)]
         inputs = {name: self._public(x, n) for name, x in zip(names, self._inputs, strict=True)}
         q, v, tau = (self._public(x, n) for x in (self.q, self.v, self.forces.tau))
         motion = Motion(self.robot, inputs, self._method, self._options)
@@ -103,8 +101,8 @@ def fixed_steps(
 
     Args:
         states: q and v, each (rows, rollouts, n); the caller fills row 0.
-        inputs: torque, then θ and wrenches where the robot and the options have them, each (rows or 1,
-            rollouts or 1, size).
+        inputs: torque, θ (empty where the robot is not parametric), and the wrenches that the options name,
+            each (rows or 1, rollouts or 1, size).
     """
     step = step_function(robot, method, **options)
     return Iteration(step, states, [*inputs, np.full((1, 1), dt / substeps)], substeps).run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.logs.html import table
+from helicoid.tables import table
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ def _stiction_acceleration(robot: Robot, **options: Any) -> Function:
     if robot.constraints:
         raise InputError("method 'stiction' knows no constraints: take another, or a robot without them")
     terms = stiction_terms(robot, **options)
-    inputs = list(terms.inputs)
+    inputs = _with_theta(terms)
 
     def expressions() -> Expressions:
         q, v, *forces = symbols = _symbols(inputs)
@@ -85,34 +85,33 @@ def settling_function(robot: Robot) -> Function:
 
 
 def step_function(robot: Robot, method: str = "rk4", **options: Any) -> Function:
-    """`(q, v, tau, ..., dt) -> q_next, v_next`: one step of a method of `FIXED`, forces held.
+    """`(q, v, tau, theta, ..., dt) -> q_next, v_next`: one step of a method of `FIXED`, forces held.
 
     >>> import helicoid as hc
     >>> step_function(hc.load("double_pendulum"), "semi_implicit_euler")
-    Function semi_implicit_euler_step(q[2], v[2], tau[2], dt) -> q_next[2], v_next[2]
+    Function semi_implicit_euler_step(q[2], v[2], tau[2], theta[0], dt) -> q_next[2], v_next[2]
     """
     motion = acceleration(robot, method, **options)
-    inputs = [*motion.inputs, Input("dt", ())]
+    inputs = [*_with_theta(motion), Input("dt", ())]
 
     def expressions() -> Expressions:
         q, v, *forces, dt = symbols = _symbols(inputs)
         if method == "stiction":
             terms = stiction_terms(robot, **options)
             return symbols, list(stiction_step(robot.model, terms(q, v, *forces), q, v, dt))
-        theta = dict(zip((item.name for item in inputs), symbols, strict=True)).get("theta", ca.SX(0, 1))
         following = STEPS[method](robot.model, lambda x, y: _first(motion(x, y, *forces)), q, v, dt)
-        return symbols, list(settled(robot, *following, theta))
+        return symbols, list(settled(robot, *following, forces[1]))
 
     return _once(robot, f"{method}_step", motion, inputs, _next_state(robot), expressions)
 
 
 def rate_function(robot: Robot, **options: Any) -> Function:
-    """`(x, tau, ...) -> x_dot` of the state x = (q, v): what an adaptive solver integrates."""
+    """`(x, tau, theta, ...) -> x_dot` of the state x = (q, v): what an adaptive solver integrates."""
     if robot.constraints:
         options = {**options, "stabilisation": _STABILISATION}
     motion = acceleration(robot, **options)
     size = robot.nq + robot.nv
-    inputs = [Input("x", (size,)), *motion.inputs[2:]]
+    inputs = [Input("x", (size,)), *_with_theta(motion)[2:]]
 
     def expressions() -> Expressions:
         x, *forces = symbols = _symbols(inputs)
@@ -124,6 +123,13 @@ def rate_function(robot: Robot, **options: Any) -> Function:
 
 def _next_state(robot: Robot) -> list[Output]:
     return [Output("q_next", (robot.nq,)), Output("v_next", (robot.nv,))]
+
+
+def _with_theta(function: Function) -> list[Input]:
+    """Its inputs (q, v, tau, theta, ...); theta is empty where the robot is not parametric."""
+    inputs = list(function.inputs)
+    given = any(item.name == "theta" for item in inputs)
+    return inputs if given else [*inputs[:3], Input("theta", (0,)), *inputs[3:]]
 
 
 def _symbols(inputs: list[Input]) -> list[Expression]:

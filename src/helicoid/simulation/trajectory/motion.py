@@ -49,12 +49,12 @@ class Motion:
             key: np.broadcast_to(value, (*lead, value.shape[-1])).reshape(n, value.shape[-1])
             for key, value in self.inputs.items()
         }
-        theta = {"theta": inputs["theta"]} if "theta" in inputs else {}
+        theta = inputs["theta"]
         if name == "kinetic_energy":
-            return {name: robot.kinetic_energy(q, v, **theta).reshape(lead)}
+            return {name: robot.kinetic_energy(q, v, theta).reshape(lead)}
         if name == "potential_energy":
             gravity = {key: value for key, value in self.options.items() if key == "gravity"}
-            return {name: robot.potential_energy(q, **theta, **gravity).reshape(lead)}
+            return {name: robot.potential_energy(q, theta, **gravity).reshape(lead)}
         result = acceleration(robot, self.method, **self.options)(q, v, **inputs)
         a, forces = result if isinstance(result, tuple) else (result, np.zeros((n, 0)))
         return {"a": a.reshape(*lead, robot.nv), "constraint_forces": forces.reshape(*lead, forces.shape[1])}

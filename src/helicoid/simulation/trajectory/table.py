@@ -9,6 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError
+from helicoid.tables import table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -46,12 +47,9 @@ def to_dataframe(trajectory: Trajectory) -> DataFrame:
 
 def to_html(trajectory: Trajectory) -> str:
     """A line that says what it is, and of a single motion its first and last states."""
-    head = f"<p>{escape(repr(trajectory))}</p>"
     if trajectory.batch is not None:
-        return head
+        return f"<p>{escape(repr(trajectory))}</p>"
     names = [f"q.{name}" for name in trajectory.q_names] + [f"v.{name}" for name in trajectory.v_names]
     rows = np.unique(np.linspace(0, len(trajectory.t) - 1, _SHOWN).astype(int))
     cells = np.column_stack([trajectory.t, trajectory.q, trajectory.v])[rows]
-    header = "".join(f"<th>{escape(name)}</th>" for name in ("t", *names))
-    body = "".join("<tr>" + "".join(f"<td>{x:.4g}</td>" for x in row) + "</tr>" for row in cells.tolist())
-    return f"{head}<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
+    return table(repr(trajectory), ["t", *names], [[f"{x:.4g}" for x in row] for row in cells.tolist()])
