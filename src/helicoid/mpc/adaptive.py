@@ -147,8 +147,13 @@ class Adaptive:
 
     @property
     def status(self) -> str:
-        """How the last step went, in words: the controller, and the identifier if it could not learn."""
-        return self.controller.status + (f"; {self._trouble}" if self._trouble else "")
+        """How the controller's last step went: one of the words that `Controller` lists."""
+        return self.controller.status
+
+    @property
+    def details(self) -> str:
+        """What the controller says of its last step, and the identifier if it could not learn; else empty."""
+        return "; ".join(text for text in (self.controller.details, self._trouble) if text)
 
     def set(self, **values: ArrayLike) -> None:
         """Change targets, weights or bounds, as `Controller.set`."""

@@ -18,14 +18,17 @@ from helicoid.mpc.plan import Plan
 from helicoid.mpc.shifting import Shift
 from helicoid.mpc.solution import find_violations, first_guess, report
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.outcome import Outcome, Status
+from helicoid.mpc.solver.outcome import Outcome, Status, StepStatus
 from helicoid.mpc.system.initial import initial_state, on_manifold
 
 if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem
 
-INFEASIBLE = 0.05  # of a row's scale: what a step may exceed hard constraints by, such as after a push
+TOLERANCE = 0.01
+"""What a plan that is ok may exceed hard constraints by, as a part of a limit (of a row's scale), and its
+gaps in units of the state: rad, m, rad/s, m/s."""
 
+_FIGURES = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
 USELESS = "the measured state is not finite, has the wrong size, or a quaternion that is not unit"
 
 
@@ -66,9 +69,20 @@ class Controller:
         cold_iterations: how many the first step may take.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
-    measured state, clipped to the limits. A step never raises and never gives NaN: one that fails or cannot
-    meet hard constraints falls back on the shifted plan, and when that is used up brakes under gravity
-    compensation; `status` says so, and `ok` is False.
+    measured state, clipped to the limits. A step never raises and never gives NaN: one that fails falls back
+    on the shifted plan, and when that is used up brakes under gravity compensation. Where hard constraints
+    cannot be met, as after a push, it applies the plan that exceeds them least.
+
+    `ok` is True if the step made its plan no worse and the plan meets the hard constraints to `TOLERANCE`.
+    `status` is one of
+
+    - "solved": all is well;
+    - "unfinished": a start from scratch ended after `cold_iterations` with a plan, which is applied;
+    - "infeasible": the plan, which is applied, does not meet hard constraints; `details` says which;
+    - "no progress", "out of time", "not finite", "bad measurement": no new plan, and a fallback is applied;
+    - "not started": there was no step yet.
+
+    `details` says in words what is missed and by how much, and which fallback was applied; else it is empty.
 
     >>> import helicoid as hc
     >>> problem = hc.mpc.Problem(hc.load("double_pendulum"), horizon=20, dt=0.05)
@@ -115,8 +129,15 @@ class Controller:
             on_manifold(problem.robot, problem.robot.neutral())  # compiled now, not in the first step
         self._phase = Phase.NEW
         self._failures = 0
-        self.status = "not started"
+        self.status: StepStatus = "not started"
+        self.details = ""
         self.ok = False
+        self.statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
+        """Of the last step: `iterations`, `qp_iterations` of the last quadratic program, `seconds` of the
+        feedback; of the plan it led to `cost`, `violation` (largest excess of a hard row in its scaled
+        units), `gap` (largest of the dynamics and to the measured state); `step_length` (1 for a full one),
+        and `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without
+        a new plan, cost, violation and gap are those of the old one; NaN where no solver ran."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As its problem, its settings and its numbers: a copy has not started yet.
@@ -141,26 +162,34 @@ class Controller:
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """What needs the measurement: the program's solution, and the torque."""
-        if not self._phase.has_plan:
-            return self._solve_from_scratch(q, v)
+        began = time.perf_counter()
+        self._ran = 0
+        tau = self._from_plan(q, v) if self._phase.has_plan else self._solve_from_scratch(q, v)
+        self._tell(time.perf_counter() - began)
+        return tau
+
+    def _from_plan(self, q: ArrayLike, v: ArrayLike | None) -> Array:
+        """A step that starts from the plan of the one before."""
         self.prepare()
         self._phase = Phase.PLANNED
         if not self._measure(q, v):
-            return self._give_up(USELESS)
+            return self._give_up("bad measurement", USELESS)
         status = self._iterate()
         if status is not Status.SOLVED:
-            return self._give_up(status.text)
-        if self._engine.result("qp_excess") > INFEASIBLE:
-            return self._give_up(self._conflict())
+            return self._give_up(status.word, status.text)
         return self._apply(status)
 
+    def _tell(self, seconds: float) -> None:
+        """The statistics of a step that took so long."""
+        told = {name: self._engine.result(name) if self._ran else np.nan for name in _FIGURES}
+        self.statistics = {"iterations": float(self._ran), **told, "seconds": seconds}
+
     def _iterate(self) -> Status:
-        """The iterations of a step, as many as the budget has time for."""
+        """The iterations of a step, as many as the budget has time for, until one brings nothing more."""
         engine, began = self._engine, time.perf_counter()
-        status = engine.feedback()
-        for _ in range(self.iterations - 1):
-            if status is not Status.SOLVED:
-                break
+        first = status = engine.feedback()
+        self._ran = 1
+        while status is Status.SOLVED and self._ran < self.iterations:
             if self._budget:
                 left = self._budget - (time.perf_counter() - began)
                 if left < 1.5 * engine.result("seconds"):  # with the linearisation, as long as the one before
@@ -168,8 +197,9 @@ class Controller:
                 engine.set(budget=left)
             engine.prepare()
             status = engine.feedback()
+            self._ran += 1
         engine.set(budget=self._budget)
-        return status
+        return Status.BROKEN if status is Status.BROKEN else first
 
     def _measure(self, q: ArrayLike, v: ArrayLike | None) -> bool:
         """Put the measured state where the solver reads it; False if it is of no use."""
@@ -195,11 +225,23 @@ class Controller:
     def _apply(self, status: Status) -> Array:
         tau = self._compiled.applied(self._first_state, self._u[0], self._memory.theta, self.period)
         if not np.isfinite(tau).all():
-            return self._give_up("the plan is not finite")
-        self.status, self.ok, self._failures = status.text, True, 0
+            return self._give_up("not finite", "the plan is not finite")
+        self._judge(status)
+        self._failures = 0
         self._hold_previous(True)
         self._fallback.remember(self._x, self._u)
         return self._fallback.clipped(tau)
+
+    def _judge(self, status: Status) -> None:
+        """Whether the plan that is applied meets the constraints; which not, if not."""
+        missed = find_violations(self._compiled, self._memory, self._engine["rows"], TOLERANCE, soft=False)
+        gap = self._engine.result("gap")
+        said = [str(one) for one in missed]
+        if not gap <= TOLERANCE:
+            said.append(f"the dynamics are missed by {gap:.3g}")
+        self.ok = not said
+        self.status = status.word if self.ok else "infeasible"
+        self.details = "; ".join(said)
 
     def _hold_previous(self, known: bool) -> None:
         """The control before the next one is that of this step, once there is one."""
@@ -208,25 +250,20 @@ class Controller:
             self._first_state[-nu:] = self._u[0]
             self._engine["initial_free"][at[-nu:]] = 0.0 if known else 1.0
 
-    def _give_up(self, reason: str) -> Array:
+    def _give_up(self, status: StepStatus, reason: str) -> Array:
         """The shifted plan as long as there is one, then braking under gravity compensation."""
         self._failures += 1
-        self.ok = False
+        self.ok, self.status = False, status
         u = self._fallback.planned(self._failures)
         if u is not None:
             state = self._fallback.state(self._first_state)
             tau = self._compiled.applied(state, u, self._memory.theta, self.period)
             if np.isfinite(tau).all():
-                self.status = f"{reason}; applying the plan of {self._failures} steps ago"
+                self.details = f"{reason}; applying the plan of {self._failures} steps ago"
                 return self._fallback.clipped(tau)
-        self.status = f"{reason}; braking under gravity compensation"
+        self.details = f"{reason}; braking under gravity compensation"
         self._phase = Phase.LOST
         return self._fallback.brake(self._first_state, self._memory.theta)
-
-    def _conflict(self) -> str:
-        rows = self._engine["rows"] + self._engine["moved"]
-        worst = find_violations(self._compiled, self._memory, rows, 0.5 * INFEASIBLE)
-        return f"infeasible: {worst[0]}" if worst else "infeasible"
 
     # From scratch ----------------------------------------------------------------------------------------
 
@@ -238,7 +275,8 @@ class Controller:
         """
         robot = self._structure.robot
         initial_state(self._structure, q, v)
-        self._solve_from_scratch(q, np.zeros(robot.nv) if v is None and robot is not None else v)
+        self._phase = Phase.NEW
+        self.feedback(q, np.zeros(robot.nv) if v is None and robot is not None else v)
         if self._phase is Phase.PLANNED:
             self._phase = Phase.SHIFTED  # the plan begins at the step that follows
 
@@ -251,7 +289,7 @@ class Controller:
             initial_state(self._structure, q, v)
         self._phase = Phase.LOST
         if not self._measure(q, v):
-            return self._give_up(USELESS)
+            return self._give_up("bad measurement", USELESS)
         engine, state, known = self._engine, self._first_state, self._structure.n_measured
         state[known:] = initial_state(self._structure, q, v)[known:]
         engine["x"][...], engine["u"][:-1] = first_guess(self._structure, state.copy(), self._memory.theta)
@@ -260,12 +298,10 @@ class Controller:
         self._hold_previous(False)
         # A start in the middle of the loop must not hold it up for long.
         status = engine.solve(self.cold_iterations if first else min(10, self.cold_iterations))
+        self._ran = int(engine.result("iterations"))
         engine.set(budget=self._budget)
-        conflict = status is Status.INFEASIBLE or engine.result("qp_excess") > INFEASIBLE
-        if conflict and not status.is_useless:
-            return self._give_up(self._conflict())
-        if status.is_useless or (status is Status.OUT_OF_TIME and engine.result("iterations") < 1):
-            return self._give_up(status.text)
+        if status.is_useless or (status is Status.OUT_OF_TIME and self._ran < 1):
+            return self._give_up(status.word, status.text)
         self._phase = Phase.PLANNED
         return self._apply(status)
 
@@ -282,8 +318,9 @@ class Controller:
     def plan(self) -> Plan:
         """The plan of the last step, from the state that it was measured in."""
         engine = self._engine
-        outcome = Outcome(engine["x"].copy(), engine["u"][:-1].copy(), self.status, self.ok, self.iterations)
-        seconds, stationarity = engine.result("seconds"), engine.result("stationarity")
+        ran, seconds = (self.statistics[name] for name in ("iterations", "seconds"))
+        outcome = Outcome(engine["x"].copy(), engine["u"][:-1].copy(), self.status, self.ok, int(ran))
+        stationarity = self.statistics["stationarity"]
         return report(self._compiled, self._memory, outcome, "sqp", seconds, stationarity, 1e-4)
 
     @property
@@ -308,12 +345,6 @@ class Controller:
         here = self._first_state, self._u[0], self._memory.theta, self.period
         by_u, by_x = self._compiled.torque_derivatives(*here)
         return np.asarray(by_x[:, :dx] + by_u @ K)
-
-    @property
-    def statistics(self) -> dict[str, float]:
-        """Of the last step: iterations of the quadratic program, seconds of feedback, cost, violation ..."""
-        names = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
-        return {name: self._engine.result(name) for name in names}
 
     def __repr__(self) -> str:
         return f"Controller({self._structure.intervals} intervals, period {self.period:g} s; {self.status})"

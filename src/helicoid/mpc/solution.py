@@ -183,12 +183,19 @@ def _excess(memory: Memory, rows: Array) -> Array:
     return np.maximum(0.0, np.maximum(rows - memory.upper, memory.lower - rows))
 
 
-def find_violations(compiled: Compiled, memory: Memory, rows: Array, tolerance: float) -> list[Violation]:
+def find_violations(
+    compiled: Compiled, memory: Memory, rows: Array, tolerance: float, soft: bool = True
+) -> list[Violation]:
     """The rows that are exceeded by more than a tolerance, each at its worst node.
 
-    Hard ones come first, the worst of them before the others; then soft ones, which are allowed to be.
+    Hard ones come first, the worst of them before the others; then, unless `soft` is False, soft ones, which
+    are allowed to be.
     """
     excess, last = _excess(memory, rows), compiled.structure.intervals
+    if not soft:
+        excess *= memory.hard != 0
+    if excess.max(initial=0.0) <= tolerance:
+        return []
     found: dict[tuple[str, int], tuple[bool, float, Violation]] = {}
     sections: list[tuple[range, list[Row]]] = [
         (range(last), compiled.stages.path_rows),
@@ -196,7 +203,7 @@ def find_violations(compiled: Compiled, memory: Memory, rows: Array, tolerance: 
     ]
     for nodes, section in sections:
         for k, row in enumerate(section):
-            node = max(nodes, key=lambda n: excess[n, k])
+            node = nodes[int(excess[nodes.start : nodes.stop, k].argmax())]
             amount = float(excess[node, k])
             key = (row.constraint.name, row.element)
             if amount > tolerance and amount > found.get(key, (False, 0.0))[1]:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 from helicoid._typing import Array
+
+StepStatus = Literal[
+    "not started",
+    "solved",
+    "unfinished",
+    "infeasible",
+    "no progress",
+    "out of time",
+    "not finite",
+    "bad measurement",
+]
+"""How a step of a controller went, see `Controller`."""
 
 
 class Status(IntEnum):
@@ -24,6 +37,11 @@ class Status(IntEnum):
         return _TEXTS[self]
 
     @property
+    def word(self) -> StepStatus:
+        """The same for a step of a controller."""
+        return _WORDS[self]
+
+    @property
     def is_useless(self) -> bool:
         """Whether there is no plan to go on with."""
         return self in (Status.BROKEN, Status.STUCK)
@@ -36,6 +54,16 @@ _TEXTS = {
     Status.BROKEN: "failed: the model gave numbers that are not finite",
     Status.STUCK: "stopped: no step improves the plan",
     Status.OUT_OF_TIME: "stopped after the allowed time",
+}
+
+
+_WORDS: dict[Status, StepStatus] = {
+    Status.SOLVED: "solved",
+    Status.OUT_OF_ITERATIONS: "unfinished",
+    Status.INFEASIBLE: "infeasible",
+    Status.BROKEN: "not finite",
+    Status.STUCK: "no progress",
+    Status.OUT_OF_TIME: "out of time",
 }
 
 

@@ -132,6 +132,18 @@ static void find_scale(mpc *s) {
   set_hard_penalty(s, s->settings[HARD_PENALTY]);
 }
 
+/* What is known of the plan that a step of length alpha led to: its cost, gaps and rows are those of the trial;
+ * the gradient of the Lagrangian is the one that the step began from, with the multipliers that it found. */
+static void see_accepted(mpc *s, double alpha) {
+  const Merit there = merit(s, s->trial_cost, s->trial_gap, s->trial_rows);
+  double gap = 0;
+  residuals(s);
+  for (int64_t i = 0; i < s->n * NXP; i++) gap = larger_of(gap, fabs(s->trial_gap[i]));
+  for (int i = 0; i < NXP; i++) gap = larger_of(gap, (1 - alpha) * fabs(s->initial_gap[i]));
+  s->results[COST] = there.cost, s->results[VIOLATION] = there.violation, s->results[GAP] = gap;
+  memcpy(s->rows, s->trial_rows, (s->n + 1) * NRP * sizeof(double));
+}
+
 EXPORTED void mpc_prepare(mpc *s) { linearise(s); }
 
 /* The feedback phase: the program for the measured state, and one step. */
@@ -140,6 +152,10 @@ EXPORTED int mpc_feedback(mpc *s) {
   s->results[QP_ITERATIONS] = 0;
   see_initial(s);
   const double length = improve(s, 2); /* not more: a loop waits */
+  if (length > 0)
+    see_accepted(s, length);
+  else
+    residuals(s);
   s->results[SECONDS] = now() - s->started;
   s->results[ITERATIONS] = 1;
   s->results[STATUS] = length > 0 ? SOLVED : out_of_time(s) ? OUT_OF_TIME : STUCK;
@@ -177,6 +193,7 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
     /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
         here.violation < s->settings[TOLERANCE]) {
+      if (length > 0) see_accepted(s, length);
       status = SOLVED;
       break;
     }
