@@ -124,8 +124,8 @@ def closed_loop(
     >>> problem.add_control_cost(1e-4)
     >>> plant = Plant(robot, [0.9, 0.5], period=0.01)
     >>> run = closed_loop(hc.mpc.Controller(problem), plant, 0.1, error=lambda t, q: abs(q[0] - 1.0))
-    >>> run.ok.all(), run.trajectory.q.shape
-    (np.True_, (11, 2))
+    >>> run.ok.all(), run.trajectory.q.shape, run.trajectory.kinetic_energy.shape
+    (np.True_, (11, 2), (11,))
     """
     steps = _steps(controller, plant, duration, informed)
     plant.reset()
@@ -215,9 +215,7 @@ class _Record:
         self.q[-1], self.v[-1], self.tau[-1] = plant.q, plant.v, self.tau[-2]
         t = plant.period * np.arange(len(self.q), dtype=np.float64)
         robot, n = plant.robot, self.true.shape[1]
-        inputs = {"tau": self.tau}
-        if n:
-            inputs["theta"] = np.vstack([self.true, self.true[-1:]])
+        inputs = {"tau": self.tau, "theta": np.vstack([self.true, self.true[-1:]])}
         motion = Motion(robot, inputs, options={"friction": plant.friction})
         trajectory = Trajectory(t, self.q, self.v, self.tau, robot, motion=motion)
         columns = list(zip(*self.seen, strict=True)) or [(), (), ()]

@@ -91,17 +91,8 @@ def compare(
 
     def run(label: str, controller: Controller | Adaptive) -> Run:
         seen = None if watch is None else (lambda sample: watch(label, sample))
-        informed = label == INFORMED
-        return closed_loop(
-            controller,
-            plant,
-            duration,
-            targets=targets,
-            error=error,
-            informed=informed,
-            label=label,
-            watch=seen,
-        )
+        own: dict[str, Any] = {"informed": label == INFORMED, "label": label, "watch": seen}
+        return closed_loop(controller, plant, duration, targets=targets, error=error, **own)
 
     fresh = [Controller(problem, period=plant.period) for _ in LABELS]
     adaptive = Adaptive(fresh[2], identifier, **options)
