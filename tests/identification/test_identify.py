@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -182,6 +183,26 @@ def test_a_log_without_torques_is_refused() -> None:
     log = recording(TRUTH, 1, seconds=2.0)
     with pytest.raises(InputError, match="neither torques nor wrenches"):
         identify(ROBOT, Log.from_arrays(log.t, log.q, log.v))
+
+
+@pytest.mark.parametrize("log", ["run.csv", 7, ROBOT, ["run.csv"]])
+def test_what_is_no_log_is_refused(log: object) -> None:
+    with pytest.raises(InputError, match=r"a log is made by hc.Log.from_csv\(path\)"):
+        identify(ROBOT, log)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda name: identify(name, recording(TRUTH, 1, seconds=2.0)),
+        hc.identifiability,
+        hc.excitation,
+        hc.OnlineIdentifier,
+    ],
+)
+def test_the_name_of_a_robot_is_not_a_robot(ask: Callable[[str], object]) -> None:
+    with pytest.raises(InputError, match=r"takes a robot, such as hc.load\('panda'\); got 'ur5'"):
+        ask("ur5")
 
 
 def test_the_identified_robot_keeps_actuators_and_constraints() -> None:

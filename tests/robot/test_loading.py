@@ -103,7 +103,7 @@ def test_list_of_robots_is_ours_to_change() -> None:
         ("nowhere/robot.urdf", hc.RobotDescriptionError, "nowhere/robot.urdf: there is no such file"),
         ("robot.urdf", hc.RobotDescriptionError, "robot.urdf: there is no such file"),
         (Path("robot"), hc.RobotDescriptionError, "robot: there is no such file"),
-        (".", hc.RobotDescriptionError, "no such file"),
+        (".", hc.RobotDescriptionError, "is a folder, not a file"),
         ("", hc.ModelError, "no bundled robot is called ''"),
         ("<robot", hc.RobotDescriptionError, "<text>"),
         ("<html/>", hc.RobotDescriptionError, "<text>"),

@@ -49,6 +49,11 @@ def test_the_package_is_the_function(robot: hc.Robot) -> None:
             viewer.show([1.0])
 
 
+def test_the_name_of_a_robot_is_not_a_robot() -> None:
+    with pytest.raises(hc.InputError, match=r"view takes a robot, such as hc.load\('panda'\); got 'ur5'"):
+        view("ur5", block=False)  # type: ignore[arg-type]
+
+
 def test_a_ghost_needs_a_trajectory(robot: hc.Robot) -> None:
     with pytest.raises(hc.InputError, match="a ghost accompanies a trajectory"):
         view(robot, ghost=SimpleNamespace(t=T, q=np.zeros((61, 2))), block=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -110,7 +110,7 @@ def identify(
     >>> result.score(log).overall_relative < 1e-6
     True
     """
-    logs = [log] if isinstance(log, Log) else list(log)
+    logs = list(log) if isinstance(log, Iterable) and not isinstance(log, str) else [log]
     wish = _Wish(estimator, form, strength, bounds)
     with one_blas_thread(), reporting(progress, "Identifying") as tell:
         return _identified(robot, logs, wish, groups, cutoff, lag, dead_zone, tell)

@@ -109,7 +109,7 @@ class RobotData(Catalog):
         return Limits(*columns)
 
     def neutral(self) -> Array:
-        """The configuration (nq) in which every joint is at its zero."""
+        """The configuration (nq) in which every joint is at its zero, also where its limits exclude that."""
         parts = [joint.type.neutral() for joint in self.model.independent_joints]
         return np.concatenate([np.zeros(0), *parts])
 

@@ -25,6 +25,13 @@ from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose,
 from helicoid.robot.data import RobotData
 
 
+def as_robot(given: Any, taker: str) -> Robot:
+    """What was given, if it is a robot; `taker` stands in the message if not."""
+    if not isinstance(given, Robot):
+        raise InputError(f"{taker} takes a robot, such as hc.load('panda'); got {given!r}")
+    return given
+
+
 class Consistent(NamedTuple):
     """A configuration and a velocity that the constraints allow."""
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
-from helicoid.robot import Robot
+from helicoid.robot import Robot, as_robot
 from helicoid.simulation.controllers import Controller, control_law
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.adaptive import SOLVERS
@@ -104,8 +104,7 @@ def simulate(
     >>> print(held.q[-1].round(9))
     [1. 0.]
     """
-    if not isinstance(robot, Robot):
-        raise InputError(f"simulate takes a robot, such as hc.load('panda'); got {robot!r}")
+    as_robot(robot, "simulate")
     _check_method(method, substeps, rtol, atol)
     times = sampling_times(duration, dt, robot.nq + robot.nv)
     if f_ext is not None and not isinstance(f_ext, Mapping):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
-from helicoid.robot import Robot
+from helicoid.robot import Robot, as_robot
 from helicoid.view.controls import JointSliders, resting
 from helicoid.view.drawing import bounds
 from helicoid.view.motion import Motion, as_motion
@@ -182,6 +182,7 @@ def view(
     Viewing planar_2r at http://127.0.0.1:...
     [0.3 0.5]
     """
+    as_robot(robot, "view")
     if trajectory is None and ghost is not None:
         raise InputError("a ghost accompanies a trajectory; give that too")
     motion, other = (None if given is None else as_motion(robot, given) for given in (trajectory, ghost))

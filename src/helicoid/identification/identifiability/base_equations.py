@@ -22,7 +22,7 @@ from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
 from helicoid.identification.linear.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
-from helicoid.robot import Robot
+from helicoid.robot import Robot, as_robot
 
 _LINEAR = ("inertia", "friction", "armature", "payload")
 _TORQUE = ("inertia", "viscous", "coulomb", "armature")
@@ -41,6 +41,7 @@ class BaseEquations:
     smoothing: float = SMOOTHING
 
     def __post_init__(self) -> None:
+        as_robot(self.robot, "identification")
         for group in self.groups:
             if group not in _LINEAR:
                 raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_LINEAR)}")

@@ -22,7 +22,7 @@ from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.linear.wrenches import wrench_regressor
-from helicoid.robot import Robot
+from helicoid.robot import Robot, as_robot
 from helicoid.robot.function import RobotFunction
 
 Indices = NDArray[np.intp]
@@ -123,6 +123,7 @@ class Regression:
         wrenches: Sequence[str] = (),
         load: Array | None = None,
     ) -> None:
+        as_robot(robot, "identification")
         known = ("inertia", *TERMS)
         for group in groups:
             if group not in known:

@@ -8,7 +8,7 @@ import numpy as np
 
 from helicoid.errors import InputError, warn
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
-from helicoid.robot import Robot
+from helicoid.robot import Robot, as_robot
 
 _DEGREES = 180.0 / np.pi
 _STILL = 0.02  # rad or m: a joint that covers less tells nothing about itself
@@ -21,6 +21,12 @@ def check(robot: Robot, log: Log, moving: bool = True) -> None:
 
     With `moving`, a log from which nothing can be identified because nothing moves is refused too.
     """
+    as_robot(robot, "identification")
+    if not isinstance(log, Log):
+        raise InputError(
+            "a log is made by hc.Log.from_csv(path), from_npz, from_bag or from_arrays(t, q, v, tau=tau); "
+            f"got {log!r}"
+        )
     _check_shapes(robot, log)
     _check_order(robot, log)
     _check_positions(robot, log)

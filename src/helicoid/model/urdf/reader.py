@@ -23,7 +23,8 @@ def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Mode
     name = os.fsdecode(source)
     try:
         if not os.path.isfile(name):
-            raise RobotDescriptionError(f"{name}: there is no such file")
+            folder = "is a folder, not a file" if os.path.isdir(name) else "there is no such file"
+            raise RobotDescriptionError(f"{name}: {folder}")
         with open(name, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
