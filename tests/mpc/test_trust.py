@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import re
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -85,3 +86,77 @@ def test_words_before_the_first_step(controller: Controller) -> None:
     with pytest.raises(hc.InputError):
         controller.step([np.nan, 0.0], [0.0, 0.0])
     assert controller.status == "not started"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"torque_limit_upper": [-np.inf, 1.0]}, "torque_limit_upper is -inf"),
+        ({"velocity_limit_lower": np.inf}, "velocity_limit_lower is inf"),
+        ({"torque_limit_lower": 50.0}, "torque_limit_lower would be 50 and torque_limit_upper 40"),
+        ({"torque_limit_lower": 3.0, "torque_limit_upper": [4.0, 2.0]}, "torque_limit_lower would be 3 and"),
+        ({"velocity_limit_upper": np.nan}, "velocity_limit_upper takes 2 numbers"),
+        ({"position_weight": -1.0}, "position_weight must not be negative"),
+        ({"velocity_end_weight": [-1e-9]}, "velocity_end_weight must not be negative"),
+        ({"position": [np.nan, 0.0, 0.0]}, "position must be finite"),
+        ({"position": 10**400}, "position takes numbers"),
+        ({"velocity_limit_upper": [10**400, 1]}, "velocity_limit_upper takes numbers"),
+        ({"position": object()}, "position takes numbers"),
+        ({"posture": [0.5, 0.5], "position_weight": -1.0}, "position_weight"),
+    ],
+)
+def test_numbers_of_no_use_are_refused_by_name(
+    controller: Controller, values: dict[str, Any], message: str
+) -> None:
+    """And nothing changes, in a controller as in a problem."""
+    before = {name: array.copy() for name, array in controller._memory.numbers().items()}
+    controller.step(START, [0.0, 0.0])
+    for one in (controller, controller.problem):
+        with pytest.raises(hc.InputError, match=re.escape(message)):
+            one.set(**values)
+    for name, array in controller._memory.numbers().items():
+        if name != "penalty":
+            np.testing.assert_array_equal(array, before[name])
+    controller.step(START, [0.0, 0.0])
+    assert controller.ok
+
+
+def test_bounds_move_together(controller: Controller) -> None:
+    """In one call both may leave where they were, whichever is named first."""
+    controller.set(velocity_limit_lower=3.0, velocity_limit_upper=4.0)
+    controller.set(velocity_limit_upper=-3.0, velocity_limit_lower=-np.inf)
+    assert np.isneginf(controller._memory.lower[1:]).any()
+
+
+@pytest.mark.parametrize("useless", [10**400, [10**400, 0], "x", object(), [[1.0], [1.0, 2.0]], 1j, {}])
+def test_no_measurement_raises(controller: Controller, useless: Any) -> None:
+    with pytest.raises(hc.InputError):
+        controller.step(useless, [0.0, 0.0])
+    controller.step(START, [0.0, 0.0])
+    for arguments in ((useless, [0.0, 0.0]), (START, useless)):
+        tau = controller.step(*arguments)
+        assert controller.status == "bad measurement" and np.isfinite(tau).all()
+
+
+@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+def test_torque_stays_within_the_motors_whatever_is_set(formulation: str) -> None:
+    """Bounds far above the motors', costs that ask for more, pushes, fallbacks; a motor without effort."""
+    robot = hc.load("planar_2r").with_joints(effort=[20.0, 0.0])
+    problem = hc.mpc.Problem(robot, horizon=4, dt=0.05, formulation=formulation)  # type: ignore[arg-type]
+    problem.add_posture_cost([2.0, -2.0], 100.0, 1000.0)
+    problem.add_control_cost(1e-6)
+    problem.add_constraint("torque_limit", problem.tau, -1000.0, 1000.0, scale=1e-3)
+    controller = Controller(problem)
+    rng = np.random.default_rng(0)
+    for k in range(24):
+        if k == 8:
+            controller.set(torque_limit_lower=500.0)
+        if k == 16:
+            controller.set(torque_limit_upper=np.inf, torque_limit_lower=-np.inf)
+        state = rng.normal(size=2), 5 * rng.normal(size=2)
+        tau = controller.step(*(state if k % 3 or k == 0 else (np.array([np.nan, 0.0]), state[1])))
+        assert abs(tau[0]) <= 20.0 and tau[1] == 0.0
+    for _ in range(4):
+        tau = controller.step([0.0, 0.0], [np.inf, 0.0])
+        assert abs(tau[0]) <= 20.0 and tau[1] == 0.0
+    assert "braking" in controller.details

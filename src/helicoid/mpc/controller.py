@@ -215,7 +215,7 @@ class Controller:
                 values = np.concatenate([near, second])
             elif v is not None:
                 return False
-        except (TypeError, ValueError):
+        except Exception:  # whatever a sensor's own type raises: the loop goes on
             return False
         if values.shape != (self._structure.n_measured,) or not np.isfinite(values).all():
             return False
@@ -308,9 +308,12 @@ class Controller:
     # Numbers ---------------------------------------------------------------------------------------------
 
     def set(self, **values: ArrayLike) -> None:
-        """Change targets, weights, bounds or θ by name, for the steps to come; see `Problem.set`."""
-        for name, value in values.items():
-            self._memory.set(name, value)
+        """Change targets, weights, bounds or θ by name, for the steps to come; see `Problem.set`.
+
+        Raises:
+            InputError: a name or a value is of no use; nothing has changed then, and the loop may go on.
+        """
+        self._memory.set(values)
         if self._phase is Phase.PREPARED:
             self._phase = Phase.SHIFTED  # what was linearised had the old numbers
 

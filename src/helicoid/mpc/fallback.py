@@ -23,11 +23,7 @@ class Fallback:
         self._x: Array | None = None
         self._u: Array = np.zeros((0, structure.system.nu))
         n = structure.system.nu if robot is None else robot.nv
-        self._limit = (
-            np.full(n, np.inf)
-            if robot is None
-            else np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
-        )
+        self._limit = np.full(n, np.inf) if robot is None else robot.limits.effort.copy()
         limits = [
             (k, row, column)
             for k, row in enumerate(memory.stages.path_rows)
@@ -64,13 +60,13 @@ class Fallback:
         return np.asarray(self._x[self._node])
 
     def clipped(self, tau: Array) -> Array:
-        """Within the robot's limits, and those of the problem's constraint `torque_limit`."""
-        result = np.minimum(np.maximum(tau, -self._limit), self._limit)
+        """Within the problem's constraint `torque_limit`, and last of all within the robot's own limits."""
+        result = tau.copy()
         if self._rows:
             low = self._memory.lower[0, self._rows] / self._scale
             high = self._memory.upper[0, self._rows] / self._scale
             result[self._columns] = np.minimum(np.maximum(result[self._columns], low), high)
-        return result
+        return np.minimum(np.maximum(result, -self._limit), self._limit)
 
     def brake(self, x: Array, theta: Array) -> Array:
         """Gravity compensation and damping, τ = g(q) - M(q) v / T; nothing for an ODE."""

@@ -299,10 +299,13 @@ class Problem:
         A cost `tool` has the target `tool`, the weight `tool_weight` and at the end `tool_end_weight`; a
         constraint `torque` has `torque_lower` and `torque_upper`. Targets may have a row for each node.
         Values set here are those that the next `solve`, and a new Controller, start from.
+
+        Raises:
+            InputError: a name is unknown; a value has the wrong size or is not finite (infinite bounds stand
+                for none); a weight is negative; a lower bound is above its upper one. Nothing has changed.
         """
-        for name, value in values.items():
-            self._compiled.memory.set(name, value)
-            self._numbers[name] = np.array(value, dtype=np.float64)
+        self._compiled.memory.set(values)
+        self._numbers.update({name: np.array(value, dtype=np.float64) for name, value in values.items()})
 
     # Solving ---------------------------------------------------------------------------------------------
 

@@ -118,10 +118,19 @@ def test_limits_of_a_floating_tree_are_those_of_its_joints() -> None:
 
 
 def test_limits_that_nothing_states_are_no_constraint() -> None:
-    free = robot("arm").with_joints(velocity=0.0, effort=0.0)
+    free = robot("arm").with_joints(velocity=0.0, effort=np.inf)
     problem = Problem(free, horizon=2, dt=0.1)
     problem.add_limits(position=None)
     assert not problem._structure.constraints
+
+
+def test_a_motor_without_effort_gives_no_torque() -> None:
+    """As the simulation takes it."""
+    problem = Problem(robot("arm").with_joints(effort=[0.0, 5.0]), horizon=2, dt=0.1)
+    problem.add_limits(position=None, velocity=None)
+    (limit,) = problem._structure.constraints
+    np.testing.assert_array_equal(limit.upper, [0.0, 5.0])
+    np.testing.assert_array_equal(limit.lower, [0.0, -5.0])
 
 
 @pytest.mark.parametrize("kind", FRAMES)

@@ -21,7 +21,8 @@ def limit_constraints(
     """The robot's own limits, each times a factor: `position_limit`, `velocity_limit` and `torque_limit`.
 
     None leaves one out, and coordinates without a limit are left out. A factor of a range shrinks it towards
-    its middle; a range on one side only, which has none, stays as it is.
+    its middle; a range on one side only, which has none, stays as it is. A motor with an effort limit of zero
+    gives no torque, as in a simulation; a velocity limit of zero counts as none.
     """
     if any(factor is not None and not 0 < factor < np.inf for factor in (position, velocity, torque)):
         raise InputError(
@@ -67,9 +68,9 @@ def _symmetric(
     soft: Soft,
 ) -> Constraint | None:
     """-factor · bound ≤ v or τ ≤ factor · bound where there is a bound."""
-    at = [k for k in among if np.isfinite(bound[k]) and bound[k] > 0]
+    at = [k for k in among if np.isfinite(bound[k]) and (bound[k] > 0 or key == "tau")]
     if factor is None or not at:
         return None
     high, names = factor * bound[at], symbols.robot.model.velocity_names
-    labels = [names[k] for k in at]
-    return constraint_on(symbols, name, symbols[key][at], -high, high, soft, scale=1 / high, labels=labels)
+    labels, scale = [names[k] for k in at], 1 / np.where(high > 0, high, 1.0)
+    return constraint_on(symbols, name, symbols[key][at], -high, high, soft, scale=scale, labels=labels)

@@ -80,7 +80,7 @@ def _weights(symbols: Symbols, what: str, n: int, weight: ArrayLike, end_weight:
     """The weights of all nodes, a row for each."""
     try:
         path, end = (np.asarray(0.0 if w is None else w, dtype=np.float64) for w in (weight, end_weight))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{what}: weights are numbers, got {weight!r} and {end_weight!r}") from None
     size = max(path.size, end.size)
     if size not in (1, n) or any(w.shape not in ((), (1,), (size,)) for w in (path, end)):

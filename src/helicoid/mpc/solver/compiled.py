@@ -48,8 +48,7 @@ class Compiled:
         if robot is not None:
             theta = np.array(robot.theta.values)
         memory = Memory.fresh(self.stages, self.structure.intervals, theta)
-        for name, value in self._numbers.items():
-            memory.set(name, value)
+        memory.set(self._numbers)
         return memory
 
     # Our solver ------------------------------------------------------------------------------------------

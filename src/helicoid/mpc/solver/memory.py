@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,7 +78,8 @@ class Memory:
         for nodes, rows in self._parts():
             for k, row in enumerate(rows):
                 constraint = row.constraint
-                self._bound(nodes, k, row, constraint.lower[row.element], constraint.upper[row.element])
+                self._bound(self.lower, nodes, k, row, constraint.lower[row.element])
+                self._bound(self.upper, nodes, k, row, constraint.upper[row.element])
                 self.penalty[nodes, k] = HARD if constraint.price is None else constraint.price
                 self.penalty2[nodes, k] = constraint.price2
                 self.hard[nodes, k] = constraint.price is None
@@ -86,12 +88,10 @@ class Memory:
         last = len(self.lower) - 1
         return [(slice(0, last), self.stages.path_rows), (slice(last, last + 1), self.stages.end_rows)]
 
-    def _bound(self, nodes: slice, k: int, row: Row, lower: float | None, upper: float | None) -> None:
-        scale = row.constraint.scale[row.element]
+    @staticmethod
+    def _bound(array: Array, nodes: slice, k: int, row: Row, value: float) -> None:
         start = 1 if nodes.start == 0 and not row.at_first else 0
-        for array, value in ((self.lower, lower), (self.upper, upper)):
-            if value is not None:
-                array[nodes, k][start:] = value * scale
+        array[nodes, k][start:] = value * row.constraint.scale[row.element]
 
     @cached_property
     def _setters(self) -> dict[str, tuple[Array, str]]:
@@ -99,12 +99,14 @@ class Memory:
         result: dict[str, tuple[Array, str]] = {}
         if self.theta.size:
             result["theta"] = self.theta, "theta"
+        weights = {cost.weight.name for cost in self.stages.costs}
         start = 0
         for parameter in self.stages.parameters:
             columns = slice(start, start + parameter.symbol.numel())
             start = columns.stop
             for name, nodes in parameter.settable.items():
-                result[name] = self.parameters[nodes, columns], "parameter"
+                kind = "weight" if parameter.name in weights else "parameter"
+                result[name] = self.parameters[nodes, columns], kind
         return result
 
     @cached_property
@@ -118,21 +120,35 @@ class Memory:
         """What can be set."""
         return sorted([*self._setters, *self._bounds])
 
-    def set(self, name: str, value: ArrayLike) -> None:
-        """Change what a name stands for; see `Problem.set`."""
+    def set(self, values: Mapping[str, ArrayLike]) -> None:
+        """Change what names stand for, all or none; see `Problem.set`."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        numbers = {name: self._numbers(name, value) for name, value in values.items()}
+        for name, bound in numbers.items():
+            if name in self._bounds:
+                self._set_bound(name, self._bounds[name], bound, (lower, upper))
+        self._refuse_crossed(lower, upper)
+        self.lower[...], self.upper[...] = lower, upper
+        for name, value in numbers.items():
+            if name in self._setters:
+                self._setters[name][0][...] = value
+
+    def _numbers(self, name: str, value: ArrayLike) -> Array:
+        """A value as what its name takes."""
         try:
             numbers = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} takes numbers, got {value!r}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{name} takes numbers, got {reprlib.repr(value)}") from None
         if name in self._bounds:
-            self._set_bound(name, self._bounds[name], numbers)
-            return
+            return numbers
         if name not in self._setters:
             why = " (a weight that is zero when its cost is added stays zero)" * name.endswith("_weight")
             raise InputError(f"there is no {name!r} to set{why}; there are: {', '.join(self.names)}")
         array, kind = self._setters[name]
         if not np.isfinite(numbers).all():
             raise InputError(f"{name} must be finite")
+        if kind == "weight" and np.any(numbers < 0):
+            raise InputError(f"{name} must not be negative, got {numbers}")
         if kind != "theta" and numbers.shape not in ((), array.shape, array.shape[1:]):
             numbers = numbers.reshape(-1) if numbers.size == array.shape[1] else numbers
         if numbers.shape not in ((), array.shape, array.shape[1:]) or (kind == "theta" and not numbers.ndim):
@@ -140,15 +156,32 @@ class Memory:
                 "" if kind == "theta" else f", or {array.shape} for each node"
             )
             raise InputError(f"{name} takes {wanted}; got shape {numbers.shape}")
-        array[...] = numbers
+        return numbers
 
-    def _set_bound(self, name: str, constraint: Constraint, numbers: Array) -> None:
+    def _set_bound(
+        self, name: str, constraint: Constraint, numbers: Array, arrays: tuple[Array, Array]
+    ) -> None:
+        is_upper = name == f"{constraint.name}_upper"
+        never = -np.inf if is_upper else np.inf
         if np.isnan(numbers).any() or numbers.shape not in ((), (constraint.size,)):
             raise InputError(f"{name} takes {constraint.size} numbers, infinite for none; got {numbers}")
+        if np.any(numbers == never):
+            raise InputError(f"{name} is {never}, which nothing can meet; {-never} stands for no bound")
         full = np.broadcast_to(numbers, (constraint.size,))
-        lower = name == f"{constraint.name}_lower"
         for nodes, rows in self._parts():
             for k, row in enumerate(rows):
                 if row.constraint is constraint:
-                    bound = float(full[row.element])
-                    self._bound(nodes, k, row, bound if lower else None, None if lower else bound)
+                    self._bound(arrays[is_upper], nodes, k, row, float(full[row.element]))
+
+    def _refuse_crossed(self, lower: Array, upper: Array) -> None:
+        if not np.any(lower > upper):
+            return
+        for nodes, rows in self._parts():
+            for k, row in enumerate(rows):
+                low, high = lower[nodes, k][-1], upper[nodes, k][-1]
+                if low > high:
+                    name, scale = row.constraint.name, row.constraint.scale[row.element]
+                    raise InputError(
+                        f"{name}_lower would be {low / scale:g} and {name}_upper {high / scale:g} "
+                        f"({row.constraint.labels[row.element]}): set both at once, the lower one below"
+                    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,8 +27,9 @@ def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> 
     try:
         first = np.array(q0, dtype=np.float64)
         second = None if v0 is None else np.asarray(v0, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"the initial state must be numbers, got {q0!r} and {v0!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        said = f"{reprlib.repr(q0)} and {reprlib.repr(v0)}"
+        raise InputError(f"the initial state must be numbers, got {said}") from None
     robot, system = structure.robot, structure.system
     if robot is not None:
         second = np.zeros(robot.nv) if second is None else second

@@ -32,7 +32,7 @@ def parameter(name: str, value: ArrayLike, nodes: int, size: int | None = None) 
     """A parameter of `size` (by default that of the value); the value may have a row for each node."""
     try:
         rows = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name!r} takes numbers, got {value!r}") from None
     size = max(1, rows.size) if size is None else size
     if rows.shape != (nodes, size):
