@@ -534,3 +534,22 @@ def test_failure_leaves_nothing(folder):
     with pytest.raises(CompileError, match=r"unit0\.c"):
         library("broken", lambda: ["this is no C"])
     assert list(folder.iterdir()) == []
+
+
+def test_threads_that_need_another_folder_share_one_and_are_told_once(folder, monkeypatch):
+    told = []
+
+    def slowly(warning):
+        told.append(warning)
+        time.sleep(0.1)  # long enough for the others to come
+
+    monkeypatch.setattr(cache, "warn", slowly)
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(cache._temporary_folder("why"))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(told) == 1 and len(set(found)) == 1

@@ -41,7 +41,7 @@ class VirtualMachineEvaluator:
     Args:
         flat: function of dense columns in row-major order (see `expressions.flat_function`).
         input_shapes: shape of the array behind each column of the inputs.
-        output_shapes: the same for the outputs.
+        output_shapes: shape of the array behind each column of the outputs.
 
     >>> x = ca.SX.sym("x", 2)
     >>> evaluator = VirtualMachineEvaluator(ca.Function("f", [x], [3 * x]), [(2,)], [(2,)])

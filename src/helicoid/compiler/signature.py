@@ -108,7 +108,7 @@ def describe(items: Sequence[Input] | Sequence[Output]) -> str:
 
 
 def call_signature(inputs: Sequence[Input], outputs: Sequence[Output]) -> inspect.Signature:
-    """The same for `inspect.signature`: the inputs, by position or name, and `out` by name.
+    """What `inspect.signature` gives of a function: its inputs, by position or name, and `out` by name.
 
     >>> str(call_signature([Input("q", (6,))], [Output("tau", (6,))]))
     "(q, *, out=None) -> 'tau'"

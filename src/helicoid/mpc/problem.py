@@ -347,7 +347,7 @@ class Problem:
 
         `stage(x, u, x_next, p, theta, h)` gives cost, gradient and Gauss–Newton Hessian along z = (u, x), the
         gap of the dynamics and its derivative, and the rows of the constraints; those that bound single
-        elements of z come first, `jacobian` is of the others. `end(x, p, theta)` is the same of the last.
+        elements of z come first, `jacobian` is of the others. `end(x, p, theta)` gives both of the last node.
         """
         from helicoid.mpc.solver.exporting import export_c
 

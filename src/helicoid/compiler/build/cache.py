@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
+from helicoid.compiler.building import new_lock
 from helicoid.errors import CompileError, PerformanceWarning, warn
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -209,15 +210,16 @@ def _check_private(path: Path, status: os.stat_result) -> None:
 def _temporary_folder(reason: str) -> Path:
     """One folder for all that cannot be kept; made, and told, when first needed."""
     global _spare
-    if _spare is None or not _spare.is_dir():
-        text = (
-            f"compiled functions are not kept for the next run: {reason}. "
-            "Make it a folder that only you can write to, or name another one in HELICOID_CACHE."
-        )
-        warn(PerformanceWarning(text))
-        _spare = Path(tempfile.mkdtemp(prefix="helicoid-")).resolve()
-        atexit.register(_remove_own, _spare, os.getpid())
-    return _spare
+    with _spare_lock:  # pieces are compiled by several threads
+        if _spare is None or not _spare.is_dir():
+            text = (
+                f"compiled functions are not kept for the next run: {reason}. "
+                "Make it a folder that only you can write to, or name another one in HELICOID_CACHE."
+            )
+            warn(PerformanceWarning(text))
+            _spare = Path(tempfile.mkdtemp(prefix="helicoid-")).resolve()
+            atexit.register(_remove_own, _spare, os.getpid())
+        return _spare
 
 
 def _remove_own(folder: Path, owner: int) -> None:
@@ -226,6 +228,7 @@ def _remove_own(folder: Path, owner: int) -> None:
 
 
 _spare: Path | None = None
+_spare_lock = new_lock()
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class Composite(NamedTuple):
         return Composite(mass, R_p, R @ self.N @ R.T + motion.p @ R_p.T)
 
     def plus(self, other: Composite) -> Composite:
-        """Both together."""
+        """The two bodies as one, about the same origin."""
         return Composite(add_distributions(self.mass, other.mass), self.p + other.p, self.N + other.N)
 
 

@@ -1,4 +1,4 @@
-"""The same problem for CasADi's solvers, ipopt and fatrop, with exact second derivatives.
+"""A problem as a nonlinear program for CasADi's solvers, ipopt and fatrop, with exact second derivatives.
 
 Variables are (x_0, u_0, s_0, x_1, ... x_N, s_N), s the excess of soft rows. The state is in coordinates: the
 dynamics keep quaternions unit. Constraints of a node are its gap x⁺ - F(x, u) first, as fatrop wants them.

@@ -38,7 +38,7 @@ class Status(IntEnum):
 
     @property
     def word(self) -> StepStatus:
-        """The same for a step of a controller."""
+        """The status of a controller's step that ended so."""
         return _WORDS[self]
 
     @property

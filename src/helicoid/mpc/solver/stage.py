@@ -245,7 +245,7 @@ class Stages:
         )
 
     def stage(self) -> ca.Function:
-        """The same inputs -> cost, gradient, gap, rows, Hessian, Jacobian of the general rows, [B A]."""
+        """(x, u, x_next, p, θ, h) -> cost, gradient, gap, rows, Hessian, Jacobian of general rows, [B A]."""
         gap = self.gap(self._path_inputs[2])
         g, H = self._derivatives(False)
         outputs = [

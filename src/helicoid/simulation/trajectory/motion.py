@@ -30,12 +30,12 @@ class Motion:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def picked(self, rollouts: int | slice) -> Motion:
-        """That of one rollout of a batch, or of a slice of them; what has one row is that of all."""
+        """What moved one rollout of a batch, or a slice of them; inputs with one row hold for all."""
         only = 0 if isinstance(rollouts, int) else slice(None)
         return self._mapped(lambda x: x[rollouts if len(x) > 1 else only])
 
     def held(self, rows: Any) -> Motion:
-        """That of other times: row `rows[j]` of the inputs at time j."""
+        """What moved it at other times: row `rows[j]` of the inputs at time j."""
         return self._mapped(lambda x: x if x.shape[-2] == 1 else x[..., rows, :])
 
     def _mapped(self, change: Callable[[Array], Array]) -> Motion:
