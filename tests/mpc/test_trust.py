@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from helicoid.compiler import function
+from helicoid.compiler.compiled import CompiledEvaluator
 from helicoid.mpc import Controller
 from helicoid.mpc.controller import TOLERANCE, Phase
 from helicoid.mpc.solver.outcome import StepStatus
+from mpc.nodes import TREE
 from mpc.problems import START, arm, reset
 
 
@@ -160,3 +163,44 @@ def test_torque_stays_within_the_motors_whatever_is_set(formulation: str) -> Non
         tau = controller.step([0.0, 0.0], [np.inf, 0.0])
         assert abs(tau[0]) <= 20.0 and tau[1] == 0.0
     assert "braking" in controller.details
+
+
+@pytest.mark.parametrize("kind", ["arm", "tree"])
+@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+def test_nothing_is_compiled_after_the_constructor(
+    kind: str, formulation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in steps, nor in those that shift by a part of an interval, nor when it brakes."""
+    robot = hc.load(TREE, base="floating") if kind == "tree" else hc.load("planar_2r").parametric("payload")
+    problem = hc.mpc.Problem(robot, horizon=4, dt=0.05, formulation=formulation)  # type: ignore[arg-type]
+    problem.add_posture_cost(robot.neutral(), 1.0, 1.0)
+    problem.add_control_cost(1e-2)
+    controller = Controller(problem, period=0.02)
+    made: list[str] = []
+    evaluator, compiled = function.best_evaluator, CompiledEvaluator._load
+
+    def counted(name: str, *rest: Any) -> Any:
+        made.append(name)
+        return evaluator(name, *rest)
+
+    def loaded(self: CompiledEvaluator, *rest: Any) -> None:
+        made.append(self._name)
+        compiled(self, *rest)
+
+    monkeypatch.setattr(function, "best_evaluator", counted)
+    monkeypatch.setattr(CompiledEvaluator, "_load", loaded)
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    for k in range(20):
+        controller.step(q if k < 3 or k > 17 else np.nan * q, v)
+    assert made == []
+    hc.load("double_pendulum").center_of_mass([0.1, 0.2])
+    assert made == ["center_of_mass"]  # what would have been seen
+
+
+def test_braking_holds_up_and_takes_velocity(controller: Controller) -> None:
+    """g(q) - M(q) v / T, by other functions of the robot."""
+    robot = controller.problem.robot
+    assert robot is not None
+    q, v = np.array([0.3, 0.4]), np.array([0.2, -0.1])
+    tau = controller._fallback.brake(np.concatenate([q, v]), np.zeros(0))
+    np.testing.assert_allclose(tau, robot.gravity(q) - robot.mass_matrix(q) @ v / 0.1, atol=1e-12)

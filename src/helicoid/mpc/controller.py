@@ -69,9 +69,10 @@ class Controller:
         cold_iterations: how many the first step may take.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
-    measured state, clipped to the limits. A step never raises and never gives NaN: one that fails falls back
-    on the shifted plan, and when that is used up brakes under gravity compensation. Where hard constraints
-    cannot be met, as after a push, it applies the plan that exceeds them least.
+    measured state, clipped to the limits. Everything is compiled when the controller is made, nothing in a
+    step. A step never raises and never gives NaN: one that fails falls back on the shifted plan, and when
+    that is used up brakes under gravity compensation. Where hard constraints cannot be met, as after a push,
+    it applies the plan that exceeds them least.
 
     `ok` is True if the step made its plan no worse and the plan meets the hard constraints to `TOLERANCE`.
     `status` is one of
@@ -122,11 +123,10 @@ class Controller:
         self._memory = Memory.of(self._engine)
         self._memory.copy_from(self._compiled.memory)
         self._shift = Shift(self._structure, self._engine, self.period)
-        self._fallback = Fallback(self._structure, self._memory, self.period)
+        self._fallback = Fallback(self._compiled, self._memory, self.period)
         self._first_state: Array = self._engine["initial"]
         self._x, self._u = self._engine["x"], self._engine["u"]
-        if problem.robot is not None:
-            on_manifold(problem.robot, problem.robot.neutral())  # compiled now, not in the first step
+        self._compile()
         self._phase = Phase.NEW
         self._failures = 0
         self.status: StepStatus = "not started"
@@ -138,6 +138,18 @@ class Controller:
         units), `gap` (largest of the dynamics and to the measured state); `step_length` (1 for a full one),
         and `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without
         a new plan, cost, violation and gap are those of the old one; NaN where no solver ran."""
+
+    def _compile(self) -> None:
+        """Call once what steps will call, braking included: what must be compiled is compiled now."""
+        robot, theta = self._structure.robot, self._memory.theta
+        x = np.zeros(self._structure.system.x.numel())
+        if robot is not None:
+            x[: robot.nq] = robot.neutral()
+            on_manifold(robot, robot.neutral())
+        first_guess(self._structure, x, theta)
+        self._shift.compile(x)
+        self._compiled.applied(x, self._u[0], theta, self.period)
+        self._fallback.brake(x, theta)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As its problem, its settings and its numbers: a copy has not started yet.

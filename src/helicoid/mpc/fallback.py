@@ -6,18 +6,17 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.stage import Row, Stages
-from helicoid.mpc.structure import Structure
-
-BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
 
 
 class Fallback:
     """The last good plan, the limits of what may be applied, and how to stop."""
 
-    def __init__(self, structure: Structure, memory: Memory, period: float) -> None:
-        self._structure, self._memory, self._period = structure, memory, period
+    def __init__(self, compiled: Compiled, memory: Memory, period: float) -> None:
+        structure = compiled.structure
+        self._compiled, self._structure, self._memory, self._period = compiled, structure, memory, period
         self._node = 0
         robot = structure.robot
         self._x: Array | None = None
@@ -69,13 +68,8 @@ class Fallback:
         return np.minimum(np.maximum(result, -self._limit), self._limit)
 
     def brake(self, x: Array, theta: Array) -> Array:
-        """Gravity compensation and damping, τ = g(q) - M(q) v / T; nothing for an ODE."""
-        robot = self._structure.robot
-        if robot is None:
-            return np.zeros(self._structure.system.nu)
-        q, v = x[: robot.nq], x[robot.nq : robot.nq + robot.nv]
-        with np.errstate(all="ignore"):  # of a state that no robot can be in
-            tau = robot.gravity(q, theta) - robot.mass_matrix(q, theta) @ v / BRAKING_TIME
+        """Gravity compensation and damping; nothing for an ODE, nor where a state gives no number."""
+        tau = self._compiled.braking(x, theta)
         return self.clipped(np.where(np.isfinite(tau), tau, 0.0))
 
 

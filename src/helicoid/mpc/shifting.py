@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.mpc.solver.engine import Engine
@@ -38,6 +39,12 @@ class Shift:
         # An interval's control belongs to its middle; nothing to interpolate in the last.
         self._next_control = np.minimum(self._before[:-1] + 1, len(times) - 2)
         self._nearest = np.minimum(self._before + (self._fraction[:, 0] > 0.5), len(times) - 1)
+
+    def compile(self, x: Array) -> None:
+        """Call once, for a state, what shifting calls: what must be compiled is compiled now."""
+        if self._between is not None:
+            rows = np.tile(x, (len(self._before), 1))
+            self._between(rows, rows, self._fraction[:, 0])
 
     def __call__(self) -> None:
         if self._between is None:

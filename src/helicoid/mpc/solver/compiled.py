@@ -20,6 +20,8 @@ from helicoid.mpc.solver.nlp import NonlinearProgram
 from helicoid.mpc.solver.stage import Stages, best_lanes
 from helicoid.mpc.structure import Structure
 
+BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
+
 
 class Compiled:
     """The functions, the numbers and the solvers of one structure.
@@ -133,6 +135,26 @@ class Compiled:
         """
         inputs = [x, u if u.size > 1 else u.item(), *([theta] if theta.size else []), period]
         return np.atleast_1d(self._applied(*inputs))
+
+    def braking(self, x: Array, theta: Array) -> Array:
+        """The torque of a robot that holds it up and takes most of its velocity in `BRAKING_TIME`.
+
+            τ = ID(q, 0, -v / T) = g(q) - M(q) v / T
+
+        An ODE has none: zero controls.
+        """
+        if self.structure.robot is None:
+            return np.zeros(self.structure.system.nu)
+        return np.atleast_1d(self._braking(x, *([theta] if theta.size else [])))
+
+    @cached_property
+    def _braking(self) -> Function:
+        system, robot = self.structure.system, self.structure.robot
+        assert robot is not None
+        q, v = system.symbols["q"], system.symbols["v"]
+        tau = robot.inverse_dynamics(q, ca.SX.zeros(robot.nv), -v / BRAKING_TIME, system.theta)
+        inputs = {"x": system.x} | ({"theta": system.theta} if system.theta.numel() else {})
+        return Function.from_expressions("braking_torque", inputs, {"tau": tau})
 
     @cached_property
     def _applied(self) -> Function:
