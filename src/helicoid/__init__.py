@@ -129,4 +129,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """What is brought when first used is listed as well."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "import_module"})

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import helicoid as hc
 from helicoid.cli import console as shared
 from helicoid.cli.app import app
+from helicoid.identification.identify import ESTIMATORS
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]\d+)?(?![\w.])")
 
@@ -38,6 +39,10 @@ def test_the_version_is_that_of_the_package() -> None:
 def test_it_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "helicoid", "--version"]
     assert hc.__version__ in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_help_names_all_estimators() -> None:
+    assert set(ESTIMATORS) <= set(re.findall(r"\w+", run("identify", "--help")))
 
 
 def test_masses_of_the_list_are_those_of_the_robots() -> None:

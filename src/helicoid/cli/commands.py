@@ -23,7 +23,8 @@ def view(
     record: Annotated[Path | None, typer.Option(help="Write a page that plays without a server.")] = None,
     port: Annotated[int, typer.Option(help="Where the browser finds it, on this machine.")] = 8080,
     package: Annotated[
-        list[str], typer.Option(help="Where meshes of package://NAME are, as NAME=FOLDER; may be repeated.")
+        list[str],
+        typer.Option(metavar="NAME=FOLDER", help="Where meshes of package://NAME are; may be repeated."),
     ] = [],  # noqa: B006  typer reads it and changes nothing
     floating: FloatingOption = False,
 ) -> None:
@@ -48,8 +49,15 @@ def identify(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")] = Path(
         "identified"
     ),
-    estimator: Annotated[str, typer.Option(help="How; the default is physically consistent.")] = "consistent",
-    friction: Annotated[str | None, typer.Option(help="A nonlinear friction model to refine with.")] = None,
+    estimator: Annotated[
+        str,
+        typer.Option(
+            help="How: consistent (bodies that exist), ridge, ordinary, weighted, huber, total, instrumental."
+        ),
+    ] = "consistent",
+    friction: Annotated[
+        str | None, typer.Option(help="A friction model to refine with, such as stribeck or sigmoid.")
+    ] = None,
     floating: FloatingOption = False,
 ) -> None:
     """Find the masses, inertias and friction of a robot from logs of its motion."""

@@ -72,19 +72,47 @@ class Robot(RobotData):
         return Robot(self.model, selection, self.constraints.added, self.actuators)
 
     def chain(self, root: str, tip: str) -> Robot:
-        """The joints between two links, with what is fixed to them; moving side branches are cut."""
+        """The joints between two links, with what is fixed to them; moving side branches are cut.
+
+        A warning says how heavy these were: `lock` their joints first to keep their weight.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> robot.chain("base_link", "tip").joint_names, robot.chain("tip", "base_link").joint_names
+        (['joint_1', 'joint_2'], ['joint_2', 'joint_1'])
+        """
         return self.with_model(edit.chain(self.model, root, tip))
 
     def lock(self, positions: Mapping[str, ArrayLike]) -> Robot:
-        """Joints frozen at given coordinates; their bodies merge."""
+        """Joints frozen at given coordinates (rad, m), by name; their bodies merge.
+
+        >>> import helicoid as hc
+        >>> hc.load("planar_2r").lock({"joint_2": 0.5}).joint_names
+        ['joint_1']
+        """
         return self.with_model(edit.lock(self.model, positions))
 
     def with_payload(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Robot:
-        """A body fixed to a link: center of mass (m) and inertia about it (kg·m²) in the link's frame."""
+        """A body fixed to a link: its mass (kg), center of mass (m) and 3 × 3 inertia about that (kg·m²).
+
+        Both are in the link's frame. A point mass has the inertia `np.zeros((3, 3))`.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> round(robot.with_payload("tip", 2.0, [0, 0, 0], np.zeros((3, 3))).mass - robot.mass, 9)
+        2.0
+        """
         return self.with_model(edit.with_payload(self.model, link, mass, com, inertia))
 
     def with_parameters(self, pi: ArrayLike) -> Robot:
-        """Other inertial parameters, in the order of `parameters`: 10 per moving body."""
+        """Other inertial parameters π, in the order of `parameters.names`: 10 per moving body.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> heavier = robot.with_parameters(1.1 * robot.parameters.values)
+        >>> round(heavier.mass / robot.mass, 9)
+        1.1
+        """
         return self.with_model(edit.with_parameters(self.model, pi))
 
     def with_joints(self, **values: JointValues) -> Robot:
