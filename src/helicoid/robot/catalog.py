@@ -10,10 +10,11 @@ from helicoid.dynamics.closed_form import derivatives as closed_form_state
 from helicoid.dynamics.closed_form import equations as closed_forms
 from helicoid.dynamics.constraints import equations as constraints
 from helicoid.dynamics.constraints import motion as constrained
-from helicoid.dynamics.derivatives import christoffel, rates
+from helicoid.dynamics.derivatives import christoffel
 from helicoid.dynamics.derivatives import parameters as by_parameters
 from helicoid.dynamics.derivatives import recursive as derivatives
 from helicoid.dynamics.derivatives import state as by_state
+from helicoid.dynamics.derivatives.rates import TimeDerivative
 from helicoid.dynamics.recursions import aba, centroidal, crba, mass_inverse, rnea
 from helicoid.dynamics.recursions import coriolis as coriolis_terms
 from helicoid.dynamics.recursions import regressor as regressors
@@ -103,15 +104,18 @@ class Catalog:
         closed_form_state.closed_form_derivatives,
         "q v -> dM_dq[nv,nv,nv] dC_dq[nv,nv,nv] dC_dv[nv,nv,nv] dg_dq[nv,nv]", """
         ∂M/∂q, ∂C/∂q, ∂C/∂v and ∂g/∂q of `closed_form`, the last axis along each velocity.""", WEIGHED)
-    coriolis_matrix_dot = FunctionOf(rates.coriolis_matrix_dot, "q v a -> C_dot[nv,nv]", """
+    coriolis_matrix_dot = FunctionOf(
+        TimeDerivative(coriolis_terms.coriolis_matrix), "q v a -> C_dot[nv,nv]", """
         Ċ(q, v, a): the rate of `coriolis_matrix`.""")
-    gravity_dot = FunctionOf(rates.gravity_dot, "q v -> g_dot[nv]", """
+    gravity_dot = FunctionOf(TimeDerivative(rnea.gravity), "q v -> g_dot[nv]", """
         ġ(q, v): the rate of `gravity` (N·m/s, N/s).""", WEIGHED)
-    inverse_dynamics_dot = FunctionOf(rates.inverse_dynamics_dot, "q v a a_dot -> tau_dot[nv]", """
+    inverse_dynamics_dot = FunctionOf(
+        TimeDerivative(rnea.inverse_dynamics), "q v a a_dot -> tau_dot[nv]", """
         τ̇: the rate of `inverse_dynamics` along a motion (N·m/s, N/s).""", FALLING)
     inverse_dynamics_ddot = FunctionOf(
-        rates.inverse_dynamics_ddot, "q v a a_dot a_ddot -> tau_ddot[nv]", """
-        τ̈: the second rate of `inverse_dynamics` along a motion (N·m/s², N/s²).""", FALLING)
+        TimeDerivative(TimeDerivative(rnea.inverse_dynamics)), "q v a a_dot a_ddot -> tau_ddot[nv]", """
+        τ̈: the second rate of `inverse_dynamics` along a motion (N·m/s², N/s²): what a motor behind a spring
+        follows.""", FALLING)
     mass_matrix_derivatives = FunctionOf(christoffel.mass_matrix_derivatives, "q -> dM_dq[nv,nv,nv]", """
         ∂M/∂q, entry [i, j, k] along velocity k.""")
     coriolis_matrix_derivatives = FunctionOf(
