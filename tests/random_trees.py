@@ -24,9 +24,9 @@ KINDS = tuple(kind for kind in TYPES if kind != "fixed")
 ONE_AXIS = ("revolute", "continuous", "prismatic", "helical")
 
 # Building the symbolic functions of a tree dominates an example: fewer of them than elsewhere.
-few = settings(max_examples=max(4, settings.default.max_examples // 2))
-fewer = settings(max_examples=max(3, settings.default.max_examples // 3))
-fewest = settings(max_examples=max(1, settings.default.max_examples // 6))
+few = settings(max_examples=max(2, settings.default.max_examples // 4))
+fewer = settings(max_examples=max(1, settings.default.max_examples // 6))
+fewest = settings(max_examples=max(1, settings.default.max_examples // 10))
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -121,6 +121,7 @@ def test_wrong_peer_stands_in_the_tables_as_differing(pendulum: Subject) -> None
     assert "differs by 1e-05" in text
 
 
+@pytest.mark.slow
 def test_missing_peers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(peers.LIBRARIES, "Nowhere", "nowhere")
     found, missing = peers.find(["Nowhere"])

@@ -40,7 +40,13 @@ def relative(got: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.max(np.abs(got - wanted), initial=0.0) / max(np.max(np.abs(wanted), initial=0.0), 1e-300))
 
 
-@pytest.mark.parametrize("name", hc.robots())
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("double_pendulum", "ur5") else pytest.param(name, marks=pytest.mark.slow)
+        for name in hc.robots()
+    ],
+)
 def test_scalar_batch_and_virtual_machine_agree_on_bundled_robots(
     name: str, rng: np.random.Generator, compiling: None
 ) -> None:

@@ -72,7 +72,15 @@ def everything() -> dict[str, Function]:
 
 @needs_compiler
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize(("precision", "level"), [("double", "-O0"), ("double", "-O2"), ("single", "-O1")])
+@pytest.mark.parametrize(
+    ("precision", "level"),
+    [
+        pytest.param("double", "-O0", marks=pytest.mark.slow),
+        ("double", "-O1"),
+        pytest.param("double", "-O2", marks=pytest.mark.slow),
+        pytest.param("single", "-O1", marks=pytest.mark.slow),
+    ],
+)
 def test_library_builds_without_warnings_and_checks_itself(
     everything: dict[str, Function], tmp_path: Path, compiler: str, precision: Precision, level: str
 ) -> None:

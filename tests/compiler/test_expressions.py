@@ -30,7 +30,7 @@ def random_expressions(draw):
     return x, ca.vertcat(*terms[-4:])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=4 * settings.default.max_examples)
 @given(random_expressions())
 def test_common_subexpressions_never_add_operations_or_change_values(case):
     x, y = case

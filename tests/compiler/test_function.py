@@ -224,7 +224,7 @@ def affine_of_size(rows: int, columns: int) -> Function:
     return make_affine(rows, columns)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=4 * settings.default.max_examples)
 @given(batch_calls())
 def test_batches_of_any_mix_equal_the_loop_and_the_formula(call):
     rows, columns, n, values, batched = call

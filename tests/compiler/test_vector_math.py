@@ -30,7 +30,9 @@ PLAIN = "-O2 -ffp-contract=off"  # no fused multiply-add, no vectors wider than 
 # (lanes, flags); beyond the width of the machine's registers the compiler splits the vectors.
 BUILDS = [(1, FAST), (4, FAST), (8, FAST), (1, PLAIN), (4, PLAIN), (8, PLAIN)]
 builds = pytest.mark.parametrize(
-    "build", BUILDS, ids=lambda b: f"{b[0]}-{'fast' if b[1] == FAST else 'plain'}"
+    "build",
+    [b if b in ((1, PLAIN), (4, FAST)) else pytest.param(b, marks=pytest.mark.slow) for b in BUILDS],
+    ids=lambda b: f"{b[0]}-{'fast' if b[1] == FAST else 'plain'}",
 )
 
 # Operation -> what it means for one lane, in C.
@@ -285,7 +287,7 @@ def test_any_numbers_mean_what_c_means(library_path, pairs):
         assert_meaning_of_c(ctypes.CDLL(library_path(build)), x, y)
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("lanes", [1, 4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 8, 16))])
 def test_rows_go_in_and_come_out_transposed_and_nothing_else_is_touched(library_path, lanes, rng):
     library, c, margin = ctypes.CDLL(library_path((lanes, FAST))), ctypes.c_ssize_t, 40
     for n in range(41):
@@ -333,7 +335,7 @@ print("all read")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="mprotect is POSIX")
-@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("lanes", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 8))])
 def test_nothing_is_read_beyond_what_is_readable(library_path, lanes):
     def run(lie: int) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", GUARDED, library_path((lanes, FAST)), str(lanes), str(lie)]

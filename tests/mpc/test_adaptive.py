@@ -106,7 +106,8 @@ def comparison(seed: int) -> Comparison:
     return hc.mpc.compare(problem(), plant(seed), identifier(), 2.5, targets=targets, error=error)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_load_is_found_and_tracking_recovers(seed: int) -> None:
     result = comparison(seed)
     assert all(run.ok.all() for run in result.runs)

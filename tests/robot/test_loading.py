@@ -132,7 +132,7 @@ def test_packages_say_where_meshes_are(tmp_path: Path) -> None:
     assert_close(robot.mass_matrix([0.0]), hc.load(PENDULUM).mass_matrix([0.0]))
 
 
-@pytest.mark.parametrize("n", [1, 6, 60])
+@pytest.mark.parametrize("n", [1, 6, pytest.param(60, marks=pytest.mark.slow)])
 def test_serial_chain(n: int) -> None:
     robot = hc.serial_chain(n)
     assert (robot.nq, robot.nv, robot.n_bodies) == (n, n, n)
