@@ -35,6 +35,8 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         Log.from_csv(path, columns={"t": "z"})
     with pytest.raises(InputError, match="found no column for t"):
         Log.from_csv(path)
+    with pytest.raises(InputError, match=r"columns maps t, q, .* to names of columns, .*; got \['stamp'\]"):
+        Log.from_csv(path, columns=["stamp"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,8 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         ([*ROWS, "0.15,0.1,0,1,2,5,6"], "goes back from 0.2 s at sample 3"),
         ([*ROWS, "0.2,0.1,0,1,2,5,6"], "repeats 0.2 s at sample 3"),
         ([*ROWS, "0.3,0.1"], r"sample 3 \(line 5\) has 2 values, the header 7"),
+        ([*ROWS, "", "0.3,0.1"], r"sample 3 \(line 6\) has 2 values, the header 7"),
+        (["", *ROWS, "0.3,0.1,0,1,2,oops,6"], r"column 'tau1' at sample 3 \(line 6\) is 'oops'"),
         (ROWS[:1], "at least two samples"),
     ],
 )

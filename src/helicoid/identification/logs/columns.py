@@ -30,6 +30,10 @@ def chosen_columns(
     >>> chosen_columns(["t", "q2", "q1", "tau_2", "tau_1"], None, "run.csv")["tau"]
     ('tau_1', 'tau_2')
     """
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(
+            f"columns maps t, q, v, a and tau to names of columns, such as {{'t': 'stamp'}}; got {columns!r}"
+        )
     chosen = {_SAME.get(kind, kind): _wanted(names) for kind, names in (columns or {}).items()}
     for kind, names in chosen.items():
         if kind not in ("t", *KINDS):

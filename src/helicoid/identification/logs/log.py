@@ -175,18 +175,19 @@ class Log:
         name = os.fspath(path)
         try:
             with open(path, encoding="utf-8-sig") as file:
-                lines = [line for line in file.read().splitlines() if line.strip()]
+                lines = {k: line for k, line in enumerate(file.read().splitlines(), 1) if line.strip()}
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: cannot be read as text: {error}") from None
         if len(lines) < 3:
             raise InputError(f"{name}: needs a line of column names and at least two samples")
-        comma = next((c for c in (",", ";", "\t") if c in lines[0]), None)
-        header = [cell.strip().strip('"').lstrip("#").strip() for cell in lines[0].split(comma)]
-        rows = [line.split(comma) for line in lines[1:]]
-        for k, row in enumerate(rows):
+        first = lines.pop(next(iter(lines)))
+        comma = next((c for c in (",", ";", "\t") if c in first), None)
+        header = [cell.strip().strip('"').lstrip("#").strip() for cell in first.split(comma)]
+        rows = {at: line.split(comma) for at, line in lines.items()}
+        for k, (at, row) in enumerate(rows.items()):
             if len(row) != len(header):
                 raise InputError(
-                    f"{name}: sample {k} (line {k + 2}) has {len(row)} values, the header {len(header)} names"
+                    f"{name}: sample {k} (line {at}) has {len(row)} values, the header {len(header)} names"
                 )
         return _from_table(header, _parsed(rows, header, name), columns, name)
 
@@ -250,17 +251,18 @@ def _numbers(values: Any, what: str, source: str) -> Array:
     return array
 
 
-def _parsed(rows: list[list[str]], header: list[str], name: str) -> Array:
+def _parsed(rows: dict[int, list[str]], header: list[str], name: str) -> Array:
+    """The numbers of rows, by their lines in the file."""
     try:
-        return np.array(rows, dtype=np.float64)
+        return np.array(list(rows.values()), dtype=np.float64)
     except ValueError:
-        for k, row in enumerate(rows):
+        for k, (at, row) in enumerate(rows.items()):
             for column, cell in zip(header, row, strict=True):
                 try:
                     float(cell)
                 except ValueError:
                     raise InputError(
-                        f"{name}: column {column!r} at sample {k} (line {k + 2}) is {cell.strip()!r}, "
+                        f"{name}: column {column!r} at sample {k} (line {at}) is {cell.strip()!r}, "
                         "not a number"
                     ) from None
         raise
