@@ -32,7 +32,7 @@ def test_limits_become_active_and_all_solvers_agree(formulation: str) -> None:
     tolerances = {"sqp": 1e-9, "ipopt": 1e-9, "fatrop": 1e-7}
     plans = [problem.solve(START, solver=s, tolerance=e) for s, e in tolerances.items()]
     for plan in plans:
-        assert plan.success and plan.violation < 1e-7 and plan.gap < 1e-8
+        assert plan.success and plan.violation < 1e-7 and plan.gap < 1e-7
         assert plan.cost == pytest.approx(plans[0].cost, rel=1e-6)
         np.testing.assert_allclose(plan.q, plans[0].q, atol=1e-5)
     assert plans[0].tau is not None and plans[0].v is not None
@@ -78,8 +78,8 @@ def test_optimality_conditions_by_finite_differences() -> None:
                 tau = robot.inverse_dynamics(q, v, u[k])
                 rows[k, 2:] = tau / 40
                 cost += 0.5e-3 * np.sum((tau - robot.gravity(q)) ** 2)
+                q = q + h * v + h**2 / 2 * u[k]
                 v = v + h * u[k]
-                q = q + h * v
             total += cost * (1 if end else h)
         return total, rows
 

@@ -23,7 +23,7 @@ from helicoid.mpc.system.grid import node_times
 from helicoid.mpc.system.initial import initial_state
 from helicoid.mpc.system.ode_system import ode_system
 from helicoid.mpc.system.parameter import parameter
-from helicoid.mpc.system.robot_system import Formulation
+from helicoid.mpc.system.robot_system import Formulation, Integrator
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
 from helicoid.progress import Progress
@@ -65,10 +65,13 @@ class Problem:
         stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
         hessian: "exact" counts how residuals of positions and orientations bend, which is what lets a
             controller rest at targets out of reach; "gauss_newton" takes residuals as straight.
+        integrator: of a robot, "constant_acceleration": q⁺ = q ⊕ (h v + ½ h² a), exact between nodes for the
+            planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
+            Euler, q⁺ = q ⊕ h v⁺, which other solvers use.
 
-    The state is x = (q, v), the step v⁺ = v + h a, q⁺ = q ⊕ h v⁺. Costs on the path are multiplied by the
-    length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`, `.tau` of a node,
-    or `.x`, `.u`. Targets, weights and bounds are parameters with names: `set` changes them.
+    The state is x = (q, v), the step v⁺ = v + h a and q⁺ as the integrator says. Costs on the path are
+    multiplied by the length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`,
+    `.tau` of a node, or `.x`, `.u`. Targets, weights and bounds are parameters with names: see `set`.
 
     All constraints take `soft`: None for a hard one, else the price of exceeding it by one scaled unit, or a
     pair (price, price of the square). A problem can be pickled and copied; a copy has symbols of its own.
@@ -95,10 +98,11 @@ class Problem:
         duration: tuple[float, float] | None = None,
         stabilisation: float = 20.0,
         hessian: Literal["exact", "gauss_newton"] = "exact",
+        integrator: Integrator = "constant_acceleration",
     ) -> None:
         times = node_times(horizon, dt, grid)
         self._numbers: dict[str, Array] = {}
-        self._become(Structure.of(robot, times, formulation, duration, stabilisation, hessian))
+        self._become(Structure.of(robot, times, formulation, duration, stabilisation, hessian, integrator))
 
     def _become(self, structure: Structure) -> None:
         """Take another structure; what was made of the one before is left to those who use it."""

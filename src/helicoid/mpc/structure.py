@@ -16,7 +16,7 @@ from helicoid.errors import InputError
 from helicoid.mpc.constraints import Constraint, duration_constraint, hold_constraints
 from helicoid.mpc.costs import Cost
 from helicoid.mpc.system.parameter import Parameter, mask
-from helicoid.mpc.system.robot_system import Formulation, robot_system
+from helicoid.mpc.system.robot_system import Formulation, Integrator, robot_system
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import State, System
 from helicoid.robot import Robot
@@ -53,12 +53,16 @@ class Structure:
         duration: tuple[float, float] | None,
         stabilisation: float,
         hessian: str = "exact",
+        integrator: Integrator = "constant_acceleration",
     ) -> Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("exact", "gauss_newton"):
             raise InputError(f"hessian is 'exact' or 'gauss_newton', got {hessian!r}")
         robot = moved if isinstance(moved, Robot) else None
-        system = robot_system(moved, formulation, stabilisation) if isinstance(moved, Robot) else moved
+        if isinstance(moved, Robot):
+            system = robot_system(moved, formulation, stabilisation, integrator)
+        else:
+            system = moved
         kind = "ode" if robot is None else formulation
         made = Structure(
             robot, kind, times, system, int(system.x.numel()), (False,) * system.nx, hessian=hessian

@@ -21,7 +21,7 @@ BRICK = """<robot name="brick"><link name="brick"><inertial><mass value="1"/>
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_step_and_its_derivatives(kind: str, rng: np.random.Generator) -> None:
-    """v⁺ = v + h a, q⁺ = q ⊕ h v⁺, and the control is remembered where its rate costs."""
+    """v⁺ = v + h a, q⁺ = q ⊕ (h v + ½ h² a), and the control is remembered where its rate costs."""
     model = robot(kind)
     structure = with_terms(kind, lambda s: control_rate_cost(s, 1.0))
     at = point(kind, rng, structure)
@@ -29,7 +29,7 @@ def test_a_step_and_its_derivatives(kind: str, rng: np.random.Generator) -> None
 
     def gap(at: Point) -> np.ndarray:
         v = at.v + 0.1 * at.u
-        q = model.integrate(at.q, 0.1 * v)
+        q = model.integrate(at.q, 0.1 * (at.v + v) / 2)
         return np.concatenate([model.difference(other.q, q), v - other.v, at.u - other.more])
 
     node = evaluate(structure, at, other.x)

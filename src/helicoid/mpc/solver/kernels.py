@@ -93,6 +93,7 @@ def _definitions(stages: Stages) -> str:
         numbers[f"NB{suffix}"], numbers[f"NG{suffix}"] = len(boxes), len(rows) - len(boxes)
         texts[f"{prefix}BOX_AT"] = _initialiser([str(row.box) for row in boxes])
         texts[f"{prefix}BOX_SCALE"] = _initialiser([repr(row.factor) for row in boxes])
+    texts["CONTROL_SHARE"] = repr(system.control_share)
     return "".join(f"#define {name} {value}\n" for name, value in {**numbers, **texts}.items())
 
 

@@ -18,8 +18,18 @@ if TYPE_CHECKING:
 Formulation = Literal["inverse_dynamics", "forward_dynamics"]
 
 
-def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -> System:
-    """A robot by semi-implicit Euler: v⁺ = v + h a, q⁺ = q ⊕ h v⁺.
+Integrator = Literal["constant_acceleration", "semi_implicit"]
+
+
+def robot_system(
+    robot: Robot,
+    formulation: Formulation,
+    stabilisation: float,
+    integrator: Integrator = "constant_acceleration",
+) -> System:
+    """A robot: v⁺ = v + h a and q⁺ = q ⊕ (h v + ½ h² a), exact for a constant acceleration.
+
+    With the integrator "semi_implicit" it is q⁺ = q ⊕ h v⁺ = q ⊕ (h v + h² a): of first order only.
 
     "inverse_dynamics": the control is a, and τ = ID(q, v, a) an intermediate. Where constraints hold the
     robot, their forces λ are controls too, τ = ID(q, v, a) + Aᵀ λ; `holds` then has the rows that must be
@@ -29,6 +39,8 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
     """
     if formulation not in ("inverse_dynamics", "forward_dynamics"):
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
+    if integrator not in ("constant_acceleration", "semi_implicit"):
+        raise InputError(f"integrator is 'constant_acceleration' or 'semi_implicit', got {integrator!r}")
     if not robot.actuated:
         text = f"no motor moves robot {robot.name!r}: a plan can only follow its motion, not change it"
         warn(DoubtfulModelWarning(text))
@@ -40,7 +52,7 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
     u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation)
-    v_next = v + h * a
+    share = 1.0 if integrator == "semi_implicit" else 0.5
     names = model.velocity_names
     return System(
         x=ca.vertcat(q, v),
@@ -48,13 +60,14 @@ def robot_system(robot: Robot, formulation: Formulation, stabilisation: float) -
         theta=theta,
         h=h,
         length=h,
-        following=ca.vertcat(configuration.integrate(model, q, h * v_next), v_next),
+        following=ca.vertcat(configuration.integrate(model, q, h * (v + share * h * a)), v + h * a),
         tangent=tangent,
         retract=lambda x, dx: ca.vertcat(configuration.integrate(model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]),
         local=lambda x0, x1: ca.vertcat(configuration.difference(model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]),
         intermediates=(unknown,),
         state_names=[*(f"q of {name}" for name in names), *(f"v of {name}" for name in names)],
         uses_double_integrator=flat and formulation == "inverse_dynamics" and u.numel() == nv,
+        control_share=share,
         symbols={"q": q, "v": v, "a": a, "tau": tau, **more},
         holds=holds,
     )

@@ -46,7 +46,8 @@ class System:
         retract: (x, dx) -> x ⊕ dx, and `local`: (x0, x1) -> dx, expressions in and out.
         intermediates: see `Intermediate`.
         state_names: of the tangent space's coordinates, for messages.
-        uses_double_integrator: x = (q, v) and F is v⁺ = v + h u, q⁺ = q + h v⁺.
+        uses_double_integrator: x = (q, v) and F is v⁺ = v + h u, q⁺ = q + h v + c h² u with c =
+        control_share: ½ if u is constant over the step, 1 for semi-implicit Euler.
         symbols: what users may write expressions with, by name.
         holds: expressions that must be zero at every node with a control.
     """
@@ -63,6 +64,7 @@ class System:
     intermediates: tuple[Intermediate, ...] = ()
     state_names: Sequence[str] = ()
     uses_double_integrator: bool = False
+    control_share: float = 0.5
     symbols: dict[str, Expression] = field(default_factory=dict)
     holds: dict[str, Expression] = field(default_factory=dict)
 
@@ -156,6 +158,7 @@ class System:
         plain = {
             "state_names": list(self.state_names),
             "uses_double_integrator": self.uses_double_integrator,
+            "control_share": self.control_share,
         }
         shape = self.tangent is not None, list(self.symbols), list(self.holds)
         return _restored, (names, expressions, shape, {**maps, **plain})

@@ -3,7 +3,7 @@
  * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
  *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
- *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: q+ = q + h v+, v+ = v + h u with NX = 2 NU,
+ *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
  *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
  *
  * A node's variables are z = (u, x), each part padded with zeros to whole vectors (for a double integrator q

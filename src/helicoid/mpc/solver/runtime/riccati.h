@@ -37,19 +37,23 @@ static inline __attribute__((always_inline)) void stiffened(
 }
 
 #if DOUBLE_INTEGRATOR
-/* [B A] = [h*h 1, 1, h 1; h 1, 0, 1]: the column of u is h times that of v, which is h times q's plus v's. */
+/* [B A] = [g h*h 1, 1, h 1; h 1, 0, 1] with g = CONTROL_SHARE: the column of u is h times that of v, which is h
+ * times q's plus v's, less (1 - g) h*h times that of q. */
+#define LESS(h) ((1 - CONTROL_SHARE) * (h) * (h))
 static inline void add_next(double *G, const double *next, double h, const double *unused) {
   (void)unused;
-  const double *P = next + NUP * NZP + NUP;
+  const double *P = next + NUP * NZP + NUP, less = LESS(h);
   for (int j = 0; j < NU; j++) {
     const double *Pq = P + j * NZP, *Pv = P + (NUP + j) * NZP;
     double *Gu = G + j * NZP, *Gq = G + (NUP + j) * NZP, *Gv = G + (2 * NUP + j) * NZP;
     for (int i = 0; i < VU; i++) {
       const vec qq = CV(Pq)[i], vq = CV(Pq + NUP)[i], qv = CV(Pv)[i], vv = CV(Pv + NUP)[i];
-      const vec in_q = h * qq + qv, in_v = h * (in_q + vq) + vv; /* rows q and v of the column of v */
-      V(Gq + NUP)[i] += qq, V(Gq + 2 * NUP)[i] += h * qq + vq, V(Gq)[i] += h * (h * qq + vq);
-      V(Gv + NUP)[i] += in_q, V(Gv + 2 * NUP)[i] += in_v, V(Gv)[i] += h * in_v;
-      V(Gu + NUP)[i] += h * in_q, V(Gu + 2 * NUP)[i] += h * in_v, V(Gu)[i] += h * h * in_v;
+      /* Rows q and v of the columns of v and u; row v of that of q. */
+      const vec in_q = h * qq + qv, in_v = h * (in_q + vq) + vv, below = h * qq + vq;
+      const vec of_q = h * in_q - less * qq, of_v = h * in_v - less * below;
+      V(Gq + NUP)[i] += qq, V(Gq + 2 * NUP)[i] += below, V(Gq)[i] += h * below - less * qq;
+      V(Gv + NUP)[i] += in_q, V(Gv + 2 * NUP)[i] += in_v, V(Gv)[i] += h * in_v - less * in_q;
+      V(Gu + NUP)[i] += of_q, V(Gu + 2 * NUP)[i] += of_v, V(Gu)[i] += h * of_v - less * of_q;
     }
   }
 }
@@ -57,15 +61,15 @@ static inline void add_transposed(double *a, const double *y, double h, const do
   (void)unused;
   for (int i = 0; i < VU; i++) {
     const vec q = CV(y)[i], v = CV(y + NUP)[i], both = h * q + v;
-    V(a)[i] += h * both, V(a + NUP)[i] += q, V(a + 2 * NUP)[i] += both;
+    V(a)[i] += h * both - LESS(h) * q, V(a + NUP)[i] += q, V(a + 2 * NUP)[i] += both;
   }
 }
 static inline void advance(double *x, const double *z, const double *gap, double h, const double *unused) {
   (void)unused;
   for (int i = 0; i < VU; i++) {
-    const vec v = CV(z + 2 * NUP)[i] + h * CV(z)[i];
-    V(x)[i] = CV(z + NUP)[i] + h * v + CV(gap)[i];
-    V(x + NUP)[i] = v + CV(gap + NUP)[i];
+    const vec u = CV(z)[i], v = CV(z + 2 * NUP)[i];
+    V(x)[i] = CV(z + NUP)[i] + h * (v + CONTROL_SHARE * h * u) + CV(gap)[i];
+    V(x + NUP)[i] = v + h * u + CV(gap + NUP)[i];
   }
 }
 #else

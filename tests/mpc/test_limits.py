@@ -1,0 +1,63 @@
+"""Hard limits in a loop with the exact model: kept where they can be, returned to where not."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.mpc import Controller, Problem
+
+CART = """
+<robot name="cart">
+  <link name="rail"/>
+  <link name="cart"><inertial><mass value="1"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="2" velocity="3"/></joint>
+</robot>"""
+
+
+@functools.cache
+def cart(formulation: str = "inverse_dynamics", integrator: str = "constant_acceleration") -> Problem:
+    """A cart of 1 kg on a rail of 2 m, drawn to a point beyond its end."""
+    options: dict[str, Any] = {"formulation": formulation, "integrator": integrator}
+    problem = Problem(hc.load(CART), horizon=20, dt=0.1, **options)
+    problem.add_posture_cost([3.0], 10.0, 10.0)
+    problem.add_velocity_cost(0.01, 0.1)
+    problem.add_control_cost(1e-4)
+    problem.add_limits()
+    return problem
+
+
+def drive(controller: Controller, q: float, v: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Position and velocity between samples: under a constant force the motion is known."""
+    h, parts = controller.period, np.linspace(0.1, 1.0, 10)
+    Q, V = [np.array([q])], [np.array([v])]
+    for _ in range(steps):
+        x, w = Q[-1][-1:], V[-1][-1:]
+        a = controller.step(x, w)
+        Q.append(x + parts * h * w + 0.5 * (parts * h) ** 2 * a)
+        V.append(w + parts * h * a)
+    return np.concatenate(Q), np.concatenate(V)
+
+
+@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+def test_a_cart_stops_at_the_end_of_its_rail(formulation: str) -> None:
+    q, v = drive(Controller(cart(formulation)), -1.0, 0.0, 40)
+    assert v.max() > 1.9  # as fast as its motor can
+    assert q.max() < 1.0005 and q[-1] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_semi_implicit_steps_run_past_it_by_half_a_period() -> None:
+    """What the other integrator is for: h v / 2 at v = 2 m/s."""
+    q, v = drive(Controller(cart(integrator="semi_implicit")), -1.0, 0.0, 40)
+    assert q.max() == pytest.approx(1.0 + 0.1 * v.max() / 2, abs=0.01)
+
+
+def test_integrators_have_names() -> None:
+    with pytest.raises(hc.InputError, match="'constant_acceleration' or 'semi_implicit', got 'euler'"):
+        Problem(hc.load(CART), horizon=2, dt=0.1, integrator="euler")  # type: ignore[arg-type]
