@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+import helicoid as hc
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, RobotDescriptionError
 from helicoid.geometry import euler
 from helicoid.model import bundled
@@ -635,6 +636,10 @@ def with_inertia(parameters: np.ndarray) -> Model:
         (with_inertia(np.eye(10)[1]), "link 'base': a URDF cannot state a first moment"),
         (with_inertia(-np.eye(10)[0]), "link 'base': a URDF cannot state a negative mass"),
         (with_inertia(np.full(10, np.nan)), "link 'base' is not finite"),
+        (
+            hc.load("planar_2r").with_joints(damping={"joint_2": -0.3}).model,
+            "joint 'joint_2': a URDF cannot state a negative damping",
+        ),
         (Model("r", (Link("\0"),), ()), "cannot be written as XML"),
         (Model("r", (Link("base", visuals=(Geometry("cone", (1.0,)),)),), ()), "unknown kind 'cone'"),
     ],

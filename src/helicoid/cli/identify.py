@@ -69,9 +69,9 @@ def read_log(path: Path, robot: Robot) -> Log:
 
 def _written(result: Identification, validation: Log | None, output: Path) -> list[Path]:
     urdf, page, table = (output / name for name in ("identified.urdf", "report.html", "parameters.csv"))
-    result.to_urdf(urdf)
     result.report(page, validation)
     write_parameters(result, table)
+    result.to_urdf(urdf)  # last: a URDF cannot state all that an estimator may find
     return [urdf, page, table]
 
 

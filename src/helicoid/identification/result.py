@@ -142,7 +142,11 @@ class Identification:
         return self.nominal.limits.effort
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
-        """Write the identified robot as a URDF."""
+        """Write the identified robot as a URDF.
+
+        Raises ModelError where an estimator other than "consistent" found a negative mass, friction or
+        armature, which a URDF cannot state.
+        """
         self.robot.to_urdf(path)
 
     def report(self, path: str | os.PathLike[str], validation: Log | None = None) -> None:

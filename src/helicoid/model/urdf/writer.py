@@ -47,7 +47,8 @@ def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
 def to_urdf_text(model: Model) -> str:
     """`model` as URDF, every number to its last digit. Whether the base floats is not part of a URDF.
 
-    Raises ModelError for what a URDF cannot state: moments without mass, a negative mass, infinities.
+    Raises ModelError for what a URDF cannot state: moments without mass, negative masses or friction,
+    infinities.
 
     >>> from helicoid.model.urdf.reader import read_urdf_text
     >>> print(to_urdf_text(read_urdf_text('<robot name="table"><link name="top"/></robot>')), end="")
@@ -154,9 +155,11 @@ def _add_joint(root: Element, joint: Joint) -> None:
         _add_limit(element, joint.range, joint.type)
     dynamics = {}
     for key in (*PER_VELOCITY, "rest"):
-        default = joint.type.neutral() if key == "rest" else 0.0
-        if np.any(getattr(joint, key) != default):
-            dynamics[key] = _words(getattr(joint, key), f"{key} of {what}")
+        default, values = joint.type.neutral() if key == "rest" else 0.0, getattr(joint, key)
+        if key != "rest" and np.any(values < 0):
+            raise ModelError(f"{what}: a URDF cannot state a negative {key} ({_words(values, what)})")
+        if np.any(values != default):
+            dynamics[key] = _words(values, f"{key} of {what}")
     if dynamics:
         SubElement(element, "dynamics", dynamics)
     if joint.mimic is not None:
