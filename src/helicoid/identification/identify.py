@@ -99,14 +99,15 @@ def identify(
     Returns:
         the result: `.robot`, `.predict(log)`, `.score(log)`, `.parameters`, `.notes`, ...
 
+    >>> import numpy as np
     >>> import helicoid as hc
     >>> robot = hc.load("double_pendulum")
     >>> t = np.arange(400) / 100.0
     >>> q = np.column_stack([np.sin(2 * t), np.cos(3 * t)])
     >>> v = np.column_stack([2 * np.cos(2 * t), -3 * np.sin(3 * t)])
     >>> a = np.column_stack([-4 * np.sin(2 * t), -9 * np.cos(3 * t)])
-    >>> log = Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a))
-    >>> result = identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
+    >>> log = hc.Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a))
+    >>> result = hc.identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
     >>> result.score(log).overall_relative < 1e-6
     True
     """

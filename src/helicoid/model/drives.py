@@ -27,7 +27,8 @@ class Drive:
     `torque_limit` (N·m at the joint), `current_limit` (A). `voltage` (V) and `resistance` (Ω) give the
     speed-torque line: R i = V - k N v.
 
-    >>> drive = Drive(gear_ratio=100, rotor_inertia=2e-5, torque_constant=0.05, current_limit=8.0)
+    >>> import helicoid as hc
+    >>> drive = hc.Drive(gear_ratio=100, rotor_inertia=2e-5, torque_constant=0.05, current_limit=8.0)
     >>> drive.armature, drive.max_torque
     (0.2, 40.0)
     >>> print(drive.torque([2.0, -1.0]), drive.current(10.0))

@@ -41,7 +41,8 @@ def load(
 def robots() -> list[str]:
     """Names of the bundled robots.
 
-    >>> "ur5" in robots()
+    >>> import helicoid as hc
+    >>> "ur5" in hc.robots()
     True
     """
     return bundled.names()
@@ -51,7 +52,8 @@ def robots() -> list[str]:
 def serial_chain(n: int) -> Robot:
     """A UR5-like arm of n joints, for scaling studies.
 
-    >>> serial_chain(12).nv
+    >>> import helicoid as hc
+    >>> hc.serial_chain(12).nv
     12
     """
     from helicoid.model.urdf.reader import read_urdf_text

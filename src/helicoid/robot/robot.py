@@ -97,6 +97,7 @@ class Robot(RobotData):
 
         Both are in the link's frame. A point mass has the inertia `np.zeros((3, 3))`.
 
+        >>> import numpy as np
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r")
         >>> round(robot.with_payload("tip", 2.0, [0, 0, 0], np.zeros((3, 3))).mass - robot.mass, 9)
@@ -177,7 +178,7 @@ class Robot(RobotData):
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r")
-        >>> geared = robot.with_drives({"joint_2": Drive(gear_ratio=100, rotor_inertia=1e-5)})
+        >>> geared = robot.with_drives({"joint_2": hc.Drive(gear_ratio=100, rotor_inertia=1e-5)})
         >>> print((geared.mass_matrix([0, 0]) - robot.mass_matrix([0, 0])).round(6))
         [[0.  0. ]
          [0.  0.1]]
@@ -194,7 +195,7 @@ class Robot(RobotData):
         `link_positions` gives. A number holds for every joint. Armatures must be above zero.
 
         >>> import helicoid as hc
-        >>> robot = hc.load("planar_2r").with_drives({"joint_2": Drive(100, rotor_inertia=1e-5)})
+        >>> robot = hc.load("planar_2r").with_drives({"joint_2": hc.Drive(100, rotor_inertia=1e-5)})
         >>> flexible = robot.with_flexible_joints({"joint_2": 500.0})
         >>> flexible.joint_names, flexible.motor_joints
         (['joint_1', 'joint_2_motor', 'joint_2'], ['joint_1', 'joint_2_motor'])

@@ -70,7 +70,7 @@ def simulate_contacts(
     >>> ball = hc.load('''<robot name="ball"><link name="ball"><inertial><mass value="1"/>
     ...   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>''', "floating")
     >>> dropped = [0, 0, 0.5 * 9.81 * 0.2**2, 1, 0, 0, 0]
-    >>> motion = simulate_contacts(ball, [ContactPoint("ball")], dropped, duration=0.4, dt=0.01)
+    >>> motion = hc.simulate_contacts(ball, [hc.ContactPoint("ball")], dropped, duration=0.4, dt=0.01)
     >>> [(round(event.t, 9), event.what) for event in motion.events]
     [(0.2, 'closes')]
     """

@@ -20,8 +20,8 @@ class Actuators:
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
-    >>> drive = Drive(50, torque_constant=0.02, current_limit=3.0, voltage=24.0, resistance=2.0)
-    >>> actuators = Actuators(robot, {"joint_1": drive})
+    >>> drive = hc.Drive(50, torque_constant=0.02, current_limit=3.0, voltage=24.0, resistance=2.0)
+    >>> actuators = hc.Actuators(robot, {"joint_1": drive})
     >>> print(actuators.limit([10.0, 10.0], [0.0, 0.0]), actuators.limit([10.0, 10.0], [20.0, 0.0]))
     [ 3. 10.] [ 2. 10.]
     """

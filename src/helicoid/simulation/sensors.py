@@ -67,7 +67,8 @@ class Sensors:
 
     >>> import helicoid as hc
     >>> motion = hc.simulate(hc.load("double_pendulum"), [1.0, 0.0], duration=0.1)
-    >>> sensors = Sensors(noise={"tau": 0.1}, quantisation={"q": 2e-3}, missing={"v": 0.5}, rate=250, seed=1)
+    >>> rough = dict(noise={"tau": 0.1}, quantisation={"q": 2e-3}, missing={"v": 0.5})
+    >>> sensors = hc.Sensors(**rough, rate=250, seed=1)
     >>> seen = sensors(motion)
     >>> seen.q.shape, len(seen.complete)
     ((26, 2), 15)

@@ -95,12 +95,13 @@ def simulate(
         SimulationError: a velocity became infinite, NaN or absurd, or a callable gave NaN. Its `trajectory`
             holds what came before.
 
+    >>> import numpy as np
     >>> import helicoid as hc
     >>> robot = hc.load("double_pendulum")
-    >>> fall = simulate(robot, [1.0, 0.0], duration=0.5, dt=0.01, friction=False)
+    >>> fall = hc.simulate(robot, [1.0, 0.0], duration=0.5, dt=0.01, friction=False)
     >>> fall.q.shape, bool(np.ptp(fall.energy) < 1e-6)
     ((51, 2), True)
-    >>> held = simulate(robot, [1.0, 0.0], None, 0.5, lambda t, q, v: robot.gravity(q), dt=0.01)
+    >>> held = hc.simulate(robot, [1.0, 0.0], None, 0.5, lambda t, q, v: robot.gravity(q), dt=0.01)
     >>> print(held.q[-1].round(9))
     [1. 0.]
     """

@@ -176,7 +176,7 @@ def view(
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
-    >>> with view(robot, block=False) as viewer:
+    >>> with hc.view(robot, block=False) as viewer:
     ...     viewer.show([0.3, 0.5])
     ...     print(viewer.q)
     Viewing planar_2r at http://127.0.0.1:...

@@ -134,8 +134,9 @@ def excitation(
         InputError: the robot or a limit is not usable.
         HelicoidError: no motion within the limits was found.
 
+    >>> import numpy as np
     >>> import helicoid as hc
-    >>> motion = excitation(hc.load("planar_2r"), 4.0, harmonics=3, velocity=2.0, iterations=20)
+    >>> motion = hc.excitation(hc.load("planar_2r"), 4.0, harmonics=3, velocity=2.0, iterations=20)
     >>> motion.q.shape, bool(np.abs(motion.v).max() <= 0.9 * 2.0)
     ((401, 2), True)
     """

@@ -62,15 +62,16 @@ def fit_nonlinear(
     `identify`; its `held_out` is not known (NaN): score another log, and keep the model only if it gains
     there. `progress` says how to tell of it, by default with a bar; see `helicoid.progress`.
 
+    >>> import numpy as np
     >>> import helicoid as hc
     >>> from helicoid.identification.identify import identify
     >>> robot = hc.load("double_pendulum")
     >>> t = np.arange(500) / 100.0
     >>> q, v, a = (np.column_stack([f(2 * t), 1.5 * f(3 * t + 1)]) for f in (np.sin, np.cos, np.sin))
     >>> v, a = v * [2, 3], -a * [4, 9]
-    >>> log = Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a) + 0.3 * np.tanh(v / 0.5))
-    >>> linear = identify(robot, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, strength=1.0)
-    >>> curved = fit_nonlinear(linear, log, "sigmoid")
+    >>> log = hc.Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a) + 0.3 * np.tanh(v / 0.5))
+    >>> linear = hc.identify(robot, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, strength=1.0)
+    >>> curved = hc.fit_nonlinear(linear, log, "sigmoid")
     >>> print(np.round(curved.shapes[:, 0], 2))
     [0.5 0.5]
     """

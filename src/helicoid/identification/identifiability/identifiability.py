@@ -140,7 +140,7 @@ def identifiability(
         tolerance: singular values of the samples' scaled regressor below this part of the largest are zero.
 
     >>> import helicoid as hc
-    >>> told = identifiability(hc.load("double_pendulum"))
+    >>> told = hc.identifiability(hc.load("double_pendulum"))
     >>> told.rank, told.method
     (6, 'structural')
     >>> print(told.combinations[2])

@@ -33,7 +33,8 @@ class Log:
     torques or wrenches to identify from, and neither to predict for. `columns` names the columns of each
     array in messages, `source` the file.
 
-    >>> log = Log.from_arrays([0.0, 0.1, 0.2], q=[[0.0], [0.1], [0.2]], tau=[[1.0], [1.1], [1.2]])
+    >>> import helicoid as hc
+    >>> log = hc.Log.from_arrays([0.0, 0.1, 0.2], q=[[0.0], [0.1], [0.2]], tau=[[1.0], [1.1], [1.2]])
     >>> log
     Log(3 samples, 0.2 s, q[1] tau[1])
     >>> len(log.between(0.05, 0.2))

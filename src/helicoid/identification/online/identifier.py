@@ -48,10 +48,11 @@ class OnlineIdentifier:
             excited fall back to the description and no further.
         cutoff: of the filter (rad/s) that `update_without_acceleration` uses.
 
+    >>> import numpy as np
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
     >>> loaded = robot.with_payload("tip", 0.5, [0, 0, 0], np.zeros((3, 3)))
-    >>> identifier = OnlineIdentifier(robot, ("payload",), payload_link="tip")
+    >>> identifier = hc.OnlineIdentifier(robot, ("payload",), payload_link="tip")
     >>> rng = np.random.default_rng(0)
     >>> for _ in range(200):
     ...     q, v, a = rng.normal(size=(3, 2))

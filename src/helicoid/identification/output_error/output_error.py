@@ -51,9 +51,9 @@ def fit_output_error(
     >>> from helicoid.identification.identify import identify
     >>> robot = hc.load("double_pendulum")
     >>> free = hc.simulate(robot, [1.0, 0.5], [0.0, 0.0], duration=2.0, dt=0.01)
-    >>> log = Log.from_trajectory(free)
-    >>> linear = identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
-    >>> fit_output_error(linear, log).estimator
+    >>> log = hc.Log.from_trajectory(free)
+    >>> linear = hc.identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
+    >>> hc.fit_output_error(linear, log).estimator
     'output error'
     """
     if not 0 < interval <= horizon:

@@ -68,6 +68,7 @@ def motion_html(
     `trace` names a link whose path is drawn. The theme "auto" follows the reader's setting.
 
     >>> import helicoid as hc
+    >>> from helicoid.view import motion_html
     >>> robot = hc.load("planar_2r")
     >>> motion_html(robot, robot.neutral())[:29]
     '<div class="helicoid-player">'
@@ -116,6 +117,7 @@ def motion_page(robot: Robot, trajectory: Any, *, title: str = "", **options: An
     """A motion as a page of its own that fills the window; options as in `motion_html`.
 
     >>> import helicoid as hc
+    >>> from helicoid.view import motion_page
     >>> motion_page(hc.load("planar_2r"), [0.1, 0.2], title="Two links")[:15]
     '<!DOCTYPE html>'
     """
