@@ -69,8 +69,11 @@ class Function:
 
     Any number of threads may call it at once.
 
+    >>> import casadi as ca
+    >>> import helicoid as hc
+    >>> from helicoid.compiler import Input, Output
     >>> x, k = ca.SX.sym("x", 2), ca.SX.sym("k")
-    >>> spring = Function.from_expressions(
+    >>> spring = hc.Function.from_expressions(
     ...     "spring", [(Input("x", (2,)), x), (Input("k", ()), k)], [(Output("force", (2,)), -k * x)]
     ... )
     >>> spring
@@ -137,8 +140,10 @@ class Function:
         Raises:
             HelicoidError: an expression contains a symbol that is in no input.
 
+        >>> import casadi as ca
+        >>> import helicoid as hc
         >>> x = ca.SX.sym("x", 3)
-        >>> Function.from_expressions("norm2", {"x": x}, {"y": ca.dot(x, x)})([1, 2, 2])
+        >>> hc.Function.from_expressions("norm2", {"x": x}, {"y": ca.dot(x, x)})([1, 2, 2])
         9.0
         """
         if isinstance(inputs, Mapping):
@@ -289,8 +294,10 @@ class Function:
         axis has nv entries. Applied twice this gives the derivative of dy/dq N(q), which is symmetric
         in the two directions only where N is constant.
 
+        >>> import casadi as ca
+        >>> import helicoid as hc
         >>> x = ca.SX.sym("x", 2)
-        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f = hc.Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
         >>> f.jacobian("x")
         Function f_jacobian(x[2]) -> dy_dx[2]
         >>> f.jacobian("x")([3.0, 5.0])
@@ -312,8 +319,10 @@ class Function:
         entries: element [..., i, j] is ½ (∂i ∂j y + ∂j ∂i y) with ∂i along the i-th velocity, so that
         vᵀ H v is d²y/dt² while v is constant.
 
+        >>> import casadi as ca
+        >>> import helicoid as hc
         >>> x = ca.SX.sym("x", 2)
-        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f = hc.Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
         >>> f.hessian("x")
         Function f_hessian(x[2]) -> d2y_dx_dx[2, 2]
         >>> f.hessian("x")([3.0, 5.0])
@@ -336,8 +345,10 @@ class Function:
         every output y. One sweep forward costs about as much as two to three evaluations of the function,
         whatever the number of inputs.
 
+        >>> import casadi as ca
+        >>> import helicoid as hc
         >>> x = ca.SX.sym("x", 2)
-        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f = hc.Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
         >>> f.jvp("x")
         Function f_jvp(x[2], dx[2]) -> dy
         >>> f.jvp("x")([3.0, 5.0], [1.0, 10.0])
@@ -360,8 +371,10 @@ class Function:
         One sweep backward costs about as much as three evaluations of the function: the gradient of a single
         output, however many inputs there are.
 
+        >>> import casadi as ca
+        >>> import helicoid as hc
         >>> x = ca.SX.sym("x", 2)
-        >>> f = Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
+        >>> f = hc.Function.from_expressions("f", {"x": x}, {"y": x[0] ** 2 * x[1]})
         >>> f.vjp("x")
         Function f_vjp(x[2], y_bar) -> x_bar[2]
         >>> f.vjp("x")([3.0, 5.0], 2.0)
@@ -403,8 +416,11 @@ class Function:
         Rates that are no inputs yet become inputs, after the others; their own rate is called
         `<name>_dot`, so that the result has a time derivative too. Inputs without rate are constant.
 
+        >>> import casadi as ca
+        >>> import helicoid as hc
+        >>> from helicoid.compiler import Input, Output
         >>> q, v = ca.SX.sym("q"), ca.SX.sym("v")
-        >>> p = Function.from_expressions("p", [(Input("q", (), rate="v"), q)], [(Output("y", ()), q**2)])
+        >>> p = hc.Function.from_expressions("p", [(Input("q", (), rate="v"), q)], [(Output("y", ()), q**2)])
         >>> p.time_derivative().time_derivative()
         Function p_dot_dot(q, v, v_dot) -> y_dot_dot
         >>> p.time_derivative()(q=3.0, v=2.0)

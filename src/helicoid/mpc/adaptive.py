@@ -43,7 +43,7 @@ class Adaptive:
     >>> problem.add_velocity_cost(0.1)
     >>> problem.add_control_cost(1e-4)
     >>> identifier = hc.OnlineIdentifier(robot, ("payload",), payload_link="tip")
-    >>> adaptive = Adaptive(hc.mpc.Controller(problem), identifier)
+    >>> adaptive = hc.mpc.Adaptive(hc.mpc.Controller(problem), identifier)
     >>> tau = adaptive.step([1.0, 0.5], [0.0, 0.0], [0.0, 0.0])
     >>> adaptive.status, adaptive.theta.shape
     ('solved', (10,))

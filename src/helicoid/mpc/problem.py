@@ -134,8 +134,9 @@ class Problem:
         `steps` are taken in each interval; `grid` are the arguments horizon, dt, grid, duration of a Problem.
 
         >>> import casadi as ca
+        >>> import helicoid as hc
         >>> x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
-        >>> problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=10, dt=0.1)
+        >>> problem = hc.mpc.Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=10, dt=0.1)
         >>> problem.add_cost("state", x, 1.0, end_weight=10.0)
         >>> problem.add_cost("effort", u, 0.1)
         >>> problem.solve([1.0, 0.0]).success
