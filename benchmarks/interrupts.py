@@ -108,22 +108,21 @@ def child(kind: str) -> None:
     for line in sys.stdin:
         if line.strip() == "end":
             break
-        outcome, ended, sent = "finished", 0.0, ""
+        outcome, ended = "finished", 0.0
         try:
-            print("began", flush=True)
             try:
+                print("began", flush=True)
                 work()
             except KeyboardInterrupt:
                 outcome = "stopped"
             except BaseException as error:
                 outcome = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             ended = time.monotonic()
-            sent = sys.stdin.readline()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         except KeyboardInterrupt:  # after the end
-            ended = ended or time.monotonic()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        sent = sent or sys.stdin.readline()
-        print(ended, outcome, flush=True)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stdin.readline()  # until it was sent
+        print(ended or time.monotonic(), outcome, flush=True)
         signal.signal(signal.SIGINT, signal.default_int_handler)
     print("usable" if np.isclose(work(), expected, rtol=1e-6) else "another answer", flush=True)
 
@@ -148,6 +147,7 @@ def interrupt(kind: str, moments: int, rng: np.random.Generator) -> dict[str, li
         time.sleep(duration * rng.uniform())
         sent = time.monotonic()
         os.kill(process.pid, signal.SIGINT)
+        surely = time.monotonic()
         print("sent", file=process.stdin, flush=True)
         ended, _, outcome = process.stdout.readline().strip().partition(" ")
         delay = float(ended) - sent
@@ -155,7 +155,7 @@ def interrupt(kind: str, moments: int, rng: np.random.Generator) -> dict[str, li
             delays.append(delay)
         elif outcome != "finished":
             foreign.append(outcome)
-        elif delay > 0.01:  # else the work was as good as done
+        elif float(ended) > surely + 0.01:  # else the work was as good as done
             lost.append(kind)
     print("end", file=process.stdin, flush=True)
     last = process.stdout.readline().strip()
