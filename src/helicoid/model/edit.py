@@ -131,7 +131,7 @@ def with_payload(model: Model, link: str, mass: float, com: ArrayLike, inertia: 
     if model.frame(link).body == WORLD:
         raise ModelError(f"link {link!r} does not move: a payload on it would change nothing")
     load = Inertia.from_com(mass, com, inertia)
-    doubts = load.doubts() + ([] if load.mass > 0 else [f"mass {mass} kg"])
+    doubts = load.doubts() or ([] if load.mass > 0 else [f"mass {mass} kg"])
     if doubts:
         raise ModelError(f"payload on {link!r} is impossible: {'; '.join(doubts)}")
     own = model.link(link)

@@ -92,18 +92,20 @@ class Robot(RobotData):
         """
         return self.with_model(edit.lock(self.model, positions))
 
-    def with_payload(self, link: str, mass: float, com: ArrayLike, inertia: ArrayLike) -> Robot:
+    def with_payload(
+        self, link: str, mass: float, com: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None
+    ) -> Robot:
         """A body fixed to a link: its mass (kg), center of mass (m) and 3 × 3 inertia about that (kg·m²).
 
-        Both are in the link's frame. A point mass has the inertia `np.zeros((3, 3))`.
+        Both are in the link's frame. Without them it is a point mass at the frame's origin.
 
-        >>> import numpy as np
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r")
-        >>> round(robot.with_payload("tip", 2.0, [0, 0, 0], np.zeros((3, 3))).mass - robot.mass, 9)
+        >>> round(robot.with_payload("tip", 2.0).mass - robot.mass, 9)
         2.0
         """
-        return self.with_model(edit.with_payload(self.model, link, mass, com, inertia))
+        moments = np.zeros((3, 3)) if inertia is None else inertia
+        return self.with_model(edit.with_payload(self.model, link, mass, com, moments))
 
     def with_parameters(self, pi: ArrayLike) -> Robot:
         """Other inertial parameters π, in the order of `parameters.names`: 10 per moving body.
