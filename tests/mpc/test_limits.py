@@ -61,3 +61,32 @@ def test_semi_implicit_steps_run_past_it_by_half_a_period() -> None:
 def test_integrators_have_names() -> None:
     with pytest.raises(hc.InputError, match="'constant_acceleration' or 'semi_implicit', got 'euler'"):
         Problem(hc.load(CART), horizon=2, dt=0.1, integrator="euler")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize(
+    ("q", "v", "farthest", "seconds"),
+    [
+        (1.5, 0.0, 1.5, np.sqrt(0.5)),  # a start outside: 0.5 m under 2 m/s²
+        (1.0, 2.0, 2.0, 1.0 + np.sqrt(1.0)),  # a push: 1 s to stop 1 m outside, then back
+        (-0.5, 6.0, 8.5, 3.0 + 1.5 + (7.5 - 2.25) / 3.0),  # too fast; on its way back at most 3 m/s
+    ],
+)
+def test_returns_to_its_limits_as_fast_as_its_motor_can(
+    formulation: str, q: float, v: float, farthest: float, seconds: float
+) -> None:
+    """Times by hand; the last part of the third at the limit of velocity, which is kept."""
+    controller = Controller(cart(formulation))
+    controller.set(posture=[0.0])
+    said = []
+    for _ in range(100):
+        there, speed = drive(controller, q, v, 1)
+        said.append((q, controller.ok, controller.status, controller.details))
+        farthest_now, q, v = there.max(), float(there[-1]), float(speed[-1])
+        assert farthest_now <= farthest + 1e-3
+    outside = [(status, details) for where, _, status, details in said if where > 1.35]
+    count = sum(where > 1.001 for where, *_ in said)
+    assert (count - 1) * controller.period < 1.05 * seconds
+    assert outside and all(status == "infeasible" for status, _ in outside)
+    assert all("position_limit (slide) is missed by" in details for _, details in outside)
+    assert said[-1][1] and abs(q) < 0.05

@@ -312,8 +312,10 @@ class Controller:
         status = engine.solve(self.cold_iterations if first else min(10, self.cold_iterations))
         self._ran = int(engine.result("iterations"))
         engine.set(budget=self._budget)
-        if status.is_useless or (status is Status.OUT_OF_TIME and self._ran < 1):
-            return self._give_up(status.word, status.text)
+        lost = engine.result("step_length") == 0 and engine.result("gap") > TOLERANCE
+        if status.is_useless or (status is Status.OUT_OF_TIME and self._ran < 1) or lost:
+            word = "no progress" if status in (Status.SOLVED, Status.INFEASIBLE) else status.word
+            return self._give_up(word, status.text)
         self._phase = Phase.PLANNED
         return self._apply(status)
 

@@ -17,6 +17,9 @@ from helicoid.mpc.system.system import State
 Soft = float | tuple[float, float] | None
 """None for a hard constraint, else the price of exceeding it by one scaled unit, or (price, price2)."""
 
+PHYSICAL = 100.0
+"""The priority of what cannot be otherwise: bounds of controls, such as torque, and what holds a robot."""
+
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
@@ -24,7 +27,8 @@ class Constraint:
 
     `scale` makes rows comparable: a row is of order one when its bound matters. `price` and `price2` are the
     weights of the excess s of a soft constraint, price · s + ½ price2 · s² with s in units of the scaled row;
-    price is None for a hard one. `parameters` are those that it brings along, such as a target, and `states`
+    price is None for a hard one. Of hard ones that cannot all be met, those of the highest `priority` are: it
+    multiplies their price. `parameters` are those that it brings along, such as a target, and `states`
     what it needs the problem to carry from node to node.
     """
 
@@ -40,6 +44,7 @@ class Constraint:
     labels: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
     states: tuple[State, ...] = ()
+    priority: float = 1.0
 
     @property
     def size(self) -> int:
@@ -66,7 +71,8 @@ def constraint_on(
     It holds at every node on the path (at the first, whose state is given, only if the control enters) and at
     the end, unless it depends on the control. `scale` multiplies the rows, to make them of order one. Bounds
     change at run time as `<name>_lower` and `<name>_upper`. `soft` is None for a hard constraint, else the
-    price of exceeding it by one scaled unit, or a pair (price, price of the square). `parameters` and
+    price of exceeding it by one scaled unit, or a pair (price, price of the square). Of hard constraints
+    that cannot all be met, those on controls (and torque) alone are kept before the others. `parameters` and
     `states` are those that the expression has and the problem does not know yet.
     """
     what = f"constraint {name!r}"
@@ -88,6 +94,6 @@ def constraint_on(
     factors = vector(scale, size, f"{what}: scale")
     if len(shown) != size or not np.all(factors > 0):
         raise InputError(f"{what}: needs {size} labels and positive scales")
-    return Constraint(
-        name, rows, low, high, factors, on_path, ends, price, price2, shown, tuple(parameters), tuple(states)
-    )
+    of_control = controlled and not symbols.needs_state(rows)
+    more = tuple(parameters), tuple(states), PHYSICAL if of_control else 1.0
+    return Constraint(name, rows, low, high, factors, on_path, ends, price, price2, shown, *more)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from helicoid.mpc.constraints.constraint import Constraint, constraint_on
+from dataclasses import replace
+
+from helicoid.mpc.constraints.constraint import PHYSICAL, Constraint, constraint_on
 from helicoid.mpc.system.symbols import Symbols
 
 
 def hold_constraints(symbols: Symbols) -> list[Constraint]:
     """The expressions that the system says must be zero at every node with a control."""
     return [
-        constraint_on(symbols, name, rows, 0.0, 0.0, scale=_scale(symbols, name))
+        replace(constraint_on(symbols, name, rows, 0.0, 0.0, scale=_scale(symbols, name)), priority=PHYSICAL)
         for name, rows in symbols.system.holds.items()
     ]
 

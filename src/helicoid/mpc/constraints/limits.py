@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,7 +36,10 @@ def limit_constraints(
         _symmetric(symbols, "velocity_limit", "v", robot.limits.velocity, moving, velocity, soft),
         _symmetric(symbols, "torque_limit", "tau", robot.limits.effort, driven, torque, soft),
     ]
-    return [one for one in found if one is not None]
+    # Where not all can be met, torque comes first (see `constraint_on`), then velocity: it is not by rushing
+    # that a robot returns to its range.
+    order = {"velocity_limit": 10.0}
+    return [replace(one, priority=order.get(one.name, one.priority)) for one in found if one is not None]
 
 
 def _range(symbols: Symbols, factor: float, soft: Soft) -> Constraint | None:

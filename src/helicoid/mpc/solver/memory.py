@@ -24,7 +24,10 @@ HARD = 1e20  # stands for the price of a hard row; the solver puts its own there
 
 @dataclass(eq=False)
 class Memory:
-    """Arrays by node, (intervals + 1, ...): parameters, bounds and prices of the rows; and θ."""
+    """Arrays by node, (intervals + 1, ...): parameters, bounds and prices of the rows; and θ.
+
+    `hard` is the priority of a hard row, zero of a soft one.
+    """
 
     stages: Stages
     parameters: Array
@@ -82,7 +85,7 @@ class Memory:
                 self._bound(self.upper, nodes, k, row, constraint.upper[row.element])
                 self.penalty[nodes, k] = HARD if constraint.price is None else constraint.price
                 self.penalty2[nodes, k] = constraint.price2
-                self.hard[nodes, k] = constraint.price is None
+                self.hard[nodes, k] = constraint.priority if constraint.price is None else 0.0
 
     def _parts(self) -> list[tuple[slice, list[Row]]]:
         last = len(self.lower) - 1

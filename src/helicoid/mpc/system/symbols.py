@@ -62,6 +62,10 @@ class Symbols:
         symbols = ca.vertcat(system.u, *(y.symbol for y in system.intermediates))
         return bool(ca.depends_on(expression, symbols))
 
+    def needs_state(self, expression: Expression) -> bool:
+        """Whether an expression depends on the state other than by an intermediate, such as the torque."""
+        return bool(ca.depends_on(expression, self.system.x))
+
     def unknown(self, expression: Expression, more: Iterable[Expression]) -> list[str]:
         """The names of symbols in an expression that are neither the system's nor among `more`."""
         known = [*self.system.atoms, *more]

@@ -34,7 +34,7 @@ static void residuals(mpc *s) {
 static void set_hard_penalty(mpc *s, double penalty) {
   s->settings[HARD_PENALTY] = penalty;
   for (int64_t i = 0; i < (s->n + 1) * NRP; i++)
-    if (s->hard[i] != 0) s->penalty[i] = penalty * s->settings[SCALE];
+    if (s->hard[i] != 0) s->penalty[i] = s->hard[i] * penalty * s->settings[SCALE];
 }
 
 /* How much the program's solution exceeds hard rows: zero unless their penalty is too low, or they conflict. */
@@ -57,8 +57,10 @@ static int solve_program(mpc *s) {
     set_hard_penalty(s, 10 * before);
     ok = interior_point(s, 0);
     const double after = hard_excess(s);
-    if (after > 0.9 * excess) {
-      excess = after;
+    if (ok <= 0 || after > 0.9 * excess) { /* it cannot be helped: the next program need not try as hard */
+      set_hard_penalty(s, before);
+      if (ok == 0) ok = interior_point(s, 0);
+      excess = hard_excess(s);
       break;
     }
     excess = after;
@@ -91,6 +93,7 @@ static double improve(mpc *s, int attempts) {
   const Merit here = merit(s, s->cost, s->gap, s->rows);
   s->results[COST] = here.cost;
   s->results[VIOLATION] = here.violation;
+  s->results[DECREASE] = INFINITY; /* as long as no search has found what a step promises */
   for (int attempt = 0; attempt < attempts; attempt++) {
     const int ok = solve_program(s);
     if (ok > 0) {
