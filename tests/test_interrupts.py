@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -110,6 +111,24 @@ def test_moments_spread_over_the_work(work: Callable[[], float]) -> None:
 @pytest.mark.parametrize("work", [build, simulate, identify, plan], ids=lambda work: work.__name__)
 def test_many_moments_spread_over_the_work(work: Callable[[], float]) -> None:
     assert_stops(work, 100)
+
+
+class Finalised:
+    """Python ignores what is raised in here."""
+
+    def __del__(self) -> None:
+        len("")
+
+
+def test_every_moment_of_a_finaliser() -> None:
+    def work() -> float:
+        with interruptible():
+            kept: weakref.WeakSet[Finalised] = weakref.WeakSet()
+            for _ in range(3):
+                kept.add(Finalised())
+        return 1.0
+
+    assert_stops(work, calls_of(work))
 
 
 def test_a_handler_of_ones_own_is_called_once() -> None:

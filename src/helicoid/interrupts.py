@@ -135,7 +135,7 @@ def _handler() -> Handler | None:
 
 def _wait_for_conversion(number: int, frame: FrameType | None) -> None:
     _taken()
-    if _converts(frame):
+    if _is_forgotten(frame):
         _pending.append(number)
         _thread.start_new_thread(_try_again, ())
         return
@@ -160,10 +160,18 @@ def _taken() -> bool:
     return True
 
 
-def _converts(frame: FrameType | None) -> bool:
-    """Whether CasADi may be calling this frame: it has a function of CasADi's wrapper among its callers."""
-    while frame is not None and frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_globals.get("__name__") == "casadi.casadi":
+def _is_forgotten(frame: FrameType | None) -> bool:
+    """Whether what is raised here would be lost: in a finaliser or in what CasADi calls.
+
+    Weak references and `__del__` are called by Python, which ignores what they raise. CasADi has a function
+    of its wrapper among the callers of what it calls.
+    """
+    called = False
+    while frame is not None:
+        module = frame.f_globals.get("__name__")
+        if module in ("weakref", "_weakrefset") or frame.f_code.co_name == "__del__":
             return True
+        if called and module == "casadi.casadi":
+            return True
+        called, frame = True, frame.f_back
     return False
