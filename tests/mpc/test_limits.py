@@ -90,3 +90,27 @@ def test_returns_to_its_limits_as_fast_as_its_motor_can(
     assert outside and all(status == "infeasible" for status, _ in outside)
     assert all("position_limit (slide) is missed by" in details for _, details in outside)
     assert said[-1][1] and abs(q) < 0.05
+
+
+def test_rests_wherever_the_target_is() -> None:
+    """A small sample of `benchmarks.mpc_trust`: points in and out of reach, limits kept, no lie."""
+    robot = hc.load("planar_2r")
+    problem = Problem(robot, horizon=15, dt=0.03)
+    problem.add_position_cost("tip", np.zeros(3), weight=50.0, end_weight=500.0)
+    problem.add_velocity_cost(0.2, end_weight=5.0)
+    problem.add_torque_cost(1e-3)
+    problem.add_limits(velocity=0.3)
+    for angle, distance in ((0.4, 0.9), (2.0, 2.5), (4.0, 4.0)):
+        controller = Controller(problem)
+        controller.set(position=[distance * np.cos(angle), 0.0, distance * np.sin(angle)])
+        q, v, speeds = np.array([0.3, 0.8]), np.zeros(2), []
+        for _ in range(130):
+            tau = controller.step(q, v)
+            assert np.all(np.abs(tau) <= robot.limits.effort)
+            assert not controller.ok or controller.plan.violation <= 0.01
+            for _ in range(5):
+                a = robot.forward_dynamics(q, v, tau)
+                q, v = q + 0.006 * v + 0.5 * 0.006**2 * a, v + 0.006 * a
+                speeds.append(v)
+        assert np.abs(speeds).max() < 1.02 * 3.0
+        assert np.sqrt(np.mean(np.square(speeds[-150:]), axis=0)).max() < 0.02

@@ -1,0 +1,240 @@
+"""Closed loops towards random targets, most out of reach: does the robot rest, keep limits, tell the truth?
+
+    python -m benchmarks.mpc_trust [--number 15] [--seed 0] [--quick]
+
+For each system `number` targets, about half of them beyond reach, with default settings, four seconds each.
+Every second loop has a plant that is not the model (all masses 20 % more or less; of arms also Coulomb and
+viscous friction) and noise on what is measured. A loop without these is restless if a velocity in the last
+second has an rms above 0.02 rad/s (m/s). Excess is beyond hard limits, also between samples, under the exact
+model (of torque in all loops). A lie is a step that says ok beside a violation of more than 1 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import helicoid as hc
+from helicoid.mpc import Controller, Problem
+
+PERIOD, SECONDS, SUBSTEPS = 0.02, 4.0, 10
+NOISE = 1e-4, 2e-3  # rad, rad/s
+
+
+@dataclass
+class Case:
+    """A system: its problem, where it starts, draws of targets and plants, what exceeds its limits.
+
+    A plant, right or wrong, gives the states within one period from a state and a control. The first `split`
+    elements of the state are positions. `limit` is that of the controls.
+    """
+
+    name: str
+    problem: Problem
+    start: np.ndarray
+    target: Callable[[np.random.Generator], dict[str, np.ndarray]]
+    plant: Callable[[np.random.Generator, bool], Callable[[np.ndarray, np.ndarray], np.ndarray]]
+    split: int
+    excess: Callable[[np.ndarray], dict[str, float]]
+    limit: np.ndarray
+
+
+@dataclass
+class Row:
+    """What a system's loops came to."""
+
+    name: str
+    loops: int = 0
+    restless: int = 0
+    rms: float = 0.0
+    noisy_rms: float = 0.0
+    steps: int = 0
+    ok: int = 0
+    lies: int = 0
+    excess: dict[str, float] = field(
+        default_factory=lambda: {"velocity": 0.0, "position": 0.0, "torque": 0.0}
+    )
+
+
+def direction(rng: np.random.Generator, least: float, most: float, size: int = 3) -> np.ndarray:
+    """A random point at a distance between two."""
+    d = rng.normal(size=size)
+    return np.asarray(d / np.linalg.norm(d) * rng.uniform(least, most))
+
+
+def arm(name: str, robot: hc.Robot, frame: str, start: np.ndarray, base: np.ndarray, reach: float) -> Case:
+    """A robot arm that reaches for points up to twice as far as it can."""
+    problem = Problem(robot, horizon=20, dt=PERIOD)
+    problem.add_position_cost(frame, np.zeros(3), weight=50.0, end_weight=500.0)
+    problem.add_velocity_cost(0.2, end_weight=5.0)
+    problem.add_torque_cost(1e-3)
+    problem.add_limits()
+    n = robot.nv
+
+    def plant(rng: np.random.Generator, wrong: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        true = robot
+        share = 0.0
+        if wrong:
+            share = rng.choice([-0.2, 0.2])
+            size = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 10.0)
+            true = robot.with_joints(friction=0.005 * size, damping=0.005 * size)
+
+        def advance(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+            """Heavier by a share: the same motion as with less torque against friction and damping."""
+            states = [x]
+            h = PERIOD / SUBSTEPS
+            for _ in range(SUBSTEPS):
+                q, v = states[-1][: robot.nq], states[-1][robot.nq :]
+                a = true.forward_dynamics(q, v, tau / (1 + share))
+                states.append(np.concatenate([robot.integrate(q, h * v + h * h / 2 * a), v + h * a]))
+            return np.array(states[1:])
+
+        return advance
+
+    def excess(x: np.ndarray) -> dict[str, float]:
+        q, v = x[:, : robot.nq], x[:, robot.nq :]
+        limits = robot.limits
+        half = np.where(np.isfinite(limits.upper - limits.lower), (limits.upper - limits.lower) / 2, np.inf)
+        outside = np.maximum(q - limits.upper, limits.lower - q) / half
+        return {
+            "velocity": float((np.abs(v) / limits.velocity).max() - 1),
+            "position": float(np.nan_to_num(outside, nan=-1.0).max()),
+        }
+
+    def target(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"position": base + direction(rng, 0.2 * reach, 2.0 * reach)}
+
+    x0 = np.concatenate([start, np.zeros(n)])
+    return Case(name, problem, x0, target, plant, robot.nq, excess, robot.limits.effort)
+
+
+def quadrotor() -> Case:
+    """A quadrotor in a plane: x, z, angle and their rates, two thrusts; targets beyond walls and ceiling."""
+    x, u = ca.SX.sym("x", 6), ca.SX.sym("u", 2)
+    mass, arm_length, inertia, g = 1.0, 0.2, 0.02, 9.81
+    m = ca.SX.sym("mass")
+
+    def rate(mass: Any) -> ca.SX:
+        total, turn = u[0] + u[1], arm_length * (u[1] - u[0]) / inertia
+        return ca.vertcat(x[3:], -total * ca.sin(x[2]) / mass, total * ca.cos(x[2]) / mass - g, turn)
+
+    problem = Problem.from_ode(x, u, rate(mass), horizon=25, dt=0.04)
+    goal = problem.parameter("goal", [0.0, 0.0])
+    problem.add_cost("position", x[:2] - goal, 10.0, end_weight=100.0)
+    problem.add_cost("rest", x[2:], 0.5, end_weight=5.0)
+    problem.add_cost("effort", u - mass * g / 2, 0.01)
+    problem.add_constraint("thrust", u, 0.0, 10.0, scale=0.1)
+    problem.add_constraint("wall", x[:2], -1.0, 1.0)
+    problem.add_constraint("speed", x[3:5], -2.0, 2.0, scale=0.5)
+    f = ca.Function("f", [x, u, m], [rate(m)])
+
+    def plant(rng: np.random.Generator, wrong: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        true = mass * (1 + (rng.choice([-0.2, 0.2]) if wrong else 0.0))
+
+        def advance(state: np.ndarray, control: np.ndarray) -> np.ndarray:
+            h, states = 0.04 / SUBSTEPS, [state]
+            for _ in range(SUBSTEPS):
+                s = states[-1]
+                k1 = np.array(f(s, control, true)).ravel()
+                k2 = np.array(f(s + h / 2 * k1, control, true)).ravel()
+                k3 = np.array(f(s + h / 2 * k2, control, true)).ravel()
+                k4 = np.array(f(s + h * k3, control, true)).ravel()
+                states.append(s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+            return np.array(states[1:])
+
+        return advance
+
+    def excess(states: np.ndarray) -> dict[str, float]:
+        return {
+            "velocity": float(np.abs(states[:, 3:5]).max() / 2.0 - 1),
+            "position": float(np.abs(states[:, :2]).max() - 1),
+        }
+
+    def target(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"goal": direction(rng, 0.2, 2.5, 2)}
+
+    return Case("quadrotor (plane)", problem, np.zeros(6), target, plant, 3, excess, np.full(2, 10.0))
+
+
+def loop(case: Case, row: Row, rng: np.random.Generator, wrong: bool) -> None:
+    """One target."""
+    controller = Controller(case.problem)
+    controller.set(**case.target(rng))
+    advance = case.plant(rng, wrong)
+    robot = case.problem.robot
+    x, seen = case.start.copy(), []
+    for _ in range(round(SECONDS / controller.period)):
+        measured = x.copy()
+        if wrong:
+            measured[: case.split] += NOISE[0] * rng.normal(size=case.split)
+            measured[case.split :] += NOISE[1] * rng.normal(size=len(x) - case.split)
+        both = (measured,) if robot is None else (measured[: case.split], measured[case.split :])
+        u = controller.step(*both)
+        row.steps += 1
+        row.ok += controller.ok
+        row.lies += controller.ok and bool(controller.plan.violation > 0.01)
+        row.excess["torque"] = max(row.excess["torque"], float((np.abs(u) / case.limit).max() - 1))
+        seen.append(advance(x, u))
+        x = seen[-1][-1]
+    states = np.concatenate(seen)
+    last = states[-round(1.0 / controller.period) * SUBSTEPS :, case.split :]
+    rms = float(np.sqrt((last**2).mean(axis=0)).max())
+    row.loops += 1
+    if wrong:
+        row.noisy_rms = max(row.noisy_rms, rms)
+        return
+    row.rms = max(row.rms, rms)
+    row.restless += rms > 0.02
+    for name, value in case.excess(states).items():
+        row.excess[name] = max(row.excess[name], value)
+
+
+def cases(quick: bool) -> list[Callable[[], Case]]:
+    """The systems, each made when its turn comes."""
+
+    def chain() -> Case:
+        robot = hc.serial_chain(3)
+        frame = robot.link_names[-1]
+        return arm("arm of 3 joints", robot, frame, np.full(3, 0.3), np.array([0, 0, 0.09]), 0.82)
+
+    def panda() -> Case:
+        start = np.array([0, -0.8, 0, -2.4, 0, 1.6, 0.8])
+        return arm("Panda", hc.load("panda"), "panda_link8", start, np.array([0, 0, 0.33]), 0.9)
+
+    def ur5() -> Case:
+        start = np.array([0, -1.2, 1.5, -1.0, -1.57, 0.0])
+        return arm("UR5", hc.load("ur5"), "tool0", start, np.array([0, 0, 0.1]), 0.95)
+
+    return [chain, quadrotor] if quick else [chain, quadrotor, panda, ur5]
+
+
+def main() -> None:
+    """The table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--number", type=int, default=15, help="targets for each system")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="two small systems, four targets")
+    options = parser.parse_args()
+    number = min(4, options.number) if options.quick else options.number
+    print("| system | loops | restless | v rms | with errors | v excess | q excess | τ excess | ok | lies |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for make in cases(options.quick):
+        case, rng = make(), np.random.default_rng(options.seed)
+        row = Row(case.name)
+        for k in range(number):
+            loop(case, row, rng, wrong=k % 2 == 1)
+        excess = " | ".join(f"{100 * max(0.0, row.excess[name]):.2f} %" for name in row.excess)
+        print(
+            f"| {row.name} | {row.loops} | {row.restless} | {row.rms:.4f} | {row.noisy_rms:.4f} | {excess} | "
+            f"{100 * row.ok / row.steps:.1f} % | {100 * row.lies / row.steps:.1f} % |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
