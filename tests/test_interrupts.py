@@ -131,6 +131,16 @@ def test_every_moment_of_a_finaliser() -> None:
     assert_stops(work, calls_of(work))
 
 
+def test_every_moment_of_a_generator_that_is_closed_early() -> None:
+    """Closing it enters it once more, and Python ignores what is raised there."""
+
+    def work() -> float:
+        with interruptible():
+            return float(any(x > 0 for x in (1, 2, 3)))
+
+    assert_stops(work, calls_of(work))
+
+
 def test_a_handler_of_ones_own_is_called_once() -> None:
     seen = []
     for k in range(1, calls_of(conversions) + 1):

@@ -26,7 +26,10 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _AGAIN = 0.002  # seconds until an interrupt that came at a bad moment is tried again
 
+_PATIENCE = 5  # how often an interrupt waits for a generator that may be closing
+
 _previous: Handler = signal.default_int_handler
+_postponed = 0
 _pending: list[int] = []  # interrupts to come; who pops one, passes it on
 
 
@@ -134,11 +137,14 @@ def _handler() -> Handler | None:
 
 
 def _wait_for_conversion(number: int, frame: FrameType | None) -> None:
+    global _postponed
     _taken()
-    if _is_forgotten(frame):
+    if _is_forgotten(frame) or (_postponed < _PATIENCE and _may_be_closing(frame)):
+        _postponed += 1
         _pending.append(number)
         _thread.start_new_thread(_try_again, ())
         return
+    _postponed = 0
     # What it raises may come before the end of a context has begun, so this is undone here already.
     signal.signal(signal.SIGINT, _previous)
     _previous(number, frame)
@@ -158,6 +164,15 @@ def _taken() -> bool:
     except IndexError:
         return False
     return True
+
+
+def _may_be_closing(frame: FrameType | None) -> bool:
+    """Whether a generator expression is at work: Python ignores what is raised in one that it closes."""
+    while frame is not None:
+        if frame.f_code.co_name == "<genexpr>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_forgotten(frame: FrameType | None) -> bool:
