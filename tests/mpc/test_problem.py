@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import casadi as ca
@@ -194,3 +195,16 @@ def test_exported_functions_are_those_of_the_solver(tmp_path: Path) -> None:
     assert {"stage.c", "end.c", "problem.h"} <= names
     header = (tmp_path / "problem.h").read_text()
     assert "hessian[6, 6]" in header and "dynamics[4, 6]" in header and "jacobian[2, 6]" in header
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda: Problem("planar_2r", horizon=3, dt=0.1), "hc.load"),  # type: ignore[arg-type]
+        (lambda: hc.mpc.Controller(hc.load("planar_2r")), "solves a Problem"),  # type: ignore[arg-type]
+        (lambda: Problem(hc.load("planar_2r"), horizon=3, dt=0.1).add("x"), "costs and constraints"),  # type: ignore[arg-type]
+    ],
+)
+def test_things_of_another_kind_are_told(wrong: Callable[[], object], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        wrong()

@@ -105,6 +105,8 @@ class Controller:
         budget: float | None = None,
         cold_iterations: int = 100,
     ) -> None:
+        if not hasattr(problem, "times"):
+            raise InputError(f"a Controller solves a Problem; got {problem!r}")
         lengths = np.diff(problem.times)
         if budget is not None and not budget > 0:
             raise InputError(f"budget is a positive time (s) or None, got {budget!r}")

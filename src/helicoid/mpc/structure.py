@@ -58,6 +58,8 @@ class Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("exact", "gauss_newton"):
             raise InputError(f"hessian is 'exact' or 'gauss_newton', got {hessian!r}")
+        if not isinstance(moved, (Robot, System)):
+            raise InputError(f"a problem moves a Robot, as hc.load gives it, or a System; got {moved!r}")
         robot = moved if isinstance(moved, Robot) else None
         if isinstance(moved, Robot):
             system = robot_system(moved, formulation, stabilisation, integrator)
@@ -117,6 +119,8 @@ class Structure:
         """More costs and constraints, with the parameters and states that they bring along."""
         made = self
         for term in terms:
+            if not isinstance(term, (Cost, Constraint)):
+                raise InputError(f"add takes costs and constraints of helicoid.mpc, got {term!r}")
             made = made._with_term(term)
         return made
 
