@@ -591,12 +591,13 @@ print(os.waitpid(child, 0)[1])
 
 
 def test_second_process_starts_no_compiler(folder):
-    """Extension and kernel come from the cache, with the search path empty."""
+    """Extension and kernel come from the cache, with the search path empty and no compiler from pip."""
     products()
     binding.prepare()
     code = """
-import subprocess
+import subprocess, sys
 subprocess.Popen = None
+sys.modules["ziglang"] = None
 f = tests.fast_products()
 print(f(2.0, np.ones(3), np.ones((2, 3))).y)
 """
