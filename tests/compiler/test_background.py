@@ -31,6 +31,7 @@ def waited(function: Function) -> BackgroundEvaluator:
     return evaluator
 
 
+@pytest.mark.needs_compiler
 def test_answers_come_at_once_and_from_compiled_code_later() -> None:
     hc.set_compile("background")
     function, x = spring(0.7185), np.array([0.3, -1.2])
@@ -44,6 +45,7 @@ def test_answers_come_at_once_and_from_compiled_code_later() -> None:
     np.testing.assert_allclose(function(np.array([x, 2 * x]), 2.0).x[0], first.x, rtol=1e-14)
 
 
+@pytest.mark.needs_compiler
 def test_each_kind_of_a_large_function_waits_until_asked_for() -> None:
     hc.set_compile("background")
     x = ca.SX.sym("x", 2)
@@ -59,6 +61,7 @@ def test_each_kind_of_a_large_function_waits_until_asked_for() -> None:
     np.testing.assert_allclose(function(np.ones((3, 2))), batch, rtol=1e-12)
 
 
+@pytest.mark.needs_compiler
 def test_iterations_use_what_is_there() -> None:
     hc.set_compile("background")
     x = ca.SX.sym("x")

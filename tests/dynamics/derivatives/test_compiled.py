@@ -42,6 +42,7 @@ def two_links(base: str) -> hc.Robot:
 QUICK = {("closed_form", "fixed"), ("slotine_li_regressor", "floating")}
 
 
+@pytest.mark.needs_compiler
 @pytest.mark.parametrize(
     ("name", "base"),
     [
