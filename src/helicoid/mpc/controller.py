@@ -63,7 +63,7 @@ class Controller:
         problem: what to solve. The controller has numbers of its own; `set` changes them.
         period: time between steps (s); by default the length of the first interval (needed where the
             duration is free).
-        iterations: Gauss–Newton iterations in each step. More than one helps after jumps of targets.
+        iterations: quadratic programs in each step. More than one helps after jumps of targets.
         budget: time (s) that the feedback phase may take; None for no limit. Starting from scratch may take
             20 times as long.
         cold_iterations: how many the first step may take.

@@ -350,7 +350,7 @@ class Problem:
     def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the functions of the nodes as a C99 library (see docs/export.md), for a solver of one's own.
 
-        `stage(x, u, x_next, p, theta, h)` gives cost, gradient and Gauss–Newton Hessian along z = (u, x), the
+        `stage(x, u, x_next, p, theta, h)` gives cost, gradient and Hessian along z = (u, x), the
         gap of the dynamics and its derivative, and the rows of the constraints; those that bound single
         elements of z come first, `jacobian` is of the others. `end(x, p, theta)` gives both of the last node.
         """
