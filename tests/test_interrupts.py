@@ -267,4 +267,4 @@ def test_an_interrupt_ends_compilers_and_the_next_call_compiles(
         assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
     monkeypatch.delenv("CC")
     assert np.isfinite(robot.gravity([0.1, 0.2])).all()
-    assert isinstance(robot.gravity._evaluator, compiled.CompiledEvaluator)
+    assert isinstance(robot.gravity._numeric.evaluator, compiled.CompiledEvaluator)

@@ -25,7 +25,7 @@ def spring(factor: float) -> Function:
 
 
 def waited(function: Function) -> BackgroundEvaluator:
-    evaluator = function._evaluator
+    evaluator = function._numeric.evaluator
     assert isinstance(evaluator, BackgroundEvaluator)
     evaluator.wait(300)
     return evaluator
@@ -36,7 +36,7 @@ def test_answers_come_at_once_and_from_compiled_code_later() -> None:
     hc.set_compile("background")
     function, x = spring(0.7185), np.array([0.3, -1.2])
     first = function(x, 2.0)
-    assert isinstance(function._evaluator, BackgroundEvaluator)
+    assert isinstance(function._numeric.evaluator, BackgroundEvaluator)
     kernel = waited(function).kernel
     assert kernel is not None and kernel.has_scalar and kernel.has_batch
     again = function(x, 2.0)
@@ -54,9 +54,9 @@ def test_each_kind_of_a_large_function_waits_until_asked_for() -> None:
         y = ca.vertcat(ca.sin(y[1]) + 0.1 * k, y[0] * 0.5)
     function = Function.from_expressions("large", {"x": x}, {"y": y})
     first = function(np.ones(2))
-    assert waited(function).kernel.has_scalar and not function._evaluator.kernel.has_batch
+    assert waited(function).kernel.has_scalar and not function._numeric.evaluator.kernel.has_batch
     batch = function(np.ones((3, 2)))
-    assert waited(function).kernel.has_batch and function._evaluator.kernel.has_scalar
+    assert waited(function).kernel.has_batch and function._numeric.evaluator.kernel.has_scalar
     np.testing.assert_allclose(batch, np.tile(first, (3, 1)), rtol=1e-12)
     np.testing.assert_allclose(function(np.ones((3, 2))), batch, rtol=1e-12)
 

@@ -63,7 +63,7 @@ def test_scalar_batch_and_virtual_machine_agree_on_bundled_robots(
         hc.set_compile(True)
         batch = fast_function(*arguments)
         single = np.array([fast_function(*(x[k] for x in arguments)) for k in range(n)])
-        assert isinstance(fast_function._evaluator, CompiledEvaluator)
+        assert isinstance(fast_function._numeric.evaluator, CompiledEvaluator)
         assert relative(batch, wanted) <= 1e-12
         assert relative(single, wanted) <= 1e-12
 
@@ -119,7 +119,7 @@ def test_what_only_the_virtual_machine_knows_runs_there(compiling: None) -> None
     x = ca.SX.sym("x")
     printing = Function.from_expressions("printing", {"x": x}, {"y": x.printme(0) + 1})
     assert printing(2.0) == 3.0
-    assert isinstance(printing._evaluator, VirtualMachineEvaluator)
+    assert isinstance(printing._numeric.evaluator, VirtualMachineEvaluator)
     with pytest.raises(hc.HelicoidError, match="no counterpart in C"):
         printing.compile()
 
@@ -138,9 +138,9 @@ def test_large_functions_compile_each_kernel_when_needed(
 def test_turned_off_it_does_not_compile() -> None:
     f = spring()
     f(np.ones(3), 1.0)
-    assert isinstance(f._evaluator, VirtualMachineEvaluator)
+    assert isinstance(f._numeric.evaluator, VirtualMachineEvaluator)
     f.compile(batch=True)
-    assert isinstance(f._evaluator, CompiledEvaluator) and f._kernel.has_batch
+    assert isinstance(f._numeric.evaluator, CompiledEvaluator) and f._kernel.has_batch
 
 
 def test_ahead_of_time(compiling: None) -> None:
@@ -175,7 +175,7 @@ def test_second_process_needs_no_compiler(compiling: None) -> None:
         "x, k = ca.SX.sym('x', 3), ca.SX.sym('k')\n"
         "f = Function.from_expressions('spring', {'x': x, 'k': k}, "
         "{'force': -k * ca.sin(x), 'energy': k * ca.dot(x, x)})\n"
-        "f(np.ones(3), 1.0); print(type(f._evaluator).__name__)\n"
+        "f(np.ones(3), 1.0); print(type(f._numeric.evaluator).__name__)\n"
     )
     environment = {**os.environ, "PATH": "", "HELICOID_COMPILE": "1"}
     environment.pop("CC", None)

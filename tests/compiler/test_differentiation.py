@@ -278,7 +278,9 @@ def test_products_are_compiled_and_batched(rng: np.random.Generator) -> None:
     J = robot.inverse_dynamics.jacobian("q")(Q, V, A)
     np.testing.assert_allclose(jvp(Q, V, A, D), np.einsum("nij,nj->ni", J, D), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(vjp(Q, V, A, D), np.einsum("nij,ni->nj", J, D), rtol=1e-10, atol=1e-10)
-    assert isinstance(jvp._evaluator, CompiledEvaluator) and isinstance(vjp._evaluator, CompiledEvaluator)
+    assert isinstance(jvp._numeric.evaluator, CompiledEvaluator) and isinstance(
+        vjp._numeric.evaluator, CompiledEvaluator
+    )
 
 
 def test_names_of_vectors_do_not_collide() -> None:

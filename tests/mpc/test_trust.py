@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.compiler import function
+from helicoid.compiler import numeric
 from helicoid.compiler.compiled import CompiledEvaluator
 from helicoid.mpc import Controller
 from helicoid.mpc.controller import TOLERANCE, Phase
@@ -177,17 +177,17 @@ def test_nothing_is_compiled_after_the_constructor(
     problem.add_control_cost(1e-2)
     controller = Controller(problem, period=0.02)
     made: list[str] = []
-    evaluator, compiled = function.best_evaluator, CompiledEvaluator._load
+    evaluator, compiled = numeric.best_evaluator, CompiledEvaluator._load
 
-    def counted(name: str, *rest: Any) -> Any:
-        made.append(name)
-        return evaluator(name, *rest)
+    def counted(flat: Any, *rest: Any) -> Any:
+        made.append(flat.name)
+        return evaluator(flat, *rest)
 
     def loaded(self: CompiledEvaluator, *rest: Any) -> None:
-        made.append(self._name)
+        made.append(self._flat.name)
         compiled(self, *rest)
 
-    monkeypatch.setattr(function, "best_evaluator", counted)
+    monkeypatch.setattr(numeric, "best_evaluator", counted)
     monkeypatch.setattr(CompiledEvaluator, "_load", loaded)
     q, v = robot.neutral(), np.zeros(robot.nv)
     for k in range(20):

@@ -15,7 +15,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 
@@ -23,8 +22,7 @@ from helicoid._typing import Array
 from helicoid.compiler.build.binding import Kernel
 from helicoid.compiler.code.program import Program, UnsupportedOperation
 from helicoid.compiler.compiled import CompiledEvaluator, kernel_library
-from helicoid.compiler.evaluator import VirtualMachineEvaluator
-from helicoid.compiler.signature import Shape
+from helicoid.compiler.evaluator import Flat, VirtualMachineEvaluator
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning
 
 _CHILD = "import sys; sys.path[:] = {path!r}; import helicoid.compiler.background as b; b._child({kinds!r})"
@@ -42,19 +40,12 @@ class BackgroundEvaluator:
     be compiled, the virtual machine goes on; a warning says why, unless C lacks an operation.
 
     Args:
-        name, flat, input_shapes, output_shapes, result_type: see `CompiledEvaluator`.
+        flat: what it computes.
     """
 
-    def __init__(
-        self,
-        name: str,
-        flat: ca.Function,
-        input_shapes: Sequence[Shape],
-        output_shapes: Sequence[Shape],
-        result_type: type[tuple[Any, ...]],
-    ) -> None:
-        self._machine = VirtualMachineEvaluator(flat, input_shapes, output_shapes)
-        self._arguments = name, flat, input_shapes, output_shapes, result_type
+    def __init__(self, flat: Flat) -> None:
+        self._machine = VirtualMachineEvaluator(flat.function, flat.input_shapes, flat.output_shapes)
+        self._flat = flat
         self._compiled: CompiledEvaluator | None = None
         self._threads: dict[str, threading.Thread] = {}
         self.kernel: Kernel | None = None
@@ -84,13 +75,13 @@ class BackgroundEvaluator:
         with _turn, contextlib.suppress(UnsupportedOperation):
             try:
                 if self._compiled is None:
-                    self._compiled = CompiledEvaluator(*self._arguments)
+                    self._compiled = CompiledEvaluator(self._flat)
                 if not self._compiled.is_cached(kind):
-                    _in_another_process(self._arguments[1], self._compiled.kinds(kind))
+                    _in_another_process(self._flat.function, self._compiled.kinds(kind))
                 if not _ended:
                     self.kernel = self._compiled.prepare(kind)
             except CompileError as error:
-                text = f"{self._arguments[0]} stays on CasADi's virtual machine, ten times slower: {error}"
+                text = f"{self._flat.name} stays on CasADi's virtual machine, ten times slower: {error}"
                 warnings.warn(text, PerformanceWarning, stacklevel=2)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
-
-import casadi as ca
+from typing import Literal
 
 from helicoid._typing import Array
 from helicoid.compiler.build import binding
@@ -17,8 +15,7 @@ from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import new_lock
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program, UnsupportedOperation
-from helicoid.compiler.evaluator import Evaluator, VirtualMachineEvaluator
-from helicoid.compiler.signature import Shape
+from helicoid.compiler.evaluator import Evaluator, Flat, VirtualMachineEvaluator
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 from helicoid.progress import reporting
 
@@ -75,26 +72,15 @@ class CompiledEvaluator:
     """Computes a function by compiled code; each kind of code is compiled, or loaded, when first needed.
 
     Args:
-        name: for messages.
-        flat: an SX function of dense columns in row-major order (see `expressions.flat_function`).
-        result_type: the named tuple of several outputs.
+        flat: what it computes.
 
     Raises:
         UnsupportedOperation: something in the function cannot be said in C.
     """
 
-    def __init__(
-        self,
-        name: str,
-        flat: ca.Function,
-        input_shapes: Sequence[Shape],
-        output_shapes: Sequence[Shape],
-        result_type: type[tuple[Any, ...]],
-    ) -> None:
-        self._name = name
-        self._program = Program.from_casadi(flat)
-        self._shapes = tuple(input_shapes), tuple(output_shapes)
-        self._result_type = result_type
+    def __init__(self, flat: Flat) -> None:
+        self._flat = flat
+        self._program = Program.from_casadi(flat.function)
         self._paths: dict[str, Path] = {}
         self._lock = new_lock()
         self.kernel: binding.Kernel | None = None
@@ -112,7 +98,8 @@ class CompiledEvaluator:
         with self._lock:
             if kind not in self._paths:
                 kinds = self.kinds(kind)
-                text = f"Compiling {self._name} ({self._program.n_operations} operations), once for the cache"
+                count = f"{self._program.n_operations} operations"
+                text = f"Compiling {self._flat.name} ({count}), once for the cache"
                 with reporting(None, text) as tell:
                     self._load(kinds, lambda done: tell(text, done))
             assert self.kernel is not None
@@ -127,9 +114,7 @@ class CompiledEvaluator:
 
         def load(path: Path) -> binding.Kernel:
             paths = {**self._paths, **dict.fromkeys(kinds, path)}
-            kernel = binding.load_kernel(
-                list(dict.fromkeys(paths.values())), *self._shapes, self._result_type
-            )
+            kernel = binding.load_kernel(list(dict.fromkeys(paths.values())), *self._flat[2:])
             self._paths = paths
             return kernel
 
@@ -142,23 +127,16 @@ class CompiledEvaluator:
         self.prepare("batch").evaluate_batch(inputs, outputs, n_samples)
 
 
-def best_evaluator(
-    name: str,
-    flat: ca.Function,
-    input_shapes: Sequence[Shape],
-    output_shapes: Sequence[Shape],
-    result_type: type[tuple[Any, ...]],
-    kind: str,
-) -> Evaluator:
+def best_evaluator(flat: Flat, kind: str) -> Evaluator:
     """Compiled code of a kind where that is wanted and possible, else CasADi's virtual machine."""
     global _warned
     if _on == "background":
         from helicoid.compiler.background import BackgroundEvaluator
 
-        return BackgroundEvaluator(name, flat, input_shapes, output_shapes, result_type)
+        return BackgroundEvaluator(flat)
     if _on:
         try:
-            evaluator = CompiledEvaluator(name, flat, input_shapes, output_shapes, result_type)
+            evaluator = CompiledEvaluator(flat)
             evaluator.prepare(kind)
             return evaluator
         except UnsupportedOperation:
@@ -168,4 +146,4 @@ def best_evaluator(
                 _warned = True
                 text = f"functions run on CasADi's virtual machine, ten times slower than compiled: {error}"
                 warn(PerformanceWarning(text))
-    return VirtualMachineEvaluator(flat, input_shapes, output_shapes)
+    return VirtualMachineEvaluator(flat.function, flat.input_shapes, flat.output_shapes)

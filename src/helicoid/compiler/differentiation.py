@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, combinations_with_replacement
+from typing import NamedTuple
 
 import casadi as ca
 
+from helicoid.compiler.definition import Definition, Expressions
 from helicoid.compiler.expressions import from_row_major, row_major, symbols_for
-from helicoid.compiler.signature import Input, Output, Shape, matrix_shape
-from helicoid.errors import HelicoidError
+from helicoid.compiler.signature import Input, Output, Shape, describe, matrix_shape
+from helicoid.errors import HelicoidError, InputError
+
+
+class Derived(NamedTuple):
+    """A function made of another: what goes in, what comes out, and its expressions when first needed."""
+
+    inputs: Sequence[Input]
+    outputs: Sequence[Output]
+    given: Callable[[], Expressions]
+
+
+def jacobian(of: Definition, along: Sequence[Input]) -> Derived:
+    """dy/dx of every output along every input named; see `Function.jacobian`."""
+    outputs = jacobian_outputs(of.outputs, along)
+    return Derived(of.inputs, outputs, lambda: jacobian_expressions(of.casadi, of.inputs, of.outputs, along))
 
 
 def jacobian_outputs(outputs: Sequence[Output], directions: Sequence[Input]) -> list[Output]:
@@ -24,7 +40,7 @@ def jacobian_outputs(outputs: Sequence[Output], directions: Sequence[Input]) -> 
 
 def jacobian_expressions(
     function: ca.Function, inputs: Sequence[Input], outputs: Sequence[Output], directions: Sequence[Input]
-) -> tuple[list[ca.SX], list[ca.SX]]:
+) -> Expressions:
     """Fresh symbols for the inputs, and every output differentiated with respect to every direction.
 
     On a manifold (q_dot = N(q) v) the derivative is along v: dy/dv = dy/dq N(q).
@@ -42,6 +58,12 @@ def jacobian_expressions(
     return symbols, derivatives
 
 
+def hessian(of: Definition, along: Sequence[Input]) -> Derived:
+    """d²y/dx dz of every output along pairs of the inputs named; see `Function.hessian`."""
+    outputs = hessian_outputs(of.outputs, along)
+    return Derived(of.inputs, outputs, lambda: hessian_expressions(of.casadi, of.inputs, of.outputs, along))
+
+
 def hessian_outputs(outputs: Sequence[Output], directions: Sequence[Input]) -> list[Output]:
     """What `hessian_expressions` computes: by output, then by pairs of directions, each pair once.
 
@@ -57,7 +79,7 @@ def hessian_outputs(outputs: Sequence[Output], directions: Sequence[Input]) -> l
 
 def hessian_expressions(
     function: ca.Function, inputs: Sequence[Input], outputs: Sequence[Output], directions: Sequence[Input]
-) -> tuple[list[ca.SX], list[ca.SX]]:
+) -> Expressions:
     """Fresh symbols for the inputs, and the second derivatives of every output along pairs of directions.
 
     Along constant velocities u and w on a manifold it is ½ (∂u ∂w y + ∂w ∂u y), which is the second
@@ -109,13 +131,24 @@ def seeds(prefix: str, suffix: str, items: Sequence[Input | Output], taken: Sequ
     return result
 
 
+def jvp(of: Definition, along: Sequence[Input]) -> Derived:
+    """dy = Σ dy/dx dx, with a vector dx for each input named; see `Function.jvp`."""
+    vectors = seeds("d", "", along, [item.name for item in of.inputs])
+    outputs = [Output(f"d{item.name}", item.shape) for item in of.outputs]
+    return Derived(
+        [*of.inputs, *vectors],
+        outputs,
+        lambda: jvp_expressions(of.casadi, of.inputs, of.outputs, along, vectors),
+    )
+
+
 def jvp_expressions(
     function: ca.Function,
     inputs: Sequence[Input],
     outputs: Sequence[Output],
     directions: Sequence[Input],
     vectors: Sequence[Input],
-) -> tuple[list[ca.SX], list[ca.SX]]:
+) -> Expressions:
     """Symbols for inputs and vectors, and Σ dy/dx N(x) dx of every output, by forward differentiation."""
     symbols, along = symbols_for(inputs), symbols_for(vectors)
     chosen = [symbols[inputs.index(item)] for item in directions]
@@ -124,13 +157,26 @@ def jvp_expressions(
     return symbols + along, _pushed(function.call(symbols), outputs, x, ca.vertcat(*x_dot))
 
 
+def vjp(of: Definition, along: Sequence[Input]) -> Derived:
+    """x̄ = Σ (dy/dx)ᵀ ȳ, with a vector ȳ for each output; see `Function.vjp`."""
+    if any(len(item.shape) > 2 for item in of.outputs):
+        raise InputError(f"{of.usage}: vjp needs outputs of up to two axes: {describe(of.outputs)}")
+    vectors = seeds("", "_bar", of.outputs, [item.name for item in of.inputs])
+    outputs = [Output(f"{item.name}_bar", item.rate_shape) for item in along]
+    return Derived(
+        [*of.inputs, *vectors],
+        outputs,
+        lambda: vjp_expressions(of.casadi, of.inputs, of.outputs, along, vectors),
+    )
+
+
 def vjp_expressions(
     function: ca.Function,
     inputs: Sequence[Input],
     outputs: Sequence[Output],
     directions: Sequence[Input],
     vectors: Sequence[Input],
-) -> tuple[list[ca.SX], list[ca.SX]]:
+) -> Expressions:
     """Symbols for inputs and vectors, and N(x)ᵀ Σ (dy/dx)ᵀ ȳ of all directions, in reverse."""
     symbols, along = symbols_for(inputs), symbols_for([Input(v.name, matrix_shape(v.shape)) for v in vectors])
     chosen = [symbols[inputs.index(item)] for item in directions]
@@ -162,6 +208,16 @@ def _ends(shapes: Sequence[Shape]) -> list[int]:
     return [0, *accumulate(map(math.prod, shapes))]
 
 
+def time_derivative(of: Definition) -> Derived:
+    """dy/dt of every output; see `Function.time_derivative`."""
+    inputs = with_rates(of.name, of.inputs)
+    return Derived(
+        inputs,
+        [Output(f"{item.name}_dot", item.shape) for item in of.outputs],
+        lambda: time_derivative_expressions(of.casadi, of.inputs, of.outputs, inputs),
+    )
+
+
 def with_rates(name: str, inputs: Sequence[Input]) -> list[Input]:
     """The inputs, and after them the rate of each input that varies in time and has none yet.
 
@@ -183,7 +239,7 @@ def with_rates(name: str, inputs: Sequence[Input]) -> list[Input]:
 
 def time_derivative_expressions(
     function: ca.Function, inputs: Sequence[Input], outputs: Sequence[Output], all_inputs: Sequence[Input]
-) -> tuple[list[ca.SX], list[ca.SX]]:
+) -> Expressions:
     """Symbols for `all_inputs` (see `with_rates`), and d/dt of every output by forward differentiation.
 
     y_dot = sum over the inputs x that have a rate r of dy/dx N(x) r.
@@ -194,3 +250,11 @@ def time_derivative_expressions(
     x = ca.vertcat(ca.SX(0, 1), *(ca.vec(symbol) for _, symbol, _ in moving))
     x_dot = ca.vertcat(ca.SX(0, 1), *(ca.vec(_moved(*given)) for given in moving))
     return list(symbols.values()), _pushed(results, outputs, x, x_dot)
+
+
+RULES: dict[str, Callable[[Definition, Sequence[Input]], Derived]] = {
+    "jacobian": jacobian,
+    "hessian": hessian,
+    "jvp": jvp,
+    "vjp": vjp,
+}

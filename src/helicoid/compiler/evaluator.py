@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -16,6 +16,20 @@ from helicoid.compiler.signature import Shape
 # A batch is cut into as many blocks of the first size as fit, then of the next. One call of the virtual
 # machine serves one block, so its overhead in Python is shared; a larger first block gains nothing.
 _BLOCK_SIZES = (256, 16, 1)
+
+
+class Flat(NamedTuple):
+    """A function in the form that evaluators compute: dense columns in row-major order.
+
+    `function` is SX (see `expressions.flat_function`), `name` is for messages, the shapes are those of the
+    arrays behind its columns, and `result_type` is the named tuple of several outputs.
+    """
+
+    name: str
+    function: ca.Function
+    input_shapes: tuple[Shape, ...]
+    output_shapes: tuple[Shape, ...]
+    result_type: type[tuple[Any, ...]]
 
 
 class Evaluator(Protocol):

@@ -8,32 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from helicoid._typing import Array
 from helicoid.compiler import differentiation
-from helicoid.compiler.arguments import as_arrays, as_matrix, as_targets, bind
+from helicoid.compiler.arguments import as_matrix, bind
 from helicoid.compiler.build.binding import fast_type
-from helicoid.compiler.building import building, new_lock
-from helicoid.compiler.compiled import CompiledEvaluator, best_evaluator
-from helicoid.compiler.evaluator import Evaluator
+from helicoid.compiler.building import building
+from helicoid.compiler.definition import Definition, Given
 from helicoid.compiler.export.c_library import Precision, export_c
 from helicoid.compiler.export.casadi_external import casadi_external
-from helicoid.compiler.expressions import (
-    build_function,
-    check_function,
-    count_operations,
-    flat_function,
-)
+from helicoid.compiler.expressions import build_function, count_operations
+from helicoid.compiler.numeric import NumericCall
 from helicoid.compiler.signature import (
     Input,
     Output,
     call_signature,
-    check_distinct,
     describe,
     documentation,
-    result_type,
-    signature,
 )
 from helicoid.compiler.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
@@ -42,8 +32,6 @@ from helicoid.tables import table
 
 __all__ = ["Function", "Input", "Output", "count_operations"]
 
-Expressions = tuple[Sequence[ca.SX], Sequence[ca.SX]]
-_FLOAT64 = np.dtype(np.float64)
 _CASADI_TYPES = (ca.SX, ca.MX, ca.DM)
 
 
@@ -91,40 +79,25 @@ class Function:
     # The slot is where compiled code finds itself without a look-up; the rest is an ordinary instance.
     __slots__ = ("__dict__", "__weakref__", "_kernel")
 
-    _definition: Callable[[], ca.Function | Expressions]
-
     def __init__(
         self,
         name: str,
         inputs: Sequence[Input],
         outputs: Sequence[Output],
-        definition: ca.Function | Callable[[], ca.Function | Expressions],
+        definition: Given,
     ) -> None:
-        check_distinct("input", [item.name for item in inputs])
-        check_distinct("output", [item.name for item in outputs])
-        if not name.isidentifier() or not outputs:
-            raise HelicoidError(f"a function needs an identifier as its name and an output; got {name!r}")
+        self._definition = Definition(name, inputs, outputs, definition)
         self.name = name
-        self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs)
+        self.inputs = self._definition.inputs
+        self.outputs = self._definition.outputs
         self._kernel: Any = None
-        self._function: ca.Function | None = None
-        self._lock = new_lock()
-        self._evaluator: Evaluator | None = None
-        self._n_operations: int | None = None
+        self._numeric = NumericCall(self._definition)
         self._derived: dict[Any, Function] = {}
-        self._usage = signature(name, inputs)
+        self._usage = self._definition.usage
         self._input_names = frozenset(item.name for item in inputs)
-        self._input_shapes = tuple(item.shape for item in inputs)
-        self._output_shapes = tuple(item.shape for item in outputs)
-        self._result_type = result_type(name, outputs)
         # Of the instance: `help`, notebooks and editors look here. Subclasses may say more.
         self.__doc__ = documentation(self._usage, inputs, outputs)
         self.__signature__ = call_signature(inputs, outputs)
-        if isinstance(definition, ca.Function):
-            self._function = self._build(definition)
-        else:
-            self._definition = definition
 
     @classmethod
     def from_expressions(
@@ -177,38 +150,11 @@ class Function:
 
     def _evaluate(self, values: Sequence[Any], out: Any) -> Any:
         """Results for one value per input, in order: of numbers, of a batch, or of symbols."""
-        for value, shape in zip(values, self._input_shapes, strict=True):
-            if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or value.shape != shape:
-                break
-            flags = value.flags
-            if not (flags.c_contiguous and flags.aligned):
-                break
-        else:
-            return self._evaluate_arrays(values, None, out)
         if any(isinstance(value, _CASADI_TYPES) for value in values):
             return self._evaluate_symbols(values, out)
-        arrays, n_samples = as_arrays(self._usage, self.inputs, values)
-        return self._evaluate_arrays(arrays, n_samples, out)
-
-    def _evaluate_arrays(self, arrays: Sequence[Array], n_samples: int | None, out: Any) -> Any:
-        targets = [] if out is None else as_targets(self._usage, self.outputs, out, n_samples)
-        aliased = any(np.may_share_memory(target, array) for target in targets for array in arrays)
-        lead = () if n_samples is None else (n_samples,)
-        results = targets
-        if out is None or aliased:
-            results = [np.empty(lead + shape) for shape in self._output_shapes]
-        evaluator = self._evaluator or self._make_evaluator("scalar" if n_samples is None else "batch")
-        if n_samples is None:
-            evaluator.evaluate(arrays, results)
-        else:
-            evaluator.evaluate_batch(arrays, results, n_samples)
-        self._speed_up(evaluator)
-        if out is None:
-            return self._pack([result if result.ndim else result.item() for result in results])
-        if aliased:
-            for target, result in zip(targets, results, strict=True):
-                target[...] = result
-        return out
+        result = self._numeric(values, out)
+        self._speed_up()
+        return result
 
     def _evaluate_symbols(self, values: Sequence[Any], out: Any) -> Any:
         if out is not None:
@@ -222,38 +168,16 @@ class Function:
             matrices = [
                 as_matrix(self._usage, x, value) for x, value in zip(self.inputs, values, strict=True)
             ]
-            return self._pack(self.casadi.call(matrices))
-
-    def _pack(self, results: Sequence[Any]) -> Any:
-        return results[0] if len(results) == 1 else self._result_type._make(results)
+            return self._numeric.pack(self.casadi.call(matrices))
 
     @property
     def casadi(self) -> ca.Function:
         """The CasADi function, with matrices in and out (see `Output`); made when first asked for."""
-        if self._function is None:
-            with building():
-                if self._function is None:
-                    self._function = self._build(self._definition())
-        return self._function
+        return self._definition.casadi
 
-    def _build(self, definition: ca.Function | Expressions) -> ca.Function:
-        if isinstance(definition, tuple):
-            definition = build_function(self.name, self.inputs, self.outputs, *definition)
-        check_function(self.name, self.inputs, self.outputs, definition)
-        return definition
-
-    def _make_evaluator(self, kind: str) -> Evaluator:
-        with self._lock:
-            if self._evaluator is None:
-                with building():
-                    flat = flat_function(self.casadi, self.inputs, self.outputs)
-                shapes = self._input_shapes, self._output_shapes
-                self._evaluator = best_evaluator(self.name, flat, *shapes, self._result_type, kind)
-        return self._evaluator
-
-    def _speed_up(self, evaluator: Evaluator) -> None:
+    def _speed_up(self) -> None:
         """Let calls with plain arrays go straight to the compiled code, from now on."""
-        kernel = getattr(evaluator, "kernel", None)
+        kernel = getattr(self._numeric.evaluator, "kernel", None)
         if kernel is not None and self._kernel is not kernel:
             self._kernel = kernel
             self.__class__ = fast_type(type(self))
@@ -268,23 +192,14 @@ class Function:
             UnsupportedOperation: an operation has no counterpart in C.
         """
         for kind in ("scalar", "batch") if batch else ("scalar",):
-            evaluator = self._evaluator or self._make_evaluator(kind)
-            if not isinstance(evaluator, CompiledEvaluator):
-                with building():
-                    flat = flat_function(self.casadi, self.inputs, self.outputs)
-                shapes = self._input_shapes, self._output_shapes
-                evaluator = CompiledEvaluator(self.name, flat, *shapes, self._result_type)
-            evaluator.prepare(kind)
-            self._evaluator = evaluator
-            self._speed_up(evaluator)
+            self._numeric.compile(kind)
+        self._speed_up()
         return self
 
     @property
     def n_operations(self) -> int:
         """Number of arithmetic operations of one evaluation; see `count_operations`."""
-        if self._n_operations is None:
-            self._n_operations = count_operations(self.casadi)
-        return self._n_operations
+        return self._definition.n_operations
 
     def jacobian(self, *names: str) -> Function:
         """The derivatives of every output with respect to the named inputs, all inputs if none is named.
@@ -303,13 +218,7 @@ class Function:
         >>> f.jacobian("x")([3.0, 5.0])
         array([30.,  9.])
         """
-        along = self._directions(names)
-        return self._derivative(
-            ("jacobian", *(item.name for item in along)),
-            self.inputs,
-            differentiation.jacobian_outputs(self.outputs, along),
-            lambda: differentiation.jacobian_expressions(self.casadi, self.inputs, self.outputs, along),
-        )
+        return self._derivative("jacobian", names)
 
     def hessian(self, *names: str) -> Function:
         """The second derivatives of every output along pairs of the named inputs, or of all inputs.
@@ -329,13 +238,7 @@ class Function:
         array([[10.,  6.],
                [ 6.,  0.]])
         """
-        along = self._directions(names)
-        return self._derivative(
-            ("hessian", *(item.name for item in along)),
-            self.inputs,
-            differentiation.hessian_outputs(self.outputs, along),
-            lambda: differentiation.hessian_expressions(self.casadi, self.inputs, self.outputs, along),
-        )
+        return self._derivative("hessian", names)
 
     def jvp(self, *names: str) -> Function:
         """The Jacobian times a vector, without the Jacobian: dy = Σ dy/dx dx over the named inputs x.
@@ -354,14 +257,7 @@ class Function:
         >>> f.jvp("x")([3.0, 5.0], [1.0, 10.0])
         120.0
         """
-        along = self._directions(names)
-        vectors = differentiation.seeds("d", "", along, list(self._input_names))
-        return self._derivative(
-            ("jvp", *(item.name for item in along)),
-            [*self.inputs, *vectors],
-            [Output(f"d{item.name}", item.shape) for item in self.outputs],
-            lambda: differentiation.jvp_expressions(self.casadi, self.inputs, self.outputs, along, vectors),
-        )
+        return self._derivative("jvp", names)
 
     def vjp(self, *names: str) -> Function:
         """The transposed Jacobian times a vector, without the Jacobian: x_bar = Σ (dy/dx)ᵀ y_bar over all y.
@@ -380,34 +276,19 @@ class Function:
         >>> f.vjp("x")([3.0, 5.0], 2.0)
         array([60., 18.])
         """
-        along = self._directions(names)
-        if any(len(item.shape) > 2 for item in self.outputs):
-            raise InputError(f"{self._usage}: vjp needs outputs of up to two axes: {describe(self.outputs)}")
-        vectors = differentiation.seeds("", "_bar", self.outputs, list(self._input_names))
-        return self._derivative(
-            ("vjp", *(item.name for item in along)),
-            [*self.inputs, *vectors],
-            [Output(f"{item.name}_bar", item.rate_shape) for item in along],
-            lambda: differentiation.vjp_expressions(self.casadi, self.inputs, self.outputs, along, vectors),
-        )
+        return self._derivative("vjp", names)
 
-    def _directions(self, names: Sequence[str]) -> list[Input]:
-        """The inputs of these names, all if there are none."""
+    def _derivative(self, kind: str, names: Sequence[str]) -> Function:
+        """A derivative along the inputs of these names, all if there are none."""
         by_name = {item.name: item for item in self.inputs}
         for name in names:
             if name not in by_name:
                 raise InputError(f"{self._usage}: has no input '{name}' to differentiate by")
-        return [by_name[name] for name in dict.fromkeys(names or by_name)]
-
-    def _derivative(
-        self,
-        key: tuple[str, ...],
-        inputs: Sequence[Input],
-        outputs: Sequence[Output],
-        definition: Callable[[], Expressions],
-    ) -> Function:
+        along = [by_name[name] for name in dict.fromkeys(names or by_name)]
+        key = (kind, *(item.name for item in along))
         if key not in self._derived:
-            self._derived[key] = Function(f"{self.name}_{key[0]}", inputs, outputs, definition)
+            derived = differentiation.RULES[kind](self._definition, along)
+            self._derived[key] = Function(f"{self.name}_{kind}", *derived)
         return self._derived[key]
 
     def time_derivative(self) -> Function:
@@ -427,15 +308,8 @@ class Function:
         12.0
         """
         if "time" not in self._derived:
-            inputs = differentiation.with_rates(self.name, self.inputs)
-            self._derived["time"] = Function(
-                f"{self.name}_dot",
-                inputs,
-                [Output(f"{item.name}_dot", item.shape) for item in self.outputs],
-                lambda: differentiation.time_derivative_expressions(
-                    self.casadi, self.inputs, self.outputs, inputs
-                ),
-            )
+            derived = differentiation.time_derivative(self._definition)
+            self._derived["time"] = Function(f"{self.name}_dot", *derived)
         return self._derived["time"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -468,7 +342,7 @@ class Function:
         return casadi_external(self, order)
 
     def __repr__(self) -> str:
-        count = "" if self._function is None else f", {self.n_operations} operations"
+        count = f", {self.n_operations} operations" if self._definition.is_made else ""
         return f"Function {self._usage} -> {describe(self.outputs)}{count}"
 
     def _repr_html_(self) -> str:

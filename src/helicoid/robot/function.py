@@ -12,7 +12,8 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.compiler.function import Expressions, Function
+from helicoid.compiler.definition import Expressions
+from helicoid.compiler.function import Function
 from helicoid.compiler.signature import Input, Output
 from helicoid.dynamics.external import body_wrenches, check_movable
 from helicoid.dynamics.physics import Physics

@@ -12,7 +12,8 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler.function import Expressions, Function
+from helicoid.compiler.definition import Expressions
+from helicoid.compiler.function import Function
 from helicoid.compiler.signature import Input, Output
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.linear import factor, solve
