@@ -34,7 +34,8 @@ class Plan:
     the largest excess of a hard constraint in its scaled units; `violations` names those that are not met,
     the worst first, then soft ones that are exceeded. `stationarity` is the largest element of the
     Lagrangian's gradient (NaN where the solver does not tell). `velocity_limit` and `torque_limit` (nv) are
-    those of the problem's constraints of these names, infinite where there are none.
+    those of the problem's constraints of these names, infinite where there are none. `forces` has for each
+    contact by name its force on the robot (N, 3), in the world's axes; see `Problem.forces`.
     """
 
     t: Array
@@ -54,6 +55,7 @@ class Plan:
     v: Array | None = None
     a: Array | None = None
     tau: Array | None = None
+    forces: dict[str, Array] = field(default_factory=dict)
     robot: Robot | None = field(default=None, repr=False)
     velocity_limit: Array | None = field(default=None, repr=False)
     torque_limit: Array | None = field(default=None, repr=False)

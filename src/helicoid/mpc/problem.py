@@ -19,6 +19,7 @@ from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import solve
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.structure import Structure, Term
+from helicoid.mpc.system.forces import Forces
 from helicoid.mpc.system.grid import node_times
 from helicoid.mpc.system.initial import initial_state
 from helicoid.mpc.system.ode_system import ode_system
@@ -232,9 +233,15 @@ class Problem:
         return self._symbol("tau")
 
     @property
-    def forces(self) -> Expression:
-        """The symbol of the forces λ that hold a constrained robot, τ = ID(q, v, a) + Aᵀ λ."""
-        return self._symbol("forces")
+    def forces(self) -> Forces:
+        """The force of each contact on the robot (N) by name: expressions for costs and constraints.
+
+        A point has a force (3) in the world's axes, a surface a wrench (n, f) (6) about its point. Contacts
+        are named as in `robot.constraints`, less the `_contact` behind a link's name: that of
+        `robot.with_contact("FL_foot")` is `problem.forces["FL_foot"]`. A closed loop or an equation of one's
+        own has -λ of τ = ID(q, v, a) + Aᵀ λ.
+        """
+        return self.symbols.forces
 
     @property
     def duration(self) -> Expression:
@@ -289,6 +296,7 @@ class Problem:
     add_frame_box = _adds("add_frame_box", constraints.frame_box_constraint)
     add_half_space = _adds("add_half_space", constraints.half_space_constraint)
     add_distance = _adds("add_distance", constraints.distance_constraint)
+    add_friction_cone = _adds("add_friction_cone", constraints.friction_cones)
     set_final = _adds("set_final", constraints.final_constraints)
 
     # Numbers ---------------------------------------------------------------------------------------------

@@ -134,8 +134,9 @@ def report(
     parts: dict[str, Any] = {}
     robot = structure.robot
     if robot is not None:
-        a, tau = compiled.motion(x, u, memory.theta)
+        a, tau, forces = compiled.motion(x, u, memory.theta)
         parts = {"q": x[:, : robot.nq], "v": x[:, robot.nq : robot.nq + robot.nv], "a": a, "tau": tau}
+        parts["forces"] = forces
         for name in ("velocity_limit", "torque_limit"):
             parts[name] = _limit(compiled, memory, robot, name)
     return Plan(

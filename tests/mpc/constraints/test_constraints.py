@@ -160,12 +160,13 @@ def test_a_contact_holds_by_its_acceleration_and_settles(rng: np.random.Generato
     error = free.pose("tip")(q)[0, 3] - 1.0
     expected = A @ u[:2] + bias + 14.0 * A @ v + 49.0 * error
     assert abs(node.rows[0]) == pytest.approx(abs(0.1 * expected), rel=1e-6)
-    assert problem.forces.numel() == 1
+    assert {name: force.numel() for name, force in problem.forces.items()} == {"tip": 3}
     plan_tau = np.asarray(free.inverse_dynamics(q, v, u[:2])) + held.constraint_jacobian(q).T @ u[2:]
-    _, tau = problem._compiled.motion(
+    _, tau, forces = problem._compiled.motion(
         np.tile(np.concatenate([q, v]), (3, 1)), np.tile(u, (2, 1)), np.zeros(0)
     )
     np.testing.assert_allclose(tau[0], plan_tau, rtol=1e-10)
+    np.testing.assert_allclose(forces["tip"][0], [-u[2], 0, 0], atol=1e-12)
 
 
 def test_duration_is_bounded_where_it_is_free() -> None:

@@ -4,6 +4,7 @@ from helicoid.mpc.constraints.constraint import Constraint, constraint_on
 from helicoid.mpc.constraints.distance import distance_constraint
 from helicoid.mpc.constraints.final import final_constraints
 from helicoid.mpc.constraints.frame_box import frame_box_constraint
+from helicoid.mpc.constraints.friction import friction_cones
 from helicoid.mpc.constraints.half_space import half_space_constraint
 from helicoid.mpc.constraints.inherent import duration_constraint, hold_constraints
 from helicoid.mpc.constraints.limits import limit_constraints
@@ -18,6 +19,7 @@ __all__ = [
     "duration_constraint",
     "final_constraints",
     "frame_box_constraint",
+    "friction_cones",
     "half_space_constraint",
     "hold_constraints",
     "limit_constraints",

@@ -90,15 +90,16 @@ class Compiled:
         path = self.stages.values().map("path", "serial", self.structure.intervals, [4], [])
         return path, self.stages.end_values()
 
-    def motion(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array]:
-        """Accelerations and torques (intervals, nv) of a robot's trajectory."""
-        a, tau = self._motion(x[:-1].T, u.T, theta)
-        return as_numbers(a), as_numbers(tau)
+    def motion(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array, dict[str, Array]]:
+        """Accelerations and torques (intervals, nv) of a robot's trajectory, and forces by name."""
+        a, tau, *forces = (as_numbers(one) for one in self._motion(x[:-1].T, u.T, theta))
+        return a, tau, dict(zip(self.structure.symbols.forces, forces, strict=True))
 
     @cached_property
     def _motion(self) -> ca.Function:
         system = self.structure.system
-        outputs = system.resolve([system.symbols["a"], system.symbols["tau"]])
+        forces = self.structure.symbols.forces.values()
+        outputs = system.resolve([system.symbols["a"], system.symbols["tau"], *forces])
         function = ca.Function("motion", [system.x, system.u, system.theta], outputs)
         return function.map("all", "serial", self.structure.intervals, [2], [])
 

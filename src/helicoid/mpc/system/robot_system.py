@@ -10,6 +10,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics import configuration
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import DoubtfulModelWarning, InputError, warn
+from helicoid.mpc.system.forces import as_symbols, forces_by_name
 from helicoid.mpc.system.system import Intermediate, System
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def _by_inverse_dynamics(
 ) -> _Made:
     dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
     torque = robot.inverse_dynamics(q, v, a, theta)
-    u, du, holds, symbols = a, M, {}, {}
+    holds: dict[str, Expression] = {}
+    symbols: dict[str, Expression] = {}
+    u, du = a, M
     if robot.constraints:
         A, error = robot.constraint_jacobian(q), robot.constraint_position(q)
         forces = ca.SX.sym("lambda", A.shape[0])
@@ -98,7 +101,7 @@ def _by_inverse_dynamics(
         # A (a + 2 s v) and not A a + 2 s A v, which would be differentiated twice.
         held = A @ (a + 2 * stabilisation * v) + stabilisation**2 * error
         holds["constraints"] = held + robot.constraint_bias(q, v)
-        symbols["forces"] = forces
+        symbols |= as_symbols(forces_by_name(robot, forces))
     if robot.unactuated:
         holds["unactuated"] = tau[list(robot.unactuated)]
     return u, Intermediate(tau, torque, ca.horzcat(du, dq, dv)), holds, symbols
@@ -119,7 +122,8 @@ def _by_forward_dynamics(
     symbols = {"tau": full}
     if robot.constraints:
         function = robot.constrained_forward_dynamics.with_options(stabilisation=stabilisation)
-        value = function(q, v, full, theta)[0]
+        value, forces = function(q, v, full, theta)
+        symbols |= as_symbols(forces_by_name(robot, forces))
         along = rate_matrix(robot.model, q)
         jacobian = ca.horzcat(ca.jacobian(value, u), ca.jacobian(value, q) @ along, ca.jacobian(value, v))
         return u, Intermediate(a, value, jacobian), {}, symbols

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
 from helicoid.errors import InputError
+from helicoid.mpc.system.forces import Forces, from_symbols
 from helicoid.mpc.system.parameter import Parameter, parameter
 from helicoid.mpc.system.system import System
 
@@ -23,8 +24,8 @@ class Symbols:
     """The symbols of a problem's node by name, `symbols["q"]`; `nodes` is how many of them the grid has.
 
     `taken` are the names that costs and constraints have already.
-    Of a robot there are q, v, a, tau (and forces, where constraints hold it), of an ODE x and u; `duration`
-    where that is free.
+    Of a robot there are q, v, a, tau, of an ODE x and u; `duration` where that is free. `forces` has those of
+    contacts.
     """
 
     system: System
@@ -51,6 +52,11 @@ class Symbols:
             there = ", ".join(self.system.symbols)
             raise InputError(f"this problem has no symbol {name!r}; there are: {there}")
         return self.system.symbols[name]
+
+    @property
+    def forces(self) -> Forces:
+        """The force of each contact on the robot (N) by name; see `Problem.forces`."""
+        return from_symbols(self.system.symbols)
 
     def parameter(self, name: str, value: ArrayLike, size: int | None = None) -> Parameter:
         """A vector that `Problem.set` changes, such as a target; see `parameter`."""
