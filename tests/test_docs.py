@@ -25,6 +25,7 @@ LONG = {
     "drives.md",
     "identification-theory.md",
     "identification.md",
+    "control.md",
     "mpc.md",
 }
 

@@ -124,7 +124,7 @@ class Closure:
 
     def equations(self, model: Model, q: Expression) -> Equations:
         """φ and A of the parts, one below the other."""
-        d, R, d_dot, ω = _relative(model, q, *self._frames(model))
+        d, R, d_dot, ω = relative_motion(model, q, *self._frames(model))
         rows = []
         for part in self.parts:
             if part == "position":
@@ -160,7 +160,7 @@ def _rotation(R: Expression, ω: Expression) -> Equations:
     return Equations(φ, (w * ω - ca.skew(φ) @ ω) / 2)
 
 
-def _relative(model: Model, q: Expression, a: Frame, b: Frame) -> tuple[Expression, ...]:
+def relative_motion(model: Model, q: Expression, a: Frame, b: Frame) -> tuple[Expression, ...]:
     """d, R of frame b seen from a, and the 3 × nv matrices of ḋ and ω, in the axes of a."""
     above = [_ancestors(model, frame.body) for frame in (a, b)]
     common = next((body for body in above[0] if body in above[1]), WORLD)

@@ -1,0 +1,23 @@
+"""Control: from a description to a robot that moves as told."""
+
+from helicoid.control.tasks import (
+    CenterOfMassTask,
+    LookAtTask,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+    PostureTask,
+    RelativePoseTask,
+    Task,
+)
+
+__all__ = [
+    "CenterOfMassTask",
+    "LookAtTask",
+    "OrientationTask",
+    "PoseTask",
+    "PositionTask",
+    "PostureTask",
+    "RelativePoseTask",
+    "Task",
+]

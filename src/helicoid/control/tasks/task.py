@@ -1,0 +1,163 @@
+"""What every task answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal, get_args
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot
+
+Axes = Literal["world_aligned", "body"]
+"""The axes in which a task tells of a frame: those of the world, or the frame's own."""
+
+
+class Task(ABC):
+    """A target for a robot, as an error e(q) of some rows with a weight each, and the Jacobian J(q).
+
+    e is what is missing, "target minus now", and ė = -J v for a target at rest, exactly where e = 0. Where
+    rows of a rotation have one weight, Jᵀ e is the exact gradient of -½ |e|² everywhere.
+
+    A target is kept flat, as a column that is an input of the expressions, so that it may change from call to
+    call: `target_shape` says what the user gives, `numbers` checks and flattens it.
+    """
+
+    name: str
+    target: ArrayLike | None
+    weight: ArrayLike
+    target_kind: ClassVar[Literal["numbers", "rotation", "pose"]] = "numbers"
+    """What a target is beside its shape: a rotation and a pose are matrices that must be such."""
+
+    @abstractmethod
+    def target_shape(self, robot: Robot) -> tuple[int, ...]:
+        """The shape of a target: (4, 4) of a pose, (3,) of a point."""
+
+    @abstractmethod
+    def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
+        """e(q), a column: what is missing to the target, a column of the target's numbers row by row."""
+
+    @abstractmethod
+    def jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
+        """J(q), rows × nv: the step dv with J dv = e reaches the target to first order."""
+
+    @abstractmethod
+    def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
+        """What the rows are, in order: ("angular", 3) in rad or ("linear", 3) in m, or any other words."""
+
+    def measure(self, robot: Robot, q: Expression) -> Expression | None:
+        """What is to become equal to the target's numbers, a column; None where nothing is."""
+        return None
+
+    @abstractmethod
+    def check(self, robot: Robot) -> None:
+        """Refuse a robot that this task makes no sense for: frames or joints that it does not have."""
+
+    # What all tasks have in common --------------------------------------------------------------------
+
+    def rows(self, robot: Robot) -> int:
+        """Number of rows of the error."""
+        return sum(rows for _, rows in self.parts(robot))
+
+    def target_size(self, robot: Robot) -> int:
+        """How many numbers a target has."""
+        return int(np.prod(self.target_shape(robot), dtype=int))
+
+    def numbers(self, robot: Robot, target: ArrayLike | None = None) -> Array:
+        """A target, or many with their axis first, as rows of numbers; refused where it is none.
+
+        Without an argument, the task's own.
+        """
+        shape, given = self.target_shape(robot), self.target if target is None else target
+        what = f"target of {self.name!r}"
+        if given is None:
+            raise InputError(f"{what}: none was given, and the task has none of its own")
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{what} must be numbers of shape {shape}; got {given!r}") from None
+        lead = values.shape[: values.ndim - len(shape)]
+        if values.shape != (*lead, *shape) or len(lead) > 1:
+            raise InputError(f"{what} has shape {shape}, or (N, ...) of many; got {values.shape}")
+        flat = values.reshape(*lead, self.target_size(robot))
+        _refuse(~np.isfinite(flat), what, "must be finite", values)
+        if self.target_kind == "pose":
+            check_poses(flat, what)
+        elif self.target_kind == "rotation":
+            check_rotations(flat, what)
+        return flat
+
+    def weights(self, robot: Robot) -> Array:
+        """A weight for each row; refused where one is negative or not finite, or their number is wrong."""
+        rows, what = self.rows(robot), f"weight of {self.name!r}"
+        try:
+            values = np.asarray(self.weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{what} is a number, or one for each of {rows} rows; got {self.weight!r}"
+            ) from None
+        if values.shape not in ((), (rows,)):
+            raise InputError(f"{what} is a number, or one for each of {rows} rows; got shape {values.shape}")
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            raise InputError(f"{what} must be finite and not negative; got {self.weight!r}")
+        return np.array(np.broadcast_to(values, (rows,)))
+
+    def exact_jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
+        """-∂e/∂v, rows × nv: `jacobian` but for terms that vanish with the error."""
+        return -ca.jacobian(self.error(robot, q, target), q) @ rate_matrix(robot.model, q)
+
+
+def check_axes(reference: str) -> None:
+    """Refuse what is neither of the axes of a task."""
+    if reference not in get_args(Axes):
+        raise InputError(f"reference must be one of {', '.join(get_args(Axes))}; got {reference!r}")
+
+
+def check_rotations(flat: Array, what: str) -> None:
+    """Refuse rows of 9 numbers that are no rotations."""
+    matrices = flat.reshape(*flat.shape[:-1], 3, 3)
+    product = matrices @ np.swapaxes(matrices, -1, -2)
+    skewed = np.abs(product - np.eye(3)).max(axis=(-1, -2)) > 1e-6
+    _refuse(skewed | (np.linalg.det(matrices) < 0), what, "is no rotation: RᵀR = 1 and det R = 1", matrices)
+
+
+def check_poses(flat: Array, what: str) -> None:
+    """Refuse rows of 16 numbers that are no poses."""
+    T = flat.reshape(*flat.shape[:-1], 4, 4)
+    wrong = np.any(np.abs(T[..., 3, :] - [0, 0, 0, 1]) > 1e-9, axis=-1)
+    _refuse(wrong, what, "is no pose: its last row is 0 0 0 1", T)
+    check_rotations(T[..., :3, :3].reshape(*flat.shape[:-1], 9), what)
+
+
+def square(numbers: Expression, size: int) -> Expression:
+    """The matrix of a column of its elements, row by row."""
+    return ca.reshape(numbers, size, size).T
+
+
+def flat(*parts: Expression) -> Expression:
+    """The elements of matrices, row by row, one below the other."""
+    return ca.vertcat(*(ca.vec(part.T) for part in parts))
+
+
+def check_frames(robot: Robot, frames: Sequence[str]) -> None:
+    """Refuse frames that the robot does not have."""
+    for frame in frames:
+        robot.model.frame(frame)
+
+
+def _refuse(wrong: Array | np.bool_, what: str, why: str, values: Array) -> None:
+    if not np.any(wrong):
+        return
+    bad = np.atleast_1d(wrong)
+    if np.ndim(wrong) and len(bad) == len(values) and values.ndim > 2:
+        what += f", number {int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))} of {len(values)},"
+        values = values[int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))]
+    raise InputError(
+        f"{what} {why}; got {np.array2string(values, precision=6, separator=', ', threshold=16)}"
+    )
