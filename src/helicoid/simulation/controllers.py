@@ -17,6 +17,7 @@ from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.forces import Feedback, Force
+from helicoid.simulation.laws import SymbolicLaw, check_law
 
 _POSITIONS = {1: ("q",), 2: ("q", "v"), 3: ("t", "q", "v")}
 """What the inputs of a function mean that has no names for them."""
@@ -51,10 +52,10 @@ def control_law(controller: Controller, robot: Robot, times: Array) -> Force:
     if isinstance(given, Function):
         shapes = {item.name: math.prod(item.shape) for item in given.inputs}
         names = [item.name for item in given.outputs]
-        return _function(given.name, shapes, names, given, robot)
+        return _function(given, given.name, shapes, names, robot)
     if isinstance(given, ca.Function):
         shapes = {given.name_in(k): given.numel_in(k) for k in range(given.n_in())}
-        return _function(given.name(), shapes, given.name_out(), _columns(given), robot)
+        return _function(given, given.name(), shapes, given.name_out(), robot)
     if callable(getattr(given, "step", None)):
         return _stepping(given, robot, times)
     if hasattr(given, "t") and hasattr(given, "tau"):
@@ -63,33 +64,15 @@ def control_law(controller: Controller, robot: Robot, times: Array) -> Force:
 
 
 def _function(
-    name: str, sizes: Mapping[str, int], outputs: Sequence[str], call: Callable[..., Any], robot: Robot
-) -> Feedback:
+    source: Any, name: str, sizes: Mapping[str, int], outputs: Sequence[str], robot: Robot
+) -> SymbolicLaw:
     """A function of some of t, q and v, told by their names, or in this order where they have none."""
-    known = {"t": 1, "q": robot.nq, "v": robot.nv}
     names = tuple(sizes)
-    if not set(names) & set(known) and len(names) in _POSITIONS and all(map(_unnamed, names)):
+    if not set(names) & {"t", "q", "v"} and len(names) in _POSITIONS and all(map(_unnamed, names)):
         names = _POSITIONS[len(names)]
-    wanted = "a controller's are some of t, q and v"
-    if not set(names) <= set(known):
-        strange = ", ".join(one for one in names if one not in known)
-        raise InputError(f"controller {name!r} has the inputs {', '.join(names)}; {wanted}, not {strange}")
-    for one, size in zip(names, sizes.values(), strict=True):
-        if size != known[one]:
-            raise InputError(
-                f"controller {name!r}: its input {one} has {size} numbers, where robot {robot.name!r} has "
-                f"{known[one]}"
-            )
-    if len(outputs) > 1 and "tau" not in outputs:
-        raise InputError(f"controller {name!r} has the outputs {', '.join(outputs)}, and none called tau")
+    check_law(name, dict(zip(names, sizes.values(), strict=True)), outputs, robot)
     which = outputs.index("tau") if len(outputs) > 1 else None
-
-    def feedback(t: float, q: Array, v: Array) -> Any:
-        values = {"t": t, "q": q, "v": v}
-        result = call(*(values[one] for one in names))
-        return result if which is None else result[which]
-
-    return feedback
+    return SymbolicLaw(source, names, which, source if isinstance(source, Function) else _columns(source))
 
 
 def _unnamed(name: str) -> bool:

@@ -27,8 +27,9 @@ class NotFinite(InputError):
 class Forces:
     """Arrays (steps or 1, rollouts or 1, size) of everything that acts, held constant from step to step.
 
-    `tau` is what the motors give, within `limit` if there is one; `net` is that and the disturbance;
-    `wrenches` are per link. Rows of a callable are filled by `sample` as the simulation gets there.
+    `tau` is what the motors give, within `limit` if there is one; `net` is that and the `disturbance`;
+    `wrenches` are per link. Rows of a callable are filled by `sample` as the simulation gets there, or by
+    `fill` where the simulation itself computes what the controller answers.
     """
 
     def __init__(
@@ -41,14 +42,14 @@ class Forces:
         names: Sequence[str],
         limit: Array | None,
     ) -> None:
-        self._limit, self._many, self._names = limit, n_rollouts is not None, names
+        self.limit, self._many, self._names = limit, n_rollouts is not None, names
         nv = len(names)
         shape = n_steps, n_rollouts or 1
         self.tau = self._clipped(_series("the torque", tau, nv, *shape))
-        self._disturbance = _series("the disturbance", disturbance, nv, *shape)
+        self.disturbance = _series("the disturbance", disturbance, nv, *shape)
         self.wrenches = {link: _series(f"f_ext[{link!r}]", w, 6, *shape) for link, w in wrenches.items()}
-        self.net = self.tau if disturbance is None else np.ascontiguousarray(self.tau + self._disturbance)
-        given = [("controller", tau, self.tau), ("disturbance", disturbance, self._disturbance)]
+        self.net = self.tau if disturbance is None else np.ascontiguousarray(self.tau + self.disturbance)
+        given = [("controller", tau, self.tau), ("disturbance", disturbance, self.disturbance)]
         given += [(f"f_ext[{link!r}]", w, self.wrenches[link]) for link, w in wrenches.items()]
         self._feedbacks = [(name, value, rows) for name, value, rows in given if callable(value)]
 
@@ -76,11 +77,31 @@ class Forces:
             rows[k] = self._clipped(answer) if rows is self.tau else answer
         self._add(k)
 
+    @property
+    def only_law(self) -> Feedback | None:
+        """The controller, where it is all that has to be asked for."""
+        asked = [feedback for name, feedback, _ in self._feedbacks]
+        return asked[0] if len(asked) == 1 and self._feedbacks[0][0] == "controller" else None
+
+    def fill(self, first: int, answers: Array, times: Array) -> None:
+        """Take what the controller answered (steps, rollouts, nv) for the rows from `first` on."""
+        finite = np.isfinite(answers).all(axis=(1, 2))
+        n = len(answers) if finite.all() else int(np.argmin(finite))
+        rows = slice(first, first + n)
+        self.tau[rows] = self._clipped(answers[:n])
+        if self.net is not self.tau:
+            self.net[rows] = self.tau[rows] + _part(self.disturbance, rows)
+        if n < len(answers):
+            k = first + n
+            self.tau[k], self.net[k] = self.tau[max(k - 1, 0)], self.net[max(k - 1, 0)]
+            shown = answers[n] if self._many else answers[n, 0]
+            raise NotFinite(self._complaint("controller", float(times[k]), shown), k)
+
     def _add(self, k: int) -> None:
         """Row k of `net`."""
         if self.net is not self.tau:
             self.net[k] = self.tau[min(k, len(self.tau) - 1)]
-            self.net[k] += self._disturbance[min(k, len(self._disturbance) - 1)]
+            self.net[k] += self.disturbance[min(k, len(self.disturbance) - 1)]
 
     def _answer(
         self, name: str, feedback: Feedback, t: float, state: tuple[Array, ...], wanted: tuple[int, ...]
@@ -95,7 +116,7 @@ class Forces:
         return f"{name} must return finite numbers; at {t:g} s its answer for {at} is not: {answer}"
 
     def _clipped(self, tau: Array) -> Array:
-        return tau if self._limit is None else np.clip(tau, -self._limit, self._limit)
+        return tau if self.limit is None else np.clip(tau, -self.limit, self.limit)
 
 
 def numbers(what: str, given: Any, t: float, *shapes: tuple[int, ...]) -> Array:
@@ -116,6 +137,10 @@ def numbers(what: str, given: Any, t: float, *shapes: tuple[int, ...]) -> Array:
     return answer
 
 
+def _part(values: Array, rows: slice) -> Array:
+    return values[rows] if len(values) > 1 else values
+
+
 def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -> Array:
     """The force as (steps or 1, rollouts or 1, size)."""
     if value is None:
@@ -123,7 +148,7 @@ def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -
     if callable(value):
         return np.zeros((max(n_steps, 1), n_rollouts, size))
     array = _numbers(what, value)
-    if array.shape == (size,):
+    if array.shape in ((size,), (size, 1)):  # a column, as CasADi has vectors
         return array.reshape(1, 1, size)
     n_steps = max(n_steps, 1)  # a simulation of no duration still has a row, and a force that acts in it
     lengths = (n_steps, n_steps + 1)

@@ -13,13 +13,17 @@ from helicoid.robot import Robot
 from helicoid.simulation.equations import rate_function, settling_function, step_function
 from helicoid.simulation.equations.adaptive import Adaptive
 from helicoid.simulation.forces import Forces
+from helicoid.simulation.laws import SymbolicLaw, loop_with_law
 from helicoid.simulation.running import Advance
 from helicoid.simulation.start import Start
 from helicoid.simulation.trajectory import Motion, Trajectory
 
 
 class Rollouts:
-    """Arrays (N + 1, rollouts, n) of q and v: time first, so that rollouts lie side by side for SIMD."""
+    """Arrays (N + 1, rollouts, n) of q and v: time first, so that rollouts lie side by side for SIMD.
+
+    `one_by_one` says whether forces are asked for at every step.
+    """
 
     def __init__(
         self,
@@ -35,11 +39,20 @@ class Rollouts:
         self.q, self.v = (np.empty((len(times), *part.shape)) for part in (begin.q, begin.v))
         self.q[0], self.v[0] = begin.q, begin.v
         self._theta, self._options = begin.theta, options
+        self.one_by_one = False
         self._inputs = [forces.net, begin.theta[None], *forces.wrenches.values()]
 
     def fixed(self, dt: float, substeps: int) -> Advance:
         """Steps of one length, `substeps` from one row to the next, which is dt (s) later."""
         states = self.q, self.v
+        law = self.forces.only_law
+        if isinstance(law, SymbolicLaw):
+            inputs, forces = self._inputs[1:], self.forces
+            equations = self._method, self._options
+            loop = loop_with_law(self.robot, law, *equations, states, inputs, forces, self.times, substeps)
+            if loop is not None:
+                return loop
+        self.one_by_one = self.forces.sampled
         return self._sampling(
             fixed_steps(self.robot, self._method, self._options, states, self._inputs, dt, substeps)
         )
@@ -48,6 +61,7 @@ class Rollouts:
         """Steps as long as a tolerance allows."""
         rate = rate_function(self.robot, **self._options)
         states, tolerances = (self.q, self.v), (rtol, atol)
+        self.one_by_one = self.forces.sampled
         solver = Adaptive(rate, states, self._inputs, self.times, self._settled, self._method, tolerances)
         return self._sampling(solver.run)
 

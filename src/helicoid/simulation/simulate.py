@@ -63,8 +63,8 @@ def simulate(
     - a vector: constant;
     - an array (N, size), N = duration / dt: row k acts from k·dt to (k + 1)·dt;
     - an array (B, N, size): one series for each rollout of a batch;
-    - a callable `(t, q, v) -> force`, asked at every sampling time. Without any callable the whole rollout
-      runs in compiled code.
+    - a callable `(t, q, v) -> force`, asked at every sampling time. Without any the whole rollout runs in
+      compiled code, and so does a controller that is a `Function` or a CasADi function.
 
     A robot with constraints obeys them, and is brought back to them after every step.
 
@@ -126,7 +126,7 @@ def simulate(
     try:
         if len(times) == 1:
             forces.sample(0, 0.0, rollouts.q[0], rollouts.v[0])
-        n_rows = run(len(times) - 1, advance, rollouts.v, forces.sampled, progress)
+        n_rows = run(len(times) - 1, advance, rollouts.v, rollouts.one_by_one, progress)
     except NotFinite as error:
         raise SimulationError(str(error), rollouts.trajectory(error.row + 1)) from error
     if n_rows < len(times):
