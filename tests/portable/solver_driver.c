@@ -14,7 +14,8 @@ static void write_field(mpc *s, const char *name) {
 int main(void) {
   int64_t n, length, count, size;
   if (fread(&n, sizeof n, 1, stdin) != 1) return 2;
-  mpc *s = mpc_create(n, kernel0(), kernel1(), kernel2(), kernel3(), NULL, NULL);
+  const helicoid_kernel *kernels[N_KERNELS] = {kernel0(), kernel1(), kernel2(), kernel3()};
+  mpc *s = mpc_create(n, kernels);
   if (s == NULL) return 2;
   while (fread(&length, sizeof length, 1, stdin) == 1) {
     char name[64] = {0};

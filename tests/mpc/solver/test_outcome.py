@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from helicoid.mpc.solver.engine import RESULTS, SETTINGS
-from helicoid.mpc.solver.kernels import RUNTIME
+from helicoid.mpc.solver import loop
+from helicoid.mpc.solver.engine import ONCE, RESULTS, SETTINGS
+from helicoid.mpc.solver.kernels import KERNELS, RUNTIME
 from helicoid.mpc.solver.outcome import Status
 
 
@@ -22,6 +23,23 @@ def test_status_has_the_names_and_numbers_of_the_header() -> None:
     assert {status.name: int(status) for status in Status} == {
         name: number for number, name in enumerate(enumeration("SOLVED"))
     }
+
+
+def test_phases_and_the_status_of_a_step_are_those_of_the_header() -> None:
+    assert [phase.name for phase in loop.Phase] == enumeration("NEW")
+    steps = [name.removeprefix("STEP_").replace("_", " ").lower() for name in enumeration("STEP_SOLVED")]
+    assert steps == list(loop._STATUS)
+    assert len(enumeration("PERIOD")) == len(loop._SETTINGS) + 1
+    assert len(enumeration("PHASE")) == len(loop._OUTCOME) + 1
+    assert f"PLAN_TOLERANCE {loop.TOLERANCE} " in (RUNTIME / "loop.h").read_text()
+
+
+def test_fields_and_functions_are_those_of_the_header() -> None:
+    text = (RUNTIME / "layout.h").read_text()
+    once = re.search(r"#define ONCE_FIELDS\(F\)((?:.*\\\n)*.*)", text)
+    assert once is not None and re.findall(r"F\((\w+),", once[1]) == list(ONCE)
+    called = re.search(r"#define KERNELS\(F\)((?:.*\\\n)*.*)", text)
+    assert called is not None and re.findall(r"F\((\w+)\)", called[1]) == list(KERNELS)
 
 
 @pytest.mark.parametrize(("first", "names"), [("TOLERANCE", SETTINGS), ("STATUS", RESULTS)])

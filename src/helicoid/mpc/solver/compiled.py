@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function
+from helicoid.compiler.for_runtimes import BatchCode, compile_batch
 from helicoid.errors import InputError
 from helicoid.mpc.plan import as_numbers
 from helicoid.mpc.solver.engine import Engine
@@ -19,6 +19,7 @@ from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.nlp import NonlinearProgram
 from helicoid.mpc.solver.stage import Stages, best_lanes
 from helicoid.mpc.structure import Structure
+from helicoid.mpc.system.holding import holding
 
 BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
 
@@ -60,9 +61,9 @@ class Compiled:
         """The code of the nodes and of the solver, compiled for this structure."""
         return Kernels(self.stages)
 
-    def new_engine(self) -> Engine:
-        """A solver with memory of its own."""
-        return Engine(self.kernels, np.diff(self.structure.times))
+    def new_engine(self, with_loop: bool = False) -> Engine:
+        """A solver with memory of its own, and what a controller's loop needs too if asked for."""
+        return Engine(self.kernels, np.diff(self.structure.times), self.loop_code if with_loop else {})
 
     @cached_property
     def engine(self) -> Engine:
@@ -127,39 +128,48 @@ class Compiled:
             (tau,) = ca.substitute([tau], [system.x], [halfway])
         return tau, h
 
-    def applied(self, x: Array, u: Array, theta: Array, period: float) -> Array:
-        """What a controller applies for a period (s): the torque of a robot, the control of an ODE.
+    # The loop of a controller ----------------------------------------------------------------------------
+
+    @cached_property
+    def loop_code(self) -> dict[str, BatchCode]:
+        """What a controller's loop calls besides the nodes' functions, compiled."""
+        functions = self.loop_functions
+        return dict(zip(functions, compile_batch("the controller", list(functions.values())), strict=True))
+
+    @property
+    def loop_functions(self) -> dict[str, Callable[[], ca.Function]]:
+        """What makes the functions of the loop, by their names in `kernels.KERNELS`; an ODE has none."""
+        if self.structure.robot is None:
+            return {}
+        functions = {"applied": self._applied, "braking": self._braking}
+        if self.structure.formulation == "forward_dynamics" or self.structure.robot.constraints:
+            functions["holding"] = self._holding
+        return functions
+
+    def _applied(self) -> ca.Function:
+        """(x, u, θ, period) -> what a controller applies for a period (s): the torque.
 
         Where accelerations are planned, it is the torque for them half a period later: held constant, that
         one reaches the planned velocity to third order in the period, the torque of the first moment only to
         second, which near a limit is the difference between keeping it and not.
         """
-        inputs = [x, u if u.size > 1 else u.item(), *([theta] if theta.size else []), period]
-        return np.atleast_1d(self._applied(*inputs))
+        system, (tau, period) = self.structure.system, self._applied_torque
+        return ca.Function("applied", [system.x, system.u, system.theta, period], [ca.densify(tau)])
 
-    def braking(self, x: Array, theta: Array) -> Array:
-        """The torque of a robot that holds it up and takes most of its velocity in `BRAKING_TIME`.
+    def _braking(self) -> ca.Function:
+        """(x, θ) -> the torque that holds a robot up and takes most of its velocity in `BRAKING_TIME`.
 
-            τ = ID(q, 0, -v / T) = g(q) - M(q) v / T
-
-        An ODE has none: zero controls.
+        τ = ID(q, 0, -v / T) = g(q) - M(q) v / T
         """
-        if self.structure.robot is None:
-            return np.zeros(self.structure.system.nu)
-        return np.atleast_1d(self._braking(x, *([theta] if theta.size else [])))
-
-    @cached_property
-    def _braking(self) -> Function:
         system, robot = self.structure.system, self.structure.robot
         assert robot is not None
         q, v = system.symbols["q"], system.symbols["v"]
         tau = robot.inverse_dynamics(q, ca.SX.zeros(robot.nv), -v / BRAKING_TIME, system.theta)
-        inputs = {"x": system.x} | ({"theta": system.theta} if system.theta.numel() else {})
-        return Function.from_expressions("braking_torque", inputs, {"tau": tau})
+        return ca.Function("braking", [system.x, system.theta], [ca.densify(tau)])
 
-    @cached_property
-    def _applied(self) -> Function:
-        system, (output, period) = self.structure.system, self._applied_torque
-        inputs = {"x": system.x, "u": system.u, "theta": system.theta, "period": period}
-        used = {name: symbol for name, symbol in inputs.items() if symbol.numel()}
-        return Function.from_expressions("applied_torque", used, {"tau": output})
+    def _holding(self) -> ca.Function:
+        """(x, θ) -> the controls that hold a robot up where it stands, see `system.holding`."""
+        system, robot = self.structure.system, self.structure.robot
+        assert robot is not None
+        u = holding(robot, self.structure.formulation, system.symbols["q"], system.theta)
+        return ca.Function("holding", [system.x, system.theta], [ca.densify(u)])

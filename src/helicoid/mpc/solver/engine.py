@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.compiler.for_runtimes import BatchCode
 from helicoid.errors import HelicoidError
-from helicoid.mpc.solver.kernels import Kernels
+from helicoid.mpc.solver.kernels import KERNELS, Kernels
 from helicoid.mpc.solver.outcome import Status
 
 # The order of the enumerations in runtime/layout.h.
@@ -22,7 +24,6 @@ DEFAULTS = {
     "qp_tolerance": 1e-9,
     "max_qp_iterations": 60,
     "max_penalty": 1e8,
-    "hard_penalty": 1e2,
     "warm_level": 1e-3,
     "cold_level": 1.0,
 }
@@ -30,6 +31,11 @@ RESULTS = (
     *("status", "iterations", "qp_iterations", "cost", "stationarity", "gap", "violation"),
     *("complementarity", "step_length", "qp_gap", "merit", "gap_weight", "step_size", "seconds", "qp_excess"),
     *("decrease", "merit_decrease"),
+)
+# The fields of runtime/layout.h that are not for each node.
+ONCE = (
+    *("theta", "initial", "initial_gap", "initial_free", "settings", "results"),
+    *("loop", "outcome", "torque", "limit", "limit_row", "limit_scale"),
 )
 _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
 _RESULT_AT = {name: k for k, name in enumerate(RESULTS)}
@@ -42,10 +48,13 @@ class Engine:
     independent of each other; one engine belongs to one thread at a time.
     """
 
-    def __init__(self, kernels: Kernels, lengths: Array) -> None:
+    def __init__(self, kernels: Kernels, lengths: Array, loop_code: Mapping[str, BatchCode]) -> None:
         self.stages, self.intervals = kernels.stages, len(lengths)
-        self._kernels, self._library = kernels, kernels.solver  # the libraries stay loaded as long as this
-        self._handle = self._library.mpc_create(self.intervals, *kernels.entries)
+        self._code = {**kernels.code, **loop_code}  # the libraries stay loaded as long as this
+        self._library = kernels.solver
+        addresses = (self._code[name].address if name in self._code else None for name in KERNELS)
+        self._entries = (ctypes.c_void_p * len(KERNELS))(*addresses)
+        self._handle = self._library.mpc_create(self.intervals, self._entries)
         if not self._handle:
             raise HelicoidError(f"no memory for a problem of {self.intervals} intervals")
         self._views: dict[str, Array] = {}
@@ -70,8 +79,7 @@ class Engine:
         address = self._library.mpc_field(self._handle, name.encode(), ctypes.byref(size))
         if not address:
             raise KeyError(name)
-        once = name in ("theta", "initial", "initial_gap", "initial_free", "settings", "results")
-        shape = (size.value,) if once else (self.intervals + 1, size.value)
+        shape = (size.value,) if name in ONCE else (self.intervals + 1, size.value)
         kind = ctypes.c_double * int(np.prod(shape))
         return np.ctypeslib.as_array(kind.from_address(address)).reshape(shape)
 
@@ -96,13 +104,17 @@ class Engine:
         """Iterate to convergence."""
         return Status(self._library.mpc_solve(self._handle, max_iterations))
 
-    def shift(self) -> None:
-        """Move the trajectory and its multipliers by one node."""
-        self._library.mpc_shift(self._handle)
+    def call(self, name: str, *args: int) -> None:
+        """Another function of the runtime, such as those of the loop; addresses as integers."""
+        getattr(self._library, name)(self._handle, *args)
+
+    @property
+    def bytes(self) -> int:
+        """The size of its memory."""
+        return int(self._library.mpc_bytes(self.intervals, self._entries))
 
     def reset(self) -> None:
         """Forget multipliers, penalties and regularisation."""
-        self.set(hard_penalty=DEFAULTS["hard_penalty"])
         self._library.mpc_reset(self._handle)
 
     def gains(self) -> Array:

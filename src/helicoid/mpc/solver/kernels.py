@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import casadi as ca
@@ -15,19 +15,23 @@ from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
 RUNTIME = Path(__file__).parent / "runtime"
+# The order of the list in runtime/layout.h; the last three are of a controller.
+KERNELS = (
+    *("stage", "values", "last", "last_values", "retract", "local"),
+    *("applied", "braking", "holding"),
+)
 
 
 class Kernels:
-    """Loaded libraries: `solver`, and the `entries` of the nodes' functions that it calls."""
+    """Loaded libraries: `solver`, and the `code` of the nodes' functions that it calls, by name."""
 
     def __init__(self, stages: Stages) -> None:
         self.stages = stages
-        functions = [stages.stage, stages.values, stages.end, stages.end_values]
-        if stages.system.tangent is not None:
-            functions += [stages.retract, stages.local]
+        functions = node_functions(stages)
         try:
-            # The addresses are those of loaded libraries, which live as long as the code that is kept here.
-            self.solver, self._code = compile_runtime("the controller", _text(stages), RUNTIME, functions)
+            self.solver, code = compile_runtime(
+                "the controller", _text(stages), RUNTIME, list(functions.values())
+            )
         except UnsupportedOperation as error:
             raise CompileError(
                 f"{_closed(stages)} calls a function that is closed to CasADi, such as a casadi_external: "
@@ -41,7 +45,16 @@ class Kernels:
                 "problem.solve(..., solver='ipopt') does without"
             ) from error
         _declare(self.solver)
-        self.entries = [code.address for code in self._code] + [None] * (6 - len(self._code))
+        self.code = dict(zip(functions, code, strict=True))
+
+
+def node_functions(stages: Stages) -> dict[str, Callable[[], ca.Function]]:
+    """What makes the functions of the nodes, by their names in `KERNELS`."""
+    functions = {"stage": stages.stage, "values": stages.values, "last": stages.end}
+    functions["last_values"] = stages.end_values
+    if stages.system.tangent is not None:
+        functions |= {"retract": stages.retract, "local": stages.local}
+    return functions
 
 
 def _closed(stages: Stages) -> str:
@@ -58,24 +71,28 @@ def _closed(stages: Stages) -> str:
 
 def _text(stages: Stages) -> str:
     """The C of the solver for the sizes of a problem."""
-    return f'{_definitions(stages)}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
+    return f'{definitions(stages)}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
 
 
 def _declare(api: ctypes.CDLL) -> None:
     """Tell ctypes the types of the solver's functions."""
     api.mpc_create.restype = ctypes.c_void_p
-    api.mpc_create.argtypes = [ctypes.c_int64, *(6 * [ctypes.c_void_p])]
+    api.mpc_create.argtypes = api.mpc_bytes.argtypes = [ctypes.c_int64, ctypes.c_void_p]
+    api.mpc_bytes.restype = ctypes.c_size_t
     api.mpc_field.restype = ctypes.c_void_p
     api.mpc_field.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64)]
-    for name in ("mpc_prepare", "mpc_feedback", "mpc_shift", "mpc_destroy", "mpc_reset"):
+    loop = ("mpc_loop_prepare", "mpc_loop_changed", "mpc_shift")
+    for name in ("mpc_prepare", "mpc_feedback", "mpc_destroy", "mpc_reset", *loop):
         getattr(api, name).argtypes = [ctypes.c_void_p]
+    for name in ("mpc_loop_feedback", "mpc_loop_start", "mpc_gains"):
+        getattr(api, name).argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     api.mpc_solve.argtypes = [ctypes.c_void_p, ctypes.c_int64]
-    api.mpc_gains.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    for name in ("mpc_prepare", "mpc_shift", "mpc_destroy", "mpc_reset", "mpc_gains"):
+    for name in ("mpc_prepare", "mpc_destroy", "mpc_reset", "mpc_gains", *loop):
         getattr(api, name).restype = None
 
 
-def _definitions(stages: Stages) -> str:
+def definitions(stages: Stages) -> str:
+    """The sizes of a problem as macros of C, see runtime/layout.h."""
     system = stages.system
     numbers = {
         "NU": system.nu,
@@ -85,6 +102,7 @@ def _definitions(stages: Stages) -> str:
         "NTHETA": int(system.theta.numel()),
         "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
         "MANIFOLD": int(system.tangent is not None),
+        "NTAU": int(system.symbols["tau"].numel() if "tau" in system.symbols else system.nu),
         "LANES": stages.lanes,
     }
     texts = {}

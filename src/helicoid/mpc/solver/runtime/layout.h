@@ -3,6 +3,7 @@
  * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
  *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
+ *   NTAU torques (of an ODE, controls) that are applied,
  *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
  *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
  *
@@ -68,10 +69,12 @@ static inline double dot_z(const double *a, const double *b) {
   F(kept_moved, NRP) F(row_sum, NRP)                                                                        \
   F(on, 2 * NRP) F(multiplier, 2 * NRP) F(slack, 2 * NRP) F(excess, 2 * NRP) F(excess_multiplier, 2 * NRP)   \
   F(kappa, 2 * NRP) F(beta, 2 * NRP) F(inverse1, 2 * NRP) F(inverse2, 2 * NRP) F(bias2, 2 * NRP)             \
-  F(d_multiplier, 2 * NRP) F(d_excess, 2 * NRP) F(second1, 2 * NRP) F(second2, 2 * NRP) F(shortfall, 2 * NRP)
+  F(d_multiplier, 2 * NRP) F(d_excess, 2 * NRP) F(second1, 2 * NRP) F(second2, 2 * NRP) F(shortfall, 2 * NRP) \
+  F(times, 1) F(fraction, 1) F(good_x, NXA) F(good_u, NU) F(x_before, NXA) F(x_after, NXA)
 #define ONCE_FIELDS(F)                                                                                      \
   F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
-  F(settings, N_SETTINGS) F(results, N_RESULTS)
+  F(settings, N_SETTINGS) F(results, N_RESULTS)                                                              \
+  F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU)
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
@@ -84,9 +87,35 @@ enum {
 };
 enum { SOLVED, OUT_OF_ITERATIONS, INFEASIBLE, BROKEN, STUCK, OUT_OF_TIME };
 
+/* Of the loop around the solver (loop.h): its settings, and what became of its last step. */
+enum {
+  PERIOD, STEP_ITERATIONS, COLD_ITERATIONS, LOOP_BUDGET,
+  N_MEASURED,     /* coordinates of the state that are measured; behind them is what a problem adds */
+  DURATION_START, /* (s) where the duration is free, else 0 */
+  WHOLE_NODES,    /* a period is one interval of the grid */
+  HAS_PREVIOUS,   /* the last NU elements of the state are the control before */
+  VELOCITY_AT, VELOCITY_END, /* the coordinates that are zero when a robot stands still */
+  N_LOOP
+};
+enum { PHASE, STEP_STATUS, OK, FAILURES, FALLBACK, REASON, RAN, HAS_PLAN, STEP_SECONDS, N_OUTCOME };
+enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE: what there is, and so what the next step does */
+enum {                                           /* STEP_STATUS */
+  STEP_SOLVED, STEP_UNFINISHED, STEP_INFEASIBLE, STEP_NO_PROGRESS, STEP_OUT_OF_TIME, STEP_NOT_FINITE,
+  STEP_BAD_MEASUREMENT, STEP_NOT_STARTED
+};
+enum { NEW_PLAN, OLD_PLAN, BRAKING };            /* FALLBACK: what was applied */
+enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the status of the solver */
+
+/* One list for the functions that are called; those that a problem has no use for are NULL. The last three are of a
+ * controller of a robot: what is applied, what brakes, what holds still. */
+#define KERNELS(F) \
+  F(stage) F(values) F(last) F(last_values) F(retract) F(local) F(applied) F(braking) F(holding)
+
 typedef struct {
   int64_t n; /* intervals: nodes 0 to n */
-  const helicoid_kernel *stage, *values, *last, *last_values, *retract, *local;
+#define DECLARE(name) const helicoid_kernel *name;
+  KERNELS(DECLARE)
+#undef DECLARE
   void *work;
   double started;
   int warm;

@@ -1,7 +1,10 @@
 /* Sequential quadratic programming on the nodes, and what Python calls. */
 #include "search.h"
 
+#ifndef EXPORTED
 #define EXPORTED __attribute__((visibility("default")))
+#endif
+#define FIRST_PENALTY 1e2 /* of hard rows, relative to the scale */
 
 /* Optimality at the linearisation: gradient of the Lagrangian, largest gap, violation, complementarity. */
 static void residuals(mpc *s) {
@@ -217,6 +220,7 @@ EXPORTED void mpc_reset(mpc *s) {
   memset(s->costate, 0, (s->n + 1) * NXP * sizeof(double));
   s->results[GAP_WEIGHT] = 0;
   s->settings[REGULARISATION] = 0;
+  s->settings[HARD_PENALTY] = FIRST_PENALTY;
   s->warm = 0;
 }
 
@@ -233,48 +237,78 @@ EXPORTED void mpc_shift(mpc *s) {
 #undef SHIFT
 }
 
+#include "loop.h"
+
+EXPORTED void mpc_loop_prepare(mpc *s) { loop_prepare(s); }
+EXPORTED int mpc_loop_feedback(mpc *s, const double *x) { return loop_feedback(s, x); }
+EXPORTED int mpc_loop_start(mpc *s, const double *x) { return loop_start(s, x); }
+EXPORTED void mpc_loop_changed(mpc *s) { loop_changed(s); }
+
 /* The feedback of the first node: du = K dx, NU rows of NX. */
 EXPORTED void mpc_gains(const mpc *s, double *K) {
   for (int i = 0; i < NU; i++)
     for (int j = 0; j < NX; j++) K[i * NX + j] = -s->swept[(NUP + X_AT(j)) * NZP + i];
 }
 
-EXPORTED void mpc_destroy(mpc *s) { free(s); }
-
-EXPORTED mpc *mpc_create(int64_t n, const helicoid_kernel *stage, const helicoid_kernel *values,
-                         const helicoid_kernel *last, const helicoid_kernel *last_values,
-                         const helicoid_kernel *retract, const helicoid_kernel *local) {
-  const helicoid_kernel *kernels[] = {stage, values, last, last_values, retract, local};
-  size_t work = 64, bytes = PADDED(sizeof(mpc) / 8 + 1) * 8;
-  for (int i = 0; i < 6; i++)
-    if (kernels[i] && (size_t)kernels[i]->batch_work > work) work = (size_t)kernels[i]->batch_work;
-  bytes = (bytes + 63) / 64 * 64;
+#define COUNT(name) +1
+enum { N_KERNELS = KERNELS(COUNT) };
+#undef COUNT
 #define ROOM(count) ((((size_t)(count)) * 8 + 63) / 64 * 64)
-  size_t total = bytes + ROOM(work / 8 + 8);
+
+/* Bytes of a problem with n intervals, whose work area comes after `head`; `kernels` in the order of KERNELS. */
+static size_t bytes_of(int64_t n, const helicoid_kernel *const *kernels, size_t *head, size_t *work) {
+  size_t scratch = 64;
+  for (int i = 0; i < N_KERNELS; i++)
+    if (kernels[i] && (size_t)kernels[i]->batch_work > scratch) scratch = (size_t)kernels[i]->batch_work;
+  *head = (sizeof(mpc) + 63) / 64 * 64;
+  *work = ROOM(scratch / 8 + 8);
+  size_t total = *head + *work;
 #define ADD(name, size) total += ROOM((n + 1) * (int64_t)(size));
   NODE_FIELDS(ADD)
 #undef ADD
 #define ADD(name, size) total += ROOM(size);
   ONCE_FIELDS(ADD)
 #undef ADD
+  return total;
+}
+
+/* A problem in memory of bytes_of(...), aligned to 64. */
+static mpc *place(void *memory, int64_t n, const helicoid_kernel *const *kernels) {
+  size_t head, work;
+  const size_t total = bytes_of(n, kernels, &head, &work);
+  mpc *s = memory;
+  char *at = (char *)memory + head;
+  memset(memory, 0, total);
   make_units();
-  mpc *s = aligned_alloc(64, (total + 63) / 64 * 64);
-  if (!s) return 0;
-  memset(s, 0, total);
-  char *at = (char *)s + bytes;
   s->n = n;
-  s->stage = stage, s->values = values, s->last = last, s->last_values = last_values;
-  s->retract = retract, s->local = local;
+#define PLACE(name) s->name = *kernels++;
+  KERNELS(PLACE)
+#undef PLACE
   s->work = at;
-  at += ROOM(work / 8 + 8);
+  at += work;
 #define PLACE(name, size) s->name = (double *)at, at += ROOM((n + 1) * (int64_t)(size));
   NODE_FIELDS(PLACE)
 #undef PLACE
 #define PLACE(name, size) s->name = (double *)at, at += ROOM(size);
   ONCE_FIELDS(PLACE)
 #undef PLACE
+  s->outcome[STEP_STATUS] = STEP_NOT_STARTED;
   return s;
 }
+
+#ifndef WITHOUT_ALLOCATION
+EXPORTED size_t mpc_bytes(int64_t n, const helicoid_kernel *const *kernels) {
+  size_t head, work;
+  return bytes_of(n, kernels, &head, &work);
+}
+
+EXPORTED mpc *mpc_create(int64_t n, const helicoid_kernel *const *kernels) {
+  void *memory = aligned_alloc(64, mpc_bytes(n, kernels));
+  return memory ? place(memory, n, kernels) : 0;
+}
+
+EXPORTED void mpc_destroy(mpc *s) { free(s); }
+#endif
 
 /* The address of a field by its name, and how many doubles it has for a node (or in all). */
 EXPORTED double *mpc_field(mpc *s, const char *name, int64_t *size) {

@@ -1,0 +1,144 @@
+"""The control loop that runs in C (runtime/loop.h): its settings in an engine's memory, and what it says."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.mpc.costs.control_rate import PREVIOUS
+from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.outcome import Status, StepStatus
+from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.structure import Structure
+
+TOLERANCE = 0.01
+"""What a plan that is ok may exceed hard constraints by, as a part of a limit (of a row's scale), and its
+gaps in units of the state: rad, m, rad/s, m/s. PLAN_TOLERANCE of runtime/loop.h."""
+
+# The order of the enumerations in runtime/layout.h.
+_SETTINGS = (
+    *("period", "iterations", "cold_iterations", "budget", "n_measured", "duration_start", "whole_nodes"),
+    *("has_previous", "velocity_at", "velocity_end"),
+)
+_OUTCOME = ("phase", "status", "ok", "failures", "fallback", "reason", "ran", "has_plan", "seconds")
+_STATUS: tuple[StepStatus, ...] = (
+    *("solved", "unfinished", "infeasible", "no progress", "out of time", "not finite", "bad measurement"),
+    "not started",
+)
+_REASONS = {
+    -2: "the measured state is not finite, has the wrong size, or a quaternion that is not unit",
+    -1: "the plan is not finite",
+}
+
+
+class Phase(IntEnum):
+    """What a controller has, and so what its next step does."""
+
+    NEW = 0
+    """Nothing: the first step solves from scratch, and refuses a state that cannot be."""
+    PLANNED = 1
+    """The plan of the last step, to be shifted by one period."""
+    SHIFTED = 2
+    """A plan that begins now, to be linearised."""
+    PREPARED = 3
+    """A linearised plan that waits for the measurement."""
+    LOST = 4
+    """No plan of use: the next step solves from scratch, in haste."""
+
+
+class Loop:
+    """The loop around one engine. `measured` (n) is where a step reads the state, `torque` what it gave."""
+
+    def __init__(self, structure: Structure, engine: Engine, period: float, budget: float) -> None:
+        longest = structure.times[-1] if structure.duration_bounds is None else structure.duration_bounds[1]
+        if not 0 < period <= longest:
+            raise InputError(f"period must be positive and at most the horizon {longest:g} s, got {period!r}")
+        self.engine, self._settings, self._outcome = engine, engine["loop"], engine["outcome"]
+        self.measured, self.torque = np.zeros(structure.n_measured), engine["torque"]
+        engine["times"][:, 0] = structure.times
+        engine.set(qp_tolerance=1e-7, budget=budget)
+        even = bool(np.allclose(np.diff(structure.times), period, rtol=1e-9))
+        robot, bounds = structure.robot, structure.duration_bounds
+        self.set(
+            period=period,
+            budget=budget,
+            n_measured=structure.n_measured,
+            duration_start=0.0 if bounds is None else float(np.mean(bounds)),
+            whole_nodes=even and bounds is None,
+            has_previous=PREVIOUS in structure.symbols,
+            velocity_at=0 if robot is None else robot.nq,
+            velocity_end=0 if robot is None else robot.nq + robot.nv,
+        )
+        self._set_limits(structure)
+
+    def _set_limits(self, structure: Structure) -> None:
+        """What a torque must not exceed: the robot's effort, and the row of `torque_limit` that bounds it."""
+        engine, robot = self.engine, structure.robot
+        limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
+        if robot is not None:
+            limit[list(robot.unactuated)] = 0.0
+        engine["limit"][...], engine["limit_scale"][...] = limit, 1.0
+        for k, row in enumerate(engine.stages.path_rows):
+            column = _torque_of(engine.stages, row) if row.constraint.name == "torque_limit" else None
+            if column is not None:
+                engine["limit_row"][column] = k + 1  # 0 stands for none
+                engine["limit_scale"][column] = row.constraint.scale[row.element]
+
+    def set(self, **settings: float) -> None:
+        """Change settings by the names in `_SETTINGS`."""
+        for name, value in settings.items():
+            self._settings[_SETTINGS.index(name)] = value
+
+    def outcome(self, name: str) -> float:
+        """One of `_OUTCOME` of the last step."""
+        return float(self._outcome[_OUTCOME.index(name)])
+
+    @property
+    def phase(self) -> Phase:
+        """What the next step does."""
+        return Phase(int(self._outcome[0]))
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self._outcome[0] = phase
+
+    @property
+    def status(self) -> StepStatus:
+        """How the last step went."""
+        return _STATUS[int(self._outcome[1])]
+
+    @property
+    def ok(self) -> bool:
+        """Whether its plan is new and meets the constraints."""
+        return bool(self._outcome[2])
+
+    @property
+    def failure(self) -> str:
+        """Why there is no new plan and what was applied instead; empty where there is one."""
+        fallback, code = self.outcome("fallback"), int(self.outcome("reason"))
+        if fallback == 0:
+            return ""
+        reason = _REASONS[code] if code < 0 else Status(code).text
+        if fallback == 1:
+            return f"{reason}; applying the plan of {self.outcome('failures'):.0f} steps ago"
+        return f"{reason}; braking under gravity compensation"
+
+    def feedback(self) -> Array:
+        """A step for the state in `measured`: the torque, a copy."""
+        self.engine.call("mpc_loop_feedback", self.measured.ctypes.data)
+        return self.torque.copy()
+
+    def start(self) -> None:
+        """Solve from scratch for the state in `measured`, for the plan of the step that follows."""
+        self.engine.call("mpc_loop_start", self.measured.ctypes.data)
+
+
+def _torque_of(stages: Stages, row: Row) -> int | None:
+    """Which torque of a robot a row bounds, by itself; None if it is something else."""
+    tau = stages.system.symbols.get("tau", ca.SX(0, 1))
+    expression = row.constraint.expression[row.element]
+    return next((k for k in range(tau.numel()) if ca.is_equal(expression, tau[k])), None)

@@ -1,0 +1,27 @@
+"""What holds a robot up where it stands."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.robot import Robot
+
+
+def holding(robot: Robot, formulation: str, q: Expression, theta: Expression) -> Expression:
+    """The controls of a robot at rest: torques of its motors, or no acceleration and the least forces λ.
+
+    Constraints carry what no motor can, (g + Aᵀ λ) = 0 there: with B = Aᵀ of those rows, λ = -B⁺ g, by
+    Bᵀ (B Bᵀ + ε)⁻¹, which has an answer where B has not full rank.
+    """
+    g = robot.gravity(q, theta)
+    if formulation == "forward_dynamics":
+        return ca.SX(robot.selection_matrix) @ g
+    idle = list(robot.unactuated)
+    A = robot.constraint_jacobian(q)
+    if not idle:
+        return ca.SX.zeros(robot.nv + A.shape[0])
+    B = A[:, idle].T
+    square = B @ B.T
+    square += (1e-9 * ca.trace(square) / len(idle) + 1e-12) * ca.SX.eye(len(idle))
+    return ca.vertcat(ca.SX.zeros(robot.nv), -B.T @ ca.ldl_solve(g[idle], *ca.ldl(square, False)))
