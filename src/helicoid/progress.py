@@ -27,6 +27,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from helicoid.errors import InputError
+
 Progress = Callable[[str, float], None]
 
 PATIENCE = 2.0  # seconds of work before there is anything to see
@@ -52,6 +54,8 @@ def reporting(
     Counting 50%
     Counting 100%
     """
+    if not (callable(progress) or progress is None or isinstance(progress, bool)):
+        raise InputError(f"progress is True, False, None or a callable (what, done); got {progress!r}")
     if callable(progress):
         with _telling(progress, what) as tell, _watched(watch, tell):
             yield tell

@@ -114,6 +114,8 @@ def with_drives(model: Model, drives: Mapping[str, Drive], full_rotor: bool = Fa
     the link that carries it and a the axis: the gyroscopic effect. The rotor at rest is taken as part of that
     link's inertia, as descriptions state it, so that a robot whose joints stand still is what it was.
     """
+    if not isinstance(drives, Mapping):
+        raise ModelError(f"with_drives takes joint names with their Drive; got {drives!r}")
     joints, links = {joint.name: joint for joint in model.joints}, {link.name: link for link in model.links}
     for name, drive in drives.items():
         if not isinstance(drive, Drive):

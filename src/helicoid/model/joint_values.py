@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.errors import ModelError
+from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.model import Model, look_up
 from helicoid.model.parts import PER_VELOCITY, Joint, Limits
 
 _PER_COORDINATE = ("rest", "lower", "upper")
+_USUALLY_POSITIVE = ("damping", "friction", "static_friction", "stribeck_velocity", "armature")
 FIELDS = (*PER_VELOCITY, "rest", *Limits._fields)
 
 JointValues = ArrayLike | Mapping[str, ArrayLike]
@@ -76,6 +77,8 @@ def _sized(joint: Joint, field: str, value: ArrayLike) -> Array:
     wrong = np.isnan(numbers) if field in Limits._fields else ~np.isfinite(numbers)
     if np.any(wrong):
         raise ModelError(f"{field} of joint {joint.name!r} cannot be {value!r}")
+    if field in _USUALLY_POSITIVE and np.any(numbers < 0):
+        warn(DoubtfulModelWarning(f"{field} of joint {joint.name!r} is negative: it gives energy"))
     return np.broadcast_to(numbers.ravel(), (size,))
 
 

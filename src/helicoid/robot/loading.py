@@ -34,6 +34,8 @@ def load(
     """
     if base not in ("fixed", "floating"):
         raise InputError(f"base is 'fixed' or 'floating', got {base!r}")
+    if not (packages is None or isinstance(packages, Mapping)):
+        raise InputError(f"packages maps names of packages to folders; got {packages!r}")
     model = _read(source, floating=base == "floating")
     return Robot(model if packages is None else _with_meshes(model, packages))
 

@@ -99,6 +99,8 @@ class Sensors:
 
     def __call__(self, trajectory: Trajectory) -> Measurement:
         """What these sensors see of a motion (one, not a batch)."""
+        if not isinstance(trajectory, Trajectory):
+            raise InputError(f"sensors measure a motion, such as hc.simulate gives; got {trajectory!r}")
         robot = trajectory.robot
         if robot is None or trajectory.q.ndim != 2:
             raise InputError("sensors measure one motion of a known robot; of a batch take trajectory[i]")

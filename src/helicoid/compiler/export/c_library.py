@@ -271,6 +271,8 @@ add_test(NAME {library}_check COMMAND {library}_check)
 
 def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Write files, each at once; nothing if one of them exists that an export did not write."""
+    if folder == Path():
+        raise HelicoidError("an export needs a folder of its own; for the current one say so: Path.cwd()")
     paths = {folder / name: f"{_first_line(name)}\n{text}" for name, text in texts.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -218,10 +219,11 @@ def _check(robot: Robot, duration: float, harmonics: int, use: float, rate: floa
                 f"joint {joint.name!r} is {joint.type.kind}: excitation moves joints along series in their "
                 "coordinates; lock it, or excite the arm on a fixed base"
             )
-    if not duration > 0 or not rate > 0 or not 0 < use <= 1 or harmonics < 3:
+    numeric = all(isinstance(given, Real) for given in (duration, rate, use, harmonics))
+    if not numeric or not duration > 0 or not rate > 0 or not 0 < use <= 1 or harmonics < 3:
         raise InputError(
             "excitation needs duration and rate above zero, use in (0, 1] and at least 3 harmonics; got "
-            f"{duration}, {rate}, {use}, {harmonics}"
+            f"{duration!r}, {rate!r}, {use!r}, {harmonics!r}"
         )
 
 

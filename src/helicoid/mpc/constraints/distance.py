@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
+from helicoid.errors import InputError
 from helicoid.mpc.constraints.constraint import Constraint, Soft, constraint_on
 from helicoid.mpc.constraints.shapes import Shape, distance
 from helicoid.mpc.system.parameter import Parameter
@@ -25,6 +26,9 @@ def distance_constraint(
     A shape without a link is an obstacle; its points are parameters `<name>_point`, `<name>_start` or
     `<name>_end`, so that obstacles may move. The name is `distance_0`, `distance_1` ... by default.
     """
+    for shape in (one, other):
+        if not isinstance(shape, Shape):
+            raise InputError(f"a distance is between two of hc.mpc.Sphere and hc.mpc.Capsule; got {shape!r}")
     name = name or f"distance_{sum(term.startswith('distance_') for term in symbols.taken)}"
     parameters: list[Parameter] = []
     axes = [_axis(symbols, shape, name, parameters) for shape in (one, other)]

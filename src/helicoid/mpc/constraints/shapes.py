@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import casadi as ca
 import numpy as np
@@ -54,8 +55,8 @@ Shape = Sphere | Capsule
 
 
 def _check_radius(radius: float) -> None:
-    if not 0 <= radius < np.inf:
-        raise InputError(f"the radius (m) of a shape must not be negative, got {radius}")
+    if not isinstance(radius, Real) or not 0 <= radius < np.inf:
+        raise InputError(f"the radius (m) of a shape is a number, zero or more; got {radius!r}")
 
 
 def distance(one: Sequence[Expression], other: Sequence[Expression]) -> Expression:

@@ -14,7 +14,10 @@ def node_times(horizon: int | None, dt: float | None, grid: ArrayLike | None) ->
     if grid is not None:
         if horizon is not None or dt is not None:
             raise InputError("give either a grid, or horizon and dt")
-        times = np.asarray(grid, dtype=np.float64)
+        try:
+            times = np.asarray(grid, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"grid must be increasing times (s) that start at zero; got {grid!r}") from error
         if times.ndim != 1 or len(times) < 2 or times[0] != 0 or not np.all(np.diff(times) > 0):
             raise InputError("grid must be increasing times (s) that start at zero")
         if not np.isfinite(times).all():

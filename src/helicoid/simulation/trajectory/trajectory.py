@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,6 +161,9 @@ class Trajectory:
         Raises:
             InputError: no sample lies there.
         """
+        for given in (start, end):
+            if not (given is None or isinstance(given, Real)):
+                raise InputError(f"a trajectory is cut at times (s); got {given!r}")
         slack = rounding(self.t)
         first, last = (self.t[0] if start is None else start), (self.t[-1] if end is None else end)
         rows = np.flatnonzero((self.t >= first - slack) & (self.t <= last + slack))
