@@ -12,7 +12,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.mpc import Controller, Problem
-from helicoid.mpc.solver.loop import Phase
+from helicoid.mpc.solver.loop import Due
 from mpc.problems import START, TARGET, arm, reset
 
 
@@ -54,7 +54,7 @@ def test_steps_converge_to_the_solution_of_the_problem(controller: Controller) -
     """For a state that stays, repeated steps without shift are iterations of the same problem."""
     controller.step(START, [0.0, 0.0])
     for _ in range(4):
-        controller._loop.phase = Phase.SHIFTED
+        controller._loop.due = Due.SHIFTED
         controller.step(START + 0.05, [0.1, 0.0])
         assert controller.ok  # also where there is nothing left to improve
     plan, found = controller.problem.solve(START + 0.05, [0.1, 0.0]), controller.plan
@@ -109,20 +109,20 @@ def test_start_without_velocity_is_at_rest(controller: Controller) -> None:
 
 def test_phases_of_a_loop(controller: Controller) -> None:
     """New, planned, shifted, prepared, planned again; numbers undo a linearisation; lost, and found again."""
-    assert controller._loop.phase is Phase.NEW
+    assert controller._loop.due is Due.NEW
     controller.prepare()  # nothing to prepare yet
-    assert controller._loop.phase is Phase.NEW
+    assert controller._loop.due is Due.NEW
     with pytest.raises(hc.InputError):
         controller.step([np.nan, 0.0], [0.0, 0.0])
-    assert controller._loop.phase is Phase.NEW and controller.status == "not started"
+    assert controller._loop.due is Due.NEW and controller.status == "not started"
     controller.start(START)
-    assert controller._loop.phase is Phase.SHIFTED
+    assert controller._loop.due is Due.SHIFTED
     controller.prepare()
-    assert controller._loop.phase is Phase.PREPARED
+    assert controller._loop.due is Due.PREPARED
     controller.set(position=TARGET)
-    assert controller._loop.phase is Phase.SHIFTED
+    assert controller._loop.due is Due.SHIFTED
     controller.step(START, [0.0, 0.0])
-    assert controller._loop.phase is Phase.PLANNED
+    assert controller._loop.due is Due.PLANNED
     before = controller._engine["x"][1].copy()
     controller.prepare()
     np.testing.assert_array_equal(controller._engine["x"][0], before)
@@ -130,9 +130,9 @@ def test_phases_of_a_loop(controller: Controller) -> None:
     np.testing.assert_array_equal(controller._engine["x"][0], before)
     for _ in range(25):
         controller.step([np.nan, 0.0], [0.0, 0.0])
-    assert controller._loop.phase is Phase.LOST and "braking" in controller.details
+    assert controller._loop.due is Due.LOST and "braking" in controller.details
     controller.step(START, [0.0, 0.0])
-    assert controller._loop.phase is Phase.PLANNED and controller.ok
+    assert controller._loop.due is Due.PLANNED and controller.ok
 
 
 def test_a_conflict_in_the_middle_is_named_and_passes(controller: Controller) -> None:

@@ -12,7 +12,7 @@ import helicoid as hc
 from helicoid.compiler import numeric
 from helicoid.compiler.compiled import CompiledEvaluator
 from helicoid.mpc import Controller
-from helicoid.mpc.controller import TOLERANCE, Phase
+from helicoid.mpc.controller import TOLERANCE, Due
 from helicoid.mpc.solver.outcome import StepStatus
 from mpc.nodes import TREE
 from mpc.problems import START, arm, reset
@@ -59,7 +59,7 @@ def test_stationarity_falls_as_steps_converge(controller: Controller) -> None:
     controller.step(START, [0.0, 0.0])
     values = []
     for _ in range(8):
-        controller._loop.phase = Phase.SHIFTED  # not moved by a period: the same problem again
+        controller._loop.due = Due.SHIFTED  # not moved by a period: the same problem again
         controller.step(START + 0.05, [0.1, 0.0])
         values.append(controller.statistics["stationarity"])
     assert 0 < values[-1] < 1e-3 * values[0]
@@ -204,7 +204,7 @@ def test_braking_holds_up_and_takes_velocity(controller: Controller) -> None:
     q, v = np.array([0.3, 0.4]), np.array([0.2, -0.1])
     controller.step(q, v)
     controller._engine["outcome"][:] = 0.0  # as one that has no plan
-    controller._loop.phase = Phase.LOST
+    controller._loop.due = Due.LOST
     tau = controller.step([np.nan, 0.0], v)
     assert "braking" in controller.details
     np.testing.assert_allclose(tau, robot.gravity(q) - robot.mass_matrix(q) @ v / 0.1, atol=1e-12)

@@ -5,6 +5,7 @@ from helicoid.mpc.closed_loop import Run, Sample, closed_loop
 from helicoid.mpc.comparison import Comparison, compare
 from helicoid.mpc.constraints.shapes import Capsule, Sphere
 from helicoid.mpc.controller import Controller
+from helicoid.mpc.phases import Phase
 from helicoid.mpc.plan import Plan, Violation
 from helicoid.mpc.problem import Problem
 from helicoid.mpc.system import System
@@ -16,6 +17,7 @@ __all__ = [
     "Comparison",
     "Controller",
     "Measured",
+    "Phase",
     "Plan",
     "Plant",
     "Problem",

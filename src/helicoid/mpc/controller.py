@@ -12,12 +12,13 @@ from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import find_violations, report
-from helicoid.mpc.solver.loop import TOLERANCE, Loop, Phase
+from helicoid.mpc.solver.loop import TOLERANCE, Due, Loop
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import Outcome, StepStatus
 from helicoid.mpc.system.initial import initial_state, on_manifold
 
 if TYPE_CHECKING:
+    from helicoid.mpc.phases import Schedule
     from helicoid.mpc.problem import Problem
 
 _FIGURES = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
@@ -111,7 +112,7 @@ class Controller:
     def __reduce__(self) -> tuple[Any, ...]:
         # As its problem, its settings and its numbers: a copy has not started yet.
         settings = self.problem, self.period, self.iterations, self._budget or None, self.cold_iterations
-        return _restored, (settings, self._memory.numbers())
+        return _restored, (settings, self._memory.numbers(), self._memory.schedule)
 
     # In the loop -----------------------------------------------------------------------------------------
 
@@ -122,15 +123,19 @@ class Controller:
 
     def prepare(self) -> None:
         """What can be done before the measurement: shift the plan and linearise around it."""
+        if self._loop.due is Due.PLANNED:
+            self._memory.advance(self.period)
         self._engine.call("mpc_loop_prepare")
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """What needs the measurement: the program's solution, and the torque."""
-        if self._loop.phase is Phase.NEW:
+        if self._loop.due is Due.NEW:
             # The only place that raises: before the loop has begun.
             if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
             initial_state(self._structure, q, v)
+        if self._loop.due in (Due.PLANNED, Due.LOST):
+            self._memory.advance(self.period)
         self._measure(q, v)
         tau = self._loop.feedback()
         self._tell()
@@ -184,13 +189,16 @@ class Controller:
 
     # Numbers ---------------------------------------------------------------------------------------------
 
-    def set(self, **values: ArrayLike) -> None:
+    def set(self, **values: Any) -> None:
         """Change targets, weights, bounds or θ by name, for the steps to come; see `Problem.set`.
 
         Raises:
             InputError: a name or a value is of no use; nothing has changed then, and the loop may go on.
         """
         self._memory.set(values)
+        told = not values.keys().isdisjoint(("phases", "phase_time"))
+        if told and self._loop.due in (Due.PLANNED, Due.LOST):
+            self._memory.advance(-self.period)  # it is for the next step, which goes on by a period first
         self._engine.call("mpc_loop_changed")  # what was linearised had the old numbers
 
     @property
@@ -229,8 +237,8 @@ class Controller:
         return f"Controller({self._structure.intervals} intervals, period {self.period:g} s; {self.status})"
 
 
-def _restored(settings: tuple[Any, ...], numbers: dict[str, Array]) -> Controller:
+def _restored(settings: tuple[Any, ...], numbers: dict[str, Array], schedule: Schedule | None) -> Controller:
     """The controller that `Controller.__reduce__` took apart."""
     controller = Controller(*settings)
-    controller._memory.take(numbers)
+    controller._memory.take(numbers, schedule)
     return controller

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec
 
@@ -15,6 +15,7 @@ from helicoid._typing import Array, Expression
 from helicoid.interrupts import interruptible
 from helicoid.mpc import constraints, costs, tables
 from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.phases import Phase, Schedule
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import solve
 from helicoid.mpc.solver.compiled import Compiled
@@ -69,6 +70,11 @@ class Problem:
         integrator: of a robot, "constant_acceleration": q⁺ = q ⊕ (h v + ½ h² a), exact between nodes for the
             planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
             Euler, q⁺ = q ⊕ h v⁺, which other solvers use.
+        phases: which feet stand on the ground when, see `Phase`; times between are rounded to nodes, and
+            `horizon`, where it is not given, is that of all phases. Feet that stand do not move, and land
+            with zero velocity at the height of the ground; their forces are controls, and zero in the air.
+        cyclic: whether the phases begin again after the last one, as a gait does; else that one stays.
+        foot_radius: of feet that are balls around their frames (m).
 
     The state is x = (q, v), the step v⁺ = v + h a and q⁺ as the integrator says. Costs on the path are
     multiplied by the length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`,
@@ -100,10 +106,18 @@ class Problem:
         stabilisation: float = 20.0,
         hessian: Literal["exact", "gauss_newton"] = "exact",
         integrator: Integrator = "constant_acceleration",
+        phases: Sequence[Phase] | None = None,
+        cyclic: bool = False,
+        foot_radius: float = 0.0,
     ) -> None:
+        schedule = None if phases is None else Schedule.of(phases, cyclic, foot_radius)
+        if schedule is not None and horizon is None and grid is None and dt is not None:
+            horizon = schedule.intervals(dt)
         times = node_times(horizon, dt, grid)
-        self._numbers: dict[str, Array] = {}
-        self._become(Structure.of(robot, times, formulation, duration, stabilisation, hessian, integrator))
+        self._numbers: dict[str, Any] = {}
+        self._become(
+            Structure.of(robot, times, formulation, duration, stabilisation, hessian, integrator, schedule)
+        )
 
     def _become(self, structure: Structure) -> None:
         """Take another structure; what was made of the one before is left to those who use it."""
@@ -289,6 +303,7 @@ class Problem:
     add_velocity_cost = _adds("add_velocity_cost", costs.velocity_cost)
     add_torque_cost = _adds("add_torque_cost", costs.torque_cost)
     add_control_cost = _adds("add_control_cost", costs.control_cost)
+    add_swing_cost = _adds("add_swing_cost", costs.swing_cost)
     add_control_rate_cost = _adds("add_control_rate_cost", costs.control_rate_cost)
 
     add_constraint = _adds("add_constraint", constraints.constraint_on)
@@ -306,19 +321,26 @@ class Problem:
         """The names that `set` takes."""
         return self._compiled.memory.names
 
-    def set(self, **values: ArrayLike) -> None:
+    def set(self, **values: Any) -> None:
         """Change targets, weights, bounds, θ or parameters of one's own, by name.
 
         A cost `tool` has the target `tool`, the weight `tool_weight` and at the end `tool_end_weight`; a
         constraint `torque` has `torque_lower` and `torque_upper`. Targets may have a row for each node.
         Values set here are those that the next `solve`, and a new Controller, start from.
 
+        Of a problem with phases, `phases` are others for the same feet, with any durations, contacts and
+        steps; `phase_time` (s) is where in them the grid begins, zero with new phases; `ground_height` (m) is
+        that of the ground.
+
         Raises:
             InputError: a name is unknown; a value has the wrong size or is not finite (infinite bounds stand
                 for none); a weight is negative; a lower bound is above its upper one. Nothing has changed.
         """
         self._compiled.memory.set(values)
-        self._numbers.update({name: np.array(value, dtype=np.float64) for name, value in values.items()})
+        kept = {name: value if name == "phases" else np.array(value, float) for name, value in values.items()}
+        if "phases" in kept:
+            self._numbers.pop("phase_time", None)  # new phases begin at their beginning
+        self._numbers.update(kept)
 
     # Solving ---------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.interrupts import attended, interruptible
+from helicoid.mpc.phases import Booleans, Schedule
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import Engine
@@ -34,7 +35,7 @@ def solve(
     progress: Progress | bool | None = None,
 ) -> Plan:
     """See `Problem.solve`."""
-    x, u = first_guess(compiled.structure, x0, compiled.memory.theta, guess)
+    x, u = first_guess(compiled.structure, x0, compiled.memory.theta, guess, compiled.memory.schedule)
     began = time.perf_counter()
     stationarity = np.nan
     if solver == "sqp":
@@ -52,7 +53,11 @@ def solve(
 
 
 def first_guess(
-    structure: Structure, x0: Array, theta: Array, guess: Plan | None = None
+    structure: Structure,
+    x0: Array,
+    theta: Array,
+    guess: Plan | None = None,
+    schedule: Schedule | None = None,
 ) -> tuple[Array, Array]:
     """Where the search starts: a plan, or standing still, which torques must hold up."""
     nodes, system, robot = structure.intervals + 1, structure.system, structure.robot
@@ -66,7 +71,10 @@ def first_guess(
     if robot is not None:
         x[1:, robot.nq : robot.nq + robot.nv] = 0.0
         if structure.formulation == "forward_dynamics" or robot.constraints:
-            u[:] = _holding(robot, structure.formulation, ca.DM(x0[: robot.nq]), theta)
+            held = _holding(robot, structure.formulation, ca.DM(x0[: robot.nq]), theta)
+            u[:, : len(held)] = held
+        if schedule is not None:
+            u[:, -3 * len(schedule.contacts) :] = _carrying(robot, schedule.nodes(structure.times).holding)
     return x, u
 
 
@@ -83,6 +91,12 @@ def _holding(robot: Robot, formulation: str, q: ca.DM, theta: Array) -> Array:
     A = np.asarray(robot.constraint_jacobian(q), np.float64)
     forces = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
     return np.concatenate([np.zeros(robot.nv), forces])
+
+
+def _carrying(robot: Robot, holding: Booleans) -> Array:
+    """The weight of a robot, shared by the feet that stand in each interval."""
+    share = holding[:-1] / np.maximum(1, holding[:-1].sum(axis=1, keepdims=True))
+    return np.kron(share, [0.0, 0.0, 9.81 * robot.mass])
 
 
 def _by_engine(

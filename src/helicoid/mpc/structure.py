@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.errors import InputError
-from helicoid.mpc.constraints import Constraint, duration_constraint, hold_constraints
+from helicoid.mpc.constraints import Constraint, duration_constraint, foot_constraints, hold_constraints
 from helicoid.mpc.costs import Cost
+from helicoid.mpc.phases import Schedule
 from helicoid.mpc.system.parameter import Parameter, mask
 from helicoid.mpc.system.robot_system import Formulation, Integrator, robot_system
 from helicoid.mpc.system.symbols import Symbols
@@ -44,6 +45,7 @@ class Structure:
     costs: tuple[Cost, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     hessian: str = "exact"
+    schedule: Schedule | None = None
 
     @staticmethod
     def of(
@@ -54,6 +56,7 @@ class Structure:
         stabilisation: float,
         hessian: str = "exact",
         integrator: Integrator = "constant_acceleration",
+        schedule: Schedule | None = None,
     ) -> Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("exact", "gauss_newton"):
@@ -61,15 +64,26 @@ class Structure:
         if not isinstance(moved, (Robot, System)):
             raise InputError(f"a problem moves a Robot, as hc.load gives it, or a System; got {moved!r}")
         robot = moved if isinstance(moved, Robot) else None
+        if schedule is not None and (robot is None or duration is not None):
+            raise InputError("phases are of a robot, and of a duration that is not free")
         if isinstance(moved, Robot):
-            system = robot_system(moved, formulation, stabilisation, integrator)
+            system = robot_system(moved, formulation, stabilisation, integrator, schedule)
         else:
             system = moved
         kind = "ode" if robot is None else formulation
         made = Structure(
-            robot, kind, times, system, int(system.x.numel()), (False,) * system.nx, hessian=hessian
+            robot,
+            kind,
+            times,
+            system,
+            int(system.x.numel()),
+            (False,) * system.nx,
+            hessian=hessian,
+            schedule=schedule,
         )
         made = made.with_terms(hold_constraints(made.symbols))
+        if schedule is not None:
+            made = made.with_terms(foot_constraints(made.symbols, schedule))
         return made if duration is None else made._with_free_duration(duration)
 
     def _with_free_duration(self, bounds: tuple[float, float]) -> Structure:
@@ -91,7 +105,7 @@ class Structure:
         """What its costs and constraints are written with."""
         terms: list[Term] = [*self.costs, *self.constraints]
         taken = frozenset(term.name for term in terms)
-        return Symbols(self.system, len(self.times), self.robot, taken)
+        return Symbols(self.system, len(self.times), self.robot, taken, self.schedule)
 
     @property
     def intervals(self) -> int:

@@ -1,6 +1,7 @@
 """What a motion must respect: one kind of constraint a file, a function `(symbols, ...) -> Constraint`."""
 
 from helicoid.mpc.constraints.constraint import Constraint, constraint_on
+from helicoid.mpc.constraints.contact import foot_constraints
 from helicoid.mpc.constraints.distance import distance_constraint
 from helicoid.mpc.constraints.final import final_constraints
 from helicoid.mpc.constraints.frame_box import frame_box_constraint
@@ -18,6 +19,7 @@ __all__ = [
     "distance_constraint",
     "duration_constraint",
     "final_constraints",
+    "foot_constraints",
     "frame_box_constraint",
     "friction_cones",
     "half_space_constraint",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,16 @@ PHYSICAL = 100.0
 """The priority of what cannot be otherwise: bounds of controls, such as torque, and what holds a robot."""
 
 
+class Role(NamedTuple):
+    """What the rows of a constraint are to a contact: "force", "velocity", "position" or "cone".
+
+    Its bounds follow the schedule of a problem with phases.
+    """
+
+    kind: str
+    contact: str
+
+
 @dataclass(frozen=True, eq=False)
 class Constraint:
     """lower ≤ expression ≤ upper, row by row; infinite where there is none.
@@ -29,7 +40,7 @@ class Constraint:
     weights of the excess s of a soft constraint, price · s + ½ price2 · s² with s in units of the scaled row;
     price is None for a hard one. Of hard ones that cannot all be met, those of the highest `priority` are: it
     multiplies their price. `parameters` are those that it brings along, such as a target, and `states`
-    what it needs the problem to carry from node to node.
+    what it needs the problem to carry from node to node. A `role` is of rows that come and go with a contact.
     """
 
     name: str
@@ -45,6 +56,7 @@ class Constraint:
     parameters: tuple[Parameter, ...] = ()
     states: tuple[State, ...] = ()
     priority: float = 1.0
+    role: Role | None = None
 
     @property
     def size(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from typing import Literal
 
 import casadi as ca
@@ -10,7 +10,8 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.mpc.constraints.constraint import Constraint, Soft, constraint_on
+from helicoid.mpc.constraints.constraint import Constraint, Role, Soft, constraint_on
+from helicoid.mpc.constraints.contact import foot_row
 from helicoid.mpc.system.forces import axes, contact_name
 from helicoid.mpc.system.symbols import Symbols
 
@@ -35,8 +36,11 @@ def friction_cones(
     if kind not in ("pyramid", "cone"):
         raise InputError(f"kind is 'pyramid' or 'cone', got {kind!r}")
     normals = {contact_name(one): R for one in symbols.robot.constraints if (R := axes(one)) is not None}
+    normals |= dict.fromkeys(_feet(symbols), np.eye(3))
     if not normals:
-        raise InputError("this robot touches nothing: add contacts first, robot.with_contact(...)")
+        raise InputError(
+            "this robot touches nothing: robot.with_contact(...) adds a contact, phases of the problem feet"
+        )
     _ = None if contact is None else symbols.forces[contact]
     if contact is not None and contact not in normals:
         raise InputError(f"{contact!r} is no contact; there are: {', '.join(normals)}")
@@ -47,8 +51,7 @@ def friction_cones(
 def _cone(symbols: Symbols, contact: str, R: Array, friction: float, kind: str, soft: Soft) -> Constraint:
     if not 0 < friction < np.inf:
         raise InputError(f"friction is a positive number, got {friction!r}")
-    name = re.sub(r"\W", "_", contact)
-    μ = symbols.parameter(f"{name}_friction", friction, 1)
+    μ = symbols.parameter(foot_row(contact, "friction"), friction, 1)
     weight = max(9.81 * symbols.robot.mass, 1.0)
     x, y, n = ca.vertsplit(ca.SX(R).T @ symbols.forces[contact][-3:])
     if kind == "pyramid":
@@ -56,7 +59,15 @@ def _cone(symbols: Symbols, contact: str, R: Array, friction: float, kind: str, 
         rows = {"normal": n, "+x": side - x, "-x": side + x, "+y": side - y, "-y": side + y}
     else:
         rows = {"normal": n, "cone": μ.symbol * n - ca.sqrt(x**2 + y**2 + (_ROUND * weight) ** 2)}
-    return constraint_on(
-        symbols, f"{name}_cone", ca.vertcat(*rows.values()), 0.0, np.inf, soft,
+    comes_and_goes = contact in _feet(symbols)
+    if comes_and_goes:  # its force is bounded already
+        del rows["normal"]
+    made = constraint_on(
+        symbols, foot_row(contact, "cone"), ca.vertcat(*rows.values()), 0.0, np.inf, soft,
         scale=1 / weight, labels=list(rows), parameters=[μ],
     )  # fmt: skip
+    return replace(made, role=Role("cone", contact) if comes_and_goes else None)
+
+
+def _feet(symbols: Symbols) -> tuple[str, ...]:
+    return () if symbols.schedule is None else symbols.schedule.contacts

@@ -7,6 +7,7 @@ from helicoid.mpc.costs.orientation import orientation_cost
 from helicoid.mpc.costs.pose import pose_cost
 from helicoid.mpc.costs.position import position_cost
 from helicoid.mpc.costs.posture import posture_cost
+from helicoid.mpc.costs.swing import swing_cost
 from helicoid.mpc.costs.torque import torque_cost
 from helicoid.mpc.costs.velocity import velocity_cost
 
@@ -19,6 +20,7 @@ __all__ = [
     "pose_cost",
     "position_cost",
     "posture_cost",
+    "swing_cost",
     "torque_cost",
     "velocity_cost",
 ]

@@ -18,7 +18,9 @@ from helicoid.mpc.solver.kernels import Kernels
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.nlp import NonlinearProgram
 from helicoid.mpc.solver.stage import Stages, best_lanes
+from helicoid.mpc.solver.switching import Switching
 from helicoid.mpc.structure import Structure
+from helicoid.mpc.system.feet import feet
 from helicoid.mpc.system.holding import holding
 
 BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
@@ -50,7 +52,9 @@ class Compiled:
         robot, theta = self.structure.robot, np.zeros(self.structure.system.theta.numel())
         if robot is not None:
             theta = np.array(robot.theta.values)
-        memory = Memory.fresh(self.stages, self.structure.intervals, theta)
+        schedule, times = self.structure.schedule, self.structure.times
+        switching = None if schedule is None else Switching(self.stages, times, schedule)
+        memory = Memory.fresh(self.stages, self.structure.intervals, theta, switching)
         memory.set(self._numbers)
         return memory
 
@@ -142,7 +146,12 @@ class Compiled:
         if self.structure.robot is None:
             return {}
         functions = {"applied": self._applied, "braking": self._braking}
-        if self.structure.formulation == "forward_dynamics" or self.structure.robot.constraints:
+        one = self.structure
+        if (
+            one.formulation == "forward_dynamics"
+            or self.structure.robot.constraints
+            or one.schedule is not None
+        ):
             functions["holding"] = self._holding
         return functions
 
@@ -160,16 +169,30 @@ class Compiled:
         """(x, θ) -> the torque that holds a robot up and takes most of its velocity in `BRAKING_TIME`.
 
         τ = ID(q, 0, -v / T) = g(q) - M(q) v / T
+
+        Feet that come and go carry an equal share of the weight, each, on the ground or not.
         """
         system, robot = self.structure.system, self.structure.robot
         assert robot is not None
         q, v = system.symbols["q"], system.symbols["v"]
         tau = robot.inverse_dynamics(q, ca.SX.zeros(robot.nv), -v / BRAKING_TIME, system.theta)
+        for _, J in feet(robot, self.structure.schedule, q):
+            tau = tau - J[2, :].T * self._share
         return ca.Function("braking", [system.x, system.theta], [ca.densify(tau)])
+
+    @property
+    def _share(self) -> float:
+        """What a foot that comes and goes carries of a robot that stands on all of them (N)."""
+        robot, schedule = self.structure.robot, self.structure.schedule
+        return 0.0 if robot is None or schedule is None else 9.81 * robot.mass / len(schedule.contacts)
 
     def _holding(self) -> ca.Function:
         """(x, θ) -> the controls that hold a robot up where it stands, see `system.holding`."""
         system, robot = self.structure.system, self.structure.robot
         assert robot is not None
-        u = holding(robot, self.structure.formulation, system.symbols["q"], system.theta)
+        u, schedule = ca.SX.zeros(robot.nv), self.structure.schedule
+        if self.structure.formulation == "forward_dynamics" or robot.constraints:
+            u = holding(robot, self.structure.formulation, system.symbols["q"], system.theta)
+        for _ in () if schedule is None else schedule.contacts:
+            u = ca.vertcat(u, 0, 0, self._share)
         return ca.Function("holding", [system.x, system.theta], [ca.densify(u)])

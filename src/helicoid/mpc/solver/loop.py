@@ -35,7 +35,7 @@ _REASONS = {
 }
 
 
-class Phase(IntEnum):
+class Due(IntEnum):
     """What a controller has, and so what its next step does."""
 
     NEW = 0
@@ -98,13 +98,13 @@ class Loop:
         return float(self._outcome[_OUTCOME.index(name)])
 
     @property
-    def phase(self) -> Phase:
+    def due(self) -> Due:
         """What the next step does."""
-        return Phase(int(self._outcome[0]))
+        return Due(int(self._outcome[0]))
 
-    @phase.setter
-    def phase(self, phase: Phase) -> None:
-        self._outcome[0] = phase
+    @due.setter
+    def due(self, due: Due) -> None:
+        self._outcome[0] = due
 
     @property
     def status(self) -> StepStatus:

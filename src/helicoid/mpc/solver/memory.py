@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.phases import Schedule
 from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.solver.switching import SCHEDULE, Switching
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.engine import Engine
@@ -37,15 +39,17 @@ class Memory:
     penalty: Array
     penalty2: Array
     hard: Array
+    switching: Switching | None = field(default=None, init=False)
 
     @staticmethod
-    def fresh(stages: Stages, intervals: int, theta: Array) -> Memory:
+    def fresh(stages: Stages, intervals: int, theta: Array, switching: Switching | None = None) -> Memory:
         """Arrays of their own, filled with what the problem states."""
         nodes = intervals + 1
         values = [p.initial.reshape(nodes, -1) for p in stages.parameters]
         rows = [np.empty((nodes, stages.nrp)) for _ in range(5)]
         memory = Memory(stages, np.hstack([np.zeros((nodes, 0)), *values]), theta.copy(), *rows)
         memory._fill()
+        memory.follow(switching)
         return memory
 
     @staticmethod
@@ -61,19 +65,39 @@ class Memory:
             *(engine[name] for name in names),
         )
 
+    @property
+    def schedule(self) -> Schedule | None:
+        """Which feet stand when, as the bounds have it now."""
+        return None if self.switching is None else self.switching.schedule
+
+    def follow(self, switching: Switching | None) -> None:
+        """Take bounds and parameters of contacts that come and go from another schedule."""
+        self.switching = switching
+        if switching is not None:
+            switching.write(self)
+
+    def advance(self, time: float) -> None:
+        """The grid begins later by a time (s): contacts that come and go do so earlier in it."""
+        if self.switching is not None:
+            schedule = self.switching.schedule
+            self.follow(self.switching.of(schedule.at(schedule.time + time)))
+
     def numbers(self) -> dict[str, Array]:
         """All arrays by name."""
         names = ("parameters", "theta", "lower", "upper", "penalty", "penalty2", "hard")
         return {name: getattr(self, name) for name in names}
 
-    def take(self, numbers: Mapping[str, Array]) -> None:
+    def take(self, numbers: Mapping[str, Array], schedule: Schedule | None = None) -> None:
         """Put in the numbers of another memory of the same problem."""
+        if schedule is not None and self.switching is not None:
+            self.switching = self.switching.of(schedule)
         for name, array in self.numbers().items():
             array[...] = numbers[name]
 
     def copy_from(self, other: Memory) -> None:
         """Take all numbers of another memory of the same problem."""
         self.take(other.numbers())
+        self.switching = other.switching
 
     def _fill(self) -> None:
         self.lower[...], self.upper[...] = -np.inf, np.inf
@@ -115,16 +139,19 @@ class Memory:
     @cached_property
     def _bounds(self) -> dict[str, Constraint]:
         rows = [*self.stages.path_rows, *self.stages.end_rows]
-        found = {row.constraint.name: row.constraint for row in rows}
+        found = {row.constraint.name: row.constraint for row in rows if row.constraint.role is None}
         return {f"{name}_{side}": one for name, one in found.items() for side in ("lower", "upper")}
 
     @property
     def names(self) -> list[str]:
         """What can be set."""
-        return sorted([*self._setters, *self._bounds])
+        return sorted([*self._setters, *self._bounds, *([] if self.switching is None else SCHEDULE)])
 
     def set(self, values: Mapping[str, ArrayLike]) -> None:
         """Change what names stand for, all or none; see `Problem.set`."""
+        switching = None if self.switching is None else self.switching.changed(values)
+        if switching is not None:
+            values = {name: value for name, value in values.items() if name not in SCHEDULE}
         lower, upper = self.lower.copy(), self.upper.copy()
         numbers = {name: self._numbers(name, value) for name, value in values.items()}
         for name, bound in numbers.items():
@@ -135,6 +162,8 @@ class Memory:
         for name, value in numbers.items():
             if name in self._setters:
                 self._setters[name][0][...] = value
+        if switching is not None:
+            self.follow(switching)
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
         """A value as what its name takes."""

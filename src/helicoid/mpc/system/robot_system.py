@@ -10,10 +10,12 @@ from helicoid._typing import Expression
 from helicoid.dynamics import configuration
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import DoubtfulModelWarning, InputError, warn
+from helicoid.mpc.system.feet import feet
 from helicoid.mpc.system.forces import as_symbols, forces_by_name
 from helicoid.mpc.system.system import Intermediate, System
 
 if TYPE_CHECKING:
+    from helicoid.mpc.phases import Schedule
     from helicoid.robot import Robot
 
 Formulation = Literal["inverse_dynamics", "forward_dynamics"]
@@ -27,6 +29,7 @@ def robot_system(
     formulation: Formulation,
     stabilisation: float,
     integrator: Integrator = "constant_acceleration",
+    schedule: Schedule | None = None,
 ) -> System:
     """A robot: v⁺ = v + h a and q⁺ = q ⊕ (h v + ½ h² a), exact for a constant acceleration.
 
@@ -35,6 +38,7 @@ def robot_system(
     "inverse_dynamics": the control is a, and τ = ID(q, v, a) an intermediate. Where constraints hold the
     robot, their forces λ are controls too, τ = ID(q, v, a) + Aᵀ λ; `holds` then has the rows that must be
     zero: what the constraints ask of a (with Baumgarte's stabilisation, 1/s), and τ where there is no motor.
+    The forces f of a schedule's feet are the last controls, τ = ID(q, v, a) - Jᵀ f.
 
     "forward_dynamics": the control is the torque of the motors, and a = FD(q, v, τ) an intermediate.
     """
@@ -52,7 +56,7 @@ def robot_system(
     flat = nq == nv
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
-    u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation)
+    u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation, schedule)
     share = 1.0 if integrator == "semi_implicit" else 0.5
     names = model.velocity_names
     return System(
@@ -85,6 +89,7 @@ def _by_inverse_dynamics(
     tau: Expression,
     theta: Expression,
     stabilisation: float,
+    schedule: Schedule | None,
 ) -> _Made:
     dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
     torque = robot.inverse_dynamics(q, v, a, theta)
@@ -102,6 +107,12 @@ def _by_inverse_dynamics(
         held = A @ (a + 2 * stabilisation * v) + stabilisation**2 * error
         holds["constraints"] = held + robot.constraint_bias(q, v)
         symbols |= as_symbols(forces_by_name(robot, forces))
+    for name, J in feet(robot, schedule, q):
+        force = ca.SX.sym(f"force of {name}", 3)
+        pressing = -J.T @ force
+        u, du, torque = ca.vertcat(u, force), ca.horzcat(du, -J.T), torque + pressing
+        dq = dq + ca.jacobian(pressing, q) @ rate_matrix(robot.model, q)
+        symbols |= as_symbols({name: force})
     if robot.unactuated:
         holds["unactuated"] = tau[list(robot.unactuated)]
     return u, Intermediate(tau, torque, ca.horzcat(du, dq, dv)), holds, symbols
@@ -115,7 +126,10 @@ def _by_forward_dynamics(
     tau: Expression,
     theta: Expression,
     stabilisation: float,
+    schedule: Schedule | None,
 ) -> _Made:
+    if schedule is not None:
+        raise InputError("phases need the formulation 'inverse_dynamics'")
     S = ca.SX(robot.selection_matrix)
     u = ca.SX.sym("u", S.shape[0]) if S.shape[0] < robot.nv else tau
     full = S.T @ u if S.shape[0] < robot.nv else tau

@@ -16,6 +16,7 @@ from helicoid.mpc.system.parameter import Parameter, parameter
 from helicoid.mpc.system.system import System
 
 if TYPE_CHECKING:
+    from helicoid.mpc.phases import Schedule
     from helicoid.robot import Robot
 
 
@@ -25,13 +26,14 @@ class Symbols:
 
     `taken` are the names that costs and constraints have already.
     Of a robot there are q, v, a, tau, of an ODE x and u; `duration` where that is free. `forces` has those of
-    contacts.
+    contacts, `schedule` says which feet come and go.
     """
 
     system: System
     nodes: int
     own_robot: Robot | None = None
     taken: frozenset[str] = frozenset()
+    schedule: Schedule | None = None
 
     @property
     def robot(self) -> Robot:

@@ -1,0 +1,119 @@
+"""Which rows hold at which nodes, as contacts come and go: bounds and parameters that follow a schedule.
+
+The functions of all nodes are the same. A foot in the air has forces between 0 and 0, and no bounds on its
+velocity; one that stands has it the other way round. So nothing is built anew when a gait moves on.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.mpc.costs.swing import PROFILE
+from helicoid.mpc.phases import Nodes, Schedule
+from helicoid.mpc.solver.stage import Row, Stages
+
+if TYPE_CHECKING:
+    from helicoid.mpc.solver.memory import Memory
+
+SCHEDULE = ("ground_height", "phase_time", "phases")
+"""The names by which `Problem.set` changes a schedule."""
+
+_ROLES = {"force": 3, "velocity": 3, "position": 3, "cone": 1}
+
+
+class Switching:
+    """A schedule on a grid of times (s), and where its numbers go."""
+
+    def __init__(self, stages: Stages, times: Array, schedule: Schedule) -> None:
+        self.schedule, self._times = schedule, times
+        at, self._offsets = 0, {}
+        for role, size in _ROLES.items():
+            self._offsets[role] = at
+            at += size * len(schedule.contacts)
+        self._path, self._end = self._places(stages.path_rows), self._places(stages.end_rows)
+        self._not_at_first = [
+            k for k, row in enumerate(stages.path_rows) if row.constraint.role and not row.at_first
+        ]
+        columns, self._profile = 0, None
+        for parameter in stages.parameters:
+            size = parameter.symbol.numel()
+            if parameter.name == PROFILE:
+                self._profile = slice(columns, columns + size)
+            columns += size
+
+    def of(self, schedule: Schedule) -> Switching:
+        """The same places for another schedule of the same contacts."""
+        made = copy.copy(self)
+        made.schedule = schedule
+        return made
+
+    def changed(self, values: Mapping[str, Any]) -> Switching | None:
+        """With those of `values` that are of a schedule; None if there are none."""
+        if not any(name in SCHEDULE for name in values):
+            return None
+        schedule = self.schedule
+        if "phases" in values:
+            schedule = schedule.with_phases(values["phases"])
+        if "phase_time" in values:
+            schedule = schedule.at(_number("phase_time", values["phase_time"]))
+        if "ground_height" in values:
+            schedule = replace(schedule, ground=_number("ground_height", values["ground_height"]))
+        return self.of(schedule)
+
+    def _places(self, rows: list[Row]) -> tuple[list[int], list[int]]:
+        """The rows that follow the schedule, and where their bounds are among those of `_bounds`."""
+        here, there = [], []
+        for k, row in enumerate(rows):
+            role = row.constraint.role
+            if role is None:
+                continue
+            kind, contact = role
+            size = _ROLES[kind]
+            number = self.schedule.contacts.index(contact) * size + (row.element if size > 1 else 0)
+            here.append(k)
+            there.append(self._offsets[kind] + number)
+        return here, there
+
+    def write(self, memory: Memory) -> None:
+        """Bounds and parameters of all nodes, as the schedule has them now."""
+        nodes = self.schedule.nodes(self._times)
+        low, high = self._bounds(nodes)
+        (here, there), (end, end_there) = self._path, self._end
+        for array, values, none in ((memory.lower, low, -np.inf), (memory.upper, high, np.inf)):
+            array[:-1, here] = values[:-1, there]
+            array[0, self._not_at_first] = none
+            array[-1, end] = values[-1, end_there]
+        if self._profile is not None:
+            memory.parameters[:, self._profile] = nodes.rise.reshape(len(self._times), -1)
+
+    def _bounds(self, nodes: Nodes) -> tuple[Array, Array]:
+        """Lower and upper bounds, (nodes, all that follow the schedule): role by role, contact by contact."""
+        count, contacts = nodes.holding.shape
+        holding, touching, landing = (one[..., None] for one in nodes[:3])
+        free = np.full((count, contacts, 3), np.inf)
+        pressing = np.where(holding, [-np.inf, -np.inf, 0.0], 0.0), np.where(holding, free, 0.0)
+        still = np.where(touching, 0.0, -free), np.where(touching, 0.0, free)
+        put = landing & ~np.isnan(nodes.steps)
+        low, high = np.where(put, nodes.steps, -np.inf), np.where(put, nodes.steps, np.inf)
+        low[..., 2] = np.where(nodes.touching, low[..., 2], nodes.floor)
+        slipping = np.where(holding, 0.0, -np.inf), free[..., :1]
+        parts = pressing, still, (low, high), slipping
+        lower, upper = (np.hstack([part[side].reshape(count, -1) for part in parts]) for side in (0, 1))
+        return lower, upper
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise InputError(f"{name} is a finite number, got {value!r}")
+    return number
