@@ -4,6 +4,7 @@
     Input, Output   their names, shapes, tangents and rates
     Iteration       x[k+1] = f(x[k], u[k]), many steps in one call
     compile_batch   CasADi functions as code that other C calls; compile_runtime: that other C itself
+    compile_kernel  C of one's own with the functions it calls, as one callable
 
 The words of this room, in the order in which one comes from the other: a Function has a CasADi function; its
 *flat function* takes and gives dense columns in NumPy's order; a *program* is what that computes; a *writer*
@@ -15,12 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from helicoid.compiler.for_runtimes import compile_batch, compile_runtime
+    from helicoid.compiler.for_runtimes import compile_batch, compile_kernel, compile_runtime
     from helicoid.compiler.function import Function
     from helicoid.compiler.iteration import Iteration
     from helicoid.compiler.signature import Input, Output
 
-__all__ = ["Function", "Input", "Iteration", "Output", "compile_batch", "compile_runtime"]
+__all__ = ["Function", "Input", "Iteration", "Output", "compile_batch", "compile_kernel", "compile_runtime"]
 
 _HOMES = {
     "Function": "function",
@@ -28,6 +29,7 @@ _HOMES = {
     "Iteration": "iteration",
     "Output": "signature",
     "compile_batch": "for_runtimes",
+    "compile_kernel": "for_runtimes",
     "compile_runtime": "for_runtimes",
 }
 

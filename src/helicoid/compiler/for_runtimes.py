@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,13 +17,18 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from helicoid.compiler.build.binding import cannot_be_loaded
+from helicoid.compiler.build.binding import Kernel, cannot_be_loaded, load_kernel
 from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.processes import side_by_side
+from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import building
+from helicoid.compiler.code.c_source import SCALAR, Writer, translation_units
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.compiled import kernel_library
+from helicoid.compiler.signature import Shape
 from helicoid.progress import reporting
+
+_HIDDEN = '__attribute__((visibility("hidden")))'
 
 
 class BatchCode(NamedTuple):
@@ -58,6 +64,63 @@ def compile_runtime(
     runtime = partial(library, f"runtime {digest}", lambda: [text], include=[headers])
     first, *others = _compiled(what, chain([runtime], map(_task, functions)))
     return Runtime(first, [BatchCode(_entry(code), code) for code in others])
+
+
+def compile_kernel(
+    what: str,
+    text: str,
+    headers: Sequence[Path],
+    input_shapes: Sequence[Shape],
+    output_shapes: Sequence[Shape],
+    functions: Mapping[str, ca.Function] | None = None,
+) -> Kernel:
+    """Compile C that is a kernel itself (runtime/kernel.h), together with functions that it calls.
+
+    An output is memory that the kernel may also read: what it keeps from call to call is an output.
+
+    Args:
+        what: what is compiled, for a user who waits.
+        text: the C file with `helicoid_kernel_entry`. It may include what is in `headers`, and kernel.h.
+        functions: SX functions of dense columns. For one called `f` there is
+            `void f(const double *const *in, double *const *out, void *work)` for one sample, declared above
+            the text, and the constant `F_WORK`, the bytes of scratch that it needs, aligned to 64.
+
+    Raises:
+        CompileError: there is no C compiler, or it fails.
+        UnsupportedOperation: an operation has no counterpart in C.
+    """
+    lanes = native_lanes()
+    with building():
+        programs = {name: Program.from_casadi(function) for name, function in (functions or {}).items()}
+    writers = {
+        name: Writer(program, replace(SCALAR, name=f"{name}_piece"), lanes)
+        for name, program in programs.items()
+    }
+    declarations = "".join(
+        f"{_HIDDEN} void {name}(const double *const *in, double *const *out, void *work);\n"
+        f"enum {{ {name.upper()}_WORK = {-(-writer.work // 64) * 64} }};\n"
+        for name, writer in writers.items()
+    )
+    head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
+    files = [path for folder in headers for path in sorted(folder.glob("*.[ch]"))]
+    parts = [text, declarations, str(lanes), *(program.digest for program in programs.values())]
+    content = [part.encode() for part in parts] + [path.read_bytes() for path in files]
+    digest = hashlib.sha256(b"\0".join(content)).hexdigest()
+
+    def sources() -> list[str]:
+        units = [declarations + text]
+        for name, writer in writers.items():
+            calls = " ".join(f"{name}_piece_{k}({SCALAR.arguments});" for k in range(writer.n_pieces))
+            driver = f"void {name}(const double *const *in, double *const *out, void *work)"
+            driver = f"{_HIDDEN} {driver} {{\n  double *w = work; {calls}\n}}\n"
+            units += translation_units(head, [writer], driver)
+        return units
+
+    with reporting(None, f"Compiling {what}, once for the cache"):
+        return loaded(
+            partial(library, f"kernel runtime {digest}", sources, include=headers),
+            lambda path: load_kernel([path], input_shapes, output_shapes, tuple),
+        )
 
 
 def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> list[BatchCode]:

@@ -1,0 +1,125 @@
+"""Levels of least squares, each within what the ones before leave free."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.compiler import compile_kernel
+from helicoid.compiler.build.binding import Kernel
+from helicoid.control.qp.program import RUNTIME, STATUSES, Status, fill, needs_compiler
+from helicoid.errors import HelicoidError, InputError
+
+
+@dataclass(frozen=True)
+class LevelsSolution:
+    """What levels are solved by.
+
+    Args:
+        x: (n,); finite and within the bounds of the variables, whatever `status` says.
+        status: as in `Solution`; where a level after the first fails, of which then nothing is used, its own.
+        active: (n + m,): as in `Solution`, for the first level.
+        iterations: steps of the active sets of all levels.
+    """
+
+    x: Array
+    status: Status
+    active: Array
+    iterations: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether x is the solution."""
+        return self.status == "solved"
+
+
+class LexicographicProgram:
+    """min |E₁x - e₁|², then among its minimisers |E₂x - e₂|², ... with bounds and rows that all levels keep.
+
+    In each level ½ |E x - e|² + ½ damping |x|² is minimised, and E x is an equation for the levels after it.
+    Compiled for the sizes, as `QuadraticProgram`.
+
+    Args:
+        n: variables.
+        levels: how many rows E has in each level, the most important first.
+        m: rows of A.
+        damping: what makes a solution unique where E leaves freedom; it moves E x - e by about damping / σ²
+            where σ is a singular value of E.
+        max_iterations: steps of the active set in a level; by default 10 (n + m + rows of all levels) + 50.
+
+    >>> from helicoid.control.qp import LexicographicProgram
+    >>> program = LexicographicProgram(2, levels=[1, 2])
+    >>> s = program.solve([([[1, 1]], [3]), (np.eye(2), [9, 0])], upper=[2, 9])
+    >>> s.x.round(6), s.status
+    (array([2., 1.]), 'solved')
+    """
+
+    def __init__(
+        self,
+        n: int,
+        levels: Sequence[int],
+        m: int = 0,
+        damping: float = 1e-10,
+        max_iterations: int | None = None,
+    ) -> None:
+        self.n, self.m, self.levels = int(n), int(m), tuple(map(int, levels))
+        if n < 1 or m < 0 or not self.levels or min(self.levels) < 1:
+            raise HelicoidError(f"a program has n, m and levels of rows; got n = {n}, m = {m}, {levels}")
+        if not 0 < damping < np.inf:
+            raise HelicoidError(f"damping is a positive number; got {damping}")
+        total = sum(self.levels)
+        self._kernel = _compiled(self.n, self.m, self.levels)
+        self._inputs = tuple(np.zeros(shape) for shape in _input_shapes(self.n, self.m, total))
+        self._outputs = tuple(np.zeros(shape) for shape in _output_shapes(self.n, self.m))
+        self._inputs[5][:] = damping, 10 * (n + m + total) + 50 if max_iterations is None else max_iterations
+
+    def solve(
+        self,
+        levels: Sequence[tuple[ArrayLike, ArrayLike]],
+        A: ArrayLike | None = None,
+        row_lower: ArrayLike = -np.inf,
+        row_upper: ArrayLike = np.inf,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+    ) -> LevelsSolution:
+        """Solve for these data: (E, e) of each level, and the rest as in `QuadraticProgram.solve`."""
+        n, m = self.n, self.m
+        if len(levels) != len(self.levels) or (A is None and m):
+            raise InputError(f"this program has {len(self.levels)} levels (E, e), and {m} rows of A")
+        E, e, rows, low, high, _ = self._inputs
+        start = 0
+        for k, (size, (matrix, vector)) in enumerate(zip(self.levels, levels, strict=True)):
+            fill(f"E of level {k + 1}", E[start : start + size], matrix)
+            fill(f"e of level {k + 1}", e[start : start + size], vector)
+            start += size
+        fill("A", rows, np.zeros((0, n)) if A is None else A)
+        fill("lower", low[:n], lower)
+        fill("upper", high[:n], upper)
+        fill("row_lower", low[n:], row_lower)
+        fill("row_upper", high[n:], row_upper)
+        self._kernel.evaluate(self._inputs, self._outputs)
+        x, _, active, (status, iterations) = (out.copy() for out in self._outputs)
+        return LevelsSolution(x, STATUSES[int(status)], active, int(iterations))
+
+
+def _input_shapes(n: int, m: int, total: int) -> list[tuple[int, ...]]:
+    return [(total, n), (total,), (m, n), (n + m,), (n + m,), (2,)]
+
+
+def _output_shapes(n: int, m: int) -> list[tuple[int, ...]]:
+    return [(n,), (n + m,), (n + m,), (2,)]
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(n: int, m: int, levels: tuple[int, ...]) -> Kernel:
+    total = sum(levels)
+    sizes = {"QP_N": n, "QP_M": m, "QP_T": total, "QP_LEVELS": "{" + ", ".join(map(str, levels)) + "}"}
+    text = "".join(f"#define {name} {value}\n" for name, value in sizes.items()) + '#include "levels.c"\n'
+    shapes = _input_shapes(n, m, total), _output_shapes(n, m)
+    with needs_compiler():
+        return compile_kernel("the solver", text, [RUNTIME], *shapes)

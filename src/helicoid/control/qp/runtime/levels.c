@@ -1,0 +1,19 @@
+/* Levels of least squares with QP_N variables and QP_M rows as a kernel; QP_LEVELS lists the rows of each. */
+#include "kernel.h"
+#include "qp_lexicographic.h"
+
+static void solve(const double *const *in, double *const *out, void *work) {
+  static const int rows[] = QP_LEVELS;
+  qp_levels s = {QP_N, QP_M, sizeof rows / sizeof rows[0], rows, in[0], in[1], in[2], in[3], in[4], in[5][0],
+                 out[0], out[2], out[1], work, (int)in[5][1], 0, 0};
+  out[3][0] = qp_solve_levels(&s);
+  out[3][1] = s.iterations;
+}
+
+static const int64_t in_size[] = {QP_T * QP_N, QP_T, QP_M * QP_N, QP_N + QP_M, QP_N + QP_M, 2};
+static const int64_t out_size[] = {QP_N, QP_N + QP_M, QP_N + QP_M, 2};
+static const helicoid_kernel kernel = {HELICOID_KERNEL_ABI, 6, 4, in_size, out_size, 1,
+                                       QP_N * QP_N * (QP_N + QP_M + QP_T), QP_LEVELS_WORK(QP_N, QP_M, QP_T) * 8, 0,
+                                       solve, 0};
+
+__attribute__((visibility("default"))) const helicoid_kernel *helicoid_kernel_entry(void) { return &kernel; }

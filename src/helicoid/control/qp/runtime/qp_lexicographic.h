@@ -1,0 +1,97 @@
+/* Levels of least squares, each within what the ones before leave free:
+ *
+ *   minimise |E_1 x - e_1|^2, then among its minimisers |E_2 x - e_2|^2, ...  all with lower <= (x, A x) <= upper
+ *
+ * Level k is a program with H = E_k'E_k + damping 1; what it finds, E_k x, is an equation of all levels after it.
+ * Constraints that contradict each other are left by the least distance, and that in all levels alike. */
+#ifndef HELICOID_QP_LEXICOGRAPHIC_H
+#define HELICOID_QP_LEXICOGRAPHIC_H
+#include "qp.h"
+
+/* For n variables, m rows and t rows of all levels together. */
+#define QP_LEVELS_WORK(n, m, t) \
+  ((n) * (n) + (n) + ((m) + (t)) * (n) + 4 * ((n) + (m) + (t)) + (n) + QP_WORK(n, (m) + (t)))
+
+typedef struct {
+  int n, m, levels;
+  const int *rows;             /* of each level */
+  const double *E, *e;         /* all levels, one below the other */
+  const double *A, *lower, *upper;
+  double damping;
+  double *x, *state;           /* n, n + m: see qp */
+  double *multiplier;          /* n + m, of the first level */
+  double *work;                /* QP_LEVELS_WORK doubles */
+  int max_iterations;          /* of a level */
+  int status, iterations;
+} qp_levels;
+
+static void qp_level_data(const qp_levels *s, const double *E, const double *e, int rows, double *H, double *f) {
+  const int n = QP_N;
+  memset(H, 0, (size_t)(n * n) * sizeof(double));
+  memset(f, 0, (size_t)n * sizeof(double));
+  for (int i = 0; i < rows; i++, E += n)
+    for (int j = 0; j < n; j++) {
+      const double a = E[j];
+      if (a == 0) continue;
+      f[j] -= a * e[i];
+      for (int k = 0; k < n; k++) H[j * n + k] += a * E[k];
+    }
+  for (int j = 0; j < n; j++) H[j * n + j] += s->damping;
+}
+
+static inline double qp_row(int n, const double *restrict a, const double *restrict x) {
+  double sum = 0;
+  for (int j = 0; j < n; j++) sum += a[j] * x[j];
+  return sum;
+}
+
+static int qp_solve_levels(qp_levels *s) {
+  const int n = QP_N, m = s->m;
+  int total = 0, done = 0, status = QP_SOLVED;
+  for (int k = 0; k < s->levels; k++) total += s->rows[k];
+  const int all = n + m + total;
+  double *at = s->work, *H = at, *f = H + n * n, *A = f + n, *lower = A + (m + total) * n, *upper = lower + all;
+  double *multiplier = upper + all, *state = multiplier + all, *found = state + all;
+  qp p;
+  memset(&p, 0, sizeof p);
+  p.n = n, p.H = H, p.f = f, p.A = A, p.lower = lower, p.upper = upper;
+  p.x = s->x, p.multiplier = multiplier, p.state = state, p.work = found + n;
+  p.max_iterations = s->max_iterations;
+  memcpy(A, s->A, (size_t)(m * n) * sizeof(double));
+  memcpy(A + m * n, s->E, (size_t)(total * n) * sizeof(double));
+  memcpy(lower, s->lower, (size_t)(n + m) * sizeof(double));
+  memcpy(upper, s->upper, (size_t)(n + m) * sizeof(double));
+  memset(state, 0, (size_t)all * sizeof(double));
+  memcpy(state, s->state, (size_t)(n + m) * sizeof(double));
+  memset(s->multiplier, 0, (size_t)(n + m) * sizeof(double));
+  s->iterations = 0;
+  for (int k = 0; k < s->levels; k++) {
+    const int rows = s->rows[k];
+    qp_level_data(s, s->E + done * n, s->e + done, rows, H, f);
+    p.m = m + done;
+    memcpy(found, s->x, (size_t)n * sizeof(double));
+    const int now = qp_solve(&p);
+    s->iterations += p.iterations;
+    if (k == 0) {
+      status = now;
+      memcpy(s->state, state, (size_t)(n + m) * sizeof(double));
+      memcpy(s->multiplier, multiplier, (size_t)(n + m) * sizeof(double));
+    }
+    if (now > QP_INFEASIBLE) { /* what the level before found is kept */
+      if (k) memcpy(s->x, found, (size_t)n * sizeof(double));
+      status = now;
+      break;
+    }
+    for (int i = 0; i < m; i++)
+      if (fabs(state[n + i]) == QP_GIVEN_UP_ABOVE) {
+        const double value = qp_row(n, A + i * n, s->x);
+        if (value > upper[n + i]) upper[n + i] = value;
+        if (value < lower[n + i]) lower[n + i] = value;
+        state[n + i] = QP_IDLE;
+      }
+    for (int i = m + done; i < m + done + rows; i++) lower[n + i] = upper[n + i] = qp_row(n, A + i * n, s->x);
+    done += rows;
+  }
+  return s->status = status;
+}
+#endif
