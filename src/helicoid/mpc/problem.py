@@ -15,6 +15,7 @@ from helicoid._typing import Array, Expression
 from helicoid.interrupts import interruptible
 from helicoid.mpc import constraints, costs, tables
 from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.guess import Guess
 from helicoid.mpc.phases import Phase, Schedule
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import solve
@@ -349,7 +350,7 @@ class Problem:
         q0: ArrayLike,
         v0: ArrayLike | None = None,
         solver: str = "sqp",
-        guess: Plan | None = None,
+        guess: Guess | None = None,
         max_iterations: int = 200,
         tolerance: float = 1e-6,
         options: Mapping[str, Any] | None = None,
@@ -361,7 +362,11 @@ class Problem:
             q0, v0: the state of the first node (v0 zero when not given); of an ODE, x0.
             solver: "sqp" (ours, compiled, as the Controller uses it), or "ipopt" or "fatrop" of CasADi with
                 exact second derivatives.
-            guess: where to start; else the state held still.
+            guess: where to start; else the state held still. A `Plan`, a `Trajectory` or a `Log`, at whose
+                times the grid is filled (before and after, it stays); an array of q (rows, nq), spread evenly
+                over the horizon, or one q (nq), to which a straight line leads; or a dict with some of q, v,
+                a, tau and u, and t or duration where these matter. What is missing follows by differences.
+                Of an ODE: a `Plan`, an array of x, or a dict with x and u.
             tolerance: of optimality and of constraints.
             options: for CasADi's solvers, theirs.
             progress: whether and to whom it tells how far it is; see `helicoid.progress`.

@@ -11,14 +11,13 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.interrupts import attended, interruptible
-from helicoid.mpc.phases import Booleans, Schedule
+from helicoid.mpc.guess import Guess, first_guess
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import Outcome, Status
 from helicoid.mpc.solver.stage import Row
-from helicoid.mpc.structure import Structure
 from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 
@@ -28,7 +27,7 @@ def solve(
     compiled: Compiled,
     x0: Array,
     solver: str,
-    guess: Plan | None,
+    guess: Guess | None,
     max_iterations: int,
     tolerance: float,
     options: dict[str, Any],
@@ -50,53 +49,6 @@ def solve(
             outcome = program.solve(compiled.memory, x0, x, u)
     seconds = time.perf_counter() - began
     return report(compiled, compiled.memory, outcome, solver, seconds, stationarity, tolerance)
-
-
-def first_guess(
-    structure: Structure,
-    x0: Array,
-    theta: Array,
-    guess: Plan | None = None,
-    schedule: Schedule | None = None,
-) -> tuple[Array, Array]:
-    """Where the search starts: a plan, or standing still, which torques must hold up."""
-    nodes, system, robot = structure.intervals + 1, structure.system, structure.robot
-    if guess is not None:
-        if guess.x.shape != (nodes, system.x.numel()) or guess.u.shape != (nodes - 1, system.nu):
-            raise InputError(
-                "the guess is a plan of another problem: its states and controls have other sizes"
-            )
-        return guess.x.copy(), guess.u.copy()
-    x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
-    if robot is not None:
-        x[1:, robot.nq : robot.nq + robot.nv] = 0.0
-        if structure.formulation == "forward_dynamics" or robot.constraints:
-            held = _holding(robot, structure.formulation, ca.DM(x0[: robot.nq]), theta)
-            u[:, : len(held)] = held
-        if schedule is not None:
-            u[:, -3 * len(schedule.contacts) :] = _carrying(robot, schedule.nodes(structure.times).holding)
-    return x, u
-
-
-def _holding(robot: Robot, formulation: str, q: ca.DM, theta: Array) -> Array:
-    """The controls that hold a robot up where it stands.
-
-    q is a DM, for CasADi's virtual machine: to compile a function takes longer than to call it once.
-    """
-    g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
-    if formulation == "forward_dynamics":
-        return np.asarray(robot.selection_matrix @ g)
-    # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
-    idle = list(robot.unactuated)
-    A = np.asarray(robot.constraint_jacobian(q), np.float64)
-    forces = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
-    return np.concatenate([np.zeros(robot.nv), forces])
-
-
-def _carrying(robot: Robot, holding: Booleans) -> Array:
-    """The weight of a robot, shared by the feet that stand in each interval."""
-    share = holding[:-1] / np.maximum(1, holding[:-1].sum(axis=1, keepdims=True))
-    return np.kron(share, [0.0, 0.0, 9.81 * robot.mass])
 
 
 def _by_engine(

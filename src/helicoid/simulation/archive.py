@@ -1,11 +1,14 @@
-"""NumPy archives from anywhere: sizes are looked at before anything is expanded, and every fault is told."""
+"""Files: written whole or not at all; NumPy archives from anywhere, whose sizes are looked at first."""
 
 from __future__ import annotations
 
 import math
 import os
+import tempfile
 import zipfile
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,31 @@ from helicoid.errors import InputError
 
 MAX_BYTES = 2_000_000_000
 """What an archive may hold once expanded, unless the caller allows more."""
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Write a file as a whole or not at all.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        Path(temporary).chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def read_archive(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> dict[str, NDArray[Any]]:

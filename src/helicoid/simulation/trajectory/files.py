@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -14,7 +12,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.archive import read_archive
+from helicoid.simulation.archive import read_archive, write_whole
 from helicoid.simulation.trajectory.table import ENERGIES, PER_JOINT, columns
 
 if TYPE_CHECKING:
@@ -33,23 +31,7 @@ def save(trajectory: Trajectory, path: Path) -> None:
         raise InputError(f"{path}: a trajectory is saved as .npz or .csv")
     if path.suffix.lower() == ".csv" and trajectory.batch is not None:
         raise InputError(f"{path}: a CSV file holds one motion: save trajectory[k], or all of them as .npz")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            _writer(trajectory, file)
-        Path(temporary).chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_whole(path, lambda file: _writer(trajectory, file))
 
 
 def _write_npz(trajectory: Trajectory, file: IO[bytes]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.mpc.plan import Plan
+from helicoid.mpc.plan.plan import Plan
 
 
 def plot(plan: Plan) -> Any:
@@ -16,11 +16,10 @@ def plot(plan: Plan) -> Any:
 
     panels: list[tuple[str, Array, Array | None]]
     names: tuple[str, ...] = ()
-    if plan.robot is None:
+    if plan.q is None or plan.v is None or plan.tau is None:
         panels = [("state", plan.x, None), ("control", plan.u, None)]
     else:
-        assert plan.q is not None and plan.v is not None and plan.tau is not None
-        names = plan.robot.model.velocity_names
+        names = () if plan.robot is None else plan.robot.model.velocity_names
         panels = [
             ("coordinates (rad, m)", plan.q, None),
             ("velocity (rad/s, m/s)", plan.v, plan.velocity_limit),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.simulation.archive import MAX_BYTES
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot
@@ -23,6 +27,18 @@ class Violation(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.constraint} ({self.row}) is missed by {self.amount:.3g} at node {self.node}"
+
+
+class Moment(NamedTuple):
+    """A plan at a time t (s), or at several, one a row: x and u, and of a robot q, v, a and tau."""
+
+    t: Any
+    x: Array
+    u: Array
+    q: Array | None = None
+    v: Array | None = None
+    a: Array | None = None
+    tau: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +81,47 @@ class Plan:
         """The total time (s)."""
         return float(self.t[-1])
 
+    def at(self, t: ArrayLike) -> Moment:
+        """State and torque at a time (s) between 0 and `duration`, or at several: then one row for each.
+
+        q is the cubic through the positions and velocities of both nodes, in the tangent space of the left
+        one (exact for a constant acceleration), v is linear; so is x of an ODE. Controls, a and tau
+        are those of the interval, which holds them: `tau` is what a simulation applies at that time.
+
+        >>> import helicoid as hc
+        >>> problem = hc.mpc.Problem(hc.load("double_pendulum"), horizon=10, dt=0.1)
+        >>> problem.add_posture_cost([0.5, 0.0], weight=1.0, end_weight=100.0)
+        >>> problem.add_control_cost(1e-3)
+        >>> plan = problem.solve([0.0, 0.0])
+        >>> plan.at(0.25).tau.shape, plan.at([0.0, 0.5, 1.0]).q.shape
+        ((2,), (3, 2))
+
+        Raises:
+            InputError: a time lies outside of the plan, about which it says nothing.
+        """
+        from helicoid.mpc.plan.times import moment
+
+        return moment(self, t)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to an `.npz` file (NumPy's, nothing in it is ever executed), as a whole or not at all."""
+        from helicoid.mpc.plan.files import save
+
+        save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], robot: Robot | None = None, max_bytes: float = MAX_BYTES) -> Plan:
+        """Read what `save` wrote; the robot is not in the file, so give it where the plan is to have one.
+
+        A file that would expand to more than `max_bytes` is refused before it does.
+
+        Raises:
+            InputError: the file is no plan, or that of another robot.
+        """
+        from helicoid.mpc.plan.files import load
+
+        return load(Path(path), robot, max_bytes)
+
     def __repr__(self) -> str:
         return (
             f"Plan({self.status}; cost {self.cost:.6g}, {self.iterations} iterations by {self.solver}, "
@@ -81,7 +138,7 @@ class Plan:
 
         Of an ODE: states and controls.
         """
-        from helicoid.mpc.plan_plot import plot
+        from helicoid.mpc.plan.plot import plot
 
         return plot(self)
 
