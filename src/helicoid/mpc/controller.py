@@ -41,7 +41,8 @@ class Controller:
         cold_iterations: how many the first step may take.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
-    measured state, clipped to the limits. Everything is compiled when the controller is made, nothing in a
+    measured state, within the limits of torque, and changed where it would exceed hard velocity limits
+    before the next sample. Everything is compiled when the controller is made, nothing in a
     step. A step never raises and never gives NaN: one that fails falls back on the shifted plan, and when
     that is used up brakes under gravity compensation. Where hard constraints cannot be met, as after a push,
     it applies the plan that exceeds them least.

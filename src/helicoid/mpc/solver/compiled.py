@@ -11,6 +11,7 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler.for_runtimes import BatchCode, compile_batch
+from helicoid.dynamics import configuration
 from helicoid.errors import InputError
 from helicoid.mpc.plan import as_numbers
 from helicoid.mpc.solver.engine import Engine
@@ -153,7 +154,47 @@ class Compiled:
             or one.schedule is not None
         ):
             functions["holding"] = self._holding
+        if self.keeps_speeds:
+            functions |= {"moving": self._moving, "inertias": self._inertias}
         return functions
+
+    @property
+    def keeps_speeds(self) -> bool:
+        """Whether a controller changes torques that would exceed hard velocity limits between samples.
+
+        It does where every joint has a motor and nothing else holds the robot.
+        """
+        robot = self.structure.robot
+        limits = [one for one in self.structure.constraints if one.name == "velocity_limit"]
+        hard = any(one.price is None for one in limits)
+        return hard and robot is not None and not robot.unactuated and not robot.constraints
+
+    def _moving(self) -> ca.Function:
+        """(x, τ, θ, period) -> accelerations under a torque that is held: now, in the middle, at the end.
+
+        They are those of Runge and Kutta's method of order four.
+        """
+        system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
+        assert robot is not None
+        q, v, tau, theta = system.symbols["q"], system.symbols["v"], ca.SX.sym("tau", robot.nv), system.theta
+
+        def after(t: Expression, shift: Expression, a: Expression) -> Expression:
+            there = configuration.integrate(robot.model, q, t * v + t**2 / 2 * shift)
+            return robot.forward_dynamics(there, v + t * a, tau, theta)
+
+        start = after(ca.SX(0), ca.SX.zeros(robot.nv), ca.SX.zeros(robot.nv))
+        first = after(h / 2, start, start)
+        second = after(h / 2, start, first)
+        middle, end = (first + second) / 2, after(h, first, second)
+        return ca.Function("moving", [system.x, tau, theta, h], [start, middle, end])
+
+    def _inertias(self) -> ca.Function:
+        """(x, θ, period) -> mass matrix and its inverse half a period later."""
+        system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
+        assert robot is not None
+        halfway = configuration.integrate(robot.model, system.symbols["q"], h / 2 * system.symbols["v"])
+        both = robot.mass_matrix(halfway, system.theta), robot.mass_matrix_inverse(halfway, system.theta)
+        return ca.Function("inertias", [system.x, system.theta, h], [ca.densify(one) for one in both])
 
     def _applied(self) -> ca.Function:
         """(x, u, θ, period) -> what a controller applies for a period (s): the torque.

@@ -15,10 +15,10 @@ from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
 RUNTIME = Path(__file__).parent / "runtime"
-# The order of the list in runtime/layout.h; the last three are of a controller.
+# The order of the list in runtime/layout.h; the last five are of a controller.
 KERNELS = (
     *("stage", "values", "last", "last_values", "retract", "local"),
-    *("applied", "braking", "holding"),
+    *("applied", "braking", "holding", "moving", "inertias"),
 )
 
 

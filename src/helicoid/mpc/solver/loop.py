@@ -29,6 +29,8 @@ _STATUS: tuple[StepStatus, ...] = (
     *("solved", "unfinished", "infeasible", "no progress", "out of time", "not finite", "bad measurement"),
     "not started",
 )
+# Constraints that what is applied keeps by itself: what they bound, and the fields of layout.h for them.
+_LIMITS = {"torque_limit": ("tau", "limit"), "velocity_limit": ("v", "speed")}
 _REASONS = {
     -2: "the measured state is not finite, has the wrong size, or a quaternion that is not unit",
     -1: "the plan is not finite",
@@ -76,17 +78,18 @@ class Loop:
         self._set_limits(structure)
 
     def _set_limits(self, structure: Structure) -> None:
-        """What a torque must not exceed: the robot's effort, and the row of `torque_limit` that bounds it."""
+        """Which rows bound torques, besides the robot's effort, and velocities."""
         engine, robot = self.engine, structure.robot
         limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
         if robot is not None:
             limit[list(robot.unactuated)] = 0.0
-        engine["limit"][...], engine["limit_scale"][...] = limit, 1.0
+        engine["limit"][...], engine["limit_scale"][...], engine["speed_scale"][...] = limit, 1.0, 1.0
         for k, row in enumerate(engine.stages.path_rows):
-            column = _torque_of(engine.stages, row) if row.constraint.name == "torque_limit" else None
-            if column is not None:
-                engine["limit_row"][column] = k + 1  # 0 stands for none
-                engine["limit_scale"][column] = row.constraint.scale[row.element]
+            symbol, name = _LIMITS.get(row.constraint.name, ("", ""))
+            column = _bounded(engine.stages, row, symbol)
+            if column is not None and (symbol == "tau" or row.constraint.price is None):
+                engine[f"{name}_row"][column] = k + 1  # 0 stands for none
+                engine[f"{name}_scale"][column] = row.constraint.scale[row.element]
 
     def set(self, **settings: float) -> None:
         """Change settings by the names in `_SETTINGS`."""
@@ -137,8 +140,8 @@ class Loop:
         self.engine.call("mpc_loop_start", self.measured.ctypes.data)
 
 
-def _torque_of(stages: Stages, row: Row) -> int | None:
-    """Which torque of a robot a row bounds, by itself; None if it is something else."""
-    tau = stages.system.symbols.get("tau", ca.SX(0, 1))
+def _bounded(stages: Stages, row: Row, name: str) -> int | None:
+    """Which element of a robot's torque or velocity a row bounds, by itself; None if it is something else."""
+    symbol = stages.system.symbols.get(name, ca.SX(0, 1))
     expression = row.constraint.expression[row.element]
-    return next((k for k in range(tau.numel()) if ca.is_equal(expression, tau[k])), None)
+    return next((k for k in range(symbol.numel()) if ca.is_equal(expression, symbol[k])), None)

@@ -74,7 +74,8 @@ static inline double dot_z(const double *a, const double *b) {
 #define ONCE_FIELDS(F)                                                                                      \
   F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
   F(settings, N_SETTINGS) F(results, N_RESULTS)                                                              \
-  F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU)
+  F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
+  F(speed_row, NTAU) F(speed_scale, NTAU) F(held, 3 * NTAU) F(inertia, 2 * NTAU * NTAU) F(keeping, 8 * NTAU)
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
@@ -106,10 +107,12 @@ enum {                                           /* STEP_STATUS */
 enum { NEW_PLAN, OLD_PLAN, BRAKING };            /* FALLBACK: what was applied */
 enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the status of the solver */
 
-/* One list for the functions that are called; those that a problem has no use for are NULL. The last three are of a
- * controller of a robot: what is applied, what brakes, what holds still. */
+/* One list for the functions that are called; those that a problem has no use for are NULL. The last five are of a
+ * controller of a robot: what is applied, what brakes, what holds still; accelerations under a torque that is held,
+ * the mass matrix and its inverse. */
 #define KERNELS(F) \
-  F(stage) F(values) F(last) F(last_values) F(retract) F(local) F(applied) F(braking) F(holding)
+  F(stage) F(values) F(last) F(last_values) F(retract) F(local) F(applied) F(braking) F(holding) \
+  F(moving) F(inertias)
 
 typedef struct {
   int64_t n; /* intervals: nodes 0 to n */

@@ -5,6 +5,7 @@
  * that brakes. It never fails and gives no NaN. `outcome` says what became of the step. */
 #ifndef HELICOID_MPC_LOOP_H
 #define HELICOID_MPC_LOOP_H
+#include "keeping.h"
 #include "search.h" /* and the functions of solver.c, which includes this */
 
 #define PLAN_TOLERANCE 0.01   /* what a plan that is ok may exceed hard rows (scaled) and miss the dynamics by */
@@ -12,12 +13,6 @@
 #define COLD_TOLERANCE 1e-5
 #define COLD_SHARE 20         /* budgets that a start from scratch may take */
 #define HASTY_ITERATIONS 10   /* of a start in the middle of the loop, which must not hold it up for long */
-
-static int all_finite(const double *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++)
-    if (!isfinite(x[i])) return 0;
-  return 1;
-}
 
 /* ---- one period later ---- */
 
@@ -78,29 +73,22 @@ static void loop_shift(mpc *s) {
 
 /* ---- what is applied ---- */
 
-/* Within the problem's constraint on torques, and last of all within the robot's own limits. */
-static void clip(mpc *s) {
-  for (int j = 0; j < NTAU; j++) {
-    const int row = (int)s->limit_row[j] - 1; /* 0 stands for none */
-    double value = s->torque[j];
-    if (row >= 0) {
-      value = larger_of(value, s->lower[row] / s->limit_scale[j]);
-      value = smaller_of(value, s->upper[row] / s->limit_scale[j]);
-    }
-    s->torque[j] = smaller_of(larger_of(value, -s->limit[j]), s->limit[j]);
-  }
-}
-
-/* The torque of a state and a control for a period. Returns whether it is finite. */
-static int apply_control(mpc *s, const double *x, const double *u) {
+/* The torque of node k of a plan for a period, in the state that the robot is in. Returns whether it is finite. */
+static int apply_control(mpc *s, const double *state, const double *x, const double *u, int64_t k) {
   if (s->applied) {
-    const double *in[] = {x, u, s->theta, s->loop + PERIOD};
+    const double *in[] = {state, u + k * NU, s->theta, s->loop + PERIOD};
     const ptrdiff_t stride[] = {0, 0, 0, 0};
     run(s, s->applied, in, stride, &s->torque, 1);
   } else
-    memcpy(s->torque, u, NTAU * sizeof(double));
+    memcpy(s->torque, u + k * NU, NTAU * sizeof(double));
   if (!all_finite(s->torque, NTAU)) return 0;
-  clip(s);
+  if (s->moving) {
+    const double length = s->h[k] * duration_of(s, x), *v = x + k * NXA + (int)s->loop[VELOCITY_AT];
+    double planned[NTAU];
+    for (int j = 0; j < NTAU; j++) planned[j] = (v[NXA + j] - v[j]) / length;
+    keep_speeds(s, state, planned);
+  } else
+    clip(s);
   return 1;
 }
 
@@ -133,7 +121,7 @@ static void give_up(mpc *s, int status, int reason) {
   const int64_t node = planned_node(s);
   if (node >= 0) {
     const double *x = all_finite(s->initial, NXA) ? s->initial : s->good_x + node * NXA;
-    if (apply_control(s, x, s->good_u + node * NU)) {
+    if (apply_control(s, x, s->good_x, s->good_u, node)) {
       s->outcome[FALLBACK] = OLD_PLAN;
       return;
     }
@@ -165,7 +153,7 @@ static const int step_status[] = {
     [BROKEN] = STEP_NOT_FINITE, [STUCK] = STEP_NO_PROGRESS, [OUT_OF_TIME] = STEP_OUT_OF_TIME};
 
 static void apply_plan(mpc *s, int status) {
-  if (!apply_control(s, s->initial, s->u)) {
+  if (!apply_control(s, s->initial, s->x, s->u, 0)) {
     give_up(s, STEP_NOT_FINITE, NO_NUMBER);
     return;
   }

@@ -9,6 +9,12 @@ static void run(const mpc *s, const helicoid_kernel *kernel, const double *const
   kernel->batch(in, stride, out, count, count, s->work);
 }
 
+static int all_finite(const double *x, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    if (!isfinite(x[i])) return 0;
+  return 1;
+}
+
 static void linearise(mpc *s) {
   const int64_t n = s->n;
   const double *in[] = {s->x, s->u, s->x + NXA, s->parameters, s->theta, s->h};
