@@ -4,7 +4,8 @@
     Input, Output   their names, shapes, tangents and rates
     Iteration       x[k+1] = f(x[k], u[k]), many steps in one call
     compile_batch   CasADi functions as code that other C calls; compile_runtime: that other C itself
-    compile_kernel  C of one's own with the functions it calls, as one callable
+    compile_kernel  C of one's own with the functions it calls, as one callable; compile_with_functions: the
+                    same as a library, its functions on several samples at once
 
 The words of this room, in the order in which one comes from the other: a Function has a CasADi function; its
 *flat function* takes and gives dense columns in NumPy's order; a *program* is what that computes; a *writer*
@@ -16,12 +17,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from helicoid.compiler.for_runtimes import compile_batch, compile_kernel, compile_runtime
+    from helicoid.compiler.for_runtimes import (
+        compile_batch,
+        compile_kernel,
+        compile_runtime,
+        compile_with_functions,
+    )
     from helicoid.compiler.function import Function
     from helicoid.compiler.iteration import Iteration
     from helicoid.compiler.signature import Input, Output
 
-__all__ = ["Function", "Input", "Iteration", "Output", "compile_batch", "compile_kernel", "compile_runtime"]
+__all__ = [
+    "Function",
+    "Input",
+    "Iteration",
+    "Output",
+    "compile_batch",
+    "compile_kernel",
+    "compile_runtime",
+    "compile_with_functions",
+]
 
 _HOMES = {
     "Function": "function",
@@ -31,6 +46,7 @@ _HOMES = {
     "compile_batch": "for_runtimes",
     "compile_kernel": "for_runtimes",
     "compile_runtime": "for_runtimes",
+    "compile_with_functions": "for_runtimes",
 }
 
 

@@ -22,7 +22,7 @@ from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import building
-from helicoid.compiler.code.c_source import SCALAR, Writer, translation_units
+from helicoid.compiler.code.c_source import SCALAR, Writer, embedded, translation_units
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.compiled import kernel_library
 from helicoid.compiler.signature import Shape
@@ -121,6 +121,33 @@ def compile_kernel(
             partial(library, f"kernel runtime {digest}", sources, include=headers),
             lambda path: load_kernel([path], input_shapes, output_shapes, tuple),
         )
+
+
+def compile_with_functions(
+    what: str, text: str, headers: Path, functions: Mapping[str, Callable[[], ca.Function]], lanes: int
+) -> ctypes.CDLL:
+    """Compile one C file into which functions are written, for loops that call them on vectors at once.
+
+    Before the text stand, for each name, `static void name(const hc_v *x, hc_v *y, hc_v *work)`, which
+    computes `lanes` samples from all inputs one after the other in x to all outputs in y;
+    `name_constants(y)`, which writes the outputs that depend on nothing and is to be called once; and
+    `NAME_WORK`, the vectors of `work`.
+
+    Raises:
+        CompileError: there is no C compiler, or it fails.
+        UnsupportedOperation: an operation has no counterpart in C.
+    """
+    with building():
+        programs = {name: Program.from_casadi(make()) for name, make in functions.items()}
+    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    content = f"with functions {digest} {lanes} " + " ".join(f"{n} {p.digest}" for n, p in programs.items())
+
+    def sources() -> list[str]:
+        return embedded(programs, lanes, text)
+
+    (loaded_library,) = _compiled(what, [partial(library, content, sources, include=[headers])])
+    return loaded_library
 
 
 def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> list[BatchCode]:

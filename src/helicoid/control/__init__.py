@@ -1,5 +1,6 @@
 """Control: from a description to a robot that moves as told."""
 
+from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.tasks import (
     CenterOfMassTask,
     LookAtTask,
@@ -13,6 +14,7 @@ from helicoid.control.tasks import (
 
 __all__ = [
     "CenterOfMassTask",
+    "InverseKinematics",
     "LookAtTask",
     "OrientationTask",
     "PoseTask",

@@ -7,8 +7,8 @@ registers and fuses multiplications with additions; nothing is left for it to re
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -108,6 +108,24 @@ def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = Tr
         head = "#pragma GCC optimize (1)\n" + head
     drivers = [writer.driver() for writer in writers]
     return translation_units(head, writers, "\n".join([*drivers, _entry(program, writers, lanes)]))
+
+
+def embedded(programs: Mapping[str, Program], lanes: int, text: str) -> list[str]:
+    """The translation units of C that calls programs by name on vectors; see `compile_with_functions`."""
+    writers = [Writer(program, replace(VECTOR, name=name), lanes) for name, program in programs.items()]
+    head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n'
+    return translation_units(head, writers, "\n".join([*map(_embedded, writers), text]))
+
+
+def _embedded(writer: Writer) -> str:
+    name, arguments = writer.flavour.name, writer.flavour.arguments
+    calls = " ".join(f"{name}_{k}({arguments});" for k in range(writer.n_pieces))
+    constants = "\n  ".join(writer.constant_outputs())
+    return (
+        f"#define {name.upper()}_WORK {max(writer.schedule.n_slots, 1)}\n"
+        f"static void {name}({writer.flavour.parameters}) {{ (void)x; (void)y; (void)w; {calls} }}\n"
+        f"static void {name}_constants(hc_v *y) {{\n  (void)y;\n  {constants}\n}}\n"
+    )
 
 
 def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[str]:

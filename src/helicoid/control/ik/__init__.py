@@ -1,0 +1,1 @@
+"""The loop of inverse kinematics: its problem, its memory, its C."""

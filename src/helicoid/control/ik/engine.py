@@ -1,0 +1,228 @@
+"""A problem of inverse kinematics in the memory of the loop in C, called through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helicoid._typing import Array
+from helicoid.compiler import compile_with_functions
+from helicoid.control.ik.problem import CONSTRAINT, WISH, Problem
+from helicoid.control.ik.solution import Solution
+from helicoid.errors import CompileError, HelicoidError
+
+RUNTIME = Path(__file__).parent / "runtime"
+LANES = 4  # on every machine, so that every machine gives the same answers
+TABLE = 512  # configurations that searches start from
+SEED = 20  # of the table
+OPTIMISED = '#pragma GCC optimize ("O3")\n'
+
+SETTINGS = ("iterations", "patience", "progress", "damping", "easier", "harder")
+"""In the order of the enumeration in runtime/model.h."""
+DEFAULTS = {
+    "iterations": 40,
+    "patience": 4,
+    "progress": 0.1,
+    "damping": 1.0,
+    "easier": 0.5,
+    "harder": 5.0,
+}
+KINDS = ("numbers", "rotation", "pose")
+
+
+class Found(NamedTuple):
+    """What the loop gives for n targets; the facts are success, error, starts and iterations, (n, 4)."""
+
+    q: Array
+    e: Array
+    facts: Array
+
+
+class Errors(NamedTuple):
+    """Of n configurations: whether each meets its target, and what is missing."""
+
+    success: NDArray[np.bool_]
+    error: Array
+
+
+class Engine:
+    """The compiled loop of a problem, with its tables; any number of threads may call it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.rows, self.nq = len(problem.levels), problem.robot.nq
+        self._library = _compiled(problem)
+        self.model = self._memory(self._library.ik_model_create)
+        self._idle: list[int] = []
+        self._lock = threading.Lock()
+        self._fill()
+        self._single = _Single(self, self._memory(self._library.ik_lanes_create))
+        self._rows_of = problem.error_and_jacobian()
+
+    def _memory(self, create: ctypes._FuncPointer) -> int:
+        address: int | None = create()
+        if not address:
+            raise HelicoidError("no memory for inverse kinematics")
+        return address
+
+    def __del__(self) -> None:
+        single = getattr(self, "_single", None)
+        for address in [*getattr(self, "_idle", ()), single and single.lanes, getattr(self, "model", None)]:
+            if address:
+                self._library.ik_free(address)
+
+    def __getitem__(self, name: str) -> Array:
+        size = ctypes.c_int64()
+        address = self._library.ik_field(self.model, name.encode(), ctypes.byref(size))
+        if not address:
+            raise KeyError(name)
+        return np.ctypeslib.as_array((ctypes.c_double * size.value).from_address(address))
+
+    def _put(self, name: str, values: Array | list[float] | list[int] | list[bool]) -> None:
+        self[name][: np.size(values)] = np.ravel(values)
+
+    def _fill(self) -> None:
+        p = self.problem
+        self._put("lower", p.bounds[0])
+        self._put("upper", p.bounds[1])
+        self._put("period", p.periods)
+        self._put("moves", p.moving_coordinates)
+        self._put("coordinate", _own_coordinates(p))
+        self._put("usual", p.default())
+        self._put("weight", p.weights)
+        self._put("level", p.levels)
+        self._put("group", p.groups)
+        self._put("tolerance", np.full(1 + max(p.groups, default=0), p.tolerance))
+        self._put("target_kind", [KINDS.index(task.target_kind) for task in p.tasks])
+        self._put("target_at", np.cumsum([0, *p.sizes]))
+        self.set(**DEFAULTS)
+        features, places, closeness = p.features()
+        starts = self.table = _table(p)
+        self._put("start", starts)
+        self._put("place", places)
+        self._put("closeness", closeness)
+        numbers = np.ascontiguousarray(np.array(features(starts.T)).T)
+        self._library.ik_features(self.model, numbers.ctypes.data)
+
+    def set(self, **settings: float) -> None:
+        """Change settings by the names in `SETTINGS`."""
+        values = self["settings"]
+        for name, value in settings.items():
+            values[SETTINGS.index(name)] = value
+
+    def one(self, target: Array, q0: Array | None, most: int) -> Solution | None:
+        """Search for one target, in the shape that a user gives or flat; None where it is none."""
+        with self._lock:
+            memory = self._single
+            memory.target[: target.size] = target.ravel()
+            if q0 is not None:
+                memory.q0[:] = q0
+            start = None if q0 is None else memory.start
+            if not self._library.ik_one(*memory.given, start, most, *memory.results):
+                return None
+            success, error, count, iterations = memory.facts.tolist()
+            q, e = memory.q.copy(), memory.e.copy()
+        return Solution(q, success > 0, error, e, int(count), int(iterations))
+
+    def errors(self, targets: Array, Q: Array) -> Errors:
+        """How well configurations meet targets, as `solve` judges it."""
+        p, rows = self.problem, self._rows_of
+        E = np.array(rows(Q.T, targets.T)[0]).T if len(Q) else np.zeros((0, self.rows))
+        counted = np.array(p.levels) != WISH
+        norms = np.zeros((len(Q), 1 + max(p.groups, default=0)))
+        np.add.at(
+            norms.T, np.array(p.groups)[counted & (p.weights > 0)], (E[:, counted & (p.weights > 0)] ** 2).T
+        )
+        good = np.all(norms <= 1.01 * p.tolerance**2, axis=1)  # this is other code than the loop's: it rounds
+        return Errors(good, np.sqrt((p.weights * E**2)[:, counted].sum(axis=1)))
+
+    def solve(self, targets: Array, q0: Array | None, most: int) -> Found:
+        """Search for targets (n, numbers), each from its row of q0 first, from `most` starts at most."""
+        n = len(targets)
+        found = Found(np.empty((n, self.nq)), np.empty((n, self.rows)), np.empty((n, 4)))
+        start = None if q0 is None else q0.ctypes.data
+        with self._lock:
+            lanes = self._idle.pop() if self._idle else self._memory(self._library.ik_lanes_create)
+        results = (array.ctypes.data for array in found)
+        self._library.ik_solve(self.model, lanes, targets.ctypes.data, start, n, most, *results)
+        with self._lock:
+            self._idle.append(lanes)
+        return found
+
+
+class _Single:
+    """Memory for one search at a time, in places that need not be found again at each call."""
+
+    def __init__(self, engine: Engine, lanes: int) -> None:
+        self.lanes = lanes
+        self.target = np.zeros(sum(engine.problem.sizes))
+        self.q0, self.q, self.e, self.facts = (np.zeros(n) for n in (engine.nq, engine.nq, engine.rows, 4))
+        self.given = engine.model, lanes, self.target.ctypes.data
+        self.start = self.q0.ctypes.data
+        self.results = tuple(array.ctypes.data for array in (self.q, self.e, self.facts))
+
+
+def _table(p: Problem) -> Array:
+    """Random configurations within the limits, always the same; what does not move is at its default."""
+    return np.where(p.moving_coordinates, p.robot.random(SEED, size=TABLE), p.default())
+
+
+def _own_coordinates(p: Problem) -> list[int]:
+    """The coordinate that each moving velocity changes alone, or -1."""
+    own = np.full(p.robot.nv, -1)
+    for joint in p.robot.model.independent_joints:
+        at_q, at_v = p.robot.index(joint.name)
+        if joint.type.nq == joint.type.nv:
+            own[at_v] = range(p.robot.nq)[at_q]
+    return [int(own[k]) for k in p.moving]
+
+
+def _compiled(p: Problem) -> ctypes.CDLL:
+    functions = {"evaluate": p.evaluate}
+    manifold = -1 in _own_coordinates(p)
+    if manifold:
+        functions["retract"] = p.retract
+    numbers = {
+        "N": len(p.moving),
+        "NQ": p.robot.nq,
+        "NT": sum(p.sizes),
+        "M": len(p.levels),
+        "NF": len(p.features()[1]),
+        "GROUPS": 1 + max(p.groups, default=0),
+        "TASKS": len(p.tasks),
+        "STARTS": TABLE,
+        "MANIFOLD": int(manifold),
+        "WISHES": int(WISH in p.levels),
+        "CONSTRAINTS": int(CONSTRAINT in p.levels),
+    }
+    text = "".join(f"#define {name} {value}\n" for name, value in numbers.items())
+    try:
+        text += f'{OPTIMISED}#include "ik.c"\n'
+        library = compile_with_functions("inverse kinematics", text, RUNTIME, functions, LANES)
+    except CompileError as error:
+        raise CompileError(
+            f"{error}. Inverse kinematics is compiled C; with method='damped' and the other methods of "
+            "textbooks it does without, slowly"
+        ) from error
+    return _declared(library)
+
+
+def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
+    """Tell ctypes the types of the loop's functions."""
+    pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    api.ik_model_create.restype = api.ik_lanes_create.restype = pointer
+    api.ik_field.restype = pointer
+    api.ik_field.argtypes = [pointer, ctypes.c_char_p, ctypes.POINTER(integer)]
+    api.ik_features.argtypes, api.ik_features.restype = [pointer, pointer], None
+    api.ik_refuses.argtypes, api.ik_refuses.restype = [pointer, pointer, pointer, integer], integer
+    api.ik_solve.argtypes = [*(4 * [pointer]), integer, integer, *(3 * [pointer])]
+    api.ik_solve.restype = None
+    api.ik_one.argtypes = [*(4 * [pointer]), integer, *(3 * [pointer])]
+    api.ik_one.restype = integer
+    api.ik_free.argtypes, api.ik_free.restype = [pointer], None
+    return api

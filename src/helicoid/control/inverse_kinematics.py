@@ -1,0 +1,214 @@
+"""Inverse kinematics: configurations in which frames are where they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from helicoid._typing import Array
+from helicoid.compiler.build.binding import get_num_threads
+from helicoid.control.ik.branches import Follower, distinct
+from helicoid.control.ik.engine import Engine, Found
+from helicoid.control.ik.problem import Problem
+from helicoid.control.ik.solution import Path, Solution
+from helicoid.control.ik.targets import numbers, starts
+from helicoid.control.tasks import Task
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot
+
+_WORTH_A_THREAD = 256  # targets
+_FLOAT64 = np.dtype(np.float64)
+
+
+class InverseKinematics:
+    """q with frames at their targets, by searches of Levenberg and Marquardt in compiled C.
+
+    minimise ½ Σ w e(q)² over the tasks, within the joint limits. Searches start from `q0`, then from
+    configurations of a fixed table that are near the target already; the answer is that of the first, in
+    this order, that meets every task. Where none does, it is the nearest pose that was found, with `success`
+    False. The same input gives the same answer, on every machine but for rounding; a batch gives what single
+    calls do.
+
+    A `PostureTask` beside others is a wish: it chooses among their solutions and never counts as missed.
+    Loops, contacts and equations of the robot hold in every answer that counts as a success.
+
+    Args:
+        robot: any robot, on a fixed or a floating base.
+        tasks: a frame, whose pose is asked for; a task; or several, which are weighed against each other.
+        hold: coordinates of joints that may not move, by name: `{"joint_1": 0.0}`.
+        tolerance: what is as good as zero, the norm of the error of each part of a task (m, rad).
+        starts: the most configurations that a search starts from.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("ur5")
+    >>> ik = hc.control.InverseKinematics(robot, "tool0")
+    >>> T = robot.pose("tool0")([0.1, -1.2, 1.5, 0.3, 0.8, 0.0])
+    >>> solution = ik(T, q0=robot.neutral())
+    >>> solution.success, bool(abs(robot.pose("tool0")(solution.q) - T).max() < 1e-5)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        tasks: str | Task | Sequence[Task],
+        *,
+        hold: Mapping[str, ArrayLike] | None = None,
+        tolerance: float = 1e-6,
+        starts: int = 100,
+    ) -> None:
+        self._problem = Problem(robot, tasks, hold, tolerance)
+        if not isinstance(starts, (int, np.integer)) or not 1 <= starts <= 500:
+            raise InputError(f"starts is a number of configurations, 1 to 500; got {starts!r}")
+        self._starts = int(starts)
+        # What needs no more than copying: the only target, a configuration that any numbers are.
+        shapes = [task.target_shape(robot) for task in self._problem.tasks]
+        self._target_shape = shapes[0] if len(shapes) == 1 else None
+        self._q0_shape = (robot.nq,) if robot.nq == robot.nv and not self._problem.held else None
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self._problem.robot
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What is asked for."""
+        return self._problem.tasks
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self._problem)
+
+    def __call__(self, target: Any = None, q0: ArrayLike | None = None) -> Solution:
+        """Search for a target, or for many with their axis first.
+
+        Args:
+            target: of the task that has none of its own, or of the only one: a pose (4, 4) or (N, 4, 4) of a
+                frame, a point (3) or (N, 3). Of several tasks, a dict with their names.
+            q0: where the search starts, (nq), or (N, nq) of N targets; by default near the target, anywhere.
+
+        Raises:
+            InputError: a target has the wrong shape, is not finite, or is no rotation.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> ik = hc.control.InverseKinematics(robot, hc.control.PositionTask("tip"))
+        >>> ik([9.0, 0.0, 0.0])  # out of reach: as near as it gets
+        Solution(not reached, error 7..., q=[...])
+        """
+        if _is_plain(target, self._target_shape) and (q0 is None or _is_plain(q0, self._q0_shape)):
+            quick = self._engine.one(target, q0, self._starts)
+            if quick is not None:
+                return quick
+        targets, many = numbers(self._problem, target)
+        start = None if q0 is None else starts(self._problem, q0, len(targets))
+        if not many and len(targets) == 1:
+            one = self._engine.one(targets[0], None if start is None else start[0], self._starts)
+            assert one is not None, "targets and starts are checked"
+            return one
+        q, e, facts = self._search(targets, start, self._starts)
+        return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3])
+
+    def all(self, target: Any = None, q0: ArrayLike | None = None, apart: float = 0.1) -> Array:
+        """Distinct solutions of one target, (k, nq), nearest to q0 (or zero) first; none where out of reach.
+
+        Searches start from every configuration of the table; solutions that are no more than `apart` (rad, m)
+        from each other in every coordinate count as one, and so do whole turns. An arm of six joints has
+        finitely many, an arm of more joints infinitely many, of which these are examples.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> ik = hc.control.InverseKinematics(robot, hc.control.PositionTask("tip"))
+        >>> ik.all(robot.pose("tip")([0.3, 0.8])[:3, 3]).round(3)  # elbow up, elbow down
+        array([[ 0.3  ,  0.8  ],
+               [...]])
+        """
+        targets, _ = numbers(self._problem, target)
+        if len(targets) != 1:
+            raise InputError(f"all: takes one target at a time; got {len(targets)}")
+        about = self._problem.default() if q0 is None else starts(self._problem, q0, 1)[0]
+        table = self._engine.table
+        q, good, _ = self._track(np.repeat(targets, len(table), axis=0), table)
+        return distinct(self._problem, q[good], about, apart)
+
+    def path(self, targets: Any, q0: ArrayLike | None = None) -> Path:
+        """Follow targets in one branch of solutions, without jumps; or say where there must be one.
+
+        Each target is reached from the configuration at the one before. Where that is far, the way between
+        is followed in smaller steps. All solutions of the first target are tried, and the one is chosen that
+        leads furthest, then moves least; with q0, only the one found from there. Where all end, the path goes
+        on in another branch, and `jumps` names the target.
+
+        >>> import helicoid as hc
+        >>> import numpy as np
+        >>> robot = hc.load("planar_2r")
+        >>> ik = hc.control.InverseKinematics(robot, hc.control.PositionTask("tip"))
+        >>> height = np.linspace(0.2, 0.9, 30)
+        >>> ik.path(np.column_stack([0 * height + 0.5, 0 * height, height]))
+        Path(30 of 30 reached, no jumps)
+        """
+        wanted, many = numbers(self._problem, targets)
+        if not many:
+            raise InputError("path: takes targets with their axis first, such as (N, 4, 4)")
+        follower = Follower(self._problem, self._track)
+        begin = None if q0 is None else starts(self._problem, q0, 1)
+        Q: list[Array] = []
+        jumps: list[int] = []
+        while len(Q) < len(wanted):
+            rest, k = wanted[len(Q) :], len(Q)
+            ways = follower.follow(rest, self._candidates(rest[0], begin))
+            if not ways:  # out of reach: as near as it gets, and a new branch from there on
+                ways = [self._engine.solve(rest[:1], begin, self._starts).q]
+            longest = max(map(len, ways))
+            best = min((way for way in ways if len(way) == longest), key=_travel)
+            if k:
+                jumps.append(k)
+            Q += list(best)
+            begin = None
+        q = np.array(Q).reshape(len(wanted), self.robot.nq)
+        errors = self._engine.errors(wanted, q)
+        return Path(q, errors.success, errors.error, jumps)
+
+    def _candidates(self, target: Array, begin: Array | None) -> Array:
+        """Solutions of a target from which a path may start."""
+        if begin is not None:
+            found = self._engine.solve(target[None], begin, self._starts)
+            return found.q[found.facts[:, 0] > 0]
+        q, good, _ = self._track(np.repeat(target[None], len(self._engine.table), axis=0), self._engine.table)
+        return distinct(self._problem, q[good], self._problem.default(), 0.1)[:64]
+
+    def _track(self, targets: Array, q0: Array) -> tuple[Array, NDArray[np.bool_], Array]:
+        q, _, facts = self._search(targets, np.ascontiguousarray(q0), 1)
+        return q, facts[:, 0] > 0, facts[:, 1]
+
+    def _search(self, targets: Array, q0: Array | None, most: int) -> Found:
+        """What the engine finds, a part of the targets in each thread."""
+        n, engine = len(targets), self._engine
+        parts = min(get_num_threads(), n // _WORTH_A_THREAD)
+        if parts < 2:
+            return engine.solve(targets, q0, most)
+        spans = [slice(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
+        with ThreadPoolExecutor(parts) as pool:
+            found = pool.map(
+                lambda at: engine.solve(targets[at], None if q0 is None else q0[at], most), spans
+            )
+        return Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+    def __repr__(self) -> str:
+        names = ", ".join(task.name for task in self.tasks)
+        return f"InverseKinematics({self.robot.name!r}: {names})"
+
+
+def _is_plain(given: Any, shape: tuple[int, ...] | None) -> TypeGuard[Array]:
+    """Whether it is an array of numbers of that shape, with nothing to convert."""
+    return type(given) is np.ndarray and given.shape == shape and given.dtype is _FLOAT64
+
+
+def _travel(way: Array) -> float:
+    return float(np.abs(np.diff(way, axis=0)).sum())
