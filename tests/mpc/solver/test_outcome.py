@@ -25,8 +25,8 @@ def test_status_has_the_names_and_numbers_of_the_header() -> None:
     }
 
 
-def test_phases_and_the_status_of_a_step_are_those_of_the_header() -> None:
-    assert [phase.name for phase in loop.Phase] == enumeration("NEW")
+def test_what_is_due_and_the_status_of_a_step_are_those_of_the_header() -> None:
+    assert [due.name for due in loop.Due] == enumeration("NEW")
     steps = [name.removeprefix("STEP_").replace("_", " ").lower() for name in enumeration("STEP_SOLVED")]
     assert steps == list(loop._STATUS)
     assert len(enumeration("PERIOD")) == len(loop._SETTINGS) + 1
