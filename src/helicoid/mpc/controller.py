@@ -124,8 +124,10 @@ class Controller:
 
     def prepare(self) -> None:
         """What can be done before the measurement: shift the plan and linearise around it."""
-        if self._loop.due is Due.PLANNED:
+        if self._memory.switching is not None and self._loop.due is Due.PLANNED:
+            self._engine.call("mpc_loop_shift")
             self._memory.advance(self.period)
+            self._memory.switching.carry(self._engine["u"][:-1])
         self._engine.call("mpc_loop_prepare")
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
@@ -135,7 +137,9 @@ class Controller:
             if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
             initial_state(self._structure, q, v)
-        if self._loop.due in (Due.PLANNED, Due.LOST):
+        if self._loop.due is Due.PLANNED:
+            self.prepare()
+        elif self._loop.due is Due.LOST:
             self._memory.advance(self.period)
         self._measure(q, v)
         tau = self._loop.feedback()

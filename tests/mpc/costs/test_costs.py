@@ -63,12 +63,12 @@ CASES = {
     "velocity": Case(lambda s, kind, w, e: costs.velocity_cost(s, w, e), lambda kind, at: at.v),
     "torque beyond gravity": Case(
         lambda s, kind, w, e: costs.torque_cost(s, w),
-        lambda kind, at: torque(kind, at) - robot(kind).gravity(at.q),
+        lambda kind, at: (torque(kind, at) - robot(kind).gravity(at.q))[list(robot(kind).actuated)],
         at_end=False,
     ),
     "torque beyond numbers": Case(
         lambda s, kind, w, e: costs.torque_cost(s, w, reference=np.arange(robot(kind).nv)),
-        lambda kind, at: torque(kind, at) - np.arange(robot(kind).nv),
+        lambda kind, at: (torque(kind, at) - np.arange(robot(kind).nv))[list(robot(kind).actuated)],
         at_end=False,
     ),
     "control": Case(lambda s, kind, w, e: costs.control_cost(s, w), lambda kind, at: at.u, at_end=False),

@@ -23,7 +23,7 @@ def foot_constraints(symbols: Symbols, schedule: Schedule) -> list[Constraint]:
         p, J = foot(symbols.robot, name, schedule.radius, symbols["q"])
         rows = {"force": symbols.forces[name], "velocity": J @ symbols["v"], "position": p}
         for kind, expression in rows.items():
-            scale = 1 / weight if kind == "force" else 1.0
+            scale = {"force": 1 / weight, "velocity": 0.5}.get(kind, 1.0)
             one = constraint_on(
                 symbols, foot_row(name, kind), expression, scale=scale, labels=("x", "y", "z")
             )

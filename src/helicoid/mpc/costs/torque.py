@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.mpc.costs.cost import Cost, cost_of
@@ -11,9 +12,15 @@ from helicoid.mpc.system.symbols import Symbols
 def torque_cost(
     symbols: Symbols, weight: ArrayLike, reference: ArrayLike | None = None, name: str = "torque"
 ) -> Cost:
-    """½ w |τ - τ_ref|² (N·m, N); the reference is gravity g(q), or given numbers (nv), settable as `name`."""
+    """½ w |τ - τ_ref|² (N·m, N) of the motors; τ_ref is gravity g(q), or numbers (nv), settable as `name`.
+
+    Where there is no motor τ is zero, and costs nothing. Weights are one for all, or nv of them.
+    """
     robot, tau = symbols.robot, symbols["tau"]
+    driven = list(robot.actuated) or list(range(robot.nv))
+    weights = np.asarray(weight)[driven] if np.shape(weight) == (robot.nv,) else weight
     if reference is None:
-        return cost_of(symbols, name, tau - robot.gravity(symbols["q"], symbols.system.theta), weight)
-    held = symbols.parameter(name, reference, robot.nv)
-    return cost_of(symbols, name, tau - held.symbol, weight, parameters=[held])
+        held = robot.gravity(symbols["q"], symbols.system.theta)
+        return cost_of(symbols, name, (tau - held)[driven], weights)
+    given = symbols.parameter(name, reference, robot.nv)
+    return cost_of(symbols, name, (tau - given.symbol)[driven], weights, parameters=[given])

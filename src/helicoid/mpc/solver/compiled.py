@@ -54,7 +54,9 @@ class Compiled:
         if robot is not None:
             theta = np.array(robot.theta.values)
         schedule, times = self.structure.schedule, self.structure.times
-        switching = None if schedule is None else Switching(self.stages, times, schedule)
+        switching = None
+        if robot is not None and schedule is not None:
+            switching = Switching(self.stages, times, schedule, 9.81 * robot.mass)
         memory = Memory.fresh(self.stages, self.structure.intervals, theta, switching)
         memory.set(self._numbers)
         return memory

@@ -81,7 +81,7 @@ def _declare(api: ctypes.CDLL) -> None:
     api.mpc_bytes.restype = ctypes.c_size_t
     api.mpc_field.restype = ctypes.c_void_p
     api.mpc_field.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64)]
-    loop = ("mpc_loop_prepare", "mpc_loop_changed", "mpc_shift")
+    loop = ("mpc_loop_prepare", "mpc_loop_shift", "mpc_loop_changed", "mpc_shift")
     for name in ("mpc_prepare", "mpc_feedback", "mpc_destroy", "mpc_reset", *loop):
         getattr(api, name).argtypes = [ctypes.c_void_p]
     for name in ("mpc_loop_feedback", "mpc_loop_start", "mpc_gains"):
@@ -111,8 +111,26 @@ def definitions(stages: Stages) -> str:
         numbers[f"NB{suffix}"], numbers[f"NG{suffix}"] = len(boxes), len(rows) - len(boxes)
         texts[f"{prefix}BOX_AT"] = _initialiser([str(row.box) for row in boxes])
         texts[f"{prefix}BOX_SCALE"] = _initialiser([repr(row.factor) for row in boxes])
+    if not system.uses_double_integrator:
+        texts |= _pattern(stages)
     texts["CONTROL_SHARE"] = repr(system.control_share)
     return "".join(f"#define {name} {value}\n" for name, value in {**numbers, **texts}.items())
+
+
+def _pattern(stages: Stages) -> dict[str, str]:
+    """Where [B A] is not zero: the rows of each column, and those of each vector of columns."""
+    rows, columns = stages.dynamics.sparsity().get_triplet()
+    width = stages.lanes
+    texts = {}
+    for name, count, at in (
+        ("COLUMN", stages.nzp, columns),
+        ("VECTOR", stages.nzp // width, [k // width for k in columns]),
+    ):
+        lists = [sorted({row for row, k in zip(rows, at, strict=True) if k == one}) for one in range(count)]
+        starts = [sum(len(one) for one in lists[:k]) for k in range(count + 1)]
+        texts[f"{name}_START"] = _initialiser([str(k) for k in starts])
+        texts[f"{name}_ROWS"] = _initialiser([str(row) for one in lists for row in one])
+    return texts
 
 
 def _initialiser(values: Sequence[str]) -> str:

@@ -256,12 +256,14 @@ class Stages:
             self._spread(H, self.z_at, self.nzp, self.z_at),
             self._general(self.path_rows).T,
         ]
-        if not self.system.uses_double_integrator:
-            AB = self.system.differentiate(gap)
-            outputs.append(self._spread(AB, self.state_at, self.nxp, self.z_at).T)
-        else:
-            outputs.append(ca.SX(1, 1))
+        outputs.append(ca.SX(1, 1) if self.system.uses_double_integrator else self.dynamics.T)
         return self._function("stage", self._path_inputs, outputs)
+
+    @cached_property
+    def dynamics(self) -> Expression:
+        """[B A] in padded places."""
+        AB = self.system.differentiate(self.gap(self._path_inputs[2]))
+        return self._spread(ca.sparsify(AB), self.state_at, self.nxp, self.z_at)
 
     def _general(self, rows: Sequence[Row]) -> Expression:
         """The Jacobian of the rows that bound more than one variable, in padded places."""

@@ -29,10 +29,10 @@ _ROLES = {"force": 3, "velocity": 3, "position": 3, "cone": 1}
 
 
 class Switching:
-    """A schedule on a grid of times (s), and where its numbers go."""
+    """A schedule on a grid of times (s) for a robot of a weight (N), and where its numbers go."""
 
-    def __init__(self, stages: Stages, times: Array, schedule: Schedule) -> None:
-        self.schedule, self._times = schedule, times
+    def __init__(self, stages: Stages, times: Array, schedule: Schedule, weight: float) -> None:
+        self.schedule, self._times, self._weight = schedule, times, weight
         at, self._offsets = 0, {}
         for role, size in _ROLES.items():
             self._offsets[role] = at
@@ -80,6 +80,20 @@ class Switching:
             here.append(k)
             there.append(self._offsets[kind] + number)
         return here, there
+
+    def carry(self, u: Array) -> None:
+        """Make the forces in a guess of controls (intervals, nu) those of feet that stand when they do.
+
+        Feet in the air have none; one that stands and has none gets its share of the weight (N).
+        """
+        holding = self.schedule.nodes(self._times).holding[:-1]
+        forces = u[:, -3 * holding.shape[1] :].reshape(*holding.shape, 3)
+        share = self._weight / np.maximum(1, holding.sum(axis=1, keepdims=True)) * holding
+        forces[~holding] = 0.0
+        idle = holding & (forces[..., 2] <= 0.01 * share)
+        forces[idle] = 0.0
+        forces[idle, 2] = share[idle]
+        u[:, -3 * holding.shape[1] :] = forces.reshape(len(u), -1)
 
     def write(self, memory: Memory) -> None:
         """Bounds and parameters of all nodes, as the schedule has them now."""

@@ -34,6 +34,9 @@
 #define NRP PADDED(NR)
 #define NGM MAX(1, MAX(NG, NGT))
 
+/* Large problems have mostly zeros in the derivatives of rows and dynamics: looking for them pays. */
+#define SPARSE (NZP >= 40)
+
 typedef double vec __attribute__((vector_size(8 * LANES), aligned(8 * LANES), may_alias));
 #define VZ (NZP / LANES)
 #define VX (NXP / LANES)

@@ -252,13 +252,17 @@ static int improve_plan(mpc *s) {
   return status == BROKEN ? BROKEN : first;
 }
 
+/* The plan of the last step, a period later. */
+static void loop_go_on(mpc *s) {
+  if (s->outcome[PHASE] != PLANNED) return;
+  loop_shift(s);
+  s->outcome[PHASE] = SHIFTED;
+}
+
 /* What can be done before the measurement: shift the plan and linearise around it. */
 static void loop_prepare(mpc *s) {
   double *phase = s->outcome + PHASE;
-  if (*phase == PLANNED) {
-    loop_shift(s);
-    *phase = SHIFTED;
-  }
+  loop_go_on(s);
   if (*phase == SHIFTED) {
     linearise(s);
     *phase = PREPARED;

@@ -29,7 +29,9 @@ static inline __attribute__((always_inline)) void stiffened(
     vec column[VZ];
     for (int i = 0; i < VZ; i++) column[i] = CV(H + j * NZP)[i] + diagonal[j] * CV(unit[j])[i];
     for (int r = 0; r < ng; r++) {
-      const vec f = splat(w[r] * J[r * NZP + j]);
+      const double factor = w[r] * J[r * NZP + j];
+      if (SPARSE && factor == 0) continue;
+      const vec f = splat(factor);
       for (int i = 0; i < VZ; i++) column[i] += f * CV(J + r * NZP)[i];
     }
     for (int i = 0; i < VZ; i++) V(G + j * NZP)[i] = column[i];
@@ -74,6 +76,34 @@ static inline void advance(double *x, const double *z, const double *gap, double
 }
 #else
 /* AB holds the rows of [B A]. */
+#if SPARSE
+static const int column_start[] = COLUMN_START, column_rows[] = COLUMN_ROWS;
+static const int vector_start[] = VECTOR_START, vector_rows[] = VECTOR_ROWS;
+static inline void add_transposed(double *a, const double *y, double h, const double *AB) {
+  (void)h;
+  for (int i = 0; i < VZ; i++) {
+    vec total = CV(a)[i];
+    for (int e = vector_start[i]; e < vector_start[i + 1]; e++)
+      total += splat(y[vector_rows[e]]) * CV(AB + vector_rows[e] * NZP)[i];
+    V(a)[i] = total;
+  }
+}
+static inline void add_next(double *G, const double *next, double h, const double *AB) {
+  const double *P = next + NUP * NZP + NUP;
+  for (int j = 0; j < NZP; j++) {
+    if (column_start[j] == column_start[j + 1]) continue;
+    double w[NXP] __attribute__((aligned(64)));
+    vec W[VX];
+    for (int i = 0; i < VX; i++) W[i] = (vec){0};
+    for (int e = column_start[j]; e < column_start[j + 1]; e++) {
+      const vec f = splat(AB[column_rows[e] * NZP + j]);
+      for (int i = 0; i < VX; i++) W[i] += f * CV(P + column_rows[e] * NZP)[i];
+    }
+    for (int i = 0; i < VX; i++) V(w)[i] = W[i];
+    add_transposed(G + j * NZP, w, h, AB);
+  }
+}
+#else
 static inline void add_next(double *G, const double *next, double h, const double *AB) {
   (void)h;
   const double *P = next + NUP * NZP + NUP;
@@ -101,6 +131,7 @@ static inline void add_transposed(double *a, const double *y, double h, const do
   for (int l = 0; l < NX; l++)
     for (int i = 0; i < VZ; i++) V(a)[i] += splat(y[l]) * CV(AB + l * NZP)[i];
 }
+#endif
 static inline void advance(double *x, const double *z, const double *gap, double h, const double *AB) {
   (void)h;
   for (int l = 0; l < NX; l++) x[l] = gap[l] + dot_z(AB + l * NZP, z);

@@ -240,6 +240,7 @@ EXPORTED void mpc_shift(mpc *s) {
 #include "loop.h"
 
 EXPORTED void mpc_loop_prepare(mpc *s) { loop_prepare(s); }
+EXPORTED void mpc_loop_shift(mpc *s) { loop_go_on(s); }
 EXPORTED int mpc_loop_feedback(mpc *s, const double *x) { return loop_feedback(s, x); }
 EXPORTED int mpc_loop_start(mpc *s, const double *x) { return loop_start(s, x); }
 EXPORTED void mpc_loop_changed(mpc *s) { loop_changed(s); }
