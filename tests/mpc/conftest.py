@@ -13,6 +13,5 @@ from helicoid.mpc.solver import kernels
 def quickly_compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The solver at a lower level of optimisation; the benchmark's own task has it as users do."""
     if request.path.name != "test_panda.py":
-        text = kernels._text
-        monkeypatch.setattr(kernels, "_text", lambda stages: text(stages).replace('"O3"', '"O1"'))
+        monkeypatch.setattr(kernels, "LEVEL", "O1")
     yield

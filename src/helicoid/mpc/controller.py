@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,11 +95,8 @@ class Controller:
         self._budget = 0.0 if budget is None else float(budget)
         # What the problem is now: terms that are added to it later are for other controllers.
         self._compiled, self._structure = problem._compiled, problem._compiled.structure
-        self._engine = self._compiled.new_engine(with_loop=True)
-        self._memory = Memory.of(self._engine)
-        self._memory.copy_from(self._compiled.memory)
-        self._loop = Loop(self._structure, self._engine, self.period, self._budget)
-        self._loop.set(iterations=self.iterations, cold_iterations=self.cold_iterations)
+        self._loop = self._new_loop(self._compiled.memory)
+        self._engine, self._memory = self._loop.engine, Memory.of(self._loop.engine)
         if self._structure.robot is not None:  # what checks the first state is compiled now
             on_manifold(self._structure.robot, self._structure.robot.neutral())
         self.status: StepStatus = "not started"
@@ -109,6 +108,14 @@ class Controller:
         units), `gap` (largest of the dynamics and to the measured state); `step_length` (1 for a full one),
         and `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without
         a new plan, cost, violation and gap are those of the old one; NaN where no solver ran."""
+
+    def _new_loop(self, numbers: Memory) -> Loop:
+        """A loop that has not started, with memory and numbers of its own."""
+        engine = self._compiled.new_engine(with_loop=True)
+        Memory.of(engine).copy_from(numbers)
+        loop = Loop(self._structure, engine, self.period, self._budget)
+        loop.set(iterations=self.iterations, cold_iterations=self.cold_iterations)
+        return loop
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As its problem, its settings and its numbers: a copy has not started yet.
@@ -237,6 +244,27 @@ class Controller:
         here = self._engine["initial"], self._engine["u"][0], self._memory.theta, self.period
         by_u, by_x = self._compiled.torque_derivatives(*here)
         return np.asarray(by_x[:, :dx] + by_u @ K)
+
+    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
+        """Write this controller as a C99 library, with an example and a `CMakeLists.txt`.
+
+        `<name>.h` says what there is: `init`, `prepare`, `feedback`, a function `set_...` for each name that
+        `set` takes. It needs libm and memory of the caller's, and starts with the numbers that are set now.
+
+        Args:
+            folder: made if it does not exist. Files that an earlier export wrote are replaced.
+            name: what files and functions begin with; by default the robot's name.
+
+        Returns:
+            The files written.
+
+        Raises:
+            HelicoidError: the folder holds a file of one of these names that no export wrote, or cannot be
+                written to.
+        """
+        from helicoid.mpc.export import export_controller
+
+        return export_controller(self._compiled, self._new_loop(self._memory), Path(folder), name)
 
     def __repr__(self) -> str:
         return f"Controller({self._structure.intervals} intervals, period {self.period:g} s; {self.status})"

@@ -73,10 +73,6 @@ VECTOR = Flavour(
 
 _BATCH = """\
 #define ROWS(i) in[i] + s * stride[i], stride[i]
-#define READABLE(i) (readable - s) * stride[i]
-static void hc_repeat(const double *p, int n, hc_v *x) {{
-  for (int j = 0; j < n; j++) x[j] = hc_splat(p[j]);
-}}
 static void batch(const double *const *in, const ptrdiff_t *stride, double *const *out, ptrdiff_t n,
                   ptrdiff_t readable, void *work) {{
   hc_v *x = work, *y = x + {n_x}, *w = y + {n_y};
@@ -98,16 +94,25 @@ static void batch(const double *const *in, const ptrdiff_t *stride, double *cons
 """
 
 
-def c_source(program: Program, lanes: int, scalar: bool = True, batch: bool = True) -> list[str]:
-    """The translation units of a library with the kernels asked for (see runtime/kernel.h)."""
+def c_source(
+    program: Program, lanes: int, scalar: bool = True, batch: bool = True, head: str | None = None
+) -> list[str]:
+    """The translation units of a library with the kernels asked for (see runtime/kernel.h).
+
+    A `head` of one's own takes the place of what defines HC_LANES and includes the runtime; there is one unit
+    then, in which all but the entry is static.
+    """
     writers = [
         Writer(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
     ]
+    tail = "\n".join([*(writer.driver() for writer in writers), _entry(program, writers, lanes)])
+    if head is not None:
+        pieces = ("static " + piece for writer in writers for piece in writer.functions())
+        return ["\n".join([head, *pieces, tail])]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
     if program.n_operations > LARGE:
         head = "#pragma GCC optimize (1)\n" + head
-    drivers = [writer.driver() for writer in writers]
-    return translation_units(head, writers, "\n".join([*drivers, _entry(program, writers, lanes)]))
+    return translation_units(head, writers, tail)
 
 
 def embedded(programs: Mapping[str, Program], lanes: int, text: str) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import textwrap
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +23,7 @@ from helicoid.compiler.code.c_names import distinct, identifier
 from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.check_program import check_program
+from helicoid.compiler.export.files import write_files
 from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.signature import Input, Output, Shape, describe, signature
 from helicoid.errors import HelicoidError
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from helicoid.compiler.function import Function
 
 Precision = Literal["double", "single"]
-
-# In the first line of every file: what bears it was written here and may be replaced.
-_MARK = "Written by Helicoid"
 
 _SIZES = {"double": 8, "float": 4}
 _NOINLINE = """\
@@ -108,7 +105,7 @@ def export_library(
         "main.c": check_program(f"{library}.h", routines),
         "CMakeLists.txt": _cmake(library, routines),
     }
-    return _write(Path(folder), texts)
+    return write_files(Path(folder), texts)
 
 
 @dataclass(frozen=True)
@@ -267,39 +264,6 @@ target_link_libraries({library}_check PRIVATE {library})
 enable_testing()
 add_test(NAME {library}_check COMMAND {library}_check)
 """
-
-
-def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write files, each at once; nothing if one of them exists that an export did not write."""
-    if folder == Path():
-        raise HelicoidError("an export needs a folder of its own; for the current one say so: Path.cwd()")
-    paths = {folder / name: f"{_first_line(name)}\n{text}" for name, text in texts.items()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in paths:
-            if path.exists() and not _is_ours(path):
-                raise HelicoidError(
-                    f"{path}: was not written by Helicoid and is left alone; export to another folder"
-                )
-        for path, text in paths.items():
-            temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-            try:
-                temporary.write_text(text, encoding="utf-8", newline="\n")
-                os.replace(temporary, path)
-            finally:
-                temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise HelicoidError(f"{folder}: cannot be exported to: {error}") from error
-    return list(paths)
-
-
-def _is_ours(path: Path) -> bool:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.readline(200).rstrip("\n") == _first_line(path.name)
-
-
-def _first_line(name: str) -> str:
-    return f"/* {_MARK}. */" if name.endswith((".c", ".h")) else f"# {_MARK}."
 
 
 def _extent(shape: Shape) -> str:

@@ -15,6 +15,7 @@ from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
 RUNTIME = Path(__file__).parent / "runtime"
+LEVEL = "O3"  # of optimisation: of the solver, for loops that are worth unrolling
 # The order of the list in runtime/layout.h; the last five are of a controller.
 KERNELS = (
     *("stage", "values", "last", "last_values", "retract", "local"),
@@ -71,7 +72,7 @@ def _closed(stages: Stages) -> str:
 
 def _text(stages: Stages) -> str:
     """The C of the solver for the sizes of a problem."""
-    return f'{definitions(stages)}#pragma GCC optimize ("O3")\n#include "solver.c"\n'
+    return f'{definitions(stages)}#pragma GCC optimize ("{LEVEL}")\n#include "solver.c"\n'
 
 
 def _declare(api: ctypes.CDLL) -> None:

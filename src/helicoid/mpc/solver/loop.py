@@ -96,6 +96,10 @@ class Loop:
         for name, value in settings.items():
             self._settings[_SETTINGS.index(name)] = value
 
+    def setting(self, name: str) -> float:
+        """One of `_SETTINGS`."""
+        return float(self._settings[_SETTINGS.index(name)])
+
     def outcome(self, name: str) -> float:
         """One of `_OUTCOME` of the last step."""
         return float(self._outcome[_OUTCOME.index(name)])

@@ -17,6 +17,11 @@
 #error "vector_math.h needs the order of sums, infinities and NaN: compile without -ffast-math"
 #endif
 
+#ifndef __GNUC__ /* a compiler that has no vectors: W is 1 */
+#define __attribute__(unknown)
+#define __builtin_expect(value, expected) (value)
+#endif
+
 #define HC_HOT static inline __attribute__((always_inline, unused))
 #define HC_CALL static __attribute__((noinline, unused))
 

@@ -23,14 +23,18 @@
       for (int64_t i_ = 0, e = (2 * k_ + side_) * VR, r = k_ * VR; i_ < VR; i_++, e++, r++)
 #define SIGN (side_ ? 1.0 : -1.0)
 
+#if WIDTH > 1
 static inline vec larger(vec a, vec b) {
-  typedef int64_t mask __attribute__((vector_size(8 * LANES)));
+  typedef int64_t mask __attribute__((vector_size(8 * WIDTH)));
   const mask m = a > b;
   return (vec)((m & (mask)a) | (~m & (mask)b));
 }
+#else
+static inline vec larger(vec a, vec b) { return a > b ? a : b; }
+#endif
 static inline double largest(vec a) {
-  double m = a[0];
-  for (int i = 1; i < LANES; i++) m = a[i] > m ? a[i] : m;
+  double m = LANE(a, 0);
+  for (int i = 1; i < WIDTH; i++) m = LANE(a, i) > m ? LANE(a, i) : m;
   return m;
 }
 
@@ -136,9 +140,16 @@ typedef struct {
   double first, second;    /* sum of t lambda + s mu along the step: first and second order */
 } Direction;
 
+#if WIDTH > 1
+typedef float short_vec __attribute__((vector_size(4 * WIDTH)));
+#define RATIO(d, v) \
+  __builtin_convertvector(__builtin_convertvector(-(d), short_vec) / __builtin_convertvector(v, short_vec), vec)
+#else
+#define RATIO(d, v) ((double)((float)-(d) / (float)(v)))
+#endif
+
 /* Directions of all sides from that of the rows. The ratios need few digits: floats divide faster. */
 static Direction directions(mpc *s, int keep_second, double delta) {
-  typedef float short_vec __attribute__((vector_size(4 * LANES)));
   vec second = {0}, first = {0}, ratio = {0};
   FOR_SIDES(s) {
     const vec dc = SIGN * (V(s->moved_target)[r] - V(s->moved)[r]), on = V(s->on)[e];
@@ -152,11 +163,8 @@ static Direction directions(mpc *s, int keep_second, double delta) {
     if (keep_second) V(s->second1)[e] = s1, V(s->second2)[e] = s2;
     second += s1 + s2;
     first += t * dl + l * dt + x * dm + m * dx;
-#define RATIO(d, v) \
-  __builtin_convertvector(__builtin_convertvector(-(d), short_vec) / __builtin_convertvector(v, short_vec), vec)
     ratio = larger(ratio, larger(larger(RATIO(dt, t), RATIO(dl, larger(l, splat(1e-30)))),
                                  larger(RATIO(dx, x), RATIO(dm, m))));
-#undef RATIO
   }
   const double worst = largest(ratio);
   return (Direction){worst > 1e-9 ? 1 / worst : 1e9, sum(first), sum(second)};

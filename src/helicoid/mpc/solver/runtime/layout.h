@@ -19,6 +19,16 @@
 
 #include "kernel.h"
 
+/* A compiler that knows no vectors of gcc's takes one number at a time; the padding stays. PLAIN_C asks for that. */
+#if defined(__GNUC__) && !defined(PLAIN_C)
+#define WIDTH LANES
+#else
+#define WIDTH 1
+#ifndef __GNUC__
+#define __attribute__(unknown)
+#endif
+#endif
+
 #define PADDED(n) (((n) + LANES - 1) / LANES * LANES)
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define NUP PADDED(NU)
@@ -37,11 +47,17 @@
 /* Large problems have mostly zeros in the derivatives of rows and dynamics: looking for them pays. */
 #define SPARSE (NZP >= 40)
 
-typedef double vec __attribute__((vector_size(8 * LANES), aligned(8 * LANES), may_alias));
-#define VZ (NZP / LANES)
-#define VX (NXP / LANES)
-#define VU (NUP / LANES)
-#define VR (NRP / LANES)
+#if WIDTH > 1
+typedef double vec __attribute__((vector_size(8 * WIDTH), aligned(8 * WIDTH), may_alias));
+#define LANE(a, i) (a)[i]
+#else
+typedef double vec;
+#define LANE(a, i) (a)
+#endif
+#define VZ (NZP / WIDTH)
+#define VX (NXP / WIDTH)
+#define VU (NUP / WIDTH)
+#define VR (NRP / WIDTH)
 #define V(p) ((vec *)(p))
 #define CV(p) ((const vec *)(p))
 
@@ -51,7 +67,7 @@ static inline double smaller_of(double a, double b) { return a < b ? a : b; }
 static inline vec splat(double a) { return a - (vec){0}; }
 static inline double sum(vec a) {
   double total = 0;
-  for (int i = 0; i < LANES; i++) total += a[i];
+  for (int i = 0; i < WIDTH; i++) total += LANE(a, i);
   return total;
 }
 static inline double dot_z(const double *a, const double *b) {
@@ -136,11 +152,17 @@ static const double box_scale[] = BOX_SCALE;
 static const int last_box_at[] = LAST_BOX_AT;
 static const double last_box_scale[] = LAST_BOX_SCALE;
 
+/* Seconds of a clock that never goes back: of POSIX, or of the function that HELICOID_NOW names. */
+#ifdef HELICOID_NOW
+double HELICOID_NOW(void);
+static inline double now(void) { return HELICOID_NOW(); }
+#else
 static inline double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+#endif
 static inline int out_of_time(const mpc *s) {
   return s->settings[BUDGET] > 0 && now() - s->started > s->settings[BUDGET];
 }

@@ -1,0 +1,90 @@
+"""All files of an exported controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import casadi as ca
+
+from helicoid.compiler.build.cache import RUNTIME as KERNEL_RUNTIME
+from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.compiler.building import building
+from helicoid.compiler.code.c_names import identifier
+from helicoid.compiler.code.c_source import LARGE, c_source
+from helicoid.compiler.code.program import Program
+from helicoid.compiler.export.files import write_files
+from helicoid.errors import HelicoidError
+from helicoid.mpc.export.example import cmake, main_program
+from helicoid.mpc.export.header import Header
+from helicoid.mpc.export.settable import Settable
+from helicoid.mpc.export.source import source
+from helicoid.mpc.solver.compiled import Compiled
+from helicoid.mpc.solver.kernels import RUNTIME, node_functions
+from helicoid.mpc.solver.loop import Loop
+from helicoid.mpc.solver.memory import Memory
+
+_KERNEL_HEAD = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only */
+{large}#endif
+#if defined(__GNUC__) && !defined(PLAIN_C)
+#define HC_LANES {lanes}
+#else
+#define HC_LANES 1
+#endif
+#include "runtime/vector_math.h"
+#define helicoid_kernel_entry {entry}
+#include "runtime/kernel.h"
+"""
+_QUICKLY = "#pragma GCC optimize (1)\n"
+
+
+def export_controller(compiled: Compiled, loop: Loop, folder: Path, name: str | None) -> list[Path]:
+    """Write the library of a controller that has not stepped yet; see `Controller.export_c`."""
+    structure, engine = compiled.structure, loop.engine
+    if structure.schedule is not None:
+        raise HelicoidError(
+            "a controller with phases of contact cannot be exported: its phases move on in Python. Export one "
+            "whose contacts stay, of robot.constrain(...), or one for each phase"
+        )
+    robot = structure.robot
+    prefix = identifier(name or ("ode" if robot is None else robot.name))
+    lanes = native_lanes()
+    functions: dict[str, Callable[[], ca.Function]] = {
+        **node_functions(compiled.stages),
+        **compiled.loop_functions,
+    }
+    texts = {
+        f"{prefix}_{key}.c": _kernel(f"{prefix}_{key}_kernel", make, lanes) for key, make in functions.items()
+    }
+    header = Header(prefix, structure, loop, engine.bytes)
+    settable = Settable(prefix, Memory.of(engine))
+    sources = [f"{prefix}.c", *texts]
+    texts |= {
+        f"{prefix}.h": header.text(settable.setters),
+        f"{prefix}.c": source(header, engine, settable, list(functions)),
+        "main.c": main_program(header),
+        "CMakeLists.txt": cmake(header, sources),
+    }
+    return write_files(folder, {**texts, **_runtime()})
+
+
+def _kernel(entry: str, make: Callable[[], ca.Function], lanes: int) -> str:
+    """One function of a node or of the loop, as a file of its own."""
+    with building():
+        program = Program.from_casadi(make())
+    large = _QUICKLY if program.n_operations > LARGE else ""
+    head = _KERNEL_HEAD.format(large=large, lanes=lanes, entry=entry)
+    (text,) = c_source(program, lanes, scalar=False, batch=True, head=head)
+    return text
+
+
+def _runtime() -> dict[str, str]:
+    """The solver and the loop, as headers: only the file that knows their sizes includes them."""
+    texts = {}
+    for path in sorted(RUNTIME.glob("*.[ch]")):
+        texts[f"runtime/{path.with_suffix('.h').name}"] = path.read_text(encoding="utf-8")
+    for name in ("kernel.h", "vector_math.h"):
+        texts[f"runtime/{name}"] = (KERNEL_RUNTIME / name).read_text(encoding="utf-8")
+    return texts
