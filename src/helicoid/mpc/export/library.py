@@ -45,8 +45,8 @@ def export_controller(compiled: Compiled, loop: Loop, folder: Path, name: str | 
     structure, engine = compiled.structure, loop.engine
     if structure.schedule is not None:
         raise HelicoidError(
-            "a controller with phases of contact cannot be exported: its phases move on in Python. Export one "
-            "whose contacts stay, of robot.constrain(...), or one for each phase"
+            "a controller with phases of contact cannot be exported: its phases move on in Python. Export "
+            "one whose contacts stay, of robot.constrain(...), or one for each phase"
         )
     robot = structure.robot
     prefix = identifier(name or ("ode" if robot is None else robot.name))
