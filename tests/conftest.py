@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where there is no C compiler, what is about compiled code is left out."""
     if not HAS_COMPILER:
         for item in items:
-            in_c = ("helicoid.mpc", "helicoid.control.inverse_kinematics")  # solve in C
+            in_c = ("helicoid.mpc", "helicoid.control")  # solve in C
             controls = isinstance(item, pytest.DoctestItem) and any(name in item.nodeid for name in in_c)
             if controls or item.get_closest_marker("needs_compiler"):
                 item.add_marker(pytest.mark.skip(reason="there is no C compiler"))

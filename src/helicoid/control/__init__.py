@@ -1,5 +1,6 @@
 """Control: from a description to a robot that moves as told."""
 
+from helicoid.control.differential import DifferentialIK
 from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.tasks import (
     CenterOfMassTask,
@@ -14,6 +15,7 @@ from helicoid.control.tasks import (
 
 __all__ = [
     "CenterOfMassTask",
+    "DifferentialIK",
     "InverseKinematics",
     "LookAtTask",
     "OrientationTask",

@@ -2,7 +2,8 @@
  *
  *   minimise |E_1 x - e_1|^2, then among its minimisers |E_2 x - e_2|^2, ...  all with lower <= (x, A x) <= upper
  *
- * Level k is a program with H = E_k'E_k + damping 1; what it finds, E_k x, is an equation of all levels after it.
+ * Level k is a program with H = E_k'E_k + damping_k 1; what it finds, E_k x, is an equation of all levels after it.
+ * In the last level damping draws x to `center`, before it to zero.
  * Constraints that contradict each other are left by the least distance, and that in all levels alike. */
 #ifndef HELICOID_QP_LEXICOGRAPHIC_H
 #define HELICOID_QP_LEXICOGRAPHIC_H
@@ -17,7 +18,8 @@ typedef struct {
   const int *rows;             /* of each level */
   const double *E, *e;         /* all levels, one below the other */
   const double *A, *lower, *upper;
-  double damping;
+  const double *damping;       /* of each level */
+  const double *center;        /* n, or 0 */
   double *x, *state;           /* n, n + m: see qp */
   double *multiplier;          /* n + m, of the first level */
   double *work;                /* QP_LEVELS_WORK doubles */
@@ -25,8 +27,9 @@ typedef struct {
   int status, iterations;
 } qp_levels;
 
-static void qp_level_data(const qp_levels *s, const double *E, const double *e, int rows, double *H, double *f) {
-  const int n = QP_N;
+static void qp_level_data(const qp_levels *s, int level, const double *E, const double *e, double *H, double *f) {
+  const int n = QP_N, rows = s->rows[level];
+  const double *center = level == s->levels - 1 ? s->center : 0;
   memset(H, 0, (size_t)(n * n) * sizeof(double));
   memset(f, 0, (size_t)n * sizeof(double));
   for (int i = 0; i < rows; i++, E += n)
@@ -36,7 +39,10 @@ static void qp_level_data(const qp_levels *s, const double *E, const double *e, 
       f[j] -= a * e[i];
       for (int k = 0; k < n; k++) H[j * n + k] += a * E[k];
     }
-  for (int j = 0; j < n; j++) H[j * n + j] += s->damping;
+  for (int j = 0; j < n; j++) {
+    H[j * n + j] += s->damping[level];
+    if (center) f[j] -= s->damping[level] * center[j];
+  }
 }
 
 static inline double qp_row(int n, const double *restrict a, const double *restrict x) {
@@ -67,7 +73,7 @@ static int qp_solve_levels(qp_levels *s) {
   s->iterations = 0;
   for (int k = 0; k < s->levels; k++) {
     const int rows = s->rows[k];
-    qp_level_data(s, s->E + done * n, s->e + done, rows, H, f);
+    qp_level_data(s, k, s->E + done * n, s->e + done, H, f);
     p.m = m + done;
     memcpy(found, s->x, (size_t)n * sizeof(double));
     const int now = qp_solve(&p);

@@ -1,0 +1,284 @@
+"""Differential kinematics: joint velocities that make tasks come true, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.compiler import compile_kernel
+from helicoid.control.differential.formulation import Formulation
+from helicoid.control.differential.numbers import finite
+from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
+from helicoid.control.qp.program import needs_compiler
+from helicoid.control.tasks import Task
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot, as_robot
+
+RUNTIME = Path(__file__).parent / "runtime"
+
+Priorities = Literal["weighted", "strict"]
+StepStatus = Literal[
+    "solved",
+    "infeasible",
+    "out of iterations",
+    "not finite",
+    "not convex",
+    "bad measurement",
+    "not started",
+    "no target",
+]
+"""How a step went; the first six in the order of the enumeration in runtime/differential.h."""
+_STATUSES: tuple[StepStatus, ...] = get_args(StepStatus)
+
+
+class Limit(NamedTuple):
+    """A limit that a step runs into: of which joint, and of what."""
+
+    joint: str
+    kind: Literal["velocity", "position", "acceleration"]
+    side: Literal["lower", "upper"]
+
+
+class DifferentialIK:
+    """Joint velocities v by which tasks come true, J v = velocity + gain e, as far as limits allow.
+
+    "weighted" weighs all tasks against each other: min Σ w |J v - velocity - gain e|² + λ² |v - v0|².
+    "strict" makes every task of the list, or every list of tasks in it, a level of its own that takes nothing
+    from the ones before. Velocity, position and acceleration limits and the robot's constraints go before all
+    tasks. λ² = damping² + error_damping |w e| keeps velocities bounded near singularities; v0 is for the null
+    space.
+
+    Args:
+        tasks: what to achieve (`PoseTask`, `CenterOfMassTask`, ...), for "strict" the most important first.
+        dt: time between steps (s).
+        priorities: "weighted" or "strict".
+        gain: how fast errors vanish (1/s), ė = -gain e; a number, or one for each task. At most 1/dt counts.
+        acceleration: limits (rad/s², m/s²), a number or nv of them; None for none.
+        solver: "qp" finds the best motion within limits. "projection" is the damped pseudo-inverse, strict by
+            projections onto null spaces; limits then make the whole motion slower.
+        damping, error_damping: see above.
+        approach: how fast joints without limited acceleration go to the ends of their range at most, as a
+            share of the distance (1/s); and how fast they return from beyond.
+
+    A step is one call of compiled C. It never raises, and v is finite and within its limits whatever q is;
+    where q is not, the last velocity dies away and `ok` is False. `set` changes targets and all other numbers
+    by name; as long as a task has no target, nothing moves.
+
+    Raises:
+        CompileError: there is no C compiler.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("panda")
+    >>> q = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8])
+    >>> hand = hc.control.PoseTask("panda_link8", name="hand")
+    >>> ik = hc.control.DifferentialIK(robot, [hand, hc.control.PostureTask(q, weight=1e-6)], dt=0.01)
+    >>> target = robot.pose("panda_link8")(q)
+    >>> target[:3, 3] += [0, 0.1, -0.1]
+    >>> ik.set(hand=target)
+    >>> for _ in range(200):
+    ...     q = robot.integrate(q, 0.01 * ik.step(q))
+    >>> bool(np.abs(robot.pose("panda_link8")(q) - target).max() < 1e-4), ik.ok, ik.limits
+    (True, True, ())
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        tasks: Task | Sequence[Task | Sequence[Task]],
+        dt: float,
+        priorities: Priorities = "weighted",
+        *,
+        gain: float | Sequence[float] = 10.0,
+        acceleration: ArrayLike | None = None,
+        solver: Literal["qp", "projection"] = "qp",
+        damping: float = 1e-3,
+        error_damping: float = 0.1,
+        approach: float = 10.0,
+    ) -> None:
+        self.robot = as_robot(robot, "DifferentialIK")
+        if priorities not in ("weighted", "strict"):
+            raise InputError(f"priorities is 'weighted' or 'strict'; got {priorities!r}")
+        if solver not in ("qp", "projection"):
+            raise InputError(f"solver is 'qp' or 'projection'; got {solver!r}")
+        levels = _levels(self.robot, tasks)
+        self.formulation = Formulation(self.robot, levels, priorities == "strict", acceleration is not None)
+        self.numbers = self.formulation.numbers(dt, gain, acceleration, damping, error_damping, approach)
+        self.solver = solver
+        self._layout()
+        self._p = self.numbers.values
+        self._kernel = self._compiled()
+        self._evaluate = self._kernel.evaluate
+        self._memory[-2] = -1
+
+    # The loop ---------------------------------------------------------------------------------------
+
+    def step(self, q: ArrayLike) -> Array:
+        """Velocities (nv) for the configuration q (nq), to be held for dt."""
+        v = np.empty(self.robot.nv)
+        try:
+            self._evaluate((q, self._p), (v, self._memory))
+        except ValueError:
+            self._evaluate((self._as_configuration(q), self._p), (v, self._memory))
+        return v
+
+    def set(self, **values: ArrayLike) -> None:
+        """Change numbers by name, all or, where one is refused, none.
+
+        Of a task called "hand": `hand` is its target, `hand_velocity` how that moves (a number for each row
+        of the task, rad/s before m/s), `hand_gain` and `hand_weight`. Of all: `velocity_limit` and
+        `acceleration_limit` (nv), `position_lower` and `position_upper` (nq), `null_velocity` (nv),
+        `damping`, `error_damping`, `approach`, `dt`.
+        """
+        if "acceleration_limit" in values and not self.formulation.accelerates:
+            raise InputError("acceleration_limit needs DifferentialIK(acceleration=...) from the start")
+        ends = []
+        for name in ("position_lower", "position_upper"):
+            entry = self.numbers[name]
+            ends.append(entry.check(name, values.get(name, self._p[entry.at])))
+        if np.any(ends[0] > ends[1]):
+            raise InputError("position_lower must not exceed position_upper")
+        self.numbers.set(values)
+
+    def reset(self, v: ArrayLike = 0.0) -> None:
+        """Forget what was: the next step begins at the velocity v, with nothing active."""
+        self._memory[:] = 0
+        self._memory[: self.robot.nv] = finite((self.robot.nv,))("v", v)
+        self._memory[-2] = -1
+
+    # What is so -------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> StepStatus:
+        """How the last step went."""
+        code = int(self._memory[-2])
+        if code == 3 and np.isnan(self._p).any():
+            return "no target"
+        return "not started" if code < 0 else _STATUSES[code]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the last velocity is the best within the limits."""
+        return int(self._memory[-2]) == 0
+
+    @property
+    def iterations(self) -> int:
+        """Steps of the active set in the last call."""
+        return int(self._memory[-1])
+
+    def error(self, task: str | Task) -> Array:
+        """What was missing to a task at the last step, e(q); zeros before the first."""
+        name = task if isinstance(task, str) else task.name
+        tasks = zip(self.formulation.names, self.formulation.tasks, strict=True)
+        known = [name in (one, other.name) for one, other in tasks]
+        if True not in known:
+            raise InputError(f"there is no task {name!r}; there are {', '.join(self.formulation.names)}")
+        return self._memory[self._errors[known.index(True)]].copy()
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits that the last velocity is at."""
+        if not self.ok and self.status != "infeasible":
+            return ()
+        sides: tuple[tuple[Literal["lower", "upper"], slice, int], ...]
+        sides = (("lower", self._lower, -1), ("upper", self._upper, 1))
+        found = []
+        for joint in self.robot.joint_names:
+            for k in range(self.robot.nv)[self.robot.index(joint)[1]]:
+                for side, bounds, sign in sides:
+                    if _equal(self._memory[k], bound := self._memory[bounds][k]):
+                        found.append(Limit(joint, self._kind(k, float(bound), sign), side))
+        return tuple(found)
+
+    def _kind(self, k: int, bound: float, sign: int) -> Literal["velocity", "position", "acceleration"]:
+        """What makes a bound of velocity k what it is."""
+        numbers, p = self.numbers, self._p
+        if _equal(bound, sign * p[numbers["velocity_limit"].at][k]):
+            return "velocity"
+        change = p[numbers["acceleration_limit"].at][k] * p[numbers["dt"].at.start]
+        before = self._memory[self.robot.nv + k]
+        return (
+            "acceleration" if _equal(bound, before + change) or _equal(bound, before - change) else "position"
+        )
+
+    # How it is made ---------------------------------------------------------------------------------
+
+    def _layout(self) -> None:
+        """The memory of runtime/differential.h."""
+        rows = [task.rows(self.robot) for task in self.formulation.tasks]
+        self._n_rows = self.formulation.constraint_rows + len(self.formulation.bounded()[1])
+        nv, n = self.robot.nv, self.robot.nv + self._n_rows
+        self._lower, self._upper = slice(2 * nv + n, 2 * nv + 2 * n), slice(2 * nv + 2 * n, 2 * nv + 3 * n)
+        starts = 2 * nv + 3 * n + np.cumsum([0, *rows])
+        self._errors = [slice(a, b) for a, b in pairwise(starts)]
+        self._memory = np.zeros(int(starts[-1]) + 2)
+
+    def definitions(self) -> str:
+        """The sizes that runtime/differential.h needs, in C."""
+        at = self.numbers
+        levels = ", ".join(map(str, self.formulation.level_rows))
+        sizes: dict[str, Any] = {
+            "NQ": self.robot.nq,
+            "NV": self.robot.nv,
+            "NP": self._p.size,
+            "NE": sum(task.rows(self.robot) for task in self.formulation.tasks),
+            "NM": self._n_rows,
+            "NC": self.formulation.constraint_rows,
+            "STRICT": int(self.formulation.strict),
+            "SCALED": int(self.solver == "projection"),
+            "LEVELS": f"{{{levels}}}",
+            "P_DT": at["dt"].at.start,
+            "P_APPROACH": at["approach"].at.start,
+            "P_ACCELERATION": at["acceleration_limit"].at.start,
+            "P_NULL_VELOCITY": at["null_velocity"].at.start,
+        }
+        return "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+
+    def data(self) -> ca.Function:
+        """The function (q, p) that gives the program of a step."""
+        q, p = ca.SX.sym("q", self.robot.nq), ca.SX.sym("p", self._p.size)
+        return self.formulation.data(q, p, self.numbers.symbols(p))
+
+    def _compiled(self) -> Any:
+        text = f'{self.definitions()}#include "differential.c"\n'
+        shapes = [(self.robot.nq,), (self._p.size,)], [(self.robot.nv,), (self._memory.size,)]
+        with needs_compiler():
+            return compile_kernel(
+                "the controller", text, [RUNTIME, QP_RUNTIME], *shapes, {"data": self.data()}
+            )
+
+    def _as_configuration(self, q: ArrayLike) -> Array:
+        try:
+            given = np.array(q, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"q must be numbers of shape {(self.robot.nq,)}; got {q!r}") from None
+        if given.shape != (self.robot.nq,):
+            raise InputError(f"q must be of shape {(self.robot.nq,)}; got {given.shape}")
+        return given
+
+
+def _levels(robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]]) -> tuple[tuple[Task, ...], ...]:
+    given = [tasks] if isinstance(tasks, Task) else list(tasks)
+    levels = tuple((level,) if isinstance(level, Task) else tuple(level) for level in given)
+    flat = [task for level in levels for task in level]
+    for task in flat:
+        if not isinstance(task, Task):
+            raise InputError(
+                f"tasks are such as hc.control.PoseTask('tool0'), or lists of them; got {task!r}"
+            )
+        task.check(robot)
+    if not flat or () in levels:
+        raise InputError("DifferentialIK needs a task")
+    if len({id(task) for task in flat}) < len(flat):
+        raise InputError("a task is listed twice")
+    return levels
+
+
+def _equal(a: float, b: float) -> bool:
+    return bool(np.isfinite(b)) and abs(a - b) <= 1e-7 * (1e-2 + abs(b))

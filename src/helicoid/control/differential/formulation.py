@@ -1,0 +1,195 @@
+"""From tasks and limits to the data of a quadratic program, as expressions.
+
+    weighted    min Σ w |J v - w*|² + λ² |v - v0|²
+    strict      levels of |√w (J v - w*)|², the most important first
+
+with w* = velocity + gain e, subject to what limits and constraints allow of v. λ² is damping² + error_damping
+|w e|: the second part takes the place of the curvature that J leaves out, and vanishes at the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.compiler.code.c_names import distinct
+from helicoid.control.differential.numbers import Check, Numbers, finite, numbers_of
+from helicoid.control.tasks import Task
+from helicoid.dynamics.tree import rate_matrix
+from helicoid.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """What a step is made of: the robot, tasks in levels, and whether accelerations are limited."""
+
+    robot: Robot
+    levels: tuple[tuple[Task, ...], ...]
+    strict: bool
+    accelerates: bool
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """All tasks, the most important first."""
+        return [task for level in self.levels for task in level]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What tasks are called where only identifiers can stand."""
+        return distinct([task.name for task in self.tasks], linked=False, taken=_RESERVED)
+
+    @property
+    def level_rows(self) -> list[int]:
+        """How many rows each level has; one level if weighted."""
+        rows = [sum(task.rows(self.robot) for task in level) for level in self.levels]
+        return rows if self.strict else [sum(rows)]
+
+    @property
+    def constraint_rows(self) -> int:
+        """Rows by which the robot's own constraints are kept."""
+        return self.robot.constraints.rows
+
+    def bounded(self) -> tuple[list[tuple[int, int]], list[int]]:
+        """Coordinates that a velocity is the rate of, (in q, in v), and limited ones that none is."""
+        q = ca.SX.sym("q", self.robot.nq)
+        N = rate_matrix(self.robot.model, q)
+        limits = self.robot.limits
+        pairs, others = [], []
+        for k in range(self.robot.nq):
+            row = ca.sparsify(N[k, :])
+            columns = row.sparsity().get_triplet()[1]
+            if len(columns) == 1 and row.is_constant() and float(row[columns[0]]) == 1.0:
+                pairs.append((k, columns[0]))
+            elif np.isfinite(limits.lower[k]) or np.isfinite(limits.upper[k]):
+                others.append(k)
+        return pairs, others
+
+    def numbers(
+        self,
+        dt: float,
+        gain: float | Sequence[float],
+        acceleration: ArrayLike | None,
+        damping: float,
+        error_damping: float,
+        approach: float,
+    ) -> Numbers:
+        """All numbers of a step, with what they begin with; see `DifferentialIK`."""
+        robot, limits = self.robot, self.robot.limits
+        numbers = Numbers()
+        numbers.add("dt", dt, numbers_of((), 0, 1e6, strict=True))
+        gains = numbers_of((len(self.tasks),), 0, 1e300)("gain", gain)
+        for task, name, one in zip(self.tasks, self.names, gains, strict=True):
+            rows = task.rows(robot)
+            numbers.add(name, task.target, _target(robot, task), task.name)
+            numbers.add(f"{name}_velocity", 0.0, finite((rows,)))
+            numbers.add(f"{name}_weight", task.weights(robot), finite((rows,), 0))
+            numbers.add(f"{name}_gain", one, finite((), 0))
+        numbers.add("damping", damping, numbers_of((), 0, 1e100, strict=True))
+        numbers.add("error_damping", error_damping, finite((), 0))
+        numbers.add("null_velocity", 0.0, finite((robot.nv,)))
+        numbers.add("velocity_limit", limits.velocity, numbers_of((robot.nv,), 0))
+        most = np.inf if acceleration is None else acceleration
+        numbers.add("acceleration_limit", most, numbers_of((robot.nv,), 0, strict=True))
+        numbers.add("position_lower", limits.lower, numbers_of((robot.nq,)))
+        numbers.add("position_upper", limits.upper, numbers_of((robot.nq,)))
+        numbers.add("approach", approach, numbers_of((), 0, 1e100, strict=True))
+        return numbers
+
+    def data(self, q: Expression, p: Expression, numbers: Mapping[str, Expression]) -> ca.Function:
+        """The function (q, p) -> first, second, A, lower, upper, errors, damping of the C runtime."""
+        E, e, errors, missing = [], [], [], []
+        names = iter(self.names)
+        for level in self.levels:
+            missing.append(ca.SX(0, 1))
+            for task in level:
+                name = next(names)
+                target, w = numbers[name], numbers[f"{name}_weight"]
+                error = ca.densify(task.error(self.robot, q, target))
+                gain = ca.fmin(numbers[f"{name}_gain"], 1 / numbers["dt"])
+                E.append(ca.diag(ca.sqrt(w)) @ task.jacobian(self.robot, q, target))
+                e.append(ca.sqrt(w) * (numbers[f"{name}_velocity"] + gain * error))
+                errors.append(error)
+                missing[-1] = ca.vertcat(missing[-1], w * error)
+        if not self.strict:
+            missing = [ca.vertcat(*missing)]
+        stacked, wanted = ca.vertcat(*E), ca.vertcat(*e)
+        damping = [numbers["damping"] ** 2 + numbers["error_damping"] * ca.norm_2(part) for part in missing]
+        A, row_lower, row_upper = self._rows(q, numbers)
+        lower, upper = self._bounds(q, numbers)
+        first, second = stacked, wanted
+        if not self.strict:
+            first = ca.tril2symm(ca.tril(stacked.T @ stacked)) + damping[0] * ca.SX.eye(self.robot.nv)
+            second = -stacked.T @ wanted - damping[0] * numbers["null_velocity"]
+        outputs = [
+            ca.vec(ca.densify(first).T),
+            ca.densify(second),
+            ca.vec(ca.densify(A).T),
+            ca.densify(ca.vertcat(lower, row_lower)),
+            ca.densify(ca.vertcat(upper, row_upper)),
+            ca.densify(ca.vertcat(*errors)),
+            ca.densify(ca.vertcat(*damping)),
+        ]
+        return ca.Function("data", [q, p], outputs)
+
+    def _rows(
+        self, q: Expression, numbers: Mapping[str, Expression]
+    ) -> tuple[Expression, Expression, Expression]:
+        """What is not a bound of one velocity: the robot's constraints, then limits of odd coordinates."""
+        robot, nv = self.robot, self.robot.nv
+        A, low, high = ca.SX(0, nv), ca.SX(0, 1), ca.SX(0, 1)
+        if self.constraint_rows:
+            plain = Robot(robot.model, added=robot.constraints.added)
+            rate = -ca.fmin(numbers["approach"], 1 / numbers["dt"]) * plain.constraint_position(q)
+            A, low, high = plain.constraint_jacobian(q), rate, rate
+        for k in self.bounded()[1]:
+            lower, upper = self._approach(q[k], k, numbers, ca.inf)
+            A = ca.vertcat(A, rate_matrix(robot.model, q)[k, :])
+            low, high = ca.vertcat(low, lower), ca.vertcat(high, upper)
+        return A, low, high
+
+    def _bounds(self, q: Expression, numbers: Mapping[str, Expression]) -> tuple[Expression, Expression]:
+        """Of each velocity: its limit, and less near the end of its joint."""
+        most = numbers["velocity_limit"]
+        lower, upper = -most, ca.SX(most)
+        for k, j in self.bounded()[0]:
+            low, high = self._approach(q[k], k, numbers, numbers["acceleration_limit"][j])
+            lower[j] = ca.fmin(ca.fmax(low, -most[j]), most[j])
+            upper[j] = ca.fmax(ca.fmin(high, most[j]), -most[j])
+        return lower, upper
+
+    def _approach(
+        self, position: Expression, k: int, numbers: Mapping[str, Expression], most: Expression
+    ) -> tuple[Expression, Expression]:
+        """The velocities from which a joint comes to rest at its ends, or returns to them.
+
+        With a limited acceleration a, v h + v²/2a ≤ d: what is left after this step is enough to brake in,
+        and the bound never falls faster than a. Without, v ≤ approach d. Beyond an end, back by approach d.
+        """
+        dt, rate = numbers["dt"], ca.fmin(numbers["approach"], 1 / numbers["dt"])
+        bounds = []
+        for distance in (position - numbers["position_lower"][k], numbers["position_upper"][k] - position):
+            left = ca.fmin(ca.fmax(distance, 0), 1e9)
+            inside = 2 * left / (dt + ca.sqrt(dt**2 + 2 * left / most)) if self.accelerates else rate * left
+            bounds.append(inside + rate * ca.fmin(distance, 0))
+        return -bounds[0], bounds[1]
+
+
+_RESERVED = (
+    *("dt", "damping", "error_damping", "null_velocity", "velocity_limit", "acceleration_limit"),
+    *("position_lower", "position_upper", "approach"),
+)
+
+
+def _target(robot: Robot, task: Task) -> Check:
+    """A check for targets; none, as long as there is none, is NaN: then the robot does not move."""
+
+    def check(_: str, value: ArrayLike | None) -> Array:
+        return np.full(task.target_size(robot), np.nan) if value is None else task.numbers(robot, value)
+
+    return check

@@ -1,0 +1,101 @@
+/* One step of differential kinematics: from q and numbers to velocities within limits.
+ *
+ * Sizes are constants: NQ, NV, NP numbers, NE rows of tasks, NM rows that are no bounds, of which the first NC are
+ * constraints, STRICT and LEVELS, the rows of each level, SCALED: limits are kept by scaling the whole motion.
+ * DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) calls the generated function: H and f of a
+ * weighted program, or E, e and damping of levels. P_... are places in p.
+ *
+ * `memory` is what a loop keeps, and shows: the last velocity and the one
+ * before, what is active, limits, errors and how it went. */
+#ifndef HELICOID_DIFFERENTIAL_H
+#define HELICOID_DIFFERENTIAL_H
+#define QP_N NV
+#include "qp_lexicographic.h"
+
+enum { STEP_SOLVED, STEP_INFEASIBLE, STEP_OUT_OF_ITERATIONS, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT };
+enum { NB = NV + NM, NL = sizeof((int[])LEVELS) / sizeof(int) };
+enum { LAST = 0, BEFORE = NV, STATE = 2 * NV, LOWER = STATE + NB, UPPER = LOWER + NB, ERRORS = UPPER + NB, INFO = ERRORS + NE,
+       MEMORY = INFO + 2 };
+enum { FIRST = (STRICT ? NE : NV) * NV, SECOND = STRICT ? NE : NV };
+enum { STEP_WORK = FIRST + SECOND + NM * NV + NL + 5 * NB +
+                   (STRICT ? QP_LEVELS_WORK(NV, NM, NE) : QP_WORK(NV, NM)) };
+
+/* Bounds such that nothing changes faster than the acceleration allows; that goes before all other limits. */
+static void limit_change(const double *p, const double *last, double *lower, double *upper) {
+  for (int i = 0; i < NV; i++) {
+    const double change = p[P_ACCELERATION + i] * p[P_DT], least = last[i] - change, most = last[i] + change;
+    lower[i] = lower[i] < least ? least : lower[i] > most ? most : lower[i];
+    upper[i] = upper[i] > most ? most : upper[i] < least ? least : upper[i];
+  }
+}
+
+/* The same direction, slower, as far as limits ask for it; what is not enough for one of them is cut. */
+static void scale(const double *lower, const double *upper, double *v) {
+  double factor = 1;
+  for (int i = 0; i < NV; i++) {
+    if (v[i] > upper[i] && upper[i] > 0) factor = qp_smaller(factor, upper[i] / v[i]);
+    if (v[i] < lower[i] && lower[i] < 0) factor = qp_smaller(factor, lower[i] / v[i]);
+  }
+  for (int i = 0; i < NV; i++) v[i] = qp_larger(lower[i], qp_smaller(upper[i], factor * v[i]));
+}
+
+static int solve(const double *p, double *memory, double *v, double *work, double *info) {
+  double *first = work, *second = first + FIRST, *A = second + SECOND, *damping = A + NM * NV;
+  double *multiplier = damping + NL, *low = multiplier + NB, *high = low + NB, *rest = high + NB;
+  const int is_free = SCALED;
+  for (int i = 0; i < NB; i++) {
+    low[i] = is_free && i < NV ? -INFINITY : memory[LOWER + i];
+    high[i] = is_free && i < NV ? INFINITY : memory[UPPER + i];
+  }
+  for (int i = NV + NC; is_free && i < NB; i++) low[i] = -INFINITY, high[i] = INFINITY;
+#if STRICT
+  static const int rows[] = LEVELS;
+  qp_levels s = {0};
+  s.n = NV, s.m = NM, s.levels = NL, s.rows = rows, s.E = first, s.e = second, s.A = A, s.lower = low, s.upper = high;
+  s.damping = damping, s.center = p + P_NULL_VELOCITY, s.x = v, s.state = memory + STATE, s.multiplier = multiplier;
+  s.work = rest, s.max_iterations = 10 * (NB + NE) + 50;
+  const int status = qp_solve_levels(&s);
+#else
+  qp s = {0};
+  s.n = NV, s.m = NM, s.H = first, s.f = second, s.A = A, s.lower = low, s.upper = high;
+  s.x = v, s.state = memory + STATE, s.multiplier = multiplier, s.work = rest, s.max_iterations = 10 * NB + 50;
+  const int status = qp_solve(&s);
+  (void)p, (void)damping;
+#endif
+  info[1] = s.iterations;
+  return status;
+}
+
+/* Whatever q is, v is finite, within limits, and memory says what it is. work has STEP_WORK doubles. */
+static int differential_step(const double *q, const double *p, double *v, double *memory, double *work,
+                             void *scratch) {
+  double *last = memory + LAST, *info = memory + INFO, *lower = memory + LOWER, *upper = memory + UPPER;
+  double sum = 0;
+  int status;
+  (void)scratch;
+  for (int i = 0; i < NQ; i++) sum += q[i] * 0;
+  memcpy(memory + BEFORE, last, NV * sizeof(double));
+  if (sum != 0) {
+    status = STEP_BAD_MEASUREMENT;
+  } else {
+    double *first = work, *second = first + FIRST, *A = second + SECOND, *damping = A + NM * NV;
+    DATA(q, p, first, second, A, lower, upper, memory + ERRORS, damping, scratch);
+    limit_change(p, last, lower, upper);
+    status = solve(p, memory, v, work, info);
+    if (SCALED && status <= QP_INFEASIBLE) scale(lower, upper, v);
+  }
+  if (status > STEP_INFEASIBLE) { /* slow down */
+    const double share = qp_smaller(1, p[P_APPROACH] * p[P_DT]);
+    for (int i = 0; i < NV; i++) {
+      const double most = p[P_ACCELERATION + i] * p[P_DT], wanted = -share * last[i];
+      v[i] = last[i] + qp_larger(-most, qp_smaller(most, wanted));
+      if (fabs(v[i]) < 1e-9) v[i] = 0;
+    }
+    memset(memory + STATE, 0, NB * sizeof(double));
+    info[1] = 0;
+  }
+  memcpy(last, v, NV * sizeof(double));
+  info[0] = status;
+  return status;
+}
+#endif
