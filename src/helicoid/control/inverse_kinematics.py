@@ -17,11 +17,14 @@ from helicoid.control.ik.engine import Engine, Found
 from helicoid.control.ik.problem import Problem
 from helicoid.control.ik.solution import Path, Solution
 from helicoid.control.ik.targets import numbers, starts
+from helicoid.control.ik.textbook import METHODS, Textbook
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
 _WORTH_A_THREAD = 256  # targets
+_MOST_STEPS = 1000  # of a method of textbooks
+_OURS = "levenberg_marquardt"
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -43,6 +46,9 @@ class InverseKinematics:
         hold: coordinates of joints that may not move, by name: `{"joint_1": 0.0}`.
         tolerance: what is as good as zero, the norm of the error of each part of a task (m, rad).
         starts: the most configurations that a search starts from.
+        method: "levenberg_marquardt", or a method of textbooks, for study and where there is no compiler: one
+            search from q0 (by default from zero) by the steps of `helicoid.control.ik.textbook`,
+            "pseudo_inverse", "damped" or "transpose", with its `step`, `damping` and `rotation`.
 
     >>> import helicoid as hc
     >>> robot = hc.load("ur5")
@@ -61,11 +67,16 @@ class InverseKinematics:
         hold: Mapping[str, ArrayLike] | None = None,
         tolerance: float = 1e-6,
         starts: int = 100,
+        method: str = _OURS,
+        **options: Any,
     ) -> None:
         self._problem = Problem(robot, tasks, hold, tolerance)
         if not isinstance(starts, (int, np.integer)) or not 1 <= starts <= 500:
             raise InputError(f"starts is a number of configurations, 1 to 500; got {starts!r}")
         self._starts = int(starts)
+        self._textbook = None if method == _OURS else _textbook(self._problem, method, options)
+        if method == _OURS and options:
+            raise InputError(f"{', '.join(options)}: options of the methods {', '.join(METHODS)} alone")
         # What needs no more than copying: the only target, a configuration that any numbers are.
         shapes = [task.target_shape(robot) for task in self._problem.tasks]
         self._target_shape = shapes[0] if len(shapes) == 1 else None
@@ -102,6 +113,8 @@ class InverseKinematics:
         >>> ik([9.0, 0.0, 0.0])  # out of reach: as near as it gets
         Solution(not reached, error 7..., q=[...])
         """
+        if self._textbook is not None:
+            return self._walk(self._textbook, target, q0)
         if _is_plain(target, self._target_shape) and (q0 is None or _is_plain(q0, self._q0_shape)):
             quick = self._engine.one(target, q0, self._starts)
             if quick is not None:
@@ -114,6 +127,21 @@ class InverseKinematics:
             return one
         q, e, facts = self._search(targets, start, self._starts)
         return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3])
+
+    def _walk(self, textbook: Textbook, target: Any, q0: ArrayLike | None) -> Solution:
+        """One search by a method of textbooks for each target, to the tolerance."""
+        targets, many = numbers(self._problem, target)
+        start = starts(self._problem, self._problem.default() if q0 is None else q0, len(targets))
+        Q, counts = np.empty_like(start), np.zeros(len(start))
+        for k, (one, q) in enumerate(zip(targets, start, strict=True)):
+            for Q[k] in textbook.walk(one, q, _MOST_STEPS):
+                counts[k] += 1
+                if self._problem.judge(one[None], Q[k : k + 1]).success[0]:
+                    break
+        good, error, e = self._problem.judge(targets, Q)
+        if many:
+            return Solution(Q, good, error, e, np.ones(len(Q)), counts)
+        return Solution(Q[0], bool(good[0]), float(error[0]), e[0], 1, int(counts[0]))
 
     def all(self, target: Any = None, q0: ArrayLike | None = None, apart: float = 0.1) -> Array:
         """Distinct solutions of one target, (k, nq), nearest to q0 (or zero) first; none where out of reach.
@@ -172,8 +200,8 @@ class InverseKinematics:
             Q += list(best)
             begin = None
         q = np.array(Q).reshape(len(wanted), self.robot.nq)
-        errors = self._engine.errors(wanted, q)
-        return Path(q, errors.success, errors.error, jumps)
+        judged = self._problem.judge(wanted, q)
+        return Path(q, judged.success, judged.error, jumps)
 
     def _candidates(self, target: Array, begin: Array | None) -> Array:
         """Solutions of a target from which a path may start."""
@@ -203,6 +231,15 @@ class InverseKinematics:
     def __repr__(self) -> str:
         names = ", ".join(task.name for task in self.tasks)
         return f"InverseKinematics({self.robot.name!r}: {names})"
+
+
+def _textbook(problem: Problem, method: str, options: dict[str, Any]) -> Textbook:
+    for name in options:
+        if name not in ("step", "damping", "rotation"):
+            raise InputError(
+                f"InverseKinematics has no option {name!r}; methods take step, damping, rotation"
+            )
+    return Textbook(problem, method, **options)
 
 
 def _is_plain(given: Any, shape: tuple[int, ...] | None) -> TypeGuard[Array]:

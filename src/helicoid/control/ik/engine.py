@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.compiler import compile_with_functions
@@ -43,13 +42,6 @@ class Found(NamedTuple):
     facts: Array
 
 
-class Errors(NamedTuple):
-    """Of n configurations: whether each meets its target, and what is missing."""
-
-    success: NDArray[np.bool_]
-    error: Array
-
-
 class Engine:
     """The compiled loop of a problem, with its tables; any number of threads may call it."""
 
@@ -62,7 +54,6 @@ class Engine:
         self._lock = threading.Lock()
         self._fill()
         self._single = _Single(self, self._memory(self._library.ik_lanes_create))
-        self._rows_of = problem.error_and_jacobian()
 
     def _memory(self, create: ctypes._FuncPointer) -> int:
         address: int | None = create()
@@ -128,18 +119,6 @@ class Engine:
             success, error, count, iterations = memory.facts.tolist()
             q, e = memory.q.copy(), memory.e.copy()
         return Solution(q, success > 0, error, e, int(count), int(iterations))
-
-    def errors(self, targets: Array, Q: Array) -> Errors:
-        """How well configurations meet targets, as `solve` judges it."""
-        p, rows = self.problem, self._rows_of
-        E = np.array(rows(Q.T, targets.T)[0]).T if len(Q) else np.zeros((0, self.rows))
-        counted = np.array(p.levels) != WISH
-        norms = np.zeros((len(Q), 1 + max(p.groups, default=0)))
-        np.add.at(
-            norms.T, np.array(p.groups)[counted & (p.weights > 0)], (E[:, counted & (p.weights > 0)] ** 2).T
-        )
-        good = np.all(norms <= 1.01 * p.tolerance**2, axis=1)  # this is other code than the loop's: it rounds
-        return Errors(good, np.sqrt((p.weights * E**2)[:, counted].sum(axis=1)))
 
     def solve(self, targets: Array, q0: Array | None, most: int) -> Found:
         """Search for targets (n, numbers), each from its row of q0 first, from `most` starts at most."""

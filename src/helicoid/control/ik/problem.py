@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array, Expression
 from helicoid.control.tasks import PoseTask, PostureTask, Task
@@ -23,6 +24,14 @@ from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
 CONSTRAINT, GOAL, WISH = 0, 1, 2
+
+
+class Judged(NamedTuple):
+    """Of n configurations: whether each meets its target, what is missing, and in which rows."""
+
+    success: NDArray[np.bool_]
+    error: Array
+    residual: Array
 
 
 class Problem:
@@ -100,6 +109,11 @@ class Problem:
         levels += [CONSTRAINT] * len(stated)
         return ca.vertcat(*errors), ca.vertcat(*jacobians), np.concatenate(weights), levels
 
+    @property
+    def rows(self) -> tuple[Expression, Expression]:
+        """e and J, of all velocities."""
+        return self._rows[0], self._rows[1]
+
     def _by_part(self, task: Task, values: Array) -> list[Array]:
         return np.split(values, np.cumsum([n for _, n in task.parts(self.robot)])[:-1])
 
@@ -158,25 +172,34 @@ class Problem:
         results = ca.cse([ca.densify(e), ca.densify(ca.vertcat(*lower)), ca.densify(weighted.T @ e)])
         return ca.Function("evaluate", [self.q, self.target, w], results)
 
-    def retract(self) -> ca.Function:
-        """(q, dv) -> q ⊕ dv, of what moves."""
-        step = ca.SX.sym("step", len(self.moving))
+    def moved(self, step: Expression) -> Expression:
+        """q ⊕ dv of the velocities that move."""
         dv = ca.SX.zeros(self.robot.nv)
         for k, at in enumerate(self.moving):
             dv[at] = step[k]
-        moved = configuration.integrate(self.robot.model, self.q, dv)
-        result = [
-            m if c else q
-            for m, q, c in zip(
-                ca.vertsplit(moved), ca.vertsplit(self.q), self.moving_coordinates, strict=True
-            )
-        ]
-        return ca.Function("retract", [self.q, step], [ca.densify(ca.vertcat(*result))])
+        moved = ca.vertsplit(configuration.integrate(self.robot.model, self.q, dv))
+        before, changes = ca.vertsplit(self.q), self.moving_coordinates
+        return ca.densify(ca.vertcat(*(moved[k] if changes[k] else before[k] for k in range(self.robot.nq))))
 
-    def error_and_jacobian(self) -> ca.Function:
-        """(q, target) -> e, J of what moves."""
-        e, J, _, _ = self._rows
-        return ca.Function("rows", [self.q, self.target], [ca.densify(e), ca.densify(J[:, self.moving])])
+    def retract(self) -> ca.Function:
+        """(q, dv) -> q ⊕ dv, of what moves."""
+        step = ca.SX.sym("step", len(self.moving))
+        return ca.Function("retract", [self.q, step], [self.moved(step)])
+
+    @cached_property
+    def _error(self) -> ca.Function:
+        return ca.Function("error", [self.q, self.target], [ca.densify(self._rows[0])])
+
+    def judge(self, targets: Array, Q: Array) -> Judged:
+        """How well configurations (n, nq) meet targets (n, numbers), as the loop in C judges it."""
+        E = np.array(self._error(Q.T, targets.T)).T if len(Q) else np.zeros((0, len(self.levels)))
+        counted = np.array(self.levels) != WISH
+        norms = np.zeros((1 + max(self.groups, default=0), len(Q)))
+        matters = counted & (self.weights > 0)
+        np.add.at(norms, np.array(self.groups)[matters], (E[:, matters] ** 2).T)
+        # A little more than the tolerance: the code in C rounds elsewhere.
+        good = np.all(norms <= 1.01 * self.tolerance**2, axis=0)
+        return Judged(good, np.sqrt((self.weights * E**2)[:, counted].sum(axis=1)), E)
 
     # Where searches start -----------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Control beside its peers; `make bench-control` runs all of it."""
