@@ -11,6 +11,7 @@
 #define PLAN_TOLERANCE 0.01   /* what a plan that is ok may exceed hard rows (scaled) and miss the dynamics by */
 #define OFF_MANIFOLD 0.5      /* by how much a coordinate may be off: a quaternion of half the length is no rounding */
 #define COLD_TOLERANCE 1e-5
+#define STEP_TOLERANCE 1e-3   /* what hard rows may be exceeded by before their price rises: noise must not raise it */
 #define COLD_SHARE 20         /* budgets that a start from scratch may take */
 #define HASTY_ITERATIONS 10   /* of a start in the middle of the loop, which must not hold it up for long */
 
@@ -235,6 +236,7 @@ static void start_from_scratch(mpc *s, const double *x) {
 /* The iterations of a step, as many as the budget has time for, until one brings nothing more. */
 static int improve_plan(mpc *s) {
   const double began = now(), budget = s->loop[LOOP_BUDGET];
+  s->settings[TOLERANCE] = STEP_TOLERANCE;
   const int first = mpc_feedback(s);
   int status = first;
   s->outcome[RAN] = 1;
