@@ -66,8 +66,12 @@ class Problem:
         duration: (shortest, longest) total time (s) if that is free; the grid is stretched. The plan has it
             as `t[-1]`, and the symbol `problem.duration` may be used in costs.
         stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
-        hessian: "exact" counts how residuals of positions and orientations bend, which is what lets a
-            controller rest at targets out of reach; "gauss_newton" takes residuals as straight.
+        hessian: what the solver knows of second derivatives. "auto" counts how residuals of positions and
+            orientations bend, which is what lets a controller rest at targets out of reach; and in `solve`,
+            where steps are those of forward dynamics or of an ODE, how these and the constraints bend,
+            iteration by iteration as far as that is convex. "exact" does the latter for inverse dynamics too:
+            fewer iterations where torques matter most, each of them dearer. "gauss_newton" takes all as
+            straight.
         integrator: of a robot, "constant_acceleration": q⁺ = q ⊕ (h v + ½ h² a), exact between nodes for the
             planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
             Euler, q⁺ = q ⊕ h v⁺, which other solvers use.
@@ -105,7 +109,7 @@ class Problem:
         formulation: Formulation = "inverse_dynamics",
         duration: tuple[float, float] | None = None,
         stabilisation: float = 20.0,
-        hessian: Literal["exact", "gauss_newton"] = "exact",
+        hessian: Literal["auto", "exact", "gauss_newton"] = "auto",
         integrator: Integrator = "constant_acceleration",
         phases: Sequence[Phase] | None = None,
         cyclic: bool = False,

@@ -44,7 +44,7 @@ class Structure:
     parameters: tuple[Parameter, ...] = ()
     costs: tuple[Cost, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    hessian: str = "exact"
+    hessian: str = "auto"
     schedule: Schedule | None = None
 
     @staticmethod
@@ -54,13 +54,13 @@ class Structure:
         formulation: Formulation,
         duration: tuple[float, float] | None,
         stabilisation: float,
-        hessian: str = "exact",
+        hessian: str = "auto",
         integrator: Integrator = "constant_acceleration",
         schedule: Schedule | None = None,
     ) -> Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
-        if hessian not in ("exact", "gauss_newton"):
-            raise InputError(f"hessian is 'exact' or 'gauss_newton', got {hessian!r}")
+        if hessian not in ("auto", "exact", "gauss_newton"):
+            raise InputError(f"hessian is 'auto', 'exact' or 'gauss_newton', got {hessian!r}")
         if not isinstance(moved, (Robot, System)):
             raise InputError(f"a problem moves a Robot, as hc.load gives it, or a System; got {moved!r}")
         robot = moved if isinstance(moved, Robot) else None

@@ -35,7 +35,7 @@ RESULTS = (
 # The fields of runtime/layout.h that are not for each node.
 ONCE = (
     *("theta", "initial", "initial_gap", "initial_free", "settings", "results"),
-    *("loop", "outcome", "torque", "limit", "limit_row", "limit_scale"),
+    *("filter", "loop", "outcome", "torque", "limit", "limit_row", "limit_scale"),
     *("speed_row", "speed_scale", "held", "inertia", "keeping"),
 )
 _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}

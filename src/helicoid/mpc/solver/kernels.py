@@ -18,7 +18,7 @@ RUNTIME = Path(__file__).parent / "runtime"
 LEVEL = "O3"  # of optimisation: of the solver, for loops that are worth unrolling
 # The order of the list in runtime/layout.h; the last five are of a controller.
 KERNELS = (
-    *("stage", "values", "last", "last_values", "retract", "local"),
+    *("stage", "values", "last", "last_values", "bend", "retract", "local"),
     *("applied", "braking", "holding", "moving", "inertias"),
 )
 
@@ -53,6 +53,9 @@ def node_functions(stages: Stages) -> dict[str, Callable[[], ca.Function]]:
     """What makes the functions of the nodes, by their names in `KERNELS`."""
     functions = {"stage": stages.stage, "values": stages.values, "last": stages.end}
     functions["last_values"] = stages.end_values
+    bend = stages.curvature
+    if bend is not None:
+        functions["bend"] = lambda: bend
     if stages.system.tangent is not None:
         functions |= {"retract": stages.retract, "local": stages.local}
     return functions
@@ -102,6 +105,8 @@ def definitions(stages: Stages) -> str:
         "NPAR": int(stages.parameter_symbol.numel()),
         "NTHETA": int(system.theta.numel()),
         "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
+        "NONLINEAR": int(system.bends),
+        "CURVED": int(stages.curvature is not None),
         "MANIFOLD": int(system.tangent is not None),
         "NTAU": int(system.symbols["tau"].numel() if "tau" in system.symbols else system.nu),
         "LANES": stages.lanes,

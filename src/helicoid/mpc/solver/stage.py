@@ -16,6 +16,7 @@ from helicoid._typing import Expression
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.costs import Cost
+from helicoid.mpc.solver.curvature import second_derivative
 from helicoid.mpc.system import System
 from helicoid.mpc.system.parameter import Parameter
 
@@ -44,7 +45,7 @@ class Stages:
     """The functions of a problem's nodes.
 
     `initial_free` says which elements of the first state (in its tangent space) are free, `lanes` is the
-    number of doubles in a vector register. `hessian` is "exact" or "gauss_newton", see `Problem`.
+    number of doubles in a vector register. `hessian` is "auto", "exact" or "gauss_newton", see `Problem`.
     """
 
     system: System
@@ -53,7 +54,7 @@ class Stages:
     constraints: Sequence[Constraint]
     initial_free: Sequence[bool]
     lanes: int
-    hessian: str = "exact"
+    hessian: str = "auto"
 
     @cached_property
     def parameter_symbol(self) -> Expression:
@@ -162,7 +163,7 @@ class Stages:
                 J = self.system.differentiate(cost.expression)
                 weighted = ca.diag(ca.densify(cost.weight.symbol * ca.SX.ones(J.shape[0]))) @ J
                 g, H = g + weighted.T @ cost.expression, H + J.T @ weighted
-                if self.hessian == "exact":
+                if self.hessian != "gauss_newton":
                     H = H + self._bending(cost)
             else:
                 own = self._exact(cost)
@@ -179,17 +180,21 @@ class Stages:
 
         Where a residual stays large, as that of a target out of reach, it is most of the curvature: without
         it steps overshoot by the ratio of the target's distance to the arm's length, and a controller
-        chatters. Residuals of what has a derivative of its own, such as the torque, are taken as straight:
-        to differentiate that once more would cost more than all the rest.
+        chatters. Residuals of what has a derivative of its own, such as the torque, are left to `curvature`:
+        to differentiate that once more costs more than all the rest.
         """
-        known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.system.intermediates))
         nz = self.system.nu + self.system.nx
-        if known.numel() and ca.depends_on(cost.expression, known):
+        if self._is_known(cost.expression):
             return ca.SX(nz, nz)
         force = ca.SX.sym("force", cost.expression.numel())
         _, H = self._twice(ca.dot(force, cost.expression))
         (bending,) = ca.substitute([H], [force], [cost.weight.symbol * cost.expression])
         return ca.sparsify(bending)
+
+    def _is_known(self, expression: Expression) -> bool:
+        """Whether it depends on something that has a derivative of its own."""
+        known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.system.intermediates))
+        return bool(known.numel() and ca.depends_on(expression, known))
 
     def _exact(self, cost: Cost) -> tuple[Expression, Expression]:
         """Both derivatives of a cost that is no square, around z."""
@@ -264,6 +269,33 @@ class Stages:
         """[B A] in padded places."""
         AB = self.system.differentiate(self.gap(self._path_inputs[2]))
         return self._spread(ca.sparsify(AB), self.state_at, self.nxp, self.z_at)
+
+    @cached_property
+    def curvature(self) -> ca.Function | None:
+        """(x, u, x_next, π, w, p, θ, h) -> Σ π ∇²gap + Σ w ∇²row + Σ h W r ∇²r, what `stage` leaves out.
+
+        π are multipliers of the dynamics and w of the rows, r the residuals that depend on what has a
+        derivative of its own. None where that is zero, and where the problem's `hessian` does without.
+        """
+        system = self.system
+        if self.hessian == "gauss_newton" or (self.hessian == "auto" and not system.bends):
+            return None
+        x, u, following, p, theta, h = self._path_inputs
+        costate, weight = ca.SX.sym("costate", self.nxp), ca.SX.sym("weight", self.nrp)
+        rows = self.row_values(self.path_rows)
+        bent = ca.dot(costate[self.state_at], self.gap(following)) + ca.dot(weight[: rows.numel()], rows)
+        forces, values = [], []
+        for cost in self.costs:
+            if cost.on_path and cost.square and self._is_known(cost.expression):
+                forces.append(ca.SX.sym("force", cost.expression.numel()))
+                values.append(system.length * cost.weight.symbol * cost.expression)
+                bent = bent + ca.dot(forces[-1], cost.expression)
+        H = second_derivative(system, bent)
+        (H,) = ca.substitute([H], [ca.vertcat(ca.SX(0, 1), *forces)], [ca.vertcat(ca.SX(0, 1), *values)])
+        if not ca.sparsify(H).nnz():
+            return None
+        spread = self._spread(_symmetric(H), self.z_at, self.nzp, self.z_at)
+        return self._function("curvature", [x, u, following, costate, weight, p, theta, h], [spread])
 
     def _general(self, rows: Sequence[Row]) -> Expression:
         """The Jacobian of the rows that bound more than one variable, in padded places."""

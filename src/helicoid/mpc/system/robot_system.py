@@ -144,4 +144,6 @@ def _by_forward_dynamics(
     dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, full, theta)
     value = robot.forward_dynamics(q, v, full, theta)
     by_u = M_inverse @ S.T if S.shape[0] < robot.nv else M_inverse
-    return u, Intermediate(a, value, ca.horzcat(by_u, dq, dv)), {}, symbols
+    equation = robot.inverse_dynamics(q, v, a, theta) - full
+    made = Intermediate(a, value, ca.horzcat(by_u, dq, dv), (equation, M_inverse))
+    return u, made, {}, symbols

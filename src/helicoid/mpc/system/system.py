@@ -18,11 +18,26 @@ from helicoid._typing import Expression
 
 @dataclass(frozen=True, eq=False)
 class Intermediate:
-    """A symbol y that stands for an expression of (x, u), and dy/d(u, x) along the tangent space."""
+    """A symbol y that stands for an expression of (x, u), and dy/d(u, x) along the tangent space.
+
+    `solves` is what it solves if that is simpler than the expression: R(x, u, y), which is zero, and
+    (dR/dy)⁻¹, an expression of (x, u). Second derivatives are taken of that.
+    """
 
     symbol: Expression
     expression: Expression
     jacobian: Expression
+    solves: tuple[Expression, Expression] | None = None
+
+    @property
+    def equation(self) -> Expression:
+        """R(x, u, y) = 0."""
+        return self.symbol - self.expression if self.solves is None else self.solves[0]
+
+    @property
+    def inverse(self) -> Expression:
+        """(dR/dy)⁻¹."""
+        return ca.SX.eye(self.symbol.numel()) if self.solves is None else self.solves[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +93,12 @@ class System:
         """Number of controls."""
         return int(self.u.numel())
 
+    @property
+    def bends(self) -> bool:
+        """Whether the step is no matter of sums alone: that of forward dynamics or of an ODE."""
+        known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.intermediates))
+        return not self.intermediates or bool(ca.depends_on(self.following, known))
+
     def differentiate(self, expression: Expression) -> Expression:
         """The derivative along z = (u, x) in the tangent space, intermediates included."""
         by_x = ca.jacobian(expression, self.x)
@@ -110,7 +131,7 @@ class System:
             return ca.vertcat(inner_local(x0[:n], x1[:n]), x1[n:] - x0[n:])
 
         wider = [
-            Intermediate(y.symbol, y.expression, ca.horzcat(y.jacobian, ca.SX(y.jacobian.shape[0], m)))
+            replace(y, jacobian=ca.horzcat(y.jacobian, ca.SX(y.jacobian.shape[0], m)))
             for y in self.intermediates
         ]
         names = [name] if m == 1 else [f"{name}[{k}]" for k in range(m)]
@@ -143,7 +164,7 @@ class System:
 
     def _expressions(self) -> list[Expression]:
         parts = [self.length, self.following, *([] if self.tangent is None else [self.tangent])]
-        parts += [part for y in self.intermediates for part in (y.expression, y.jacobian)]
+        parts += [part for y in self.intermediates for part in (y.expression, y.jacobian, *(y.solves or ()))]
         return [*parts, *self.symbols.values(), *self.holds.values()]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -160,19 +181,20 @@ class System:
             "uses_double_integrator": self.uses_double_integrator,
             "control_share": self.control_share,
         }
-        shape = self.tangent is not None, list(self.symbols), list(self.holds)
+        solves = [y.solves is not None for y in self.intermediates]
+        shape = self.tangent is not None, solves, list(self.symbols), list(self.holds)
         return _restored, (names, expressions, shape, {**maps, **plain})
 
 
 def _restored(
     names: list[list[str]],
     expressions: ca.Function,
-    shape: tuple[bool, list[str], list[str]],
+    shape: tuple[bool, list[bool], list[str], list[str]],
     rest: dict[str, Any],
 ) -> System:
     """The system that `System.__reduce__` took apart."""
     atoms = [ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in column)) for column in names]
-    curved, symbols, holds = shape
+    curved, solves, symbols, holds = shape
     values = iter(expressions.call(atoms))
     x, u, theta, h, *unknown = atoms
     length, following = next(values), next(values)
@@ -185,7 +207,12 @@ def _restored(
         length,
         following,
         tangent,
-        intermediates=tuple(Intermediate(symbol, next(values), next(values)) for symbol in unknown),
+        intermediates=tuple(
+            Intermediate(
+                symbol, next(values), next(values), (next(values), next(values)) if implicit else None
+            )
+            for symbol, implicit in zip(unknown, solves, strict=True)
+        ),
         symbols={name: next(values) for name in symbols},
         holds={name: next(values) for name in holds},
         **rest,

@@ -5,6 +5,7 @@
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
  *   NTAU torques (of an ODE, controls) that are applied,
  *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
+ *   NONLINEAR: steps are those of forward dynamics or of an ODE, CURVED: there is a kernel of how they bend,
  *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
  *
  * A node's variables are z = (u, x), each part padded with zeros to whole vectors (for a double integrator q
@@ -76,11 +77,13 @@ static inline double dot_z(const double *a, const double *b) {
   return sum(total);
 }
 
+#define FILTER_SIZE 100 /* pairs that the search far from a solution remembers */
+
 /* One list for the fields that hold numbers: name, doubles of a node (or in all), is it for each node. */
 #define NODE_FIELDS(F)                                                                                      \
   F(x, NXA) F(u, NU) F(x_trial, NXA) F(u_trial, NU) F(parameters, MAX(1, NPAR)) F(h, 1)                      \
   F(cost, 1) F(gradient, NZP) F(gap, NXP) F(rows, NRP) F(hessian, NZP * NZP) F(jacobian, NGM * NZP)           \
-  F(dynamics, DOUBLE_INTEGRATOR ? 1 : NXP * NZP)                                                             \
+  F(dynamics, DOUBLE_INTEGRATOR ? 1 : NXP * NZP) F(curvature, CURVED ? NZP * NZP : 1)                         \
   F(lower, NRP) F(upper, NRP) F(penalty, NRP) F(penalty2, NRP) F(hard, NRP)                                  \
   F(step, NZP) F(target, NZP) F(costate, NXP) F(moved, NRP) F(moved_target, NRP) F(stiffness, NRP)            \
   F(swept, NZP * NZP) F(value_gradient, NXP) F(offset, NUP) F(linear, NZP) F(trial_gap, NXP)                 \
@@ -92,7 +95,7 @@ static inline double dot_z(const double *a, const double *b) {
   F(times, 1) F(fraction, 1) F(good_x, NXA) F(good_u, NU) F(x_before, NXA) F(x_after, NXA)
 #define ONCE_FIELDS(F)                                                                                      \
   F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
-  F(settings, N_SETTINGS) F(results, N_RESULTS)                                                              \
+  F(settings, N_SETTINGS) F(results, N_RESULTS) F(filter, 2 * FILTER_SIZE)                                    \
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
   F(speed_row, NTAU) F(speed_scale, NTAU) F(held, 3 * NTAU) F(inertia, 2 * NTAU * NTAU) F(keeping, 8 * NTAU)
 
@@ -130,7 +133,7 @@ enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the 
  * controller of a robot: what is applied, what brakes, what holds still; accelerations under a torque that is held,
  * the mass matrix and its inverse. */
 #define KERNELS(F) \
-  F(stage) F(values) F(last) F(last_values) F(retract) F(local) F(applied) F(braking) F(holding) \
+  F(stage) F(values) F(last) F(last_values) F(bend) F(retract) F(local) F(applied) F(braking) F(holding) \
   F(moving) F(inertias)
 
 typedef struct {
@@ -140,7 +143,7 @@ typedef struct {
 #undef DECLARE
   void *work;
   double started;
-  int warm;
+  int warm, filtered;
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE)
 #undef DECLARE

@@ -70,10 +70,9 @@ static double merit_of_step(mpc *s, double alpha, double distance) {
   return m.cost + m.price + s->results[GAP_WEIGHT] * (m.gap + (1 - alpha) * distance);
 }
 
-/* Line search of the merit function along `step`. Returns the length of the step, 0 when there is none. */
-static double search(mpc *s) {
+/* What the step promises of the cost and of the rows' prices, to first order in the cost. */
+static double promised_decrease(const mpc *s, double price_here) {
   double slope = 0, price = 0;
-  update_weights(s);
   for (int64_t k = 0; k <= s->n; k++) {
     slope += dot_z(s->gradient + k * NZP, s->step + k * NZP);
     for (int i = 0; i < NR; i++) {
@@ -83,10 +82,16 @@ static double search(mpc *s) {
       price += over * (s->weight[r] + 0.5 * s->penalty2[r] * over);
     }
   }
+  return price_here - slope - price;
+}
+
+/* Line search of the merit function along `step`. Returns the length of the step, 0 when there is none. */
+static double search(mpc *s) {
+  update_weights(s);
   const Merit here = merit(s, s->cost, s->gap, s->rows);
   const double distance = initial_distance(s), weight = s->results[GAP_WEIGHT];
   const double value = here.cost + here.price + weight * (here.gap + distance);
-  const double decrease = larger_of(0, here.price - slope - price + weight * (here.gap + distance));
+  const double decrease = larger_of(0, promised_decrease(s, here.price) + weight * (here.gap + distance));
   /* The program is solved to a tolerance: what its solution lacks must not look like a step that fails. */
   const double noise = 1e-12 * fabs(value) + s->settings[QP_TOLERANCE] * s->settings[SCALE];
   s->results[MERIT] = value;

@@ -1,5 +1,5 @@
 /* Sequential quadratic programming on the nodes, and what Python calls. */
-#include "search.h"
+#include "filter.h"
 
 #ifndef EXPORTED
 #define EXPORTED __attribute__((visibility("default")))
@@ -72,9 +72,14 @@ static int solve_program(mpc *s) {
   return ok;
 }
 
-static void accept_trial(mpc *s) {
+static void accept_trial(mpc *s, double alpha) {
+  double size = 0, moved = 0;
   memcpy(s->x, s->x_trial, (s->n + 1) * NXA * sizeof(double));
   memcpy(s->u, s->u_trial, s->n * NU * sizeof(double));
+  for (int64_t i = 0; i < (s->n + 1) * NZP; i++) size = larger_of(size, fabs(s->step[i]));
+  for (int64_t i = 0; i < (s->n + 1) * NRP; i++) moved = larger_of(moved, fabs(s->moved[i]));
+  s->results[STEP_SIZE] = alpha * size, s->results[STEP_LENGTH] = alpha;
+  s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
 }
 
 /* Levenberg and Marquardt's damping: more of it where steps bring less than the model promised, which for a step
@@ -102,15 +107,9 @@ static double improve(mpc *s, int attempts) {
     if (ok > 0) {
       const double alpha = search(s);
       if (alpha > 0) {
-        accept_trial(s);
-        double size = 0;
-        for (int64_t i = 0; i < (s->n + 1) * NZP; i++) size = larger_of(size, fabs(s->step[i]));
-        s->results[STEP_SIZE] = alpha * size;
+        accept_trial(s, alpha);
         adapt(s, alpha);
-        double moved = 0;
-        for (int64_t i = 0; i < (s->n + 1) * NRP; i++) moved = larger_of(moved, fabs(s->moved[i]));
-        s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
-        return s->results[STEP_LENGTH] = alpha;
+        return alpha;
       }
     }
     if (out_of_time(s)) break;
@@ -119,6 +118,36 @@ static double improve(mpc *s, int attempts) {
   }
   return s->results[STEP_LENGTH] = 0;
 }
+
+#if NONLINEAR || CURVED
+/* The same far from a solution. First with the whole Hessian of the Lagrangian; if that is not convex, or its steps
+ * are short, with less of how dynamics and rows bend, at last with none of it. No damping: `improve` has that. */
+static double stride(mpc *s) {
+  static const double shares[] = {1, 0.25, 0};
+  double share = 0;
+  const Merit here = merit(s, s->cost, s->gap, s->rows);
+  s->results[COST] = here.cost, s->results[VIOLATION] = here.violation;
+  s->results[DECREASE] = INFINITY;
+  s->settings[REGULARISATION] = 0;
+  if (CURVED) find_curvature(s);
+  for (int i = CURVED ? 0 : 2; i < 3; i++) {
+    for (int64_t j = 0; CURVED && j < s->n * NZP * NZP; j++) s->hessian[j] += (shares[i] - share) * s->curvature[j];
+    share = shares[i];
+    const double alpha = solve_program(s) > 0 ? filter_search(s, share > 0 ? 0.25 : 1e-3) : 0;
+    if (alpha > 0) {
+      accept_trial(s, alpha);
+      return alpha;
+    }
+    if (out_of_time(s)) break;
+    s->warm = 0;
+  }
+  return s->results[STEP_LENGTH] = 0;
+}
+#define IS_FAR(it, most) ((most) > 20 && 2 * (it) < (most)) /* what is left must do to close the gaps */
+#else
+static double stride(mpc *s) { return 0 * s->n; }
+#define IS_FAR(it, most) 0
+#endif
 
 static int optimal(const mpc *s) {
   const double *r = s->results, tolerance = s->settings[TOLERANCE];
@@ -174,6 +203,7 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
   s->results[QP_ITERATIONS] = 0;
   int status = OUT_OF_ITERATIONS;
   int64_t it = 0;
+  s->filtered = 0;
   for (;; it++) {
     s->results[ITERATIONS] = (double)it;
     linearise(s);
@@ -186,7 +216,9 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
       status = BROKEN;
       break;
     }
-    if (it > 0 && optimal(s)) {
+    /* Rows that are not met yet, though the program could: another iteration. */
+    if (it > 0 && optimal(s) &&
+        (here.violation < s->settings[TOLERANCE] || s->results[QP_EXCESS] > s->settings[TOLERANCE])) {
       status = here.violation < s->settings[TOLERANCE] ? SOLVED : INFEASIBLE;
       break;
     }
@@ -195,7 +227,8 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
       status = OUT_OF_TIME;
       break;
     }
-    const double length = improve(s, 8);
+    double length = IS_FAR(it, max_iterations) ? stride(s) : 0;
+    if (length == 0) length = improve(s, 8);
     /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
         here.violation < s->settings[TOLERANCE]) {
