@@ -27,6 +27,20 @@ static Point point_of_step(mpc *s, double alpha, double distance) {
   return trial_point(s, alpha, distance);
 }
 
+/* x = x + dx, along its manifold. */
+static void move_state(mpc *s, double *x, const double *dx) {
+#if MANIFOLD
+  double moved[NXA], *out[] = {moved};
+  const double *in[] = {x, dx};
+  const ptrdiff_t stride[] = {0, 0};
+  run(s, s->retract, in, stride, out, 1);
+  memcpy(x, moved, sizeof moved);
+#else
+  (void)s;
+  for (int i = 0; i < NX; i++) x[i] += dx[X_AT(i)];
+#endif
+}
+
 /* Where the step leads if the system itself goes there, under the program's feedback u + K dx: gaps shrink to
  * 1 - alpha of what they are. */
 static Point point_of_rollout(mpc *s, double alpha, double distance) {

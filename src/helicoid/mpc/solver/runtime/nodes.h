@@ -28,19 +28,6 @@ static void linearise(mpc *s) {
   run(s, s->last, last_in, last_stride, last_out, 1);
 }
 
-/* How dynamics and rows bend, for the multipliers of the last program. */
-static void find_curvature(mpc *s) {
-  double *weight = s->row_sum;
-  for (int64_t k = 0; k < s->n; k++)
-    for (int i = 0; i < NRP; i++) {
-      const double *l = s->multiplier + 2 * k * NRP + i;
-      weight[k * NRP + i] = i < NR ? l[NRP] - l[0] : 0;
-    }
-  const double *in[] = {s->x, s->u, s->x + NXA, s->costate + NXP, weight, s->parameters, s->theta, s->h};
-  const ptrdiff_t stride[] = {NXA, NU, NXA, NXP, NRP, NPAR, 0, 1};
-  run(s, s->bend, in, stride, &s->curvature, s->n);
-}
-
 static void evaluate_last(mpc *s) {
   const int64_t n = s->n;
   const double *last_in[] = {s->x_trial + n * NXA, s->parameters + n * MAX(1, NPAR), s->theta};
@@ -70,20 +57,6 @@ static void see_initial(mpc *s) {
 #endif
   for (int i = 0; i < NXP; i++)
     if (s->initial_free[i] != 0) s->initial_gap[i] = 0;
-}
-
-/* x = x + dx, along its manifold. */
-static void move_state(mpc *s, double *x, const double *dx) {
-#if MANIFOLD
-  double moved[NXA], *out[] = {moved};
-  const double *in[] = {x, dx};
-  const ptrdiff_t stride[] = {0, 0};
-  run(s, s->retract, in, stride, out, 1);
-  memcpy(x, moved, sizeof moved);
-#else
-  (void)s;
-  for (int i = 0; i < NX; i++) x[i] += dx[X_AT(i)];
-#endif
 }
 
 static void try_step(mpc *s, double alpha) {

@@ -1,5 +1,8 @@
 /* Sequential quadratic programming on the nodes, and what Python calls. */
+#include "search.h"
+#if NONLINEAR || CURVED
 #include "filter.h"
+#endif
 
 #ifndef EXPORTED
 #define EXPORTED __attribute__((visibility("default")))
@@ -119,6 +122,26 @@ static double improve(mpc *s, int attempts) {
   return s->results[STEP_LENGTH] = 0;
 }
 
+#if CURVED
+/* How dynamics and rows bend, for the multipliers of the last program. */
+static void find_curvature(mpc *s) {
+  double *weight = s->row_sum;
+  for (int64_t k = 0; k < s->n; k++)
+    for (int i = 0; i < NRP; i++) {
+      const double *l = s->multiplier + 2 * k * NRP + i;
+      weight[k * NRP + i] = i < NR ? l[NRP] - l[0] : 0;
+    }
+  const double *in[] = {s->x, s->u, s->x + NXA, s->costate + NXP, weight, s->parameters, s->theta, s->h};
+  const ptrdiff_t stride[] = {NXA, NU, NXA, NXP, NRP, NPAR, 0, 1};
+  run(s, s->bend, in, stride, &s->curvature, s->n);
+}
+
+/* Put another share of the curvature into the Hessian. */
+static void set_share(mpc *s, double before, double share) {
+  for (int64_t i = 0; i < s->n * NZP * NZP; i++) s->hessian[i] += (share - before) * s->curvature[i];
+}
+#endif
+
 #if NONLINEAR || CURVED
 /* The same far from a solution. First with the whole Hessian of the Lagrangian; if that is not convex, or its steps
  * are short, with less of how dynamics and rows bend, at last with none of it. No damping: `improve` has that. */
@@ -129,9 +152,13 @@ static double stride(mpc *s) {
   s->results[COST] = here.cost, s->results[VIOLATION] = here.violation;
   s->results[DECREASE] = INFINITY;
   s->settings[REGULARISATION] = 0;
-  if (CURVED) find_curvature(s);
+#if CURVED
+  find_curvature(s);
+#endif
   for (int i = CURVED ? 0 : 2; i < 3; i++) {
-    for (int64_t j = 0; CURVED && j < s->n * NZP * NZP; j++) s->hessian[j] += (shares[i] - share) * s->curvature[j];
+#if CURVED
+    set_share(s, share, shares[i]);
+#endif
     share = shares[i];
     const double alpha = solve_program(s) > 0 ? filter_search(s, share > 0 ? 0.25 : 1e-3) : 0;
     if (alpha > 0) {
