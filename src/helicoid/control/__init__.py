@@ -12,16 +12,21 @@ from helicoid.control.tasks import (
     RelativePoseTask,
     Task,
 )
+from helicoid.control.timing import InfeasiblePath, JointPath, PathMotion, time_optimal
 
 __all__ = [
     "CenterOfMassTask",
     "DifferentialIK",
+    "InfeasiblePath",
     "InverseKinematics",
+    "JointPath",
     "LookAtTask",
     "OrientationTask",
+    "PathMotion",
     "PoseTask",
     "PositionTask",
     "PostureTask",
     "RelativePoseTask",
     "Task",
+    "time_optimal",
 ]

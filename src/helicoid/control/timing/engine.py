@@ -1,0 +1,168 @@
+"""The C of time-optimal motion, called through ctypes: one library, whatever the robot."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helicoid._typing import Array
+from helicoid.compiler import compile_runtime
+from helicoid.errors import CompileError
+
+RUNTIME = Path(__file__).parent / "runtime"
+OPTIMISED = '#pragma GCC optimize ("O3")\n'
+
+
+class Outcome(IntEnum):
+    """How the passes ended, in the order of the enumeration in runtime/passes.h."""
+
+    SOLVED = 0
+    NO_SPEED = 1
+    NO_START = 2
+    STANDS = 3
+
+
+class Verdict(IntEnum):
+    """Whether a path can be taken at all, in the order of the enumeration in runtime/time_optimal.c."""
+
+    ALLOWED = 0
+    LEAVES = 1
+    STUCK = 2
+
+
+class Rows(NamedTuple):
+    """Limits along a grid: lower ≤ a u + b x + c ≤ upper with u = s̈, x = ṡ², and 0 ≤ x ≤ x_max.
+
+    Args:
+        s: (N + 1), the grid, ascending; a value that stands twice is one point seen from both sides.
+        a, b, c: (N + 1, m); without c it is zero.
+        lower, upper: (m).
+        x_max: (N + 1).
+    """
+
+    s: Array
+    a: Array
+    b: Array
+    c: Array | None
+    lower: Array
+    upper: Array
+    x_max: Array
+
+
+class Passed(NamedTuple):
+    """What the two passes give.
+
+    Args:
+        outcome: SOLVED; NO_SPEED: at `point` no speed leads to the end; NO_START: the first speed does not;
+            STANDS: the path cannot leave `point`.
+        profile: (5, N + 1): time, path velocity, path acceleration of the interval that follows, the highest
+            controllable path velocity and that of the velocity limits.
+        lowest, highest: the path velocities to start with from which the end can be reached.
+        point: where it failed.
+        rows: the two rows that contradict each other there, 2 j of row j or 2 j + 1 of that row at the far
+            end of the interval; -1 for a bound of x.
+    """
+
+    outcome: Outcome
+    profile: Array
+    lowest: float
+    highest: float
+    point: int
+    rows: tuple[int, int]
+
+
+class Laid(NamedTuple):
+    """A path on a grid.
+
+    Args:
+        verdict: ALLOWED; LEAVES: leaves the limits of a joint at a point; STUCK: moves a joint that may not.
+        q: (3, N + 1, n): q, q' and q''.
+        x_max: (N + 1), the squared path velocity that velocity limits allow.
+        joint, point: where it is not allowed.
+    """
+
+    verdict: Verdict
+    q: Array
+    x_max: Array
+    joint: int
+    point: int
+
+
+def spline(s: Array, q: Array) -> Array:
+    """Coefficients (k - 1, 4, n) of the cubics through the knots s (k) with values q (k, n)."""
+    k, n = q.shape
+    c, work = np.empty((k - 1, 4, n)), np.empty(k * (n + 1))
+    _library().topp_spline(k, n, _at(s), _at(q), _at(c), _at(work))
+    return c
+
+
+def evaluate(breaks: Array, c: Array, s: Array) -> Array:
+    """q, q', q'' (3, m, n) at ascending s; of two equal s in a row the second is seen from the right."""
+    pieces, _, n = c.shape
+    q = np.empty((3, len(s), n))
+    _library().topp_evaluate(pieces, n, _at(breaks), _at(c), len(s), _at(s), *map(_at, q))
+    return q
+
+
+def lay(breaks: Array, c: Array, s: Array, bounds: Array, fastest: float) -> Laid:
+    """The path on the grid s; `bounds` is (4, n), lower and upper ones of q and of v."""
+    (pieces, _, n), m = c.shape, len(s)
+    out, info = np.empty(3 * m * n + m), np.zeros(2, np.int64)
+    path = pieces, n, _at(breaks), _at(c)
+    verdict = _library().topp_lay(*path, m, _at(s), _at(bounds), fastest, _at(out), _at(info))
+    joint, point = info.tolist()
+    return Laid(Verdict(verdict), out[:-m].reshape(3, m, n), out[-m:], joint, point)
+
+
+def solve(rows: Rows, start: float, end: float, both_ends: bool) -> Passed:
+    """The profile of least time from path velocity `start` to `end`; with `both_ends` rows hold at both ends
+    of an interval."""
+    n, m = rows.a.shape
+    out, info, work = np.empty((8, n)), np.zeros(3, np.int64), np.empty(4 * (2 * m + 1))
+    s, a, b, c, *bounds = rows
+    given = _at(s), _at(a), _at(b), None if c is None else _at(c), *map(_at, bounds)
+    outcome = _library().topp_solve(n, m, both_ends, *given, start, end, _at(out), _at(info), _at(work))
+    point, first, second = info.tolist()
+    lowest, highest = np.sqrt(out.ravel()[6 * n : 6 * n + 2]).tolist()
+    return Passed(Outcome(outcome), out[:5], lowest, highest, point, (first, second))
+
+
+def motion(breaks: Array, c: Array, s: Array, profile: Array, times: Array) -> Array:
+    """q, v, a (3, m, n) at ascending times, s̈ being constant between points of the grid."""
+    pieces, _, n = c.shape
+    q = np.empty((3, len(times), n))
+    grid = len(s), _at(s), _at(profile)
+    _library().topp_motion(pieces, n, _at(breaks), _at(c), *grid, len(times), _at(times), _at(q))
+    return q
+
+
+def _at(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    try:
+        library = compile_runtime(
+            "time-optimal motion", f'{OPTIMISED}#include "time_optimal.c"\n', RUNTIME
+        ).library
+    except CompileError as error:
+        raise CompileError(f"{error}. Time-optimal motion is computed by compiled C") from error
+    pointer, integer, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+    path: list[Any] = [integer, integer, pointer, pointer]
+    library.topp_spline.argtypes = [*path, pointer, pointer]
+    library.topp_evaluate.argtypes = [*path, integer, *4 * [pointer]]
+    library.topp_lay.argtypes = [*path, integer, pointer, pointer, number, pointer, pointer]
+    library.topp_solve.argtypes = [*3 * [integer], *7 * [pointer], number, number, *3 * [pointer]]
+    library.topp_motion.argtypes = [*path, integer, pointer, pointer, integer, pointer, pointer]
+    library.topp_lay.restype = library.topp_solve.restype = integer
+    for name in ("topp_spline", "topp_evaluate", "topp_motion"):
+        getattr(library, name).restype = None
+    return library
