@@ -1,8 +1,8 @@
 """Generated C and the C runtimes under sanitizers, and on another processor.
 
 Programs in C without Python: exported functions with their own check, a kernel with its batches, the solver
-of a controller. `make test-sanitize` runs them, built for this machine with gcc's sanitizers, and for aarch64
-by zig, run by qemu. What a machine has no tools for is skipped, and says which.
+of a controller, a whole exported controller. `make test-sanitize` runs them, built here with gcc's
+sanitizers, and for aarch64 by zig, run by qemu. What a machine has no tools for is skipped, and says which.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.function import Function
+from helicoid.mpc import Controller
 from helicoid.mpc.solver import kernels
 from helicoid.mpc.solver.memory import Memory
 from random_graphs import every_operation
@@ -144,8 +145,10 @@ def test_a_kernel_gives_the_same_numbers(
     assert_same(found, wanted)
 
 
-def reaching() -> hc.mpc.Problem:
+def reaching(position: bool = False) -> hc.mpc.Problem:
     problem = hc.mpc.Problem(hc.load("planar_2r"), horizon=8, dt=0.05)
+    if position:
+        problem.add_position_cost("tip", [0.4, 0.0, 0.9], 10.0, 100.0)
     problem.add_posture_cost([0.3, 0.5], 10.0, 100.0)
     problem.add_velocity_cost(0.1, 1.0)
     problem.add_control_cost(1e-3)
@@ -190,3 +193,74 @@ def test_the_solver_of_a_controller_gives_the_same_numbers(other: Machine, tmp_p
         for k, on in enumerate([machine("this"), other])
     )
     assert_same(found, wanted)
+
+
+@functools.cache
+def recorded_loop() -> tuple[bytes, bytes]:
+    """A loop in Python with targets that jump and sensors that fail: what the driver reads and writes."""
+    controller, robot = Controller(reaching(position=True)), hc.load("planar_2r")
+    rng = np.random.default_rng(3)
+    x, given, answers = np.array([0.3, 0.8, 0.0, 0.0]), [], []
+    for k in range(250):
+        if k % 50 == 0:
+            target = [0.7 * rng.uniform(-1, 1), 0.0, 1.2 * rng.uniform(-1, 1)]
+        measured = x + 1e-4 * rng.normal(size=4)
+        if k == 60 or 150 <= k < 170:
+            measured[k % 4] = np.nan
+        controller.set(position=target)
+        tau = controller.step(measured[:2], measured[2:])
+        given.append([*target, *measured])
+        answers.append([*tau, *controller._engine["outcome"][[1, 2, 4]]])
+        v = x[2:] + 0.05 * robot.forward_dynamics(x[:2], x[2:], tau)
+        x = np.concatenate([x[:2] + 0.05 * v, v])
+    return np.array(given).tobytes(), np.array(answers).tobytes()
+
+
+def exported_controller(on: Machine, folder: Path, *options: str) -> Path:
+    files = Controller(reaching(position=True)).export_c(folder, name="model")
+    sources = [path for path in files if path.suffix == ".c" and path.name != "main.c"]
+    strict = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
+    return on.built(
+        [*sources, HERE / "controller_driver.c"], folder / "run", f"-I{folder}", *strict, *options
+    )
+
+
+def assert_nearly_same(found: bytes, wanted: bytes) -> None:
+    """All steps end alike; most torques are the same, few differ by what a tolerance leaves open."""
+    a, b = (numbers(answers).reshape(-1, 5) for answers in (found, wanted))
+    np.testing.assert_array_equal(a[:, 2:], b[:, 2:])
+    assert np.median(np.abs(a - b)) < 1e-13 and np.abs(a - b).max() < 1e-3
+
+
+def test_an_exported_controller_elsewhere(other: Machine, tmp_path: Path) -> None:
+    """Without fused operations two processors round alike, and a whole loop is the same to the last digit.
+
+    With them, and beside Python, which has them, the last digit decides whether a quadratic program takes one
+    more iteration: such a step may differ by what its tolerance leaves open.
+    """
+    given, wanted = recorded_loop()
+    found = other.output(exported_controller(other, tmp_path / "fused"), given)
+    assert_nearly_same(found, wanted)
+    if other.run:
+        here, there = (
+            on.output(exported_controller(on, tmp_path / name, "-ffp-contract=off"), given)
+            for on, name in ((machine("this"), "here"), (other, "there"))
+        )
+        np.testing.assert_array_equal(numbers(there), numbers(here))
+
+
+def test_an_exported_controller_under_valgrind(tmp_path: Path) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("there is no valgrind")
+    given, wanted = recorded_loop()
+    program = exported_controller(machine("this"), tmp_path, "-g")
+    np.testing.assert_array_equal(numbers(machine("this").output(program, given)), numbers(wanted))
+    checked = Machine((), ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full"))
+    assert checked.output(program, given[: 170 * 7 * 8])
+
+
+def test_an_exported_controller_without_vectors(tmp_path: Path) -> None:
+    """As for a compiler that knows none of gcc's extensions."""
+    given, wanted = recorded_loop()
+    found = machine("this").output(exported_controller(machine("this"), tmp_path, "-DPLAIN_C"), given)
+    assert_nearly_same(found, wanted)

@@ -215,8 +215,44 @@ def arriving() -> tuple[Controller, np.ndarray, Plant]:
     return Controller(problem, period=0.02), np.zeros(2), move
 
 
+def six_joints() -> tuple[Controller, np.ndarray, Plant]:
+    robot = hc.load("ur5")
+    problem = Problem(robot, horizon=10, dt=0.05)
+    problem.add_position_cost("tool0", [0.4, 0.2, 0.5], 10.0, 100.0)
+    problem.add_velocity_cost(0.1, 1.0)
+    problem.add_torque_cost(1e-4)
+    problem.add_limits()
+    return Controller(problem), np.r_[0.0, -1.0, 1.0, 0.0, 0.5, np.zeros(7)], robot_plant(robot, 0.05)
+
+
+def on_four_feet() -> tuple[Controller, np.ndarray, Plant]:
+    """A floating base, whose quaternions are rounded; forces at the feet that hold it are controls."""
+    robot = hc.load("quadruped", base="floating")
+    q = robot.neutral()
+    q[7:] = np.tile([0.0, 0.7, -1.4], 4)
+    feet = [link for link in robot.link_names if link.endswith("_foot")]
+    q[2] -= min(robot.pose(foot)(q)[2, 3] for foot in feet)
+    for foot in feet:
+        robot = robot.with_contact(foot, kind="point", q=q)
+    problem = Problem(robot, horizon=6, dt=0.02)
+    problem.add_cost("trunk", problem.q[:3] - (q[:3] + np.array([0.03, 0.0, -0.05])), 100.0, 1000.0)
+    problem.add_posture_cost(q, 1.0, 1.0)
+    problem.add_velocity_cost(0.1, 1.0)
+    problem.add_control_cost(np.concatenate([np.full(18, 1e-4), np.full(12, 1e-6)]))
+    problem.add_limits(position=None)
+
+    def move(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        a = robot.constrained_forward_dynamics(x[: robot.nq], x[robot.nq :], tau)[0]
+        v = x[robot.nq :] + 0.02 * a
+        return np.concatenate([robot.integrate(x[: robot.nq], 0.02 * v), v])
+
+    return Controller(problem), np.concatenate([q, np.zeros(robot.nv)]), move
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [pendulum, cart, in_a_hurry, arriving], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [pendulum, cart, in_a_hurry, arriving, six_joints, on_four_feet], ids=lambda make: make.__name__
+)
 def test_other_problems_step_alike(make: Any, tmp_path: Path) -> None:
     controller, x, plant = make()
     exported = Exported(controller, tmp_path)
@@ -232,5 +268,6 @@ def test_other_problems_step_alike(make: Any, tmp_path: Path) -> None:
             change(one, theta=rng.uniform(0.0, 0.2, 10), posture=rng.uniform(-1, 1, 2))
         return np.asarray(measured)
 
-    seen = compare(controller, exported, x, 1000 if make is not arriving else 60, plant, event)
+    steps = {arriving: 60, on_four_feet: 100}.get(make, 1000)
+    seen = compare(controller, exported, x, steps, plant, event)
     assert "bad measurement" in seen and ("out of time" if make is in_a_hurry else "solved") in seen
