@@ -15,7 +15,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler \
-  test-sanitize lint format bench bench-mpc bench-identify docs docs-serve wheel clean
+  test-sanitize lint format bench bench-mpc bench-control bench-identify docs docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,12 @@ bench: $(VENV)/.bench  ## time everything beside peers, half an hour; tables and
 bench-mpc: $(VENV)/.bench $(VENV)/.crocoddyl  ## time model predictive control beside Crocoddyl, some minutes
 	@HELICOID_CROCODDYL=$(VENV)/crocoddyl/bin/python $(BIN)/python -m benchmarks.mpc
 
+bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential kinematics beside peers, some minutes
+	@HELICOID_CONTROL_PEERS=$(VENV)/peers/bin/python $(BIN)/python -m benchmarks.control.inverse_kinematics
+	@HELICOID_PLACO=$(VENV)/placo/bin/python HELICOID_PINK=$(VENV)/pink/bin/python \
+	  $(BIN)/python -m benchmarks.control.differential
+	@$(BIN)/python -m benchmarks.control.quadratic_programs
+
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification
 
@@ -143,4 +149,14 @@ $(VENV)/.crocoddyl: $(VENV)/.base benchmarks/crocoddyl.txt
 	@echo "Installing Crocoddyl into $(VENV)/crocoddyl"
 	@$(PYTHON) -m venv $(VENV)/crocoddyl
 	@$(VENV)/crocoddyl/bin/python -m pip --disable-pip-version-check -q install -r benchmarks/crocoddyl.txt
+	@touch $@
+
+# Peers of control, which want versions that exclude each other; one that cannot be installed is told and left out.
+CONTROL_PEERS := peers placo pink
+install_control = $(PYTHON) -m venv $(VENV)/$(1) && $(VENV)/$(1)/bin/python -m pip --disable-pip-version-check -q \
+  install -r benchmarks/control/$(1).txt || echo "$(1).txt cannot be installed here";
+
+$(VENV)/.control: $(VENV)/.base $(CONTROL_PEERS:%=benchmarks/control/%.txt)
+	@echo "Installing peers of control into $(CONTROL_PEERS:%=$(VENV)/%)"
+	@$(foreach peer,$(CONTROL_PEERS),$(call install_control,$(peer)))
 	@touch $@
