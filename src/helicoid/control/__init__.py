@@ -2,6 +2,12 @@
 
 from helicoid.control.differential import DifferentialIK
 from helicoid.control.inverse_kinematics import InverseKinematics
+from helicoid.control.laws.adaptive import AdaptiveControl
+from helicoid.control.laws.computed_torque import ComputedTorque
+from helicoid.control.laws.joint_impedance import JointImpedance
+from helicoid.control.laws.momentum_observer import MomentumObserver
+from helicoid.control.laws.operational_space import OperationalSpaceControl
+from helicoid.control.laws.task_space import TaskSpaceControl
 from helicoid.control.tasks import (
     CenterOfMassTask,
     LookAtTask,
@@ -15,12 +21,17 @@ from helicoid.control.tasks import (
 from helicoid.control.timing import InfeasiblePath, JointPath, PathMotion, time_optimal
 
 __all__ = [
+    "AdaptiveControl",
     "CenterOfMassTask",
+    "ComputedTorque",
     "DifferentialIK",
     "InfeasiblePath",
     "InverseKinematics",
+    "JointImpedance",
     "JointPath",
     "LookAtTask",
+    "MomentumObserver",
+    "OperationalSpaceControl",
     "OrientationTask",
     "PathMotion",
     "PoseTask",
@@ -28,5 +39,6 @@ __all__ = [
     "PostureTask",
     "RelativePoseTask",
     "Task",
+    "TaskSpaceControl",
     "time_optimal",
 ]

@@ -1,0 +1,1 @@
+"""Laws of control and observers: one compiled call a step."""

@@ -1,0 +1,165 @@
+"""Tracking with a model that is learned while tracking, and that stays one that a body can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.control.laws.step import Number
+from helicoid.control.laws.torque import Torque, TorqueLaw, check_period
+from helicoid.dynamics.physics import nominal
+from helicoid.errors import InputError
+from helicoid.model.inertia import Inertia
+from helicoid.robot.robot import Robot, as_robot
+
+
+class AdaptiveControl(TorqueLaw):
+    """τ = Y(q, v, v_r, a_r) π̂ + K s (Slotine and Li 1987), with inertial parameters π̂ that stay physical.
+
+    With e = q_ref - q, v_r = v_ref + Λ e, a_r = a_ref + Λ ė and s = v_r - v, every body's pseudo-inertia P̂
+    follows the natural gradient
+
+        dP̂/dt = γ P̂ B P̂,        tr(B P) = sᵀ Y π for all π,
+
+    which keeps it positive definite: masses positive, inertias of real bodies. At a torque limit it waits.
+    Then V = ½ sᵀ M s + Σ (log(|P̂|/|P|) + tr(P̂⁻¹ P) - 4) / γ never grows: V̇ = -sᵀ K s (Lee, Kwon, Park 2018).
+
+    Args:
+        robot: with an actuator at every joint; what it says is where learning starts. Every body needs mass.
+        dt: time between steps (s).
+        frequency: Λ, of one joint or all (rad/s).
+        damping: K, of one joint or all (N·m·s/rad).
+        rate: γ; how fast parameters follow.
+        decay: factor by which the last good torque shrinks at every step without a good measurement.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> law = hc.control.AdaptiveControl(robot, dt=1e-3, frequency=5.0, damping=10.0)
+    >>> tau = law.step([0.1, 0.0], [0.0, 0.0], q_ref=[0.2, 0.0])
+    >>> law.parameters.shape, law.ok
+    ((20,), True)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        dt: float,
+        frequency: ArrayLike,
+        damping: ArrayLike,
+        rate: float = 1.0,
+        decay: float = 0.95,
+    ) -> None:
+        n = as_robot(robot, "AdaptiveControl").nv
+        if dt is None or check_period(dt) is None:
+            raise InputError("AdaptiveControl needs the time between steps, dt (s)")
+        if robot.nq != n or robot.theta.groups:
+            raise InputError("AdaptiveControl takes joints of one coordinate each, and no parametric robot")
+        self._dt, self._zero = float(dt), np.zeros(n)
+        roots = [_root(body.joint.name, body.inertia) for body in robot.model.bodies]
+        super().__init__(
+            robot,
+            "adaptive_control",
+            {"q_ref": (n,), "v_ref": (n,), "a_ref": (n,)},
+            {
+                "frequency": Number(frequency, (n,), 0.0, above=True),
+                "damping": Number(damping, (n,), 0.0),
+                "rate": Number(rate, (), 0.0),
+            },
+            {f"root_{k}": root for k, root in enumerate(roots)},
+            decay=decay,
+        )
+
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        q_ref: ArrayLike,
+        v_ref: ArrayLike | None = None,
+        a_ref: ArrayLike | None = None,
+    ) -> Array:
+        """The torque (nv) for a measured state; v_ref and a_ref are 0 unless given."""
+        zero = self._zero
+        values = (q, v, q_ref, zero if v_ref is None else v_ref, zero if a_ref is None else a_ref)
+        return self._call(values)[0]
+
+    @property
+    def parameters(self) -> Array:
+        """π̂, 10 for each moving body in the order of `robot.parameters`."""
+        roots = [self._kept(f"root_{k}") for k in range(self.robot.n_bodies)]
+        return np.concatenate([Inertia.from_pseudo(L @ L.T).parameters for L in roots])
+
+    @property
+    def learned(self) -> Robot:
+        """The robot with what was learned."""
+        return self.robot.with_parameters(self.parameters)
+
+    def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
+        robot, Λ = self.robot, x["frequency"]
+        e, e_dot = x["q_ref"] - x["q"], x["v_ref"] - x["v"]
+        v_r, a_r = x["v_ref"] + Λ * e, x["a_ref"] + Λ * e_dot
+        s = v_r - x["v"]
+        Y = robot.slotine_li_regressor(x["q"], x["v"], v_r, a_r)
+        roots = [x[f"root_{k}"] for k in range(robot.n_bodies)]
+        pi = ca.vertcat(*(_parameters(L @ L.T) for L in roots))
+        tau = Y @ pi + nominal(robot.model).armature * a_r + x["damping"] * s
+        # At a limit the motion says nothing of the model that the law asked for.
+        free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0
+        forces = ca.if_else(free, Y.T @ s, 0)
+        memory = {
+            f"root_{k}": _stepped(L, self._dt * x["rate"] * _dual(forces[10 * k : 10 * k + 10]))
+            for k, L in enumerate(roots)
+        }
+        return Torque(tau, memory)
+
+
+def _root(name: str, inertia: Inertia) -> Array:
+    """L, lower triangular, with L Lᵀ = P; of a thin body, whose P is singular, of one a little thicker."""
+    if inertia.mass <= 0:
+        raise InputError(f"the body of joint {name!r} has no mass: learning has no start; give it some")
+    values, vectors = np.linalg.eigh(inertia.pseudo)
+    P = (vectors * np.maximum(values, 1e-6 * values.sum())) @ vectors.T
+    return np.asarray(np.linalg.cholesky((P + P.T) / 2), dtype=np.float64)
+
+
+def _parameters(P: Expression) -> Expression:
+    """π of a pseudo-inertia P = [[Σ, h], [hᵀ, m]]: I = tr(Σ) 1 - Σ."""
+    Σ, trace = P[:3, :3], P[0, 0] + P[1, 1] + P[2, 2]
+    moments = [trace - Σ[0, 0], -Σ[0, 1], -Σ[0, 2], trace - Σ[1, 1], -Σ[1, 2], trace - Σ[2, 2]]
+    return ca.vertcat(P[3, 3], P[0, 3], P[1, 3], P[2, 3], *moments)
+
+
+def _dual(w: Expression) -> Expression:
+    """The symmetric B with tr(B P) = wᵀ π(P) for all P."""
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (w[k] for k in range(10))
+    rows = [
+        [yy + zz, -xy / 2, -xz / 2, hx / 2],
+        [-xy / 2, xx + zz, -yz / 2, hy / 2],
+        [-xz / 2, -yz / 2, xx + yy, hz / 2],
+        [hx / 2, hy / 2, hz / 2, m],
+    ]
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows))
+
+
+def _stepped(L: Expression, B: Expression) -> Expression:
+    """L⁺ with P⁺ = L (1 + X/2)² Lᵀ, X = Lᵀ B L: P + P B P to first order, and positive whatever B is.
+
+    A step that would change P by more than a tenth is shortened to that.
+    """
+    X = L.T @ B @ L
+    X = X * ca.fmin(1, 0.1 / ca.sqrt(ca.sumsqr(X) + 1e-30))
+    return _triangular(L @ (ca.SX.eye(4) + X / 2))
+
+
+def _triangular(A: Expression) -> Expression:
+    """L, lower triangular, with L Lᵀ = A Aᵀ (Cholesky)."""
+    P = A @ A.T
+    L = ca.SX.zeros(4, 4)
+    for j in range(4):
+        L[j, j] = ca.sqrt(P[j, j] - ca.sumsqr(L[j, :j]))
+        for i in range(j + 1, 4):
+            L[i, j] = (P[i, j] - ca.dot(L[i, :j], L[j, :j])) / L[j, j]
+    return L

@@ -1,0 +1,101 @@
+"""Inverse dynamics in the loop: errors of every joint die like those of a double integrator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.control.laws.step import Number
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, compensated_friction
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot, as_robot
+
+
+class ComputedTorque(TorqueLaw):
+    """τ = M(q) (a_ref + 2 ζ ω ė + ω² e + k ∫e dt) + h(q, v), with e = q_ref ⊖ q and ė = v_ref - v.
+
+    With an exact model every joint obeys ë + 2 ζ ω ė + ω² e + k ∫e dt = 0, whatever the others do.
+
+    Args:
+        robot: with an actuator at every joint.
+        frequency: ω of one joint or all (rad/s).
+        damping_ratio: ζ; 1 is critical.
+        integral: k (1/s³), below 2 ζ ω³, where the loop would be unstable. It needs `dt`.
+        dt: time between steps (s), where there is an integral. At a torque limit the integral waits.
+        friction: whether the joints' friction is compensated, at the velocity wanted or the measured one.
+        decay: factor by which the last good torque shrinks at every step without a good measurement.
+
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> law = hc.control.ComputedTorque(robot, frequency=10.0)
+    >>> tau = law.step([0.1, 0.0], [0.0, 0.0], q_ref=[0.2, 0.0])
+    >>> print(robot.forward_dynamics([0.1, 0.0], [0.0, 0.0], tau).round(9))
+    [10.  0.]
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        frequency: ArrayLike,
+        damping_ratio: ArrayLike = 1.0,
+        integral: ArrayLike = 0.0,
+        dt: float | None = None,
+        friction: Friction = "none",
+        decay: float = 0.95,
+    ) -> None:
+        n = as_robot(robot, "ComputedTorque").nv
+        self._dt, self._friction = check_period(dt), friction
+        self._zero = np.zeros(n)
+        super().__init__(
+            robot,
+            "computed_torque",
+            {"q_ref": (robot.nq,), "v_ref": (n,), "a_ref": (n,)},
+            {
+                "frequency": Number(frequency, (n,), 0.0, above=True),
+                "damping_ratio": Number(damping_ratio, (n,), 0.0),
+                "integral": Number(integral, (n,), 0.0),
+            },
+            {"sum": np.zeros(n)} if dt is not None else {},
+            decay=decay,
+        )
+        self._check({name: self.number(name) for name in ("frequency", "damping_ratio", "integral")})
+
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        q_ref: ArrayLike,
+        v_ref: ArrayLike | None = None,
+        a_ref: ArrayLike | None = None,
+    ) -> Array:
+        """The torque (nv) for a measured state; v_ref and a_ref are 0 unless given."""
+        zero = self._zero
+        values = (q, v, q_ref, zero if v_ref is None else v_ref, zero if a_ref is None else a_ref)
+        return self._call(values)[0]
+
+    def _check(self, numbers: Mapping[str, Array]) -> None:
+        most = 2 * numbers["damping_ratio"] * numbers["frequency"] ** 3
+        if np.any(numbers["integral"] >= np.maximum(most, 1e-300)):
+            raise InputError(
+                f"integral must stay below 2 ζ ω³ = {most.min():g} 1/s³, else the loop is unstable; got "
+                f"{numbers['integral'].max():g}"
+            )
+        if self._dt is None and np.any(numbers["integral"] != 0):
+            raise InputError("an integral needs the time between steps: make the law with dt=...")
+
+    def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
+        robot, ω = self.robot, x["frequency"]
+        e, e_dot = robot.difference(x["q"], x["q_ref"]), x["v_ref"] - x["v"]
+        a = x["a_ref"] + 2 * x["damping_ratio"] * ω * e_dot + ω**2 * e
+        if self._dt is not None:
+            a += x["integral"] * x["sum"]
+        tau = robot.inverse_dynamics(x["q"], x["v"], a, *self._known_theta(x), friction=False)
+        tau += compensated_friction(robot, self._friction, x["v"], x["v_ref"])
+        if self._dt is None:
+            return Torque(tau)
+        held = ca.fabs(tau) > np.minimum(effort, 1e200)
+        return Torque(tau, {"sum": x["sum"] + self._dt * ca.if_else(held, 0, e)})

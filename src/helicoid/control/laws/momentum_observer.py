@@ -1,0 +1,144 @@
+"""Torques from outside, without a sensor for them and without accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.control.laws.step import Expressions, Number, Step
+from helicoid.control.laws.torque import Friction, check_period, compensated_friction
+from helicoid.dynamics import kinematics
+from helicoid.dynamics.linear import factor, solve
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot, as_robot
+
+
+class MomentumObserver(Step):
+    """r ≈ τ_ext, the torque from outside on every joint, from q, v and the motors' torque (De Luca 2006).
+
+    With the generalised momentum p = M(q) v, whose rate is ṗ = τ + Cᵀ v - g + τ_ext, where C is such that
+    Ṁ - 2 C is skew,
+
+        r = k (p - ∫ (τ + Cᵀ v - g + r) dt - p(0)),        so that        ṙ = k (τ_ext - r):
+
+    a first-order filter of what acts from outside, with the time constant 1/k. `contact` tells where |r| is
+    above what noise and errors of the model explain, `threshold`:
+
+        z √(Σ_j (k M_ij σ_v)² + (k dt / 2) σ_τ²) + ε (|g| + |τ|) + floor
+
+    Args:
+        robot: any, also on a floating base: r is per velocity.
+        dt: time between steps (s).
+        gain: k (1/s), below 1/dt.
+        frame: the link on which `wrench` is asked for, if any.
+        velocity_noise, torque_noise: standard deviations of what is measured (rad/s, N·m), of one or all.
+        model_error: ε, the share by which torques of the model may be wrong.
+        z: how many standard deviations are still noise. 6 is one false alarm in 10⁹ samples.
+        floor: of the threshold (N·m).
+        friction: whether the joints' friction is part of the model, at the "measured" velocity.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> observer = hc.control.MomentumObserver(robot, dt=1e-3, gain=50.0)
+    >>> q, v = np.array([0.3, 0.8]), np.zeros(2)
+    >>> push = robot.jacobian("tip", "world_aligned")(q).T @ [0, 0, 0, 5, 0, 0]
+    >>> for _ in range(300):  # held at rest against a push of 5 N
+    ...     r = observer.step(q, v, robot.gravity(q) - push)
+    >>> print(np.allclose(r, push, rtol=1e-5), observer.contact)
+    True True
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        dt: float,
+        gain: ArrayLike = 100.0,
+        frame: str | None = None,
+        velocity_noise: ArrayLike = 0.0,
+        torque_noise: ArrayLike = 0.0,
+        model_error: float = 0.0,
+        z: float = 6.0,
+        floor: ArrayLike = 0.1,
+        friction: Friction = "none",
+    ) -> None:
+        n = as_robot(robot, "MomentumObserver").nv
+        if dt is None or check_period(dt) is None:
+            raise InputError("MomentumObserver needs the time between steps, dt (s)")
+        if frame is not None:
+            robot.model.frame(frame)
+        self.frame, self._dt, self._friction = frame, float(dt), friction
+        numbers = {
+            "gain": Number(gain, (n,), 0.0, above=True),
+            "velocity_noise": Number(velocity_noise, (n,), 0.0),
+            "torque_noise": Number(torque_noise, (n,), 0.0),
+            "model_error": Number(model_error, (), 0.0),
+            "z": Number(z, (), 0.0),
+            "floor": Number(floor, (n,), 0.0),
+        }
+        theta = robot.theta
+        if theta.groups:
+            numbers["theta"] = Number(theta.values, (len(theta),))
+        results = {"r": (n,), "threshold": (n,), "wrench": (6,)}
+        measured = {"q": (robot.nq,), "v": (n,), "tau": (n,)}
+        memory = {"estimate": np.zeros(n), "r": np.zeros(n), "known": np.zeros(n), "begun": np.zeros(())}
+        super().__init__(robot, "momentum_observer", measured, {}, results, numbers, memory)
+        self._check({name: self.number(name) for name in numbers})
+        self._result = (np.zeros(n), np.full(n, np.inf), np.zeros(6))
+
+    def _check(self, numbers: Mapping[str, Array]) -> None:
+        if np.any(numbers["gain"] * self._dt >= 1):
+            raise InputError(
+                f"gain must stay below 1/dt = {1 / self._dt:g} 1/s; got {numbers['gain'].max():g}"
+            )
+
+    def step(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
+        """r (nv), after a measured state and the torque that the motors give until the next step."""
+        result = self._call((q, v, tau))
+        self._result = result[:3]
+        return result[0]
+
+    @property
+    def threshold(self) -> Array:
+        """What |r| must exceed to be a contact, for each velocity (N·m, N), as of the last step."""
+        return self._result[1]
+
+    @property
+    def contact(self) -> bool:
+        """Whether something acts from outside, beyond noise and errors of the model."""
+        return bool(np.any(np.abs(self._result[0]) > self._result[1]))
+
+    @property
+    def wrench(self) -> Array:
+        """(n, f) on the origin of `frame` that explains r best, least squares (N·m, N), world axes."""
+        if self.frame is None:
+            raise InputError("a wrench is on a frame: make the observer with frame='the name of a link'")
+        return self._result[2]
+
+    def _law(self, x: Mapping[str, Expression]) -> Expressions:
+        robot, q, v, tau, k = self.robot, x["q"], x["v"], x["tau"], x["gain"]
+        theta = (x["theta"],) if "theta" in x else ()
+        M, g = robot.mass_matrix(q, *theta), robot.gravity(q, *theta)
+        p = M @ v
+        C_t_v = robot.coriolis_matrix(q, v, *theta).T @ v
+        # What the robot does by itself is taken as the mean over a period, the torque as held.
+        known = C_t_v - g - compensated_friction(robot, self._friction, v, v)
+        estimate = ca.if_else(x["begun"] == 0, p, x["estimate"] + self._dt / 2 * (x["known"] + known))
+        r = k * (p - estimate)
+        noise = (k**2) * ((M**2) @ x["velocity_noise"] ** 2) + k * self._dt / 2 * x["torque_noise"] ** 2
+        expected = x["model_error"] * (ca.fabs(g) + ca.fabs(tau))
+        results = {
+            "r": r,
+            "threshold": x["z"] * ca.sqrt(noise) + expected + x["floor"],
+            "wrench": ca.SX.zeros(6),
+        }
+        if self.frame is not None:
+            J = kinematics.jacobian(robot.model, q, self.frame, "world_aligned")
+            results["wrench"] = solve(factor(J @ J.T + 1e-9 * ca.SX.eye(6)), J @ r)
+        memory = {"estimate": estimate + self._dt * (tau + r), "r": r, "known": known, "begun": ca.SX(1)}
+        otherwise = {"r": x["r"], "threshold": ca.SX(np.full(robot.nv, 1e9)), "wrench": ca.SX.zeros(6)}
+        return Expressions(results, memory, otherwise)

@@ -1,0 +1,251 @@
+"""What all laws of control share: one compiled call a step, numbers that may change, and a memory.
+
+A step is a function of what is measured, references, numbers and memory; it gives results, the next memory
+and what became of it. Where something that goes in or comes out is not finite, results are what `Expressions`
+says for that case and memory stays: nothing raises and nothing becomes NaN.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.compiler import Input, Output
+from helicoid.compiler.expressions import from_row_major, row_major
+from helicoid.compiler.function import Function
+from helicoid.compiler.signature import Shape
+from helicoid.errors import InputError
+from helicoid.interrupts import interruptible
+from helicoid.robot.robot import Robot, as_robot
+
+LARGEST = 1e300
+"""Sums of squares beyond this, infinite and NaN ones included, are not taken for numbers."""
+
+STATUS = ("ok", "saturated", "bad measurement", "bad reference", "not finite")
+NOT_STARTED = "not started"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, or an array of them, that `set` may change.
+
+    `lower` is the least that it may be; with `above` it must be more than that.
+    """
+
+    value: ArrayLike
+    shape: Shape = ()
+    lower: float = -np.inf
+    above: bool = False
+
+    def read(self, name: str, given: Any) -> Array:
+        """What was given as an array of this shape, one number for all elements; refused by name if wrong."""
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} must be numbers; got {given!r}") from None
+        if values.shape not in ((), self.shape):
+            raise InputError(f"{name} is one number or has shape {self.shape}; got shape {values.shape}")
+        if not np.all(np.isfinite(values)):
+            raise InputError(f"{name} must be finite; got {given!r}")
+        if np.any(values <= self.lower if self.above else values < self.lower):
+            least = f"above {self.lower:g}" if self.above else f"{self.lower:g} or more"
+            raise InputError(f"{name} must be {least}; got {given!r}")
+        return np.array(np.broadcast_to(values, self.shape))
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """What a step computes: the results, the memory after it, and what became of it.
+
+    Args:
+        results: by the names of the outputs.
+        memory: after a good step, by name.
+        otherwise: results where something is not finite; made of memory and numbers alone.
+        limit: 0, or 1 + the row of a result that a limit keeps from being what the law wants.
+    """
+
+    results: Mapping[str, Expression]
+    memory: Mapping[str, Expression]
+    otherwise: Mapping[str, Expression]
+    limit: Expression | int = 0
+
+
+class Step(ABC):
+    """One compiled call for each period of a control loop; base of all laws and observers.
+
+    Args:
+        robot: whose.
+        name: of the function, also in C.
+        measured: what is measured, by name and shape.
+        references: what is asked for, by name and shape.
+        results: what comes out, by name and shape.
+        numbers: what `set` may change.
+        memory: what is kept from step to step, as it is at the start.
+    """
+
+    @interruptible()
+    def __init__(
+        self,
+        robot: Robot,
+        name: str,
+        measured: Mapping[str, Shape],
+        references: Mapping[str, Shape],
+        results: Mapping[str, Shape],
+        numbers: Mapping[str, Number],
+        memory: Mapping[str, Array],
+    ) -> None:
+        self.robot = as_robot(robot, type(self).__name__)
+        self._known = dict(numbers)
+        self._numbers = _places({key: number.shape for key, number in numbers.items()})
+        self._memories = _places({key: np.shape(value) for key, value in memory.items()})
+        self._start = _packed(memory.values())
+        self._values = _packed(n.read(key, n.value) for key, n in numbers.items())
+        given = {**measured, **references}
+        inputs = [Input(key, shape) for key, shape in given.items()]
+        inputs += [Input("numbers", self._values.shape), Input("memory", self._start.shape)]
+        outputs = [Output(key, shape) for key, shape in results.items()]
+        outputs += [Output("memory_next", self._start.shape), Output("told", (2,))]
+        self.function = Function(
+            name, inputs, outputs, lambda: self._expressions(given, list(measured), results)
+        )
+        """The step as a function of everything, memory and numbers included."""
+        self._memory, self._told, self._started = self._start, np.zeros(2), False
+        self._lost = [np.full(shape, np.nan) for shape in given.values()]
+        self._call([np.zeros(shape) for shape in given.values()])  # compiled now, not in the loop
+        self.reset()
+
+    @abstractmethod
+    def _law(self, x: Mapping[str, Expression]) -> Expressions:
+        """The law on symbols: what is measured, references, numbers and memory, by name."""
+
+    # In the loop --------------------------------------------------------------------------------------
+
+    def _call(self, values: Sequence[Any]) -> Any:
+        try:
+            result = self.function(*values, self._values, self._memory)
+        except InputError:
+            if not self._started:
+                raise
+            result = self.function(*self._lost, self._values, self._memory)
+        self._memory, self._told, self._started = result[-2], result[-1], True
+        return result
+
+    @property
+    def ok(self) -> bool:
+        """Whether the last step did what the law says."""
+        return self._started and bool(self._told[0] == 0.0)
+
+    @property
+    def status(self) -> str:
+        """ "ok", "saturated", "bad measurement", "bad reference", "not finite", or "not started"."""
+        return STATUS[int(self._told[0])] if self._started else NOT_STARTED
+
+    def reset(self) -> None:
+        """Forget what was kept from earlier steps; numbers stay as they are."""
+        self._memory, self._told, self._started = self._start.copy(), np.zeros(2), False
+
+    # Before it, and beside it -------------------------------------------------------------------------
+
+    def set(self, **numbers: ArrayLike) -> None:
+        """Change numbers of the law, from the next step on: all that are given, or none if one is refused."""
+        read = {}
+        for name, value in numbers.items():
+            if name not in self._known:
+                raise InputError(
+                    f"{type(self).__name__} has no number {name!r}; there are: {', '.join(self._known)}"
+                )
+            read[name] = self._known[name].read(name, value).ravel()
+        values = self._values.copy()
+        for name, value in read.items():
+            values[self._numbers[name][0]] = value
+        self._check({name: self._part(values, name) for name in self._known})
+        self._values = values
+
+    def _check(self, numbers: Mapping[str, Array]) -> None:
+        """Refuse numbers that do not go together; a law that has such overrides this."""
+        return
+
+    def number(self, name: str) -> Array:
+        """A number of the law as it is now."""
+        if name not in self._known:
+            raise InputError(f"there is no number {name!r}; there are: {', '.join(self._known)}")
+        return self._part(self._values, name).copy()
+
+    def _part(self, values: Array, name: str) -> Array:
+        place, shape = self._numbers[name]
+        return values[place].reshape(shape)
+
+    def _kept(self, name: str) -> Array:
+        """A part of the memory."""
+        place, shape = self._memories[name]
+        return self._memory[place].reshape(shape)
+
+    def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write the step as C99 with nothing but math.h, with a program that checks it.
+
+        The function takes what `step` takes, then `numbers` and `memory`, and gives the results, the next
+        memory and `told`: [0] is the number of the status in the order that `status` lists, [1] the row that
+        a limit holds back. `layout` says what is where in numbers and memory.
+        """
+        return self.function.export_c(folder)
+
+    @property
+    def layout(self) -> dict[str, dict[str, slice]]:
+        """Where each named thing is in the vectors `numbers` and `memory` of the function."""
+        places = {"numbers": self._numbers, "memory": self._memories}
+        return {kind: {name: place for name, (place, _) in of.items()} for kind, of in places.items()}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.robot.name!r}, {self.status})"
+
+    def _expressions(
+        self, given: Mapping[str, Shape], measured: Sequence[str], results: Mapping[str, Shape]
+    ) -> tuple[list[Expression], list[Expression]]:
+        symbols = {name: ca.SX.sym(name, *(*shape, 1, 1)[:2]) for name, shape in given.items()}
+        numbers, memory = ca.SX.sym("numbers", len(self._values)), ca.SX.sym("memory", len(self._start))
+        x = symbols | _unpacked(self._numbers, numbers) | _unpacked(self._memories, memory)
+        law = self._law(x)
+        seen = _finite([symbols[name] for name in measured])
+        asked = _finite([symbols[name] for name in symbols if name not in measured])
+        made = _finite([*law.results.values(), *law.memory.values()])
+        good = ca.logic_and(ca.logic_and(seen, asked), made)
+        chosen = [ca.if_else(good, law.results[name], law.otherwise[name]) for name in results]
+        after = {name: ca.if_else(good, law.memory.get(name, x[name]), x[name]) for name in self._memories}
+        kept = ca.vertcat(ca.SX(0, 1), *(row_major(ca.SX(part)) for part in after.values()))
+        if "last" in self._memories:  # what is given now, whatever it is, is what the next step finds
+            place, _ = self._memories["last"]
+            kept[place] = row_major(ca.SX(chosen[0]))
+        bad = ca.if_else(seen, ca.if_else(asked, 4, 3), 2)
+        told = ca.vertcat(ca.if_else(good, law.limit > 0, bad), ca.if_else(good, law.limit, 0))
+        return [*symbols.values(), numbers, memory], [*chosen, kept, told]
+
+
+def _finite(parts: Sequence[Expression]) -> Expression:
+    columns = [ca.vec(part) for part in parts]
+    return ca.sumsqr(ca.vertcat(ca.SX(0, 1), *columns)) <= LARGEST
+
+
+def _places(shapes: Mapping[str, Shape]) -> dict[str, tuple[slice, Shape]]:
+    places, start = {}, 0
+    for name, shape in shapes.items():
+        end = start + int(np.prod(shape, dtype=int))
+        places[name] = slice(start, end), shape
+        start = end
+    return places
+
+
+def _packed(parts: Any) -> Array:
+    return np.concatenate([np.zeros(0), *(np.ravel(part) for part in parts)])
+
+
+def _unpacked(places: Mapping[str, tuple[slice, Shape]], vector: Expression) -> dict[str, Expression]:
+    return {name: from_row_major(vector[place], shape) for name, (place, shape) in places.items()}

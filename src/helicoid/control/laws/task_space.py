@@ -1,0 +1,177 @@
+"""A frame that moves, or gives way, as told, while the joints that are left over keep a posture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.control.laws.step import Number
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.tasks.orientation import shortest_turn
+from helicoid.dynamics import kinematics
+from helicoid.dynamics.linear import factor, inverse, solve
+from helicoid.dynamics.task_space.dynamics import Rows, check_rank, jacobian_dot_times_velocity, twist_task
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot, as_robot
+
+
+class FrameMotion(NamedTuple):
+    """What a law knows of a frame: J, J̇ v, Λ, and its errors e and ė, rows in world axes, angular first."""
+
+    J: Expression
+    J_dot_v: Expression
+    inertia: Expression
+    e: Expression
+    e_dot: Expression
+
+
+class TaskSpaceControl(TorqueLaw):
+    """τ = Jᵀ F + Nᵀ τ₀ with F = Λ ẍ* + μ + p: operational space dynamics, decoupled (Khatib 1987).
+
+    With `frequency`, ẍ* = a_ref + 2 ζ ω ė + ω² e: every row of the pose's error obeys ë + 2 ζ ω ė + ω² e = 0.
+    With `stiffness`, the frame is a spring and a damper about its reference with its natural inertia,
+    Λ (ẍ - a_ref) = K e + D ė + F_ext: it gives way by K⁻¹ F_ext. The posture acts in the dynamically
+    consistent null space, τ₀ = M (ω_p² (q_posture ⊖ q) - 2 ω_p v) + h, and does not move the frame.
+
+    Args:
+        robot: with an actuator at every joint.
+        frame: the name of a link.
+        frequency: ω, of one row or all (rad/s). Either this or `stiffness`.
+        stiffness: K, of one row or all (N·m/rad, then N/m).
+        damping_ratio: ζ of both.
+        damping: D, of one row or all (N·m·s/rad, N·s/m); by default 2 ζ √(K Λ) of each row.
+        rows: "all", "angular", "linear", or numbers from 0 to 5, of the twist (ω, v).
+        posture_frequency: ω_p (rad/s).
+        singularity_damping: λ of Λ = (J M⁻¹ Jᵀ + λ² 1)⁻¹, which keeps torques finite where J loses rank.
+        friction: whether the joints' friction is compensated, at the "measured" velocity.
+        decay: factor by which the last good torque shrinks at every step without a good measurement.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> law = hc.control.TaskSpaceControl(robot, "tip", frequency=10.0, rows=(3, 5), singularity_damping=0.0)
+    >>> q, v, T = np.array([0.3, 0.8]), np.zeros(2), robot.pose("tip")([0.3, 0.8])
+    >>> T[0, 3] += 0.01
+    >>> a = robot.forward_dynamics(q, v, law.step(q, v, T))
+    >>> print((robot.jacobian("tip", "world_aligned")(q) @ a)[3].round(9))  # ω² e = 100 · 0.01
+    1.0
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        frame: str,
+        frequency: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        damping_ratio: ArrayLike = 1.0,
+        damping: ArrayLike | None = None,
+        rows: Rows = "all",
+        posture_frequency: ArrayLike = 5.0,
+        singularity_damping: float = 0.01,
+        friction: Friction = "none",
+        decay: float = 0.95,
+    ) -> None:
+        n = as_robot(robot, "TaskSpaceControl").nv
+        if (frequency is None) == (stiffness is None):
+            raise InputError("TaskSpaceControl takes either frequency or stiffness")
+        if damping is not None and stiffness is None:
+            raise InputError("damping goes with stiffness; with frequency it is damping_ratio")
+        robot.model.frame(frame)
+        self.frame, self._friction = frame, friction
+        self._rows = twist_task(frame, "world_aligned", rows, singularity_damping)
+        check_rank(robot.model, self._rows)
+        size = (self._rows.size,)
+        numbers = {"damping_ratio": Number(damping_ratio, size, 0.0)}
+        if frequency is not None:
+            numbers["frequency"] = Number(frequency, size, 0.0, above=True)
+        if stiffness is not None:
+            numbers["stiffness"] = Number(stiffness, size, 0.0)
+        if damping is not None:
+            numbers["damping"] = Number(damping, size, 0.0)
+        numbers["posture_frequency"] = Number(posture_frequency, (n,), 0.0)
+        numbers["singularity_damping"] = Number(singularity_damping, (), 0.0)
+        self._posture, self._zero = robot.neutral(), np.zeros(6)
+        references = {"T_ref": (4, 4), "twist_ref": (6,), "a_ref": (6,), "q_posture": (robot.nq,)}
+        super().__init__(robot, "task_space_control", references, numbers, decay=decay)
+
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        T_ref: ArrayLike,
+        twist_ref: ArrayLike | None = None,
+        a_ref: ArrayLike | None = None,
+        q_posture: ArrayLike | None = None,
+    ) -> Array:
+        """The torque (nv) for a measured state.
+
+        Args:
+            T_ref: the pose wanted, 4 × 4, world.
+            twist_ref, a_ref: its twist (ω, v) and the rate of that, 6 each, world axes; 0 unless given.
+            q_posture: the posture that is left where the frame allows it; neutral unless given.
+        """
+        zero, posture = self._zero, self._posture
+        values = (
+            q,
+            v,
+            T_ref,
+            zero if twist_ref is None else twist_ref,
+            zero if a_ref is None else a_ref,
+            posture if q_posture is None else q_posture,
+        )
+        return self._call(values)[0]
+
+    def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
+        rows = list(self._rows.rows)
+        motion = frame_motion(self, self.frame, rows, x)
+        a = x["a_ref"][rows]
+        F = 0
+        if "frequency" in x:
+            ω = x["frequency"]
+            a += 2 * x["damping_ratio"] * ω * motion.e_dot + ω**2 * motion.e
+        else:
+            D = x.get("damping")
+            if D is None:
+                D = 2 * x["damping_ratio"] * ca.sqrt(x["stiffness"] * ca.diag(motion.inertia))
+            F = x["stiffness"] * motion.e + D * motion.e_dot
+        return Torque(accelerated(self, x, motion, a, F, self._friction))
+
+
+def frame_motion(law: TorqueLaw, frame: str, rows: list[int], x: Mapping[str, Expression]) -> FrameMotion:
+    """J, J̇ v, Λ and errors of a frame for the references T_ref and twist_ref."""
+    robot, q, v = law.robot, x["q"], x["v"]
+    model = robot.model
+    J = kinematics.jacobian(model, q, frame, "world_aligned")[rows, :]
+    J_dot_v = jacobian_dot_times_velocity(model, q, v, frame, "world_aligned")[rows]
+    M = robot.mass_matrix(q, *law._known_theta(x))
+    JMJ = J @ solve(factor(M, model.velocity_names), J.T)
+    inertia = inverse(JMJ + x["singularity_damping"] ** 2 * ca.SX.eye(len(rows)))
+    R, p = kinematics.frame_pose(model, q, frame)
+    wanted = x["T_ref"]
+    e = ca.vertcat(shortest_turn(R, wanted[:3, :3]), wanted[:3, 3] - p)[rows]
+    return FrameMotion(J, J_dot_v, inertia, e, x["twist_ref"][rows] - J @ v)
+
+
+def accelerated(
+    law: TorqueLaw,
+    x: Mapping[str, Expression],
+    motion: FrameMotion,
+    a: Expression,
+    F: Expression | int,
+    friction: Friction,
+) -> Expression:
+    """τ that accelerates the frame by `a` and presses with F, while the posture acts where that is not felt.
+
+    τ = Jᵀ (Λ a + μ + p + F) + Nᵀ (M a₀ + h) is the same as inverse dynamics of the posture's a₀, and
+    Jᵀ (Λ (a - J̇ v - J a₀) + F), because Jᵀ J̄ᵀ + Nᵀ = 1 and J̄ = M⁻¹ Jᵀ Λ.
+    """
+    robot, ω = law.robot, x["posture_frequency"]
+    a_0 = ω**2 * robot.difference(x["q"], x["q_posture"]) - 2 * ω * x["v"]
+    tau = robot.inverse_dynamics(x["q"], x["v"], a_0, *law._known_theta(x), friction=False)
+    tau += motion.J.T @ (motion.inertia @ (a - motion.J_dot_v - motion.J @ a_0) + F)
+    return tau + compensated_friction(robot, friction, x["v"], x["v"])

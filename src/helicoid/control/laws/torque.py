@@ -1,0 +1,126 @@
+"""Laws whose result is a torque for every joint, kept within what the actuators can give."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from numbers import Real
+from typing import Literal, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.compiler.signature import Shape
+from helicoid.control.laws.step import Expressions, Number, Step
+from helicoid.dynamics.friction import friction_torque
+from helicoid.dynamics.physics import nominal
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot
+
+Friction = Literal["none", "reference", "measured"]
+"""Whether the joints' friction is compensated, and at which velocity: the one wanted or the measured one."""
+
+
+class Torque(NamedTuple):
+    """What a law wants, and its memory after the step; `memory` is given which joints are at a limit."""
+
+    tau: Expression
+    memory: Mapping[str, Expression] = {}
+
+
+class TorqueLaw(Step):
+    """Base of laws that give τ (nv), within the effort limits of the robot.
+
+    Where a measurement or a reference is not finite, the last good torque decays by the factor `decay` at
+    every step. A law that wants more than a limit allows gives the limit: `status` is "saturated", `ok` is
+    False, and `details` names the joint.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        name: str,
+        references: Mapping[str, Shape],
+        numbers: Mapping[str, Number],
+        memory: Mapping[str, Array] | None = None,
+        measured: Mapping[str, Shape] | None = None,
+        decay: float = 0.95,
+    ) -> None:
+        _check_actuated(robot, type(self).__name__)
+        if not 0 <= decay < 1:
+            raise InputError(f"decay is a factor from 0 to below 1; got {decay!r}")
+        super().__init__(
+            robot,
+            name,
+            {"q": (robot.nq,), "v": (robot.nv,), **(measured or {})},
+            references,
+            {"tau": (robot.nv,)},
+            {**numbers, "decay": Number(decay, lower=0.0), **_theta(robot)},
+            {**(memory or {}), "last": np.zeros(robot.nv)},
+        )
+
+    @abstractmethod
+    def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
+        """What the law wants, on symbols."""
+
+    def _law(self, x: Mapping[str, Expression]) -> Expressions:
+        effort = self.robot.limits.effort
+        wanted = self._torque(x, effort)
+        kept, limit = [], ca.SX(0)
+        for row in range(self.robot.nv):
+            tau = wanted.tau[row]
+            if np.isfinite(effort[row]):
+                beyond = ca.fabs(tau) > effort[row]
+                limit = ca.if_else(ca.logic_and(beyond, limit == 0), row + 1, limit)
+                tau = ca.fmin(ca.fmax(tau, -effort[row]), effort[row])
+            kept.append(tau)
+        results = {"tau": ca.vertcat(*kept)}
+        return Expressions(results, wanted.memory, {"tau": ca.fmin(x["decay"], 1) * x["last"]}, limit)
+
+    def _known_theta(self, x: Mapping[str, Expression]) -> tuple[Expression, ...]:
+        """What functions of the robot take last: θ where the robot is parametric."""
+        return (x["theta"],) if "theta" in x else ()
+
+    @property
+    def details(self) -> str:
+        """In words, what the last step could not do; empty where all is well."""
+        if self.status == "saturated":
+            row = int(self._told[1]) - 1
+            name = self.robot.model.velocity_names[row]
+            return f"{name} is held at its limit of {self.robot.limits.effort[row]:g}"
+        return "" if self.ok else "the last good torque decays"
+
+
+def compensated_friction(robot: Robot, kind: Friction, v: Expression, v_ref: Expression) -> Expression:
+    """The torque of the joints' friction at the velocity that `kind` says (nv)."""
+    if kind == "none":
+        return ca.SX.zeros(robot.nv)
+    if kind not in ("reference", "measured"):
+        raise InputError(f"friction is one of none, reference, measured; got {kind!r}")
+    return friction_torque(nominal(robot.model), v if kind == "measured" else v_ref)
+
+
+def check_period(dt: float | None) -> float | None:
+    """The time between steps (s), if there is one; refused if it is none."""
+    if dt is not None and not (isinstance(dt, Real) and 0 < dt < np.inf):
+        raise InputError(f"dt is the time between steps (s), above 0; got {dt!r}")
+    return dt
+
+
+def _theta(robot: Robot) -> dict[str, Number]:
+    theta = robot.theta
+    return {"theta": Number(theta.values, (len(theta),))} if theta.groups else {}
+
+
+def _check_actuated(robot: Robot, who: str) -> None:
+    if robot.model.floating or robot.unactuated:
+        names = [robot.model.velocity_names[k] for k in robot.unactuated][:3]
+        raise InputError(
+            f"{who} needs an actuator for every velocity of {robot.name!r}; none drives "
+            f"{', '.join(names)}{' ...' if len(robot.unactuated) > 3 else ''}"
+        )
+    if robot.constraints.rows:
+        raise InputError(
+            f"{who} knows no constraints, and {robot.name!r} has {robot.constraints.rows} rows of them"
+        )
