@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -300,3 +303,20 @@ def test_a_parametric_robot_takes_what_is_learned(rng: np.random.Generator) -> N
     tau = law.step(q, v, q)
     expected = robot.inverse_dynamics(q, v, -20.0 * v, heavy)
     np.testing.assert_allclose(tau, expected, rtol=1e-12)
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("kind", ["joint impedance", "computed torque", "adaptive", "task space", "observer"])
+def test_exported_laws_check_themselves(kind: str, tmp_path: Path) -> None:
+    """As strict C99, against numbers that Python recorded."""
+    robot = hc.load("planar_2r")
+    more = {
+        "task space": TaskSpaceControl(robot, "tip", frequency=5.0, rows=(3, 5)),
+        "observer": MomentumObserver(robot, 1e-3, 50.0),
+    }
+    files = (laws(robot) | more)[kind].export_c(tmp_path)
+    sources = [str(path) for path in files if path.suffix == ".c"]
+    strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1"]
+    subprocess.run(["cc", *strict, *sources, "-o", str(tmp_path / "check"), "-lm"], check=True)
+    told = subprocess.run([tmp_path / "check"], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("correct")

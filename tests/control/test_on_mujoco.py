@@ -1,0 +1,146 @@
+"""Laws of control on a plant that is not ours: a Panda in MuJoCo, made of the URDF that Helicoid writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid._typing import Array
+from mujoco_plant import MuJoCoPlant
+
+FRAME = "panda_link8"
+Q = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8])
+
+
+@pytest.fixture(scope="module")
+def panda() -> hc.Robot:
+    return hc.load("panda").with_joints(friction=0, damping=0)
+
+
+def circle(t: float, T: Array, radius: float, speed: float) -> tuple[Array, Array, Array]:
+    """Pose, twist and its rate on a level circle, begun smoothly within half a second."""
+    w, rise = speed / radius, 0.5
+    s = np.clip(t / rise, 0, 1)
+    angle = w * (rise * (s**3 - s**4 / 2) + max(t - rise, 0))
+    rate = w * (3 * s**2 - 2 * s**3)
+    growth = w * (6 * s - 6 * s**2) / rise
+    c, i = np.cos(angle), np.sin(angle)
+    pose, twist, change = T.copy(), np.zeros(6), np.zeros(6)
+    pose[:2, 3] += radius * np.array([c - 1, i])
+    twist[3:5] = radius * rate * np.array([-i, c])
+    change[3:5] = radius * (growth * np.array([-i, c]) - rate**2 * np.array([c, i]))
+    return pose, twist, change
+
+
+def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(panda: hc.Robot, tmp_path: Path) -> None:
+    plant = MuJoCoPlant(panda, tmp_path)
+    law = hc.control.TaskSpaceControl(panda, FRAME, frequency=30.0)
+    T, errors = panda.pose(FRAME)(Q), []
+    plant.start(Q)
+    for k in range(2500):
+        pose, twist, change = circle(k * 1e-3, T, 0.1, 0.5)
+        errors.append(np.linalg.norm(panda.pose(FRAME)(plant.q)[:3, 3] - pose[:3, 3]))
+        plant.step(law.step(plant.q, plant.v, pose, twist, change, Q))
+        assert law.ok, law.status
+    assert max(errors) < 1e-3
+
+
+@pytest.mark.slow
+def test_ten_newton_while_a_circle_is_traced_on_a_plate(panda: hc.Robot, tmp_path: Path) -> None:
+    """The force is felt by a sensor, pressing is -z, and the plate is 2 mm below the ball at the start."""
+    T, radius = panda.pose(FRAME)(Q), 0.02
+    plant = MuJoCoPlant(panda, tmp_path, tip=FRAME, plate=T[2, 3] - radius - 0.002, radius=radius)
+    law = hc.control.OperationalSpaceControl(
+        panda, FRAME, (1, 1, 1, 1, 1, 0), frequency=20.0, force_gain=10.0, force_damping=100.0, dt=1e-3
+    )
+    wanted, pressed, errors = np.array([0, 0, 0, 0, 0, -10.0]), [], []
+    plant.start(Q)
+    for k in range(6000):
+        pose, twist, change = circle(k * 1e-3 - 1.5, T, 0.1, 0.2) if k > 1500 else (T, None, None)
+        felt = np.array([0, 0, 0, 0, 0, -plant.pressed()])
+        plant.step(law.step(plant.q, plant.v, pose, wanted, felt, twist, change, q_posture=Q))
+        assert law.ok, law.status
+        pressed.append(plant.pressed())
+        errors.append(np.linalg.norm(panda.pose(FRAME)(plant.q)[:2, 3] - pose[:2, 3]))
+    assert np.abs(np.array(pressed[2500:]) - 10.0).max() < 0.5
+    assert max(errors[2500:]) < 5e-3
+
+
+def test_ten_newton_move_the_frame_by_what_the_stiffness_says(panda: hc.Robot, tmp_path: Path) -> None:
+    plant, stiffness = MuJoCoPlant(panda, tmp_path), np.array([100.0, 100.0, 100.0, 400.0, 600.0, 800.0])
+    law = hc.control.TaskSpaceControl(panda, FRAME, stiffness=stiffness)
+    T, force = panda.pose(FRAME)(Q), np.array([0, 0, 0, 10.0, -10.0, 10.0])
+    J = panda.jacobian(FRAME, "world_aligned")
+    plant.start(Q)
+    for _ in range(2000):
+        plant.step(law.step(plant.q, plant.v, T, q_posture=Q) + J(plant.q).T @ force)
+    moved = panda.pose(FRAME)(plant.q)[:3, 3] - T[:3, 3]
+    np.testing.assert_allclose(moved, force[3:] / stiffness[3:], rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "joint_space", ["computed torque", pytest.param("joint impedance", marks=pytest.mark.slow)]
+)
+def test_joints_follow(panda: hc.Robot, tmp_path: Path, joint_space: str) -> None:
+    plant, w = MuJoCoPlant(panda, tmp_path), np.array([1.0, 1.3, 1.7, 0.9, 2.0, 1.5, 1.1])
+    computed = hc.control.ComputedTorque(panda, 20.0)
+    impedance = hc.control.JointImpedance(panda, [600, 600, 400, 400, 60, 60, 20], [50, 50, 30, 30, 4, 4, 1])
+    plant.start(Q)
+    errors = []
+    for k in range(2500):
+        t = k * 1e-3
+        swing = 0.3 * (1 - np.exp(-3 * t)) ** 3
+        q_ref = Q + swing * np.sin(w * t)
+        v_ref = 0.9 * (1 - np.exp(-3 * t)) ** 2 * np.exp(-3 * t) * 3 * np.sin(w * t) + swing * w * np.cos(
+            w * t
+        )
+        law = computed if joint_space == "computed torque" else impedance
+        plant.step(law.step(plant.q, plant.v, q_ref, v_ref))
+        errors.append(np.abs(plant.q - q_ref).max())
+    assert max(errors) < (0.005 if joint_space == "computed torque" else 0.03)
+
+
+def sensed(plant: MuJoCoPlant, rng: np.random.Generator) -> tuple[Array, Array]:
+    return plant.q + 1e-5 * rng.normal(size=7), plant.v + 2e-3 * rng.normal(size=7)
+
+
+def watched(panda: hc.Robot, plant: MuJoCoPlant, seconds: float, seed: int, push_at: float) -> Array:
+    """Whether a contact is told, at every step, by an observer whose model is wrong by 5 %."""
+    rng = np.random.default_rng(seed)
+    wrong = panda.with_parameters(panda.parameters.values * 0.95)
+    observer = hc.control.MomentumObserver(
+        wrong, 1e-3, gain=100.0, velocity_noise=2e-3, torque_noise=0.1, model_error=0.06, floor=0.5
+    )
+    law = hc.control.ComputedTorque(panda, 10.0)
+    J, told = panda.jacobian(FRAME, "world_aligned"), []
+    w, phase = rng.uniform(0.5, 1.5, 7), rng.uniform(0, 6.28, 7)
+    plant.start(Q)
+    for k in range(int(seconds * 1000)):
+        t = k * 1e-3
+        q, v = sensed(plant, rng)
+        grow = min(t, 1.0)
+        tau = law.step(q, v, Q + 0.25 * grow * (np.sin(w * t + phase) - np.sin(phase)))
+        observer.step(q, v, tau + 0.1 * rng.normal(size=7))
+        told.append(observer.contact)
+        push = J(plant.q).T @ [0, 0, 0, 0, 20.0, 0] if t >= push_at else 0.0
+        plant.step(tau + push)
+    return np.array(told)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 4, 5))]
+)
+def test_a_push_of_twenty_newton_is_seen_within_ten_milliseconds(
+    panda: hc.Robot, tmp_path: Path, seed: int
+) -> None:
+    told = watched(panda, MuJoCoPlant(panda, tmp_path), 2.0, seed, push_at=1.9)
+    assert not told[:1900].any()
+    assert told[1900:1911].any()
+
+
+@pytest.mark.slow
+def test_no_false_alarm_in_ten_minutes(panda: hc.Robot, tmp_path: Path) -> None:
+    assert not watched(panda, MuJoCoPlant(panda, tmp_path), 600.0, 11, push_at=np.inf).any()

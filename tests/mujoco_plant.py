@@ -1,0 +1,79 @@
+"""A plant that is not ours: MuJoCo, made of the URDF that a robot writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+import helicoid as hc
+from helicoid._typing import Array
+
+
+class MuJoCoPlant:
+    """A robot on a fixed base in MuJoCo; torques in, states out.
+
+    Args:
+        folder: for the URDF.
+        tip: a link that carries a ball, if `plate` is given.
+        plate: height (m) of a horizontal plate that the ball may touch; nothing else touches anything.
+        radius: of the ball (m).
+    """
+
+    def __init__(
+        self,
+        robot: hc.Robot,
+        folder: Path,
+        dt: float = 1e-3,
+        tip: str = "",
+        plate: float | None = None,
+        radius: float = 0.02,
+    ) -> None:
+        path = folder / "robot.urdf"
+        robot.to_urdf(path)
+        spec = mujoco.MjSpec.from_file(str(path))
+        spec.compiler.balanceinertia = False
+        for geom in spec.geoms:
+            geom.contype = geom.conaffinity = 0
+        if plate is not None:
+            ball = next(body for body in spec.bodies if body.name == tip).add_geom()
+            ball.type, ball.size = mujoco.mjtGeom.mjGEOM_SPHERE, [radius, 0, 0]
+            ball.mass, ball.contype, ball.conaffinity, ball.friction = 0.0, 1, 1, [0.1, 0, 0]
+            floor = spec.worldbody.add_geom()
+            floor.type, floor.size, floor.pos = mujoco.mjtGeom.mjGEOM_PLANE, [2, 2, 0.1], [0, 0, plate]
+            floor.contype, floor.conaffinity, floor.friction = 1, 1, [0.1, 0, 0]
+            # Yields by about a millimetre: on MuJoCo's nearly rigid contacts, sliding with friction chatters.
+            for geom in (ball, floor):
+                geom.solimp = [0.01, 0.95, 0.002, 0.5, 2]
+        self.model = spec.compile()
+        self.model.opt.timestep = dt
+        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        self.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        self.data = mujoco.MjData(self.model)
+        self.tip = tip
+        assert self.model.nv == robot.nv
+
+    @property
+    def q(self) -> Array:
+        return np.array(self.data.qpos)
+
+    @property
+    def v(self) -> Array:
+        return np.array(self.data.qvel)
+
+    def start(self, q: Array) -> None:
+        self.data.qpos[:], self.data.qvel[:] = q, 0.0
+        mujoco.mj_forward(self.model, self.data)
+
+    def step(self, tau: Array) -> None:
+        self.data.qfrc_applied[:] = tau
+        mujoco.mj_step(self.model, self.data)
+
+    def pressed(self) -> float:
+        """The force (N) with which the ball presses on the plate."""
+        total, force = 0.0, np.zeros(6)
+        for k in range(self.data.ncon):
+            mujoco.mj_contactForce(self.model, self.data, k, force)
+            total += force[0]
+        return total
