@@ -59,34 +59,60 @@ def hop() -> Problem:
     return problem
 
 
-def check_plan(robot: hc.Robot, plan: Plan, holding: dict[str, np.ndarray], slip: float = 2e-3) -> None:
+def contact(robot: hc.Robot, name: str, radius: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where a ball around a frame touches level ground, and the Jacobian of the material point there."""
+    J = np.asarray(robot.jacobian(name, "world_aligned")(q))
+    down = np.array([0.0, 0.0, -radius])
+    turned = -np.cross(down, J[:3], axisb=0).T  # ω × down
+    return np.asarray(robot.pose(name)(q))[:3, 3] + down, J[3:] + turned
+
+
+def pushed(robot: hc.Robot, plan: Plan, radius: float, k: int, q: np.ndarray) -> np.ndarray:
+    """Jᵀ f of all feet in an interval of a plan, at a configuration."""
+    return np.sum([contact(robot, name, radius, q)[1].T @ f[k] for name, f in plan.forces.items()], axis=0)
+
+
+def check_plan(
+    robot: hc.Robot, plan: Plan, holding: dict[str, np.ndarray], radius: float = 0.0, slip: float = 2e-3
+) -> None:
     """Newton and Euler, Coulomb, and feet that stand where they stand.
 
     `holding` says for each foot in which intervals it stands, by the test's own count.
     """
     assert plan.q is not None and plan.v is not None and plan.a is not None and plan.tau is not None
     assert set(plan.forces) == set(holding)
-    bodies = {name: np.asarray(robot.pose(name)(plan.q)) for name in holding}
     for name, stands in holding.items():
-        f, p = plan.forces[name], bodies[name][:, :3, 3]
+        at = [contact(robot, name, radius, q) for q in plan.q]
+        p, f = np.array([one for one, _ in at]), plan.forces[name]
         np.testing.assert_allclose(f[~stands], 0.0, atol=1e-4)
         assert np.all(f[stands, 2] >= -1e-4)
-        across = np.hypot(f[stands, 0], f[stands, 1])
-        assert np.all(across <= FRICTION * f[stands, 2] + 1e-4)
-        v = np.array(
-            [robot.jacobian(name, "world_aligned")(q)[3:] @ v for q, v in zip(plan.q, plan.v, strict=True)]
-        )
+        assert np.all(np.hypot(f[stands, 0], f[stands, 1]) <= FRICTION * f[stands, 2] + 1e-4)
+        v = np.array([J @ w for (_, J), w in zip(at, plan.v, strict=True)])
         touching = np.append(stands, stands[-1]) | np.append(False, stands)
         np.testing.assert_allclose(v[1:][touching[1:]], 0.0, atol=1e-5)
         landing = 1 + np.flatnonzero(stands[1:] & ~stands[:-1])
         np.testing.assert_allclose(p[landing, 2], 0.0, atol=1e-6)
         assert p[:, 2].min() > -slip
+        rolls = 0.03 * radius / 0.02  # a ball's lowest point moves along with the leg's turning
         for k in np.flatnonzero(stands):  # from node to node of a stand
-            np.testing.assert_allclose(p[k + 1], p[k], atol=slip)
+            np.testing.assert_allclose(p[k + 1, 2], p[k, 2], atol=slip)
+            np.testing.assert_allclose(p[k + 1, :2], p[k, :2], atol=slip + rolls)
     for k, (q, v, a, tau) in enumerate(zip(plan.q, plan.v, plan.a, plan.tau, strict=False)):
-        pushes = {name: np.concatenate([np.zeros(3), plan.forces[name][k]]) for name in holding}
-        free = robot.inverse_dynamics(q, v, a)
-        for name, wrench in pushes.items():
-            free = free - robot.jacobian(name, "world_aligned")(q).T @ wrench
-        np.testing.assert_allclose(free, tau, atol=1e-6)  # what the motors give is all that is missing
+        missing = np.asarray(robot.inverse_dynamics(q, v, a)) - pushed(robot, plan, radius, k, q)
+        np.testing.assert_allclose(missing, tau, atol=1e-6)  # what the motors give is all that is missing
         np.testing.assert_allclose(tau[list(robot.unactuated)], 0.0, atol=1e-3)
+
+
+def integrated(robot: hc.Robot, plan: Plan, radius: float, k: int, substeps: int = 20) -> np.ndarray:
+    """Where forward dynamics lead from node k in its interval, under the plan's torques and forces."""
+    assert plan.q is not None and plan.v is not None and plan.tau is not None
+    q, v, h = plan.q[k], plan.v[k], (plan.t[k + 1] - plan.t[k]) / substeps
+    for _ in range(substeps):
+
+        def fall(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.asarray(robot.forward_dynamics(q, v, plan.tau[k] + pushed(robot, plan, radius, k, q)))
+
+        middle = v + h / 2 * fall(q, v)
+        a = fall(robot.integrate(q, h / 2 * v), middle)
+        q, v = robot.integrate(q, h * (v + h / 2 * a)), v + h * a
+    return np.concatenate([robot.difference(plan.q[k + 1], q), v - plan.v[k + 1]])

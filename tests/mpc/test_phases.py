@@ -142,6 +142,22 @@ def test_a_controller_goes_along_its_phases() -> None:
     assert max(heights[4:9]) > 0.01 and abs(heights[-1]) < 2e-3
 
 
+def test_a_foot_that_lands_in_one_interval_comes_to_rest_where_it_is() -> None:
+    """From a given state one acceleration sets its velocity or its place, not both."""
+    problem = copy.deepcopy(hop())
+    rows = {row.label: k for k, row in enumerate(problem._compiled.stages.path_rows)}
+    place, rest = rows["foot_position: z"], rows["foot_velocity: z"]
+    memory = problem._compiled.memory
+    for node in (1, 2):
+        problem.set(phase_time=0.4 - node * 0.04)
+        assert memory.lower[node, rest] == memory.upper[node, rest] == 0.0
+        assert (memory.lower[node, place] == 0.0) == (memory.upper[node, place] == 0.0) == (node > 1)
+    problem.set_initial(q=False)  # then it may begin where it should be
+    problem.set(phase_time=0.36)
+    memory = problem._compiled.memory
+    assert memory.lower[1, place] == memory.upper[1, place] == 0.0
+
+
 def test_what_a_controller_is_told_of_phases_is_for_its_next_step() -> None:
     _, q = hopper()
     controller = Controller(hop())

@@ -41,6 +41,10 @@ class Switching:
         self._not_at_first = [
             k for k, row in enumerate(stages.path_rows) if row.constraint.role and not row.at_first
         ]
+        places = [
+            row for row in stages.path_rows if row.constraint.role and row.constraint.role[0] == "position"
+        ]
+        self._starts_anywhere = any(row.at_first for row in places)
         columns, self._profile = 0, None
         for parameter in stages.parameters:
             size = parameter.symbol.numel()
@@ -115,6 +119,10 @@ class Switching:
         pressing = np.where(holding, [-np.inf, -np.inf, 0.0], 0.0), np.where(holding, free, 0.0)
         still = np.where(touching, 0.0, -free), np.where(touching, 0.0, free)
         put = landing & ~np.isnan(nodes.steps)
+        if (
+            not self._starts_anywhere
+        ):  # from a given state, one interval takes a foot to rest or to a place, not both
+            put[1] = False
         low, high = np.where(put, nodes.steps, -np.inf), np.where(put, nodes.steps, np.inf)
         low[..., 2] = np.where(nodes.touching, low[..., 2], nodes.floor)
         slipping = np.where(holding, 0.0, -np.inf), free[..., :1]
