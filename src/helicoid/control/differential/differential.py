@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler import compile_kernel
+from helicoid.control.differential import exporting
 from helicoid.control.differential.formulation import Formulation
 from helicoid.control.differential.numbers import finite
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
@@ -117,6 +119,8 @@ class DifferentialIK:
         self._evaluate = self._kernel.evaluate
         self._memory[-2] = -1
 
+    runtimes = (RUNTIME, QP_RUNTIME)
+
     # The loop ---------------------------------------------------------------------------------------
 
     def step(self, q: ArrayLike) -> Array:
@@ -151,6 +155,29 @@ class DifferentialIK:
         self._memory[:] = 0
         self._memory[: self.robot.nv] = finite((self.robot.nv,))("v", v)
         self._memory[-2] = -1
+
+    def export_c(self, folder: str | os.PathLike[str], name: str = "differential_ik") -> list[Path]:
+        """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
+
+        It needs math.h, allocates nothing and begins at rest with the numbers that are set now; `numbers` of
+        its struct change them, at places that the header names.
+
+        Returns:
+            The files written.
+
+        Raises:
+            HelicoidError: the folder cannot be written to, or has files of these names that no export wrote.
+        """
+        kept, Q, V = self._memory.copy(), [], []
+        rng = np.random.default_rng(0)
+        q = self.robot.random(rng)
+        self.reset()
+        for _ in range(20):
+            Q.append(q)
+            V.append(self.step(q))
+            q = self.robot.integrate(q, self.robot.nv**-0.5 * 0.01 * rng.normal(size=self.robot.nv))
+        self._memory[:] = kept
+        return exporting.export_c(self, folder, name, np.array(Q), np.array(V))
 
     # What is so -------------------------------------------------------------------------------------
 
@@ -219,6 +246,24 @@ class DifferentialIK:
         self._errors = [slice(a, b) for a, b in pairwise(starts)]
         self._memory = np.zeros(int(starts[-1]) + 2)
 
+    @property
+    def memory_size(self) -> int:
+        """Numbers that a loop keeps."""
+        return self._memory.size
+
+    def work_size(self) -> int:
+        """STEP_WORK of runtime/differential.h."""
+        nv, m, rows = self.robot.nv, self._n_rows, self.formulation.level_rows
+        strict, n, total = self.formulation.strict, nv + m, sum(rows)
+
+        def work(n: int, m: int) -> int:  # QP_WORK
+            padded = -(-n // 4) * 4
+            return (3 * padded + 10) * padded + m + 8
+
+        levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + work(nv, m + total)
+        data = (total if strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
+        return data + (levels if strict else work(nv, m))
+
     def definitions(self) -> str:
         """The sizes that runtime/differential.h needs, in C."""
         at = self.numbers
@@ -233,6 +278,7 @@ class DifferentialIK:
             "STRICT": int(self.formulation.strict),
             "SCALED": int(self.solver == "projection"),
             "LEVELS": f"{{{levels}}}",
+            "NL": len(self.formulation.level_rows),
             "P_DT": at["dt"].at.start,
             "P_APPROACH": at["approach"].at.start,
             "P_ACCELERATION": at["acceleration_limit"].at.start,
@@ -249,9 +295,7 @@ class DifferentialIK:
         text = f'{self.definitions()}#include "differential.c"\n'
         shapes = [(self.robot.nq,), (self._p.size,)], [(self.robot.nv,), (self._memory.size,)]
         with needs_compiler():
-            return compile_kernel(
-                "the controller", text, [RUNTIME, QP_RUNTIME], *shapes, {"data": self.data()}
-            )
+            return compile_kernel("the controller", text, self.runtimes, *shapes, {"data": self.data()})
 
     def _as_configuration(self, q: ArrayLike) -> Array:
         try:

@@ -1,7 +1,7 @@
 /* One step of differential kinematics: from q and numbers to velocities within limits.
  *
  * Sizes are constants: NQ, NV, NP numbers, NE rows of tasks, NM rows that are no bounds, of which the first NC are
- * constraints, STRICT and LEVELS, the rows of each level, SCALED: limits are kept by scaling the whole motion.
+ * constraints, STRICT and LEVELS, the rows of each of NL levels, SCALED: limits are kept by scaling the whole motion.
  * DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) calls the generated function: H and f of a
  * weighted program, or E, e and damping of levels. P_... are places in p.
  *
@@ -10,10 +10,15 @@
 #ifndef HELICOID_DIFFERENTIAL_H
 #define HELICOID_DIFFERENTIAL_H
 #define QP_N NV
+#if STRICT
 #include "qp_lexicographic.h"
+#else
+#include "qp.h"
+#define QP_LEVELS_WORK(n, m, t) 0
+#endif
 
 enum { STEP_SOLVED, STEP_INFEASIBLE, STEP_OUT_OF_ITERATIONS, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT };
-enum { NB = NV + NM, NL = sizeof((int[])LEVELS) / sizeof(int) };
+enum { NB = NV + NM };
 enum { LAST = 0, BEFORE = NV, STATE = 2 * NV, LOWER = STATE + NB, UPPER = LOWER + NB, ERRORS = UPPER + NB, INFO = ERRORS + NE,
        MEMORY = INFO + 2 };
 enum { FIRST = (STRICT ? NE : NV) * NV, SECOND = STRICT ? NE : NV };
