@@ -11,7 +11,7 @@ import pytest
 import helicoid as hc
 from helicoid.errors import InputError
 from helicoid.mpc import Capsule, Problem, Sphere
-from helicoid.mpc.constraints.shapes import distance
+from helicoid.robot.collision import distance
 
 
 def plain() -> Problem:

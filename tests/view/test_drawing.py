@@ -15,8 +15,9 @@ import helicoid as hc
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry
-from helicoid.view.drawing import bounds, collision_parts, extent, inertia_parts, visual_parts
-from helicoid.view.meshes import find_mesh, read_mesh
+from helicoid.robot.collision.meshes import find_mesh
+from helicoid.view.drawing import bounds, capsule_parts, collision_parts, extent, inertia_parts, visual_parts
+from helicoid.view.meshes import read_mesh
 from helicoid.view.poses import body_poses
 from helicoid.view.stick_figure import JOINT_COLOR, sticks
 from random_trees import Array, assert_close, few, robots, seeds, state
@@ -163,3 +164,15 @@ def test_collision_shapes_are_drawn_apart(tmp_path: Path) -> None:
     robot = _urdf(tmp_path, box + BALL)
     np.testing.assert_allclose(_size(robot), 1.0)
     assert np.ptp(collision_parts(robot)[0].triangles.vertices[:, 2]) == pytest.approx(0.6)
+
+
+def test_capsules_are_drawn_around_what_they_hold() -> None:
+    robot = hc.load("planar_2r")
+    shapes, held = capsule_parts(robot), visual_parts(robot)
+    assert {part.body for part in shapes} == {part.body for part in held}
+    poses = body_poses(robot, robot.neutral())[None]
+    (low, high), (inner_low, inner_high) = bounds(shapes, poses), bounds(held, poses)
+    assert np.all(low < inner_low + 1e-3) and np.all(high > inner_high - 1e-3)
+    bare = hc.load('<robot name="bare"><link name="only"/></robot>')
+    with pytest.warns(hc.DoubtfulModelWarning, match="no capsules are drawn: .* has no visual geometry"):
+        assert capsule_parts(bare) == []

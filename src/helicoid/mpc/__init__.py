@@ -3,12 +3,12 @@
 from helicoid.mpc.adaptive import Adaptive
 from helicoid.mpc.closed_loop import Run, Sample, closed_loop
 from helicoid.mpc.comparison import Comparison, compare
-from helicoid.mpc.constraints.shapes import Capsule, Sphere
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.phases import Phase
 from helicoid.mpc.plan import Plan, Violation
 from helicoid.mpc.problem import Problem
 from helicoid.mpc.system import System
+from helicoid.robot.collision import Capsule, Sphere
 from helicoid.simulation.plant import Measured, Plant, drift, jump, payload
 
 __all__ = [

@@ -316,6 +316,7 @@ class Problem:
     add_frame_box = _adds("add_frame_box", constraints.frame_box_constraint)
     add_half_space = _adds("add_half_space", constraints.half_space_constraint)
     add_distance = _adds("add_distance", constraints.distance_constraint)
+    add_self_collision = _adds("add_self_collision", constraints.self_collision_constraint)
     add_friction_cone = _adds("add_friction_cone", constraints.friction_cones)
     set_final = _adds("set_final", constraints.final_constraints)
 

@@ -144,11 +144,14 @@ class Structure:
             made = made.with_parameter(parameter)
         for state in term.states:
             made = made._with_state(state)
+        if isinstance(term, Constraint) and term.intermediates:
+            known = (*made.system.intermediates, *term.intermediates)
+            made = replace(made, system=replace(made.system, intermediates=known))
         made._check_symbols(term)
         bare = replace(term, states=())
         if isinstance(bare, Cost):
             return replace(made.with_parameter(bare.weight), costs=(*made.costs, bare))
-        name = bare.name
+        bare, name = replace(bare, intermediates=()), bare.name
         if not name.isidentifier() or any(one.name == name for one in made.constraints):
             raise InputError(f"constraint {name!r}: needs a name that is an identifier and no other one has")
         return replace(made, constraints=(*made.constraints, bare))

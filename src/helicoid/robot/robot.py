@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from helicoid.model.inertia import frozen_array
 from helicoid.model.joint_values import JointValues, with_joints
 from helicoid.model.loops import LoopKind, placement
 from helicoid.model.model import Model
+from helicoid.robot.collision.capsules import Capsules, fit_capsules
 from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose, contact_points
 from helicoid.robot.data import RobotData
 
@@ -70,6 +71,25 @@ class Robot(RobotData):
         """
         selection = parametric.select(self.model, groups, payload_link)
         return Robot(self.model, selection, self.constraints.added, self.actuators)
+
+    def capsules(self, geometry: Literal["collision", "visual"] = "collision") -> Capsules:
+        """Capsules around the shapes of all links: a value that prints as a table; made once.
+
+        Spheres and capsules (also as a cylinder between two spheres) are taken exactly; around cylinders,
+        boxes and meshes it is the smallest capsule found that holds them wholly, and the table says how much
+        it holds beyond. What lies inside of another capsule of its link is left out.
+        `problem.add_self_collision` keeps them apart, `hc.view` shows them. Meshes need trimesh:
+        `pip install 'helicoid[view]'`.
+
+        Raises:
+            InputError: there is no such geometry, or a mesh is not found.
+
+        >>> import helicoid as hc
+        >>> capsules = hc.load("planar_2r").capsules("visual")
+        >>> print(round(capsules.excess, 2), capsules.of("tip"))
+        0.01 ()
+        """
+        return self.memo(("capsules", geometry), lambda: fit_capsules(self, geometry))
 
     def chain(self, root: str, tip: str) -> Robot:
         """The joints between two links, with what is fixed to them; moving side branches are cut.

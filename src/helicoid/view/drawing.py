@@ -11,15 +11,17 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import DoubtfulModelWarning, HelicoidError, warn
 from helicoid.model.model import WORLD
-from helicoid.model.parts import Geometry
+from helicoid.model.parts import Geometry, Placement
 from helicoid.robot import Robot
+from helicoid.robot.collision.meshes import find_mesh
 from helicoid.view import triangles
-from helicoid.view.meshes import Color, Piece, find_mesh, read_mesh
+from helicoid.view.meshes import Color, Piece, read_mesh
 from helicoid.view.poses import body_poses
 from helicoid.view.stick_figure import LINK_COLOR, sticks
 from helicoid.view.triangles import Triangles, joined
 
 COLLISION_COLOR: Color = (0.95, 0.45, 0.15, 0.4)
+CAPSULE_COLOR: Color = (0.15, 0.65, 0.60, 0.4)
 
 
 _ROUND: Mapping[str, Callable[..., Triangles]] = {
@@ -61,6 +63,29 @@ def collision_parts(robot: Robot) -> list[Part]:
     """The shapes that the description uses to detect collisions; meshes not found are left out."""
     found, _ = _shapes(robot, "collisions")
     return _merged(part._replace(color=COLLISION_COLOR) for part in found)
+
+
+def capsule_parts(robot: Robot) -> list[Part]:
+    """The capsules of `Robot.capsules`, of what is drawn where there are no collision shapes; none at worst.
+
+    A mesh that is not found is warned of.
+    """
+    collides = any(link.collisions for link in robot.model.links)
+    try:
+        capsules = robot.capsules("collision" if collides else "visual")
+    except HelicoidError as error:
+        warn(DoubtfulModelWarning(f"no capsules are drawn: {error}"))
+        return []
+    parts = []
+    for one in capsules:
+        body, placed = robot.model.frame(str(one.link))
+        start, end = (np.asarray(point, dtype=np.float64) for point in (one.start, one.end))
+        if one.length > 0:
+            shape = triangles.rod(start, end, one.radius)
+        else:
+            shape = triangles.sphere(one.radius).moved(Placement(translation=start))
+        parts.append(Part(body, shape.moved(placed), CAPSULE_COLOR))
+    return _merged(parts)
 
 
 def inertia_parts(robot: Robot) -> list[Part]:

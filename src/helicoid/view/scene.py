@@ -10,12 +10,12 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
-from helicoid.view.drawing import Part, collision_parts, extent, inertia_parts, visual_parts
+from helicoid.view.drawing import Part, capsule_parts, collision_parts, extent, inertia_parts, visual_parts
 from helicoid.view.poses import body_poses, quaternions
 from helicoid.view.triangles import creased
 
-LAYERS = ("links", "collision shapes", "frames", "center of mass", "inertia ellipsoids")
-_INSIDE = LAYERS[2:]  # links are drawn transparent while one of these is shown
+LAYERS = ("links", "collision shapes", "capsules", "frames", "center of mass", "inertia ellipsoids")
+_INSIDE = LAYERS[3:]  # links are drawn transparent while one of these is shown
 _TRANSPARENT = 0.4
 
 
@@ -62,6 +62,8 @@ class RobotScene:
     def _make(self, layer: str) -> list[Any]:
         if layer == "collision shapes":
             return self._add("collision", collision_parts(self._robot))
+        if layer == "capsules":
+            return self._add("capsules", capsule_parts(self._robot))
         if layer == "inertia ellipsoids":
             return self._add("inertia", inertia_parts(self._robot))
         if layer == "frames":

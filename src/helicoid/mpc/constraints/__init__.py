@@ -9,7 +9,8 @@ from helicoid.mpc.constraints.friction import friction_cones
 from helicoid.mpc.constraints.half_space import half_space_constraint
 from helicoid.mpc.constraints.inherent import duration_constraint, hold_constraints
 from helicoid.mpc.constraints.limits import limit_constraints
-from helicoid.mpc.constraints.shapes import Capsule, Sphere
+from helicoid.mpc.constraints.self_collision import self_collision_constraint
+from helicoid.robot.collision import Capsule, Sphere
 
 __all__ = [
     "Capsule",
@@ -25,4 +26,5 @@ __all__ = [
     "half_space_constraint",
     "hold_constraints",
     "limit_constraints",
+    "self_collision_constraint",
 ]

@@ -13,7 +13,7 @@ from helicoid._typing import Array, Expression
 from helicoid.errors import InputError
 from helicoid.mpc.system.parameter import Parameter, vector
 from helicoid.mpc.system.symbols import Symbols, column
-from helicoid.mpc.system.system import State
+from helicoid.mpc.system.system import Intermediate, State
 
 Soft = float | tuple[float, float] | None
 """None for a hard constraint, else the price of exceeding it by one scaled unit, or (price, price2)."""
@@ -41,6 +41,7 @@ class Constraint:
     price is None for a hard one. Of hard ones that cannot all be met, those of the highest `priority` are: it
     multiplies their price. `parameters` are those that it brings along, such as a target, and `states`
     what it needs the problem to carry from node to node. A `role` is of rows that come and go with a contact.
+    `intermediates` are symbols in its expression that stand for something whose derivative is known.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Constraint:
     states: tuple[State, ...] = ()
     priority: float = 1.0
     role: Role | None = None
+    intermediates: tuple[Intermediate, ...] = ()
 
     @property
     def size(self) -> int:

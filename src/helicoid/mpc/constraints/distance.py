@@ -8,9 +8,9 @@ import numpy as np
 from helicoid._typing import Expression
 from helicoid.errors import InputError
 from helicoid.mpc.constraints.constraint import Constraint, Soft, constraint_on
-from helicoid.mpc.constraints.shapes import Shape, distance
 from helicoid.mpc.system.parameter import Parameter
 from helicoid.mpc.system.symbols import Symbols
+from helicoid.robot.collision import Shape, distance
 
 
 def distance_constraint(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Expression
 from helicoid.errors import InputError
 
-_ROUNDING = 1e-9  # m²: keeps the distance differentiable where axes meet
+_ROUNDING = 1e-20  # m²: keeps the distance differentiable where axes meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,16 @@ class Capsule:
         _check_radius(self.radius)
 
     @property
+    def length(self) -> float:
+        """Of its axis (m)."""
+        return float(np.linalg.norm(np.subtract(self.end, self.start)))
+
+    @property
+    def volume(self) -> float:
+        """π r² (l + 4/3 r), in m³."""
+        return float(np.pi * self.radius**2 * (self.length + 4 / 3 * self.radius))
+
+    @property
     def points(self) -> dict[str, ArrayLike]:
         """The ends of its axis."""
         return {"start": self.start, "end": self.end}
@@ -60,33 +70,49 @@ def _check_radius(radius: float) -> None:
 
 
 def distance(one: Sequence[Expression], other: Sequence[Expression]) -> Expression:
-    """Between two axes, each a point or the two ends of a segment (Ericson 2005, section 5.1.9)."""
-    p, d = one[0], one[-1] - one[0]
-    q, e = other[0], other[-1] - other[0]
+    """Between two axes, each a point or the two ends of a segment."""
+    p, q = closest_points(one, other)
+    return norm(p - q)
+
+
+def closest_points(
+    one: Sequence[Expression], other: Sequence[Expression], squares: tuple[float, float] | None = None
+) -> tuple[Expression, Expression]:
+    """The points of two axes that are nearest to each other (Ericson 2005, section 5.1.9).
+
+    `squares` are the squares of their lengths (m²) where these are known: to divide by numbers is cheap.
+    """
+    p, q = one[0], other[0]
     if len(one) == 1 and len(other) == 1:
-        return _norm(p - q)
-    if len(one) == 1:
-        return _norm(p - q - e * _clamped(ca.dot(p - q, e) / _square(e)))
+        return p, q
     if len(other) == 1:
-        return distance(other, one)
-    r = p - q
-    a, b, f, dd, ee = _square(d), ca.dot(d, e), ca.dot(e, r), ca.dot(d, r), _square(e)
-    denominator = a * ee - b * b
-    parallel = denominator < 1e-12 * a * ee
-    s = ca.if_else(parallel, 0.5, _clamped((b * f - dd * ee) / ca.if_else(parallel, 1.0, denominator)))
-    t = _clamped((b * s + f) / ee)
-    s = _clamped((b * t - dd) / a)
-    return _norm(r + d * s - e * t)
+        there, here = closest_points(other, one, squares and (squares[1], squares[0]))
+        return here, there
+    e = other[-1] - q
+    g = _square(e) if squares is None else squares[1]
+    if len(one) == 1:
+        return p, q + e * _clamped(ca.dot(p - q, e) / g)
+    r, d = p - q, one[-1] - p
+    a = _square(d) if squares is None else squares[0]
+    b, f, c = ca.dot(d, e), ca.dot(e, r), ca.dot(d, r)
+    denominator = a * g - b * b
+    # Of parallel segments any point will do to begin with: the two steps after it find the nearest.
+    parallel = denominator < 1e-15 * a * g
+    s = ca.if_else(parallel, 0.5, _clamped((b * f - c * g) / ca.if_else(parallel, 1.0, denominator)))
+    t = _clamped((b * s + f) / g)
+    s = _clamped((b * t - c) / a)
+    return p + d * s, q + e * t
 
 
 def _square(d: Expression) -> Expression:
     """|d|², not zero where both ends of a capsule are the same point."""
-    return ca.dot(d, d) + 1e-15
+    return ca.dot(d, d) + 1e-30
 
 
 def _clamped(s: Expression) -> Expression:
     return ca.fmin(ca.fmax(s, 0), 1)
 
 
-def _norm(x: Expression) -> Expression:
+def norm(x: Expression) -> Expression:
+    """|x|, differentiable where that is zero, and too large there by 0.1 nm."""
     return ca.sqrt(ca.dot(x, x) + _ROUNDING)

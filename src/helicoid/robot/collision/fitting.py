@@ -1,0 +1,192 @@
+"""The smallest capsule around a shape: exact for spheres and capsules, never too small for anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.model.parts import Geometry, Placement
+from helicoid.robot.collision.meshes import mesh_points
+
+Names = tuple[tuple[str, str], ...]
+"""What a capsule holds: a link and a word for a shape of it, for each."""
+
+_STEPS = 250  # of that search
+_SEARCH = 200  # corners of a mesh among which its capsule is searched for, before it is made to hold all
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A capsule (m) around balls: `points` (n, 3) with their `radii` (n), whose hull is the shape.
+
+    `held` is the volume (m³) of the shape, of a mesh that of its convex hull.
+    """
+
+    start: Array
+    end: Array
+    radius: float
+    held: float
+    points: Array
+    radii: Array
+
+    @property
+    def volume(self) -> float:
+        """π r² (l + 4/3 r)."""
+        length = float(np.linalg.norm(self.end - self.start))
+        return float(np.pi * self.radius**2 * (length + 4 / 3 * self.radius))
+
+    def moved(self, by: Placement) -> Fit:
+        """The same in the frame in which the shape is placed."""
+        R, p = by.rotation, by.translation
+        start, end = R @ self.start + p, R @ self.end + p
+        return replace(self, start=start, end=end, points=self.points @ R.T + p)
+
+    def holds(self, other: Fit) -> bool:
+        """Whether the other lies inside of this one, but for rounding."""
+        ends = _distances(np.stack([other.start, other.end]), self.start, self.end)
+        return bool(ends.max() + other.radius <= self.radius * (1 + 1e-9))
+
+
+def fit(shape: Geometry) -> Fit:
+    """The capsule of a box, cylinder, capsule, sphere or mesh."""
+    z = np.array([0.0, 0.0, 1.0])
+    if shape.kind == "sphere":
+        (r,) = shape.size
+        return _capsule(0 * z, r, 4 / 3 * np.pi * r**3)
+    if shape.kind == "capsule":
+        r, length = shape.size
+        return _capsule(z * length / 2, r, np.pi * r**2 * (length + 4 / 3 * r))
+    if shape.kind == "cylinder":
+        r, length = shape.size
+        made = _around_rims(z, r, length / 2)
+        return _capsule(made[0], made[1], np.pi * r**2 * length)
+    if shape.kind == "box":
+        edges = np.array(shape.size)
+        corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+        widths = [float(np.linalg.norm(np.delete(edges, k))) / 2 for k in range(3)]
+        fits = [
+            _capsule(*_around_rims(np.eye(3)[k], widths[k], edges[k] / 2), float(np.prod(edges)))
+            for k in range(3)
+        ]
+        return replace(min(fits, key=lambda one: one.volume), points=corners * edges, radii=np.zeros(8))
+    points, held = _hull(mesh_points(shape))
+    return around(points, np.zeros(len(points)), held)
+
+
+def _capsule(end: Array, radius: float, held: float) -> Fit:
+    return Fit(-end, end, float(radius), float(held), np.stack([-end, end]), np.full(2, float(radius)))
+
+
+def _around_rims(axis: Array, thickness: float, half: float) -> tuple[Array, float]:
+    """End and radius around rims at `thickness` from an axis and ±`half` along it: thicker, it is shorter."""
+    from scipy.optimize import minimize_scalar
+
+    def end(radius: float) -> float:
+        return max(half - float(np.sqrt(max(radius**2 - thickness**2, 0.0))), 0.0)
+
+    def volume(radius: float) -> float:
+        return radius**2 * (2 * end(radius) + 4 / 3 * radius)
+
+    most = float(np.hypot(thickness, half))
+    radii = [thickness, most]
+    if half:
+        radii.append(float(minimize_scalar(volume, bounds=(thickness, most), method="bounded").x))
+    best = min(radii, key=volume)
+    return axis * end(best), best
+
+
+def around(points: Array, radii: Array, held: float) -> Fit:
+    """Around balls: the line of the axis is searched for, radius and ends then follow from the balls."""
+    from scipy.optimize import minimize
+
+    center = (points.min(axis=0) + points.max(axis=0)) / 2
+    size = float((np.abs(points - center).max(axis=0) + radii.max()).max()) or 1.0
+    some = np.linspace(0, len(points) - 1, min(len(points), _SEARCH)).astype(int)
+    local, local_radii = (points[some] - center) / size, radii[some] / size
+    axes = np.linalg.eigh(np.cov(local.T))[1] if len(local) > 1 else np.eye(3)
+    found: list[tuple[float, Array, Array]] = []
+    for k in range(3):
+        frame = np.roll(axes, k, axis=1)
+
+        def volume(x: Array, frame: Array = frame) -> float:
+            start, end, radius = _on_line(local, local_radii, frame, x)
+            return radius**2 * (float(np.linalg.norm(end - start)) + 4 / 3 * radius)
+
+        options = {"initial_simplex": np.vstack([np.zeros(5), 0.1 * np.eye(5)]), "maxiter": _STEPS}
+        search = minimize(volume, np.zeros(5), method="Nelder-Mead", options=options)
+        found.append((float(search.fun), frame, search.x))
+    _, frame, x = min(found, key=lambda one: one[0])
+    start, end, _ = _on_line((points - center) / size, radii / size, frame, x)
+    start, end = center + size * start, center + size * end
+    # Nothing may stick out, whatever rounding did.
+    radius = float((_distances(points, start, end) + radii).max()) * (1 + 1e-12)
+    return Fit(start, end, radius, held, points, radii)
+
+
+def _on_line(points: Array, radii: Array, frame: Array, x: Array) -> tuple[Array, Array, float]:
+    """The shortest capsule around balls whose axis lies on a line, turned and moved from a frame's z by x.
+
+    x has the slope of the line (2), its offset (2), and by how much the capsule is thicker than it must be.
+    """
+    along = frame @ np.array([x[0], x[1], 1.0])
+    along /= np.linalg.norm(along)
+    origin = frame[:, 0] * x[2] + frame[:, 1] * x[3]
+    z = (points - origin) @ along
+    across = np.sqrt(np.maximum(((points - origin) ** 2).sum(axis=1) - z**2, 0.0))
+    radius = float((across + radii).max()) + abs(x[4])
+    reach = np.sqrt(np.maximum((radius - radii) ** 2 - across**2, 0.0))
+    low, high = float((z + reach).min()), float((z - reach).max())
+    if low > high:  # a ball is enough
+        low = high = (low + high) / 2
+    return origin + low * along, origin + high * along, radius
+
+
+def fewer(fits: list[tuple[Fit, Names]], more: float) -> list[tuple[Fit, Names]]:
+    """Without those inside of others; two become one wherever that adds no `more` volume (m³) than this."""
+    kept: list[tuple[Fit, Names]] = []
+    for one, names in sorted(fits, key=lambda pair: -pair[0].radius):
+        if not any(other.holds(one) for other, _ in kept):
+            kept.append((one, names))
+    while (found := _two_as_one(kept, more)) is not None:
+        kept = found
+    return kept
+
+
+def _two_as_one(fits: list[tuple[Fit, Names]], more: float) -> list[tuple[Fit, Names]] | None:
+    """With the nearest two that can be one as one; None where there are no such."""
+    pairs = [(i, j) for i in range(len(fits)) for j in range(i + 1, len(fits))]
+    for i, j in sorted(pairs, key=lambda pair: _between(fits[pair[0]][0], fits[pair[1]][0])):
+        (one, names), (other, others) = fits[i], fits[j]
+        both = _together(one, other)
+        if both.volume <= one.volume + other.volume + more:
+            rest = [pair for k, pair in enumerate(fits) if k not in (i, j)]
+            return [*rest, (both, names + others)]
+    return None
+
+
+def _between(one: Fit, other: Fit) -> float:
+    return float(np.linalg.norm(one.start + one.end - other.start - other.end))
+
+
+def _together(one: Fit, other: Fit) -> Fit:
+    points, radii = np.concatenate([one.points, other.points]), np.concatenate([one.radii, other.radii])
+    return around(points, radii, one.held + other.held)
+
+
+def _hull(points: Array) -> tuple[Array, float]:
+    """The corners of the convex hull, and its volume; of points in a plane, all of them and none."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        return points, 0.0
+    return points[hull.vertices], float(hull.volume)
+
+
+def _distances(points: Array, start: Array, end: Array) -> Array:
+    along = end - start
+    s = np.clip((points - start) @ along / max(float(along @ along), 1e-300), 0.0, 1.0)
+    return np.linalg.norm(points - start - s[:, None] * along, axis=1)

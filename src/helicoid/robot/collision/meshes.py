@@ -1,0 +1,87 @@
+"""Mesh files of a robot description: where they are, and the points in them."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import HelicoidError, InputError
+from helicoid.model.parts import Geometry
+
+
+def find_mesh(shape: Geometry) -> Path | None:
+    """The file of a mesh, or None.
+
+    A plain name is looked for beside the description, then from the working directory. `package://name/...`
+    is looked for in the folders around the description and in those that ROS_PACKAGE_PATH and
+    AMENT_PREFIX_PATH name; `hc.load(..., packages={name: folder})` says where it is.
+    """
+    scheme, separator, rest = shape.filename.partition("://")
+    folder = Path(shape.folder or ".")
+    if not separator:
+        candidates = [folder / shape.filename, Path(shape.filename)]
+    elif scheme == "file":
+        candidates = [Path(rest)]
+    else:
+        package, _, inside = rest.partition("/")
+        places = [folder, *folder.parents] if shape.folder else []
+        named = [place for place in places if place.name == package]
+        around = [place / package for place in places]
+        candidates = [root / inside for root in (*named, *around, *_ros_packages(package))]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _ros_packages(package: str) -> list[Path]:
+    def paths(variable: str) -> list[Path]:
+        return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+
+    ros1 = [place for place in paths("ROS_PACKAGE_PATH") if place.name == package]
+    ros1 += [place / package for place in paths("ROS_PACKAGE_PATH")]
+    return ros1 + [place / "share" / package for place in paths("AMENT_PREFIX_PATH")]
+
+
+def mesh_scene(path: Path) -> Any:
+    """What trimesh reads from a file (STL, OBJ, DAE, GLB, PLY ...): its meshes, each with its pose."""
+    try:
+        import trimesh  # costs 0.3 s
+    except ImportError as error:
+        raise HelicoidError("reading meshes needs trimesh: pip install 'helicoid[view]'") from error
+    try:
+        return trimesh.load(path, force="scene")
+    except Exception as error:
+        raise HelicoidError(f"{path}: cannot be read as a mesh: {error!r}") from error
+
+
+def mesh_points(shape: Geometry) -> Array:
+    """The vertices (n, 3) of a mesh in its own frame (m).
+
+    Raises:
+        InputError: the file is not found; it says how to say where it is.
+        HelicoidError: it cannot be read, or holds no triangles.
+    """
+    path = find_mesh(shape)
+    if path is None:
+        package = shape.filename.removeprefix("package://").partition("/")[0]
+        where = f"; say where: hc.load(..., packages={{{package!r}: folder}})"
+        raise InputError(f"the mesh {shape.filename} is not found{where if '://' in shape.filename else ''}")
+    return _points(path) * np.array(shape.size)
+
+
+@lru_cache(maxsize=256)
+def _points(path: Path) -> Array:
+    scene = mesh_scene(path)
+    found = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        mesh = scene.geometry[name]
+        if len(getattr(mesh, "faces", ())):
+            used = np.unique(np.asarray(mesh.faces))
+            found.append(np.asarray(mesh.vertices)[used] @ transform[:3, :3].T + transform[:3, 3])
+    if not found:
+        raise HelicoidError(f"{path}: holds no triangles")
+    return np.concatenate(found)
