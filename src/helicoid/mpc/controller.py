@@ -38,8 +38,8 @@ class Controller:
         period: time between steps (s); by default the length of the first interval (needed where the
             duration is free).
         iterations: quadratic programs in each step. More than one helps after jumps of targets.
-        budget: time (s) that the feedback phase may take; None for no limit. Starting from scratch may take
-            20 times as long.
+        budget: time (s) that the solver may take in the feedback phase; None for no limit. The first step
+            may take 20 times as long.
         cold_iterations: how many the first step may take.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the

@@ -124,7 +124,10 @@ static double filter_search(mpc *s, double shortest) {
       s->results[MERIT_DECREASE] = here.cost - there.cost + s->results[GAP_WEIGHT] * (here.gap - there.gap);
       return alpha;
     }
-    if (out_of_time(s)) return 0;
+    if (no_time_for(s, s->rest)) {
+      s->late = 1;
+      return 0;
+    }
   }
   return 0;
 }

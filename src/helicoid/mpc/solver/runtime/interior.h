@@ -187,8 +187,8 @@ static void move(mpc *s, double alpha, double delta) {
     V(s->step)[i] += a * (V(s->target)[i] - V(s->step)[i]);
 }
 
-/* Iterate at most `most` times; `step` receives the solution. Returns 1 when it got there, 0 when not, and -1
- * when the Hessian is not positive definite. */
+/* Iterate at most `most` times; `step` receives the solution. Returns 1 when it got there, or most of the way before
+ * the budget ended, 0 when not, and -1 when the Hessian is not positive definite. */
 static int iterate(mpc *s, int warm, int most) {
   const double scale = s->settings[SCALE], tolerance = s->settings[QP_TOLERANCE] * scale;
   const double delta = 1e-7 / scale, enough = sqrt(s->settings[QP_TOLERANCE]); /* the next iteration goes on */
@@ -205,7 +205,12 @@ static int iterate(mpc *s, int warm, int most) {
       ok = 1;
       break;
     }
-    if (out_of_time(s)) break;
+    if (no_time_for(s, s->iteration + s->rest)) { /* most of the way may do: the search will say */
+      s->late = 1;
+      ok = unmet < 0.5;
+      break;
+    }
+    const double began = now();
     s->results[QP_ITERATIONS] += 1;
     if (!factor(s)) return -1;
     double alpha = 1;
@@ -224,12 +229,14 @@ static int iterate(mpc *s, int warm, int most) {
       newton(s, weight, gaps != 0, any_free != 0);
     }
     move(s, alpha, delta);
+    learn(&s->iteration, now() - began);
     unmet *= 1 - alpha;
     if (!(alpha > 1e-8)) break;
   }
   for (int64_t k = 0; k <= s->n; k++)
     for (int i = 0; i < VR; i++)
       V(weight)[k * VR + i] = V(s->multiplier)[(2 * k + 1) * VR + i] - V(s->multiplier)[2 * k * VR + i];
+  s->solved = now();
   row_gradients(s, weight, s->linear);
   costates(s, s->linear, s->step);
   return ok;
@@ -241,7 +248,7 @@ static int interior_point(mpc *s, int warm) {
   const int patience = 14, most = (int)s->settings[MAX_QP_ITERATIONS];
   if (warm) {
     const int ok = iterate(s, 1, smaller_of(patience, most));
-    if (ok != 0 || out_of_time(s)) return ok;
+    if (ok != 0 || s->late) return ok;
   }
   return iterate(s, 0, most);
 }

@@ -142,8 +142,9 @@ typedef struct {
   KERNELS(DECLARE)
 #undef DECLARE
   void *work;
-  double started;
-  int warm, filtered;
+  double started; /* when what the budget is for began */
+  double iteration, rest, solved; /* (s) what an interior point's iteration takes, what follows the last one, when */
+  int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE)
 #undef DECLARE
@@ -166,7 +167,14 @@ static inline double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 #endif
-static inline int out_of_time(const mpc *s) {
-  return s->settings[BUDGET] > 0 && now() - s->started > s->settings[BUDGET];
+/* Whether the budget leaves no time for what takes so many seconds. */
+static inline int no_time_for(const mpc *s, double seconds) {
+  return s->settings[BUDGET] > 0 && now() - s->started + seconds > s->settings[BUDGET];
+}
+static inline int out_of_time(const mpc *s) { return no_time_for(s, 0); }
+/* What something takes, from how long it took: less at once, more only little by little, since what else runs on
+ * the machine may have been in the way. */
+static inline void learn(double *seconds, double took) {
+  *seconds = *seconds > 0 ? smaller_of(took, 1.2 * *seconds) : took;
 }
 #endif

@@ -12,7 +12,7 @@
 #define OFF_MANIFOLD 0.5      /* by how much a coordinate may be off: a quaternion of half the length is no rounding */
 #define COLD_TOLERANCE 1e-5
 #define STEP_TOLERANCE 1e-3   /* what hard rows may be exceeded by before their price rises: noise must not raise it */
-#define COLD_SHARE 20         /* budgets that a start from scratch may take */
+#define COLD_SHARE 20         /* budgets that the first start may take; one in the loop has no more than any step */
 #define HASTY_ITERATIONS 10   /* of a start in the middle of the loop, which must not hold it up for long */
 
 /* ---- one period later ---- */
@@ -217,7 +217,7 @@ static void start_from_scratch(mpc *s, const double *x) {
   memset(s->initial + known, 0, (size_t)(NXA - known) * sizeof(double));
   if (s->loop[DURATION_START] > 0) s->initial[known] = s->loop[DURATION_START];
   first_guess(s);
-  s->settings[TOLERANCE] = COLD_TOLERANCE, s->settings[BUDGET] = COLD_SHARE * budget;
+  s->settings[TOLERANCE] = COLD_TOLERANCE, s->settings[BUDGET] = first ? COLD_SHARE * budget : budget;
   mpc_reset(s);
   hold_previous(s, 0);
   const int status = mpc_solve(s, (int64_t)(first ? most : smaller_of(HASTY_ITERATIONS, most)));
@@ -294,7 +294,9 @@ static int loop_feedback(mpc *s, const double *x) {
         give_up(s, step_status[status], status);
     }
   }
-  s->outcome[STEP_SECONDS] = now() - began;
+  const double ended = now();
+  if (s->outcome[FALLBACK] == NEW_PLAN) learn(&s->rest, ended - s->solved);
+  s->outcome[STEP_SECONDS] = ended - began;
   return (int)s->outcome[STEP_STATUS];
 }
 

@@ -101,7 +101,10 @@ static double search(mpc *s) {
     double there = merit_of_step(s, alpha, distance);
     s->results[MERIT_DECREASE] = value - there;
     if (there <= allowed) return alpha;
-    if (out_of_time(s)) return 0;
+    if (no_time_for(s, s->rest)) {
+      s->late = 1;
+      return 0;
+    }
     if (alpha == 1) {
       if (correct(s) && (there = merit_of_step(s, 1, distance)) <= allowed) {
         s->results[MERIT_DECREASE] = value - there;

@@ -9,9 +9,16 @@
 #endif
 #define FIRST_PENALTY 1e2 /* of hard rows, relative to the scale */
 
+static double largest_gap(const mpc *s) {
+  double gap = 0;
+  for (int64_t i = 0; i < s->n * NXP; i++) gap = larger_of(gap, fabs(s->gap[i]));
+  for (int i = 0; i < NXP; i++) gap = larger_of(gap, fabs(s->initial_gap[i]));
+  return gap;
+}
+
 /* Optimality at the linearisation: gradient of the Lagrangian, largest gap, violation, complementarity. */
 static void residuals(mpc *s) {
-  double *weight = s->row_sum, worst = 0, gap = 0, product = 0;
+  double *weight = s->row_sum, worst = 0, product = 0;
   for (int64_t k = 0; k <= s->n; k++)
     for (int i = 0; i < NRP; i++) {
       const double *l = s->multiplier + 2 * k * NRP + i;
@@ -30,10 +37,8 @@ static void residuals(mpc *s) {
       worst = larger_of(worst, fabs(a[i] - costate));
     }
   }
-  for (int64_t i = 0; i < s->n * NXP; i++) gap = larger_of(gap, fabs(s->gap[i]));
-  for (int i = 0; i < NXP; i++) gap = larger_of(gap, fabs(s->initial_gap[i]));
   s->results[STATIONARITY] = worst;
-  s->results[GAP] = gap;
+  s->results[GAP] = largest_gap(s);
   s->results[COMPLEMENTARITY] = product;
 }
 
@@ -54,11 +59,12 @@ static double hard_excess(const mpc *s) {
   return worst;
 }
 
-/* The quadratic program; a higher price for hard rows as long as that makes its solution exceed them less. */
+/* The quadratic program; a higher price for hard rows as long as that makes its solution exceed them less, and there
+ * is time for about as many iterations as a program from scratch takes. */
 static int solve_program(mpc *s) {
   int ok = interior_point(s, s->warm);
   double excess = hard_excess(s);
-  while (ok > 0 && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
+  while (ok > 0 && !no_time_for(s, 12 * s->iteration + s->rest) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
     const double before = s->settings[HARD_PENALTY];
     set_hard_penalty(s, 10 * before);
     ok = interior_point(s, 0);
@@ -115,7 +121,7 @@ static double improve(mpc *s, int attempts) {
         return alpha;
       }
     }
-    if (out_of_time(s)) break;
+    if (s->late || out_of_time(s)) break;
     *reg = larger_of(1e-2, 10 * *reg);
     s->warm = 0;
   }
@@ -165,7 +171,7 @@ static double stride(mpc *s) {
       accept_trial(s, alpha);
       return alpha;
     }
-    if (out_of_time(s)) break;
+    if (s->late || out_of_time(s)) break;
     s->warm = 0;
   }
   return s->results[STEP_LENGTH] = 0;
@@ -211,22 +217,26 @@ EXPORTED void mpc_prepare(mpc *s) { linearise(s); }
 /* The feedback phase: the program for the measured state, and one step. */
 EXPORTED int mpc_feedback(mpc *s) {
   s->started = now();
+  s->late = 0;
   s->results[QP_ITERATIONS] = 0;
   see_initial(s);
   const double length = improve(s, 2); /* not more: a loop waits */
   if (length > 0)
     see_accepted(s, length);
+  else if (s->late) /* no time for the gradient */
+    s->results[STATIONARITY] = NAN, s->results[GAP] = largest_gap(s);
   else
     residuals(s);
   s->results[SECONDS] = now() - s->started;
   s->results[ITERATIONS] = 1;
-  s->results[STATUS] = length > 0 ? SOLVED : out_of_time(s) ? OUT_OF_TIME : STUCK;
+  s->results[STATUS] = length > 0 ? SOLVED : s->late || out_of_time(s) ? OUT_OF_TIME : STUCK;
   return (int)s->results[STATUS];
 }
 
 /* Iterate until the residuals are below the tolerance. */
 EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
   s->started = now();
+  s->late = 0;
   s->results[QP_ITERATIONS] = 0;
   int status = OUT_OF_ITERATIONS;
   int64_t it = 0;
@@ -255,16 +265,22 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
       break;
     }
     double length = IS_FAR(it, max_iterations) ? stride(s) : 0;
-    if (length == 0) length = improve(s, 8);
+    if (length == 0 && !s->late) length = improve(s, 8);
     /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
-        here.violation < s->settings[TOLERANCE]) {
+        here.violation < s->settings[TOLERANCE] && !s->late) {
       if (length > 0) see_accepted(s, length);
       status = SOLVED;
       break;
     }
     if (length == 0) {
-      status = here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
+      status = s->late ? OUT_OF_TIME : here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
+      break;
+    }
+    if (no_time_for(s, 2 * s->iteration + s->rest)) { /* to linearise takes about as long as an iteration */
+      see_accepted(s, length);
+      s->results[ITERATIONS] = (double)(it + 1);
+      status = OUT_OF_TIME;
       break;
     }
   }

@@ -1,0 +1,87 @@
+"""Budgets of time, by a clock that counts how often it is looked at: no test here depends on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.mpc import Controller, Problem
+from helicoid.mpc.solver import kernels
+
+TICK = 1e-6
+CLOCK = f"""static double ticks;
+double counted(void) {{ return ticks += {TICK}; }}
+#define HELICOID_NOW counted
+"""
+START, LIMIT = np.array([0.3, 0.8]), 40.0
+
+
+@pytest.fixture(scope="module")
+def counting() -> Iterator[Problem]:
+    """Two joints that run into all of their limits, solved by a solver with that clock."""
+    text = kernels._text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "_text", lambda stages: CLOCK + text(stages))
+        problem = Problem(hc.load("planar_2r"), horizon=12, dt=0.05)
+        problem.add_position_cost("tip", np.zeros(3), weight=50.0, end_weight=500.0)
+        problem.add_velocity_cost(0.2, end_weight=5.0)
+        problem.add_torque_cost(1e-3)
+        problem.add_limits(velocity=0.3, torque=LIMIT / 100)
+        Controller(problem)
+        yield problem
+
+
+def steps(problem: Problem, budget: float | None) -> tuple[list[str], list[float], list[float]]:
+    """Status, seconds and interior iterations of steps towards targets that jump."""
+    robot, controller = hc.load("planar_2r"), Controller(problem, budget=budget)
+    q, v, h = START.copy(), np.zeros(2), 0.05 / 5
+    said, seconds, iterations = [], [], []
+    for k in range(40):
+        if k % 10 == 0:
+            controller.set(position=3.0 * np.array([np.cos(2.0 * k), 0.0, np.sin(2.0 * k)]))
+        tau = controller.step(q, v)
+        assert np.isfinite(tau).all() and np.all(np.abs(tau) <= LIMIT * (1 + 1e-9))
+        assert not controller.ok or controller.plan.violation <= 0.01
+        said.append(controller.status)
+        seconds.append(controller.statistics["seconds"])
+        iterations.append(controller.statistics["qp_iterations"])
+        for _ in range(5):
+            a = robot.forward_dynamics(q, v, tau)
+            q, v = q + h * v + h**2 / 2 * a, v + h * a
+    return said, seconds, iterations
+
+
+def test_no_step_takes_longer_than_its_budget_and_a_few_looks_at_the_clock(counting: Problem) -> None:
+    _, free, most = steps(counting, None)
+    for share in (0.1, 0.3, 0.6, 0.9):
+        budget = share * max(free[1:])
+        said, seconds, iterations = steps(counting, budget)
+        assert max(seconds[1:]) <= budget + 12 * TICK  # the first step may take twenty
+        assert set(said) <= {"solved", "infeasible", "out of time", "no progress"}
+        assert max(iterations[1:]) < max(most[1:])
+
+
+def test_a_program_that_was_not_finished_still_makes_a_step(counting: Problem) -> None:
+    """With two thirds of what steps take at most, most of them are none the worse."""
+    _, free, _ = steps(counting, None)
+    said, _, _ = steps(counting, 0.66 * max(free[1:]))
+    assert said.count("out of time") <= 4 and said.count("solved") >= 20
+
+
+def test_what_a_step_without_time_applies_is_the_plan_before(counting: Problem) -> None:
+    controller = Controller(counting)
+    controller.set(position=[1.2, 0.0, 0.9])
+    controller.step(START, [0.0, 0.0])
+    planned = controller.plan
+    controller._loop.set(budget=TICK / 10)
+    controller._engine.set(budget=TICK / 10)
+    tau = controller.step(planned.q[1], planned.v[1])
+    assert controller.status == "out of time" and not controller.ok
+    assert "applying the plan of 1 steps ago" in controller.details
+    free = Controller(counting)
+    free.set(position=[1.2, 0.0, 0.9])
+    free.step(START, [0.0, 0.0])
+    np.testing.assert_allclose(tau, free.step(planned.q[1], planned.v[1]), rtol=0.05, atol=0.5)
