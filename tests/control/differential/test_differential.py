@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -205,6 +208,18 @@ def test_constraints_are_kept(rng):
         assert ik.ok
     assert np.abs(robot.constraint_position(q)).max() < 1e-4
     assert q[0] == pytest.approx(2.0, abs=1e-4)
+
+
+def test_a_copy_goes_on_as_the_original_would(weighted):
+    ik = started(weighted)
+    T = np.eye(4)
+    T[:3, 3] = 0.5, 0.3, 0.3
+    ik.set(hand=T)
+    for _ in range(5):
+        ik.step(HOME)
+    for copied in (copy.deepcopy(ik), pickle.loads(pickle.dumps(ik))):
+        again = copied.step(HOME)
+    assert np.array_equal(ik.step(HOME), again)
 
 
 def test_what_makes_no_sense_is_refused(weighted, panda):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import daqp
 import numpy as np
 import pytest
@@ -148,6 +150,13 @@ def test_steps_are_limited(rng):
     s = short.solve(**p.__dict__)
     assert s.status == "out of iterations" and s.iterations <= 3
     assert np.all((p.lower <= s.x) & (s.x <= p.upper))
+
+
+def test_a_copy_solves_the_same(rng):
+    program = QuadraticProgram(*SIZE)
+    p = problems.plain(rng, *SIZE)
+    copied = pickle.loads(pickle.dumps(program))
+    assert np.array_equal(program.solve(**p.__dict__).x, copied.solve(**p.__dict__).x)
 
 
 def test_wrong_shapes_and_sizes_are_refused():

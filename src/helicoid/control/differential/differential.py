@@ -118,6 +118,13 @@ class DifferentialIK:
         self._kernel = self._compiled()
         self._evaluate = self._kernel.evaluate
         self._memory[-2] = -1
+        options = {"gain": gain, "acceleration": acceleration, "solver": solver, "damping": damping}
+        options |= {"error_damping": error_damping, "approach": approach}
+        self._arguments = (robot, [list(level) for level in levels], dt, priorities), options
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is compiled belongs to this process: a copy finds it in the cache.
+        return _copied, (*self._arguments, self._p.copy(), self._memory.copy())
 
     runtimes = (RUNTIME, QP_RUNTIME)
 
@@ -251,19 +258,6 @@ class DifferentialIK:
         """Numbers that a loop keeps."""
         return self._memory.size
 
-    def work_size(self) -> int:
-        """STEP_WORK of runtime/differential.h."""
-        nv, m, rows = self.robot.nv, self._n_rows, self.formulation.level_rows
-        strict, n, total = self.formulation.strict, nv + m, sum(rows)
-
-        def work(n: int, m: int) -> int:  # QP_WORK
-            padded = -(-n // 4) * 4
-            return (3 * padded + 10) * padded + m + 8
-
-        levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + work(nv, m + total)
-        data = (total if strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
-        return data + (levels if strict else work(nv, m))
-
     def definitions(self) -> str:
         """The sizes that runtime/differential.h needs, in C."""
         at = self.numbers
@@ -322,6 +316,12 @@ def _levels(robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]]) -> tupl
     if len({id(task) for task in flat}) < len(flat):
         raise InputError("a task is listed twice")
     return levels
+
+
+def _copied(arguments: tuple[Any, ...], options: dict[str, Any], p: Array, memory: Array) -> DifferentialIK:
+    made = DifferentialIK(*arguments, **options)
+    made._p[:], made._memory[:] = p, memory
+    return made
 
 
 def _equal(a: float, b: float) -> bool:

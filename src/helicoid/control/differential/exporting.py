@@ -156,7 +156,7 @@ def export_c(ik: DifferentialIK, folder: str | os.PathLike[str], name: str, Q: A
         "nv": ik.robot.nv,
         "np": ik.numbers.values.size,
         "memory": ik.memory_size,
-        "work": ik.work_size(),
+        "work": _work(ik),
         "places": _places(p, ik),
         "definitions": ik.definitions(),
         "numbers": _numbers(ik.numbers.values),
@@ -178,6 +178,21 @@ def export_c(ik: DifferentialIK, folder: str | os.PathLike[str], name: str, Q: A
             **{f"runtime/{path.name}": path.read_text(encoding="utf-8") for path in headers},
         },
     )
+
+
+def _work(ik: DifferentialIK) -> int:
+    """STEP_WORK of runtime/differential.h; the source that is written refuses to compile if it is another."""
+    f = ik.formulation
+    nv, rows, m = f.robot.nv, f.level_rows, f.constraint_rows + len(f.bounded()[1])
+    n, total = nv + m, sum(rows)
+
+    def work(n: int, m: int) -> int:  # QP_WORK
+        padded = -(-n // 4) * 4
+        return (3 * padded + 10) * padded + m + 8
+
+    levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + work(nv, m + total)
+    data = (total if f.strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
+    return data + (levels if f.strict else work(nv, m))
 
 
 def _places(p: str, ik: DifferentialIK) -> str:

@@ -103,7 +103,7 @@ class Formulation:
 
     def data(self, q: Expression, p: Expression, numbers: Mapping[str, Expression]) -> ca.Function:
         """The function (q, p) -> first, second, A, lower, upper, errors, damping of the C runtime."""
-        E, e, errors, missing = [], [], [], []
+        E, e, weights, errors, missing = [], [], [], [], []
         names = iter(self.names)
         for level in self.levels:
             missing.append(ca.SX(0, 1))
@@ -112,20 +112,23 @@ class Formulation:
                 target, w = numbers[name], numbers[f"{name}_weight"]
                 error = ca.densify(task.error(self.robot, q, target))
                 gain = ca.fmin(numbers[f"{name}_gain"], 1 / numbers["dt"])
-                E.append(ca.diag(ca.sqrt(w)) @ task.jacobian(self.robot, q, target))
-                e.append(ca.sqrt(w) * (numbers[f"{name}_velocity"] + gain * error))
+                E.append(task.jacobian(self.robot, q, target))
+                e.append(numbers[f"{name}_velocity"] + gain * error)
+                weights.append(w)
                 errors.append(error)
                 missing[-1] = ca.vertcat(missing[-1], w * error)
         if not self.strict:
             missing = [ca.vertcat(*missing)]
-        stacked, wanted = ca.vertcat(*E), ca.vertcat(*e)
+        stacked, wanted, w = ca.vertcat(*E), ca.vertcat(*e), ca.vertcat(*weights)
         damping = [numbers["damping"] ** 2 + numbers["error_damping"] * ca.norm_2(part) for part in missing]
         A, row_lower, row_upper = self._rows(q, numbers)
         lower, upper = self._bounds(q, numbers)
-        first, second = stacked, wanted
-        if not self.strict:
-            first = ca.tril2symm(ca.tril(stacked.T @ stacked)) + damping[0] * ca.SX.eye(self.robot.nv)
-            second = -stacked.T @ wanted - damping[0] * numbers["null_velocity"]
+        if self.strict:
+            first, second = ca.diag(ca.sqrt(w)) @ stacked, ca.sqrt(w) * wanted
+        else:
+            H = stacked.T @ (ca.diag(w) @ stacked)
+            first = ca.tril2symm(ca.tril(H)) + damping[0] * ca.SX.eye(self.robot.nv)
+            second = -(stacked.T @ (w * wanted)) - damping[0] * numbers["null_velocity"]
         outputs = [
             ca.vec(ca.densify(first).T),
             ca.densify(second),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,6 +78,10 @@ class LexicographicProgram:
         self._inputs = tuple(np.zeros(shape) for shape in _input_shapes(self.n, self.m, total))
         self._outputs = tuple(np.zeros(shape) for shape in _output_shapes(self.n, self.m))
         self._inputs[5][:] = damping, 10 * (n + m + total) + 50 if max_iterations is None else max_iterations
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        damping, limit = self._inputs[5]
+        return LexicographicProgram, (self.n, self.levels, self.m, float(damping), int(limit))
 
     def solve(
         self,

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,6 +126,10 @@ class QuadraticProgram:
             fill(name, target, value)
         self._kernel.evaluate(self._inputs, self._outputs)
         return self._solution()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is compiled belongs to this process: a copy finds it in the cache.
+        return QuadraticProgram, (self.n, self.m, int(self._inputs[6][0]))
 
     def forget(self) -> None:
         """Let the next call begin with nothing active."""
