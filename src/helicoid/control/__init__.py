@@ -7,6 +7,7 @@ from helicoid.control.laws.computed_torque import ComputedTorque
 from helicoid.control.laws.joint_impedance import JointImpedance
 from helicoid.control.laws.momentum_observer import MomentumObserver
 from helicoid.control.laws.operational_space import OperationalSpaceControl
+from helicoid.control.laws.prioritised import PrioritisedInverseDynamics
 from helicoid.control.laws.task_space import TaskSpaceControl
 from helicoid.control.tasks import (
     CenterOfMassTask,
@@ -37,6 +38,7 @@ __all__ = [
     "PoseTask",
     "PositionTask",
     "PostureTask",
+    "PrioritisedInverseDynamics",
     "RelativePoseTask",
     "Task",
     "TaskSpaceControl",

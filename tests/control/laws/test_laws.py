@@ -320,3 +320,36 @@ def test_exported_laws_check_themselves(kind: str, tmp_path: Path) -> None:
     subprocess.run(["cc", *strict, *sources, "-o", str(tmp_path / "check"), "-lm"], check=True)
     told = subprocess.run([tmp_path / "check"], capture_output=True, text=True, check=True)
     assert told.stdout.startswith("correct")
+
+
+def test_less_important_tasks_take_nothing_from_more_important_ones(panda: hc.Robot) -> None:
+    """By the textbook's recursion with NumPy's pseudo-inverse, and by what the first task feels."""
+    v = np.array([0.1, -0.2, 0.3, 0.1, -0.1, 0.2, 0.1])
+    T = panda.pose(FRAME)(Q + 0.03)
+    hand, elbow = (
+        hc.control.PositionTask(FRAME, T[:3, 3]),
+        hc.control.PositionTask("panda_link4", [0.1, 0.2, 0.6]),
+    )
+    posture = hc.control.PostureTask(Q + 0.4)
+    tasks = [hand, elbow, posture]
+    law = hc.control.PrioritisedInverseDynamics(panda, tasks, frequency=[9.0, 6.0, 3.0], damping=0.0)
+    a, N = np.zeros(7), np.eye(7)
+    rows = [(FRAME, T[:3, 3], 9.0), ("panda_link4", np.array([0.1, 0.2, 0.6]), 6.0)]
+    for frame, point, ω in rows:
+        J = panda.jacobian(frame, "world_aligned")(Q)[3:]
+        drift = (panda.jacobian_dot(frame, "world_aligned")(Q, v) @ v)[3:]
+        wanted = ω**2 * (point - panda.pose(frame)(Q)[:3, 3]) - 2 * ω * J @ v
+        inverse = np.linalg.pinv(J @ N, rcond=1e-6)
+        a = a + N @ inverse @ (wanted - drift - J @ a)
+        N = N @ (np.eye(7) - inverse @ J @ N)
+    a = a + N @ np.linalg.pinv(N, rcond=1e-6) @ (9.0 * 0.4 - 6.0 * v - a)
+    found = panda.forward_dynamics(Q, v, law.step(Q, v))
+    np.testing.assert_allclose(found, a, rtol=1e-3)
+    law.set(panda_link8_position=T[:3, 3] + 0.01)
+    moved = panda.forward_dynamics(Q, v, law.step(Q, v))
+    J = panda.jacobian(FRAME, "world_aligned")(Q)[3:]
+    np.testing.assert_allclose(J @ (moved - found), 81.0 * 0.01 * np.ones(3), rtol=1e-4)
+    with pytest.raises(hc.InputError, match="panda_link8 position"):
+        law.set(panda_link8_position=[np.nan, 0.0, 0.0])
+    with pytest.raises(hc.InputError, match="none was given"):
+        hc.control.PrioritisedInverseDynamics(panda, [hc.control.PositionTask(FRAME)])

@@ -41,7 +41,7 @@ class Number:
     `lower` is the least that it may be; with `above` it must be more than that.
     """
 
-    value: ArrayLike
+    value: ArrayLike | None
     shape: Shape = ()
     lower: float = -np.inf
     above: bool = False
