@@ -67,11 +67,11 @@ class Problem:
             as `t[-1]`, and the symbol `problem.duration` may be used in costs.
         stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
         hessian: what the solver knows of second derivatives. "auto" counts how residuals of positions and
-            orientations bend, which is what lets a controller rest at targets out of reach; and in `solve`,
-            where steps are those of forward dynamics or of an ODE, how these and the constraints bend,
-            iteration by iteration as far as that is convex. "exact" does the latter for inverse dynamics too:
-            fewer iterations where torques matter most, each of them dearer. "gauss_newton" takes all as
-            straight.
+            orientations bend, which is what lets a controller rest at targets out of reach; and in `solve`
+            and the first step of a controller how dynamics, torques and constraints bend, iteration by
+            iteration as far as that is convex: for forward dynamics, ODEs, and arms of up to 8 joints.
+            "exact" does the latter for all robots: fewer iterations, but more to compile. "gauss_newton"
+            takes all as straight.
         integrator: of a robot, "constant_acceleration": q⁺ = q ⊕ (h v + ½ h² a), exact between nodes for the
             planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
             Euler, q⁺ = q ⊕ h v⁺, which other solvers use.

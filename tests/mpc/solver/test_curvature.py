@@ -70,9 +70,14 @@ def test_hessian_of_the_lagrangian(kind: str, formulation: str, rng: np.random.G
 
 
 def test_what_needs_no_curvature_has_none() -> None:
-    arm = with_terms("arm", lambda s: cost_of(s, "effort", s["tau"], 1.0))
-    assert Compiled(arm, {}).stages.curvature is None  # of an arm, only where it is asked for
-    assert Compiled(replace(arm, hessian="exact"), {}).stages.curvature is not None
+    for kind in ("arm", "tree"):
+        torques = with_terms(kind, lambda s: cost_of(s, "effort", s["tau"], 1.0))
+        # On a floating base only where it is asked for.
+        assert (Compiled(torques, {}).stages.curvature is None) == (kind == "tree")
+        assert Compiled(replace(torques, hessian="exact"), {}).stages.curvature is not None
+        assert Compiled(replace(torques, hessian="gauss_newton"), {}).stages.curvature is None
+    straight = with_terms("arm", lambda s: cost_of(s, "speed", s["v"], 1.0))
+    assert Compiled(replace(straight, hessian="exact"), {}).stages.curvature is None
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
     for rate, curved in ((ca.vertcat(x[1], u), False), (ca.vertcat(x[1], u - ca.sin(x[0])), True)):
         for hessian in ("auto", "exact", "gauss_newton"):

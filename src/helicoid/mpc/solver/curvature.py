@@ -26,7 +26,7 @@ def second_derivative(system: System, value: Expression) -> Expression:
     equations = ca.vertcat(ca.SX(0, 1), *(one.equation for one in known))
     by_y = ca.jacobian(value, y)
     inverse = ca.diagcat(*(one.inverse for one in known)) if known else ca.SX(0, 0)
-    prices = -(by_y @ inverse).T
+    prices = ca.densify(-(by_y @ inverse).T)
     total = value + ca.dot(price, equations) if by_y.nnz() else value
     there = [system.u + du, system.retract(system.x, dx), y + dy]
     (moved,) = ca.substitute([total], [system.u, system.x, y], there)

@@ -20,6 +20,8 @@ from helicoid.mpc.solver.curvature import second_derivative
 from helicoid.mpc.system import System
 from helicoid.mpc.system.parameter import Parameter
 
+MOST_JOINTS = 8  # of an arm whose torques are differentiated twice without being asked: it grows with the cube
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -278,7 +280,8 @@ class Stages:
         derivative of its own. None where that is zero, and where the problem's `hessian` does without.
         """
         system = self.system
-        if self.hessian == "gauss_newton" or (self.hessian == "auto" and not system.bends):
+        affordable = system.bends or (system.uses_double_integrator and system.nu <= MOST_JOINTS)
+        if self.hessian == "gauss_newton" or (self.hessian == "auto" and not affordable):
             return None
         x, u, following, p, theta, h = self._path_inputs
         costate, weight = ca.SX.sym("costate", self.nxp), ca.SX.sym("weight", self.nrp)
@@ -288,7 +291,7 @@ class Stages:
         for cost in self.costs:
             if cost.on_path and cost.square and self._is_known(cost.expression):
                 forces.append(ca.SX.sym("force", cost.expression.numel()))
-                values.append(system.length * cost.weight.symbol * cost.expression)
+                values.append(ca.densify(system.length * cost.weight.symbol * cost.expression))
                 bent = bent + ca.dot(forces[-1], cost.expression)
         H = second_derivative(system, bent)
         (H,) = ca.substitute([H], [ca.vertcat(ca.SX(0, 1), *forces)], [ca.vertcat(ca.SX(0, 1), *values)])

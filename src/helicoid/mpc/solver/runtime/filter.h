@@ -108,7 +108,7 @@ static double filter_search(mpc *s, double shortest) {
   const Point here = {m.cost + m.price, m.gap + distance};
   const double noise = 1e-12 * fabs(here.cost) + s->settings[QP_TOLERANCE] * s->settings[SCALE];
   s->results[MERIT] = here.cost + s->results[GAP_WEIGHT] * here.gap;
-  s->results[DECREASE] = larger_of(0, promised) + s->results[GAP_WEIGHT] * here.gap;
+  s->results[DECREASE] = fabs(promised) + s->results[GAP_WEIGHT] * here.gap;
   for (double alpha = 1; alpha >= shortest; alpha *= 0.5) {
     Point there = point_of_step(s, alpha, distance);
     int good = is_progress(s, here, there, alpha, promised, noise);

@@ -91,11 +91,12 @@ static double search(mpc *s) {
   const Merit here = merit(s, s->cost, s->gap, s->rows);
   const double distance = initial_distance(s), weight = s->results[GAP_WEIGHT];
   const double value = here.cost + here.price + weight * (here.gap + distance);
-  const double decrease = larger_of(0, promised_decrease(s, here.price) + weight * (here.gap + distance));
+  const double promised = promised_decrease(s, here.price) + weight * (here.gap + distance);
+  const double decrease = larger_of(0, promised);
   /* The program is solved to a tolerance: what its solution lacks must not look like a step that fails. */
   const double noise = 1e-12 * fabs(value) + s->settings[QP_TOLERANCE] * s->settings[SCALE];
   s->results[MERIT] = value;
-  s->results[DECREASE] = decrease;
+  s->results[DECREASE] = fabs(promised); /* a step that promises the contrary is not the end */
   for (double alpha = 1; alpha > 1e-4; alpha *= 0.5) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
     double there = merit_of_step(s, alpha, distance);
