@@ -20,7 +20,7 @@ from helicoid.mpc.solver.curvature import second_derivative
 from helicoid.mpc.system import System
 from helicoid.mpc.system.parameter import Parameter
 
-MOST_JOINTS = 8  # of an arm whose torques are differentiated twice without being asked: it grows with the cube
+MOST_JOINTS = 8  # of an arm whose torques are differentiated twice unasked: that grows with the cube
 
 
 @dataclass(frozen=True, eq=False)
