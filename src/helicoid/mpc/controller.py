@@ -177,7 +177,7 @@ class Controller:
         if not self.ok:
             self.details = loop.failure or self._missed()
         ran = loop.outcome("ran")
-        told = {name: engine.result(name) if ran else np.nan for name in _FIGURES}
+        told = engine.results(_FIGURES) if ran else dict.fromkeys(_FIGURES, np.nan)
         self.statistics = {"iterations": ran, **told, "seconds": loop.outcome("seconds")}
 
     def _missed(self) -> str:

@@ -119,7 +119,7 @@ set_target_properties({p} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTE
 target_include_directories({p} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   # As in Python. Never -ffast-math: the order of sums matters, and NaN must be seen.
-  target_compile_options({p} PRIVATE -Wall -Wextra -pedantic -O2
+  target_compile_options({p} PRIVATE -Wall -Wextra -pedantic -Wno-psabi -O2
     -fno-math-errno -fno-trapping-math -ffp-contract=fast)
   if(NATIVE AND NOT CMAKE_CROSSCOMPILING)
     target_compile_options({p} PRIVATE -march=native)

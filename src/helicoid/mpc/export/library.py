@@ -28,10 +28,14 @@ _KERNEL_HEAD = """\
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only */
 {large}#endif
-#if defined(__GNUC__) && !defined(PLAIN_C)
-#define HC_LANES {lanes}
-#else
+#if !defined(__GNUC__) || defined(PLAIN_C)
 #define HC_LANES 1
+#elif defined(__x86_64__) && !defined(__AVX__)
+#define HC_LANES 2
+#elif defined(__x86_64__) && !defined(__AVX512F__) && {lanes} > 4
+#define HC_LANES 4
+#else
+#define HC_LANES {lanes}
 #endif
 #include "runtime/vector_math.h"
 #define helicoid_kernel_entry {entry}

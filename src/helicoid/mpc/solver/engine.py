@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -92,6 +92,11 @@ class Engine:
     def result(self, name: str) -> float:
         """One of `RESULTS` of the last call."""
         return float(self._results[_RESULT_AT[name]])
+
+    def results(self, names: Sequence[str]) -> dict[str, float]:
+        """Several of `RESULTS` of the last call."""
+        numbers = self._results.tolist()
+        return {name: numbers[_RESULT_AT[name]] for name in names}
 
     def prepare(self) -> None:
         """Linearise around the trajectory in x and u."""

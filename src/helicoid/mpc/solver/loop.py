@@ -52,6 +52,9 @@ class Due(IntEnum):
     """No plan of use: the next step solves from scratch, in haste."""
 
 
+_DUE = tuple(Due)
+
+
 class Loop:
     """The loop around one engine. `measured` (n) is where a step reads the state, `torque` what it gave."""
 
@@ -61,6 +64,7 @@ class Loop:
             raise InputError(f"period must be positive and at most the horizon {longest:g} s, got {period!r}")
         self.engine, self._settings, self._outcome = engine, engine["loop"], engine["outcome"]
         self.measured, self.torque = np.zeros(structure.n_measured), engine["torque"]
+        self._address = self.measured.ctypes.data
         engine["times"][:, 0] = structure.times
         engine.set(qp_tolerance=1e-7, budget=budget)
         even = bool(np.allclose(np.diff(structure.times), period, rtol=1e-9))
@@ -107,7 +111,7 @@ class Loop:
     @property
     def due(self) -> Due:
         """What the next step does."""
-        return Due(int(self._outcome[0]))
+        return _DUE[int(self._outcome[0])]
 
     @due.setter
     def due(self, due: Due) -> None:
@@ -136,12 +140,12 @@ class Loop:
 
     def feedback(self) -> Array:
         """A step for the state in `measured`: the torque, a copy."""
-        self.engine.call("mpc_loop_feedback", self.measured.ctypes.data)
+        self.engine.call("mpc_loop_feedback", self._address)
         return self.torque.copy()
 
     def start(self) -> None:
         """Solve from scratch for the state in `measured`, for the plan of the step that follows."""
-        self.engine.call("mpc_loop_start", self.measured.ctypes.data)
+        self.engine.call("mpc_loop_start", self._address)
 
 
 def _bounded(stages: Stages, row: Row, name: str) -> int | None:

@@ -20,14 +20,19 @@
 
 #include "kernel.h"
 
-/* A compiler that knows no vectors of gcc's takes one number at a time; the padding stays. PLAIN_C asks for that. */
-#if defined(__GNUC__) && !defined(PLAIN_C)
-#define WIDTH LANES
-#else
+/* Numbers that are taken at a time; the padding stays. A compiler that knows no vectors of gcc's takes one (PLAIN_C asks
+ * for that); an exported library may be for a processor with smaller registers than Python's. */
+#if !defined(__GNUC__) || defined(PLAIN_C)
 #define WIDTH 1
+#elif defined(__x86_64__) && !defined(__AVX__) && LANES > 2
+#define WIDTH 2
+#elif defined(__x86_64__) && !defined(__AVX512F__) && LANES > 4
+#define WIDTH 4
+#else
+#define WIDTH LANES
+#endif
 #ifndef __GNUC__
 #define __attribute__(unknown)
-#endif
 #endif
 
 #define PADDED(n) (((n) + LANES - 1) / LANES * LANES)
