@@ -90,3 +90,27 @@ def test_bodies_and_the_center_of_mass_are_placed() -> None:
         assert not any(node.visible for layer in LAYERS[1:] for node in scene._layers[layer])
     finally:
         server.stop()
+
+
+@pytest.mark.needs_compiler
+def test_a_frame_follows_a_target_within_its_limits() -> None:
+    pytest.importorskip("viser")
+    robot = hc.load("planar_2r").with_joints(lower={"joint_1": -1.0}, upper={"joint_1": 1.0})
+    with view(robot, ik=True, block=False) as viewer:
+        target = viewer._target
+        assert target is not None
+        viewer.show([0.3, 0.5])
+        assert np.allclose(target.pose, robot.pose(robot.link_names[-1])([0.3, 0.5]))
+        wanted = robot.pose(robot.link_names[-1])([0.4, 0.7])
+        target.drag(wanted)
+        assert viewer.q == pytest.approx([0.4, 0.7], abs=1e-3) and "reached" in target._text.content
+        wanted[:3, 3] += [5.0, 0.0, 0.0]
+        target.drag(wanted)
+        assert "out of reach" in target._text.content
+        assert np.all(viewer.q >= robot.limits.lower) and np.all(viewer.q <= robot.limits.upper)
+
+
+def test_the_frame_of_a_target_must_exist(robot: hc.Robot) -> None:
+    pytest.importorskip("viser")
+    with pytest.raises(hc.ModelError, match="nowhere"):
+        view(robot, ik="nowhere", block=False)

@@ -21,6 +21,8 @@ def view(
     ] = None,
     ghost: Annotated[Path | None, typer.Option(help="A second motion, drawn transparent.")] = None,
     record: Annotated[Path | None, typer.Option(help="Write a page that plays without a server.")] = None,
+    ik: Annotated[bool, typer.Option("--ik", help="A target to drag, which the robot follows.")] = False,
+    frame: Annotated[str | None, typer.Option(help="The link that follows; by default the last.")] = None,
     port: Annotated[int, typer.Option(help="Where the browser finds it, on this machine.")] = 8080,
     package: Annotated[
         list[str],
@@ -36,7 +38,7 @@ def view(
         loaded = load(robot, base, packages=folders(package) or None)
         show_doubts(doubts)
         doubts.clear()  # what is shown now; meshes that are missing come below
-        run(loaded, trajectory, ghost, record, port)
+        run(loaded, trajectory, ghost, record, port, ik=(frame or True) if ik else False)
     show_doubts(doubts)
     if record is not None:
         console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)

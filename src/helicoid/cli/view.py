@@ -36,14 +36,17 @@ def run(
     ghost: Path | None = None,
     record: Path | None = None,
     port: int = 8080,
+    ik: str | bool = False,
 ) -> None:
     """Show the robot until Ctrl-C; with `record`, write a page that plays without a server instead."""
     if ghost is not None and trajectory is None:
         raise InputError("--ghost accompanies --trajectory; give that too")
+    if ik and record is not None:
+        raise InputError("--ik needs a browser that answers; --record writes a page: leave one of them out")
     motion = read_motion(robot, trajectory) if trajectory is not None else None
     other = read_motion(robot, ghost) if ghost is not None else None
     if record is None:
-        view(robot, motion, other, port=port)
+        view(robot, motion, other, port=port, ik=ik)
         return
     ghosts = {ghost.stem: other} if ghost is not None else None
     label = trajectory.stem if trajectory is not None else robot.name

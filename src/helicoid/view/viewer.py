@@ -20,6 +20,7 @@ from helicoid.view.playback import Playback, sample
 from helicoid.view.player import COLORS
 from helicoid.view.poses import body_poses
 from helicoid.view.scene import LAYERS, RobotScene
+from helicoid.view.target import Target
 
 _HOST = "127.0.0.1"  # this machine alone
 _SLOWLY = 0.15  # s between two updates of the sliders while a motion plays
@@ -28,7 +29,9 @@ _SLOWLY = 0.15  # s between two updates of the sliders while a motion plays
 class Viewer:
     """A robot that a browser shows at `url`; `view` makes one. Closes itself at the end of a `with`."""
 
-    def __init__(self, robot: Robot, motion: Motion | None, ghost: Motion | None, port: int) -> None:
+    def __init__(
+        self, robot: Robot, motion: Motion | None, ghost: Motion | None, port: int, frame: str | None = None
+    ) -> None:
         viser = _viser()
         with redirect_stdout(io.StringIO()):  # `view` says where it is
             self._server = viser.ViserServer(host=_HOST, port=port, label=robot.name, verbose=False)
@@ -41,9 +44,18 @@ class Viewer:
             faint = RobotScene(self._server, robot, "ghost", tint=COLORS[1])
             self._motions.append((faint, ghost, body_poses(robot, ghost.q)))
         self._playback: Playback | None = None
+        self._target: Target | None = None
         self._synchronised = 0.0
         self._surroundings()
         self._panel()
+        if frame is not None:
+            self._target = self._dragged(frame)
+
+    def _dragged(self, frame: str) -> Target:
+        with self._server.gui.add_folder("Target"):
+            return Target(
+                self._server, self._robot, frame, 0.25 * self._scene.size, lambda: self.q, self._follow
+            )
 
     @property
     def url(self) -> str:
@@ -58,10 +70,8 @@ class Viewer:
     def show(self, q: ArrayLike) -> None:
         """Move the robot, and its sliders, to a configuration (nq)."""
         configuration = as_motion(self._robot, q).q[0]
-        if self._playback is not None:
-            self._playback.play(False)
         self._sliders.set(configuration)
-        self._scene.place(configuration)
+        self._moved(configuration)
 
     def wait(self) -> None:
         """Until Ctrl-C."""
@@ -137,10 +147,17 @@ class Viewer:
         box = self._server.gui.add_checkbox(layer, layer == "links")
         box.on_update(lambda _: self._scene.show(layer, box.value))
 
-    def _moved(self, q: Array) -> None:
+    def _moved(self, q: Array, dragged: bool = False) -> None:
         if self._playback is not None:
             self._playback.play(False)
         self._scene.place(q)
+        if not dragged and self._target is not None:
+            self._target.place(q)
+
+    def _follow(self, q: Array) -> None:
+        """Show what the target asks for; the target stays where it was dragged to."""
+        self._sliders.set(q)
+        self._moved(q, dragged=True)
 
     def _posture(self, name: str) -> None:
         self.show(resting(self._robot) if name == "neutral" else self._robot.random(self._rng))
@@ -162,6 +179,7 @@ def view(
     trajectory: Any = None,
     ghost: Any = None,
     *,
+    ik: str | bool = False,
     port: int = 8080,
     block: bool = True,
 ) -> Viewer:
@@ -169,8 +187,10 @@ def view(
 
     Meshes are drawn where they are found, plain shapes otherwise; every joint has a slider. A `trajectory`,
     anything with `.t` (s) and `.q` such as a Trajectory or a Plan, is played, with the `ghost` of another
-    transparent over it or beside it. Where the port is taken, the next free one is. With `block` it returns
-    after Ctrl-C; without, at once, and the Viewer it returns is to be closed.
+    transparent over it or beside it. With `ik`, the name of a frame (True: the last link), a target can be
+    dragged about, and that frame follows by inverse kinematics, within the limits. Where the port is taken,
+    the next free one is. With `block` it returns after Ctrl-C; without, at once, and the Viewer it returns is
+    to be closed.
 
     Needs viser: `pip install 'helicoid[view]'`.
 
@@ -186,12 +206,20 @@ def view(
     if trajectory is None and ghost is not None:
         raise InputError("a ghost accompanies a trajectory; give that too")
     motion, other = (None if given is None else as_motion(robot, given) for given in (trajectory, ghost))
-    viewer = Viewer(robot, motion, other, port)
+    viewer = Viewer(robot, motion, other, port, _frame(robot, ik))
     print(f"Viewing {robot.name} at {viewer.url}" + (" (Ctrl-C ends)" if block else ""), flush=True)
     if block:
         viewer.wait()
         viewer.close()
     return viewer
+
+
+def _frame(robot: Robot, ik: str | bool) -> str | None:
+    """The frame that follows a target, if one is to."""
+    if isinstance(ik, bool):
+        return robot.link_names[-1] if ik else None
+    robot.model.frame(ik)
+    return ik
 
 
 def _viser() -> Any:
