@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,6 +142,57 @@ def test_the_viewer_plays_a_motion_and_its_sliders_move_the_robot(
         page.evaluate(f"{switches}.forEach(box => box.click())")
         page.wait(f"{switches}.every(box => box.checked)")
         page.wait(lambda: differing(before, scene()) > 100)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_a_dragged_target_is_followed(page: Page) -> None:
+    pytest.importorskip("viser", reason="the viewer needs viser: pip install 'helicoid[view]'")
+    robot = hc.load("panda")
+    with view(robot, ik="panda_link8", port=_free_port(), block=False) as viewer:
+        page.open(viewer.url, 720, 360, scale=0.5)
+        page.wait("document.querySelectorAll('[role=slider]').length >= 7")
+        q = np.array([-1.2, -0.5, 0.0, -2.0, 0.0, 1.6, 0.7])  # away from the panel and the notice
+        viewer.show(q)
+        assert viewer._target is not None
+        before = viewer._target.pose
+        arrow = before[:3, 3] + 0.13 * before[:3, 2]
+
+        def moved() -> bool:
+            """Pull the arrow along z by 10 cm, which needs it to be drawn already."""
+            drag(page, at(viewer, arrow), at(viewer, arrow + 0.1 * before[:3, 2]))
+            return bool(np.abs(viewer.q - q).max() > 0.05)
+
+        page.wait(moved)
+        way = viewer._target.pose[:3, 3] - before[:3, 3]
+        assert 0.05 < way @ before[:3, 2] < 0.3 and np.linalg.norm(np.cross(way, before[:3, 2])) < 1e-3
+        page.wait(lambda: np.allclose(robot.pose("panda_link8")(viewer.q), viewer._target.pose, atol=2e-3))
+
+
+def at(viewer: Any, point: np.ndarray) -> tuple[float, float]:
+    """Where a point of the world is drawn in a picture of 720 × 360."""
+    camera = viewer._server.initial_camera
+    eye = np.asarray(camera.position)
+    forward = np.asarray(camera.look_at) - eye
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    away = point - eye
+    scale = 180 / np.tan(camera.fov / 2) / (away @ forward)
+    return float(360 + scale * (away @ right)), float(180 - scale * (away @ np.cross(right, forward)))
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Press the mouse, move it in some steps, and let it go."""
+    held = {"button": "left", "buttons": 1, "clickCount": 1}
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=start[0], y=start[1])
+    page.call("Input.dispatchMouseEvent", type="mousePressed", x=start[0], y=start[1], **held)
+    for share in (0.25, 0.5, 0.75, 1.0):
+        x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, **held)
+        time.sleep(0.2)
+    page.call("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], **held)
+    time.sleep(1.0)
 
 
 def press(page: Page, button: str) -> None:
