@@ -19,7 +19,7 @@ from helicoid.control.tasks import (
     RelativePoseTask,
     Task,
 )
-from helicoid.control.timing import InfeasiblePath, JointPath, PathMotion, time_optimal
+from helicoid.control.timing import InfeasiblePath, JointPath, PathMotion, PosePath, time_optimal
 
 __all__ = [
     "AdaptiveControl",
@@ -35,6 +35,7 @@ __all__ = [
     "OperationalSpaceControl",
     "OrientationTask",
     "PathMotion",
+    "PosePath",
     "PoseTask",
     "PositionTask",
     "PostureTask",

@@ -1,7 +1,9 @@
 """How fast a path can be taken: time-optimal motion under limits, in C (runtime/)."""
 
+from helicoid.control.timing.errors import InfeasiblePath
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.motion import Excess, PathMotion, Profile
-from helicoid.control.timing.time_optimal import InfeasiblePath, time_optimal
+from helicoid.control.timing.pose_path import PosePath
+from helicoid.control.timing.time_optimal import time_optimal
 
-__all__ = ["Excess", "InfeasiblePath", "JointPath", "PathMotion", "Profile", "time_optimal"]
+__all__ = ["Excess", "InfeasiblePath", "JointPath", "PathMotion", "PosePath", "Profile", "time_optimal"]

@@ -8,29 +8,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.timing.engine import Outcome, Passed, Rows, solve
+from helicoid.control.timing.errors import InfeasiblePath
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.limits import read_limits
 from helicoid.control.timing.motion import PathMotion, Profile, along, every
+from helicoid.control.timing.pose_path import PosePath
 from helicoid.control.timing.rows import PathLimits
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import InputError
 from helicoid.robot import Robot
 
 SETTLED = 1e-7  # of a limit: what friction may change from one profile to the next
 PROFILES = 60
 
 
-class InfeasiblePath(HelicoidError):
-    """A path that no speed within the limits leads along; says where, and what is in the way."""
-
-
 def time_optimal(
-    path: ArrayLike | JointPath,
+    path: ArrayLike | JointPath | PosePath,
     robot: Robot,
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
     *,
+    frame: str | InverseKinematics | None = None,
+    q0: ArrayLike | None = None,
     position: ArrayLike | None = None,
     friction: bool = False,
     start_speed: float = 0.0,
@@ -47,10 +48,13 @@ def time_optimal(
     start forwards, u is always the greatest that stays within (Pham and Pham, IEEE T-RO 34, 2018).
 
     Args:
-        path: joint waypoints (k, nv), through which goes a cubic spline, or a `JointPath`.
+        path: joint waypoints (k, nv), through which goes a cubic spline, or a `JointPath`; poses (k, 4, 4) of
+            a frame, straight from one to the next with a stop at each corner, or a `PosePath`.
         robot: on joints whose coordinates are numbers: no floating base, no ball joints, no loops.
         velocity, acceleration, torque: a number, one for each joint (nv), or lower and upper (2, nv). By
             default velocity and torque are the robot's own limits, and acceleration has none; np.inf is none.
+        frame: whose poses they are, or an `InverseKinematics` of it.
+        q0: of poses, where to look for the first configuration; by default the branch that leads furthest.
         position: the same for coordinates, which the path must keep; by default the robot's own limits.
         friction: whether motors also work against the joints' friction, of which viscous friction is no row:
             profiles are computed until what friction takes settles.
@@ -78,7 +82,7 @@ def time_optimal(
     >>> bool(np.abs(motion.v).max() < 3.01), motion.q[-1]
     (True, array([2.5, 1. ]))
     """
-    joint_path = _joint_path(path, robot)
+    joint_path = _joint_path(path, robot, frame, q0)
     limits = read_limits(robot, position, velocity, acceleration, torque)
     if limits.has_torques and robot.unactuated:
         names = ", ".join(robot.model.velocity_names[k] for k in robot.unactuated)
@@ -92,16 +96,33 @@ def time_optimal(
     return along(robot, joint_path, profile, limits, friction, every(float(profile.t[-1]), dt))
 
 
-def _joint_path(path: ArrayLike | JointPath, robot: Robot) -> JointPath:
+def _joint_path(
+    path: ArrayLike | JointPath | PosePath,
+    robot: Robot,
+    frame: str | InverseKinematics | None,
+    q0: ArrayLike | None,
+) -> JointPath:
     if robot.nq != robot.nv:
         names = ", ".join(j.name for j in robot.model.independent_joints if j.type.nq != j.type.nv)
         raise InputError(f"a path of numbers cannot turn {names}: coordinates there are quaternions")
     if robot.constraints:
         raise InputError("time_optimal knows no loops and contacts, and this robot has some")
-    found = path if isinstance(path, JointPath) else JointPath.through(path)
-    if found.n != robot.nq:
-        raise InputError(f"a path of {robot.name} has {robot.nq} columns, one for each joint; got {found.n}")
-    return found
+    if not isinstance(path, (JointPath, PosePath)):
+        path = PosePath.through(path) if _axes(path) == 3 else JointPath.through(path)
+    if isinstance(path, PosePath):
+        if frame is None:
+            raise InputError('frame: whose poses they are, such as frame="tool0", must be said')
+        path = path.joint_path(robot, frame, q0)
+    if path.n != robot.nq:
+        raise InputError(f"a path of {robot.name} has {robot.nq} columns, one for each joint; got {path.n}")
+    return path
+
+
+def _axes(values: ArrayLike) -> int:
+    try:
+        return np.ndim(values)
+    except ValueError:  # rows of different lengths
+        return 0
 
 
 def _speed(name: str, value: float) -> float:

@@ -9,7 +9,7 @@ enum { ALLOWED, LEAVES, STUCK };
    info[0], which may not. */
 EXPORTED int64_t topp_lay(int64_t pieces, int64_t n, const double *breaks, const double *c, int64_t m, const double *s,
                           const double *bounds, double cap, double *q, int64_t *info) {
-  double *q1 = q + m * n, *q2 = q1 + m * n, *x_max = q2 + m * n, largest = 0, worst = 1e-9;
+  double *q1 = q + m * n, *q2 = q1 + m * n, *x_max = q2 + m * n, largest = 0, worst = 1e-6;
   const double *q_low = bounds, *q_high = bounds + n, *v_low = bounds + 2 * n, *v_high = bounds + 3 * n;
   int64_t found = ALLOWED;
   topp_evaluate(pieces, n, breaks, c, m, s, q, q1, q2);
