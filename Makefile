@@ -93,6 +93,7 @@ bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential
 	@HELICOID_PLACO=$(VENV)/placo/bin/python HELICOID_PINK=$(VENV)/pink/bin/python \
 	  $(BIN)/python -m benchmarks.control.differential
 	@$(BIN)/python -m benchmarks.control.quadratic_programs
+	@$(BIN)/python -m benchmarks.control.time_optimal
 
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.compiler import compile_runtime
@@ -142,9 +141,16 @@ def motion(breaks: Array, c: Array, s: Array, profile: Array, times: Array) -> A
     return q
 
 
-def _at(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+def _at(array: Any) -> int:
+    """The address of a contiguous array that has entries."""
+    try:
+        return _address(_byte(array))  # a quarter of what `array.ctypes.data` costs
+    except TypeError:  # read-only
+        assert array.flags.c_contiguous
+        return int(array.ctypes.data)
+
+
+_byte, _address = ctypes.c_char.from_buffer, ctypes.addressof
 
 
 @functools.cache

@@ -55,9 +55,10 @@ def read_limits(
         value = default if value is None else value
         if value is not None:
             _fill(name, target, value)
-    if not (bounds[:, 0] <= bounds[:, 1]).all() or (bounds[1:3, 0] > 0).any() or (bounds[1:3, 1] < 0).any():
+    low, high = bounds[:, 0], bounds[:, 1]
+    if not (low <= high).all() or low[1:3].max() > 0 or high[1:3].min() < 0:
         _refuse(robot, bounds)
-    accelerations, torques = bool(np.isfinite(bounds[2]).any()), bool(np.isfinite(bounds[3]).any())
+    accelerations, torques = (bool(np.isfinite(bounds[k]).any()) for k in (2, 3))
     if not (accelerations or torques):
         raise InputError("nothing limits the acceleration: give acceleration= or torque=")
     return Limits(bounds[:2].reshape(4, robot.nv), bounds[2], bounds[3], accelerations, torques)
