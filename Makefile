@@ -86,7 +86,7 @@ bench: $(VENV)/.bench  ## time everything beside peers, half an hour; tables and
 	@$(BIN)/python -m benchmarks.run
 
 bench-mpc: $(VENV)/.bench $(VENV)/.crocoddyl  ## time model predictive control beside Crocoddyl, some minutes
-	@HELICOID_CROCODDYL=$(VENV)/crocoddyl/bin/python $(BIN)/python -m benchmarks.mpc
+	@HELICOID_CROCODDYL=$(VENV)/crocoddyl/bin/python $(BIN)/python -m benchmarks.mpc $(if $(QUICK),--quick)
 
 bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential kinematics beside peers, some minutes
 	@HELICOID_CONTROL_PEERS=$(VENV)/peers/bin/python $(BIN)/python -m benchmarks.control.inverse_kinematics
