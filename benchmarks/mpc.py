@@ -182,8 +182,13 @@ def random_cases(count: int) -> None:
 
 
 def growth(robots: dict[str, tuple[hc.Robot, Array]], nodes: tuple[int, ...]) -> None:
-    """Warm steps over the number of intervals and over robots: posture costs, all limits."""
-    print(f"\n{'robot':18}{'joints':>7}{'nodes':>7}{'warm µs':>9}{'µs a node':>11}")
+    """Warm steps over the number of intervals and over robots: posture costs, all limits.
+
+    The last columns are the iterations of the interior point in a step, and their time for each node: the
+    more limits a robot runs into, the more of them it takes, which is no matter of its size.
+    """
+    head = f"{'warm µs':>9}{'µs a node':>11}{'interior':>10}{'µs of each':>12}"
+    print(f"\n{'robot':18}{'joints':>7}{'nodes':>7}{head}")
     for name, (robot, q) in robots.items():
         for count in nodes if name == "panda" else (30,):
             problem = Problem(robot, horizon=count, dt=0.02)
@@ -191,15 +196,19 @@ def growth(robots: dict[str, tuple[hc.Robot, Array]], nodes: tuple[int, ...]) ->
             problem.add_velocity_cost(0.1, 1.0)
             problem.add_torque_cost(1e-3)
             problem.add_limits()
-            controller, times = Controller(problem), []
+            controller, times, programs = Controller(problem), [], []
             x = np.concatenate([q, np.zeros(robot.nv)])
             for _ in range(200):
                 start = time.perf_counter()
                 controller.step(x[: robot.nq], x[robot.nq :])
                 times.append(time.perf_counter() - start)
+                programs.append(controller.statistics["qp_iterations"])
                 x = controller._engine["x"][1].copy()
-            warm = 1e6 * float(np.median(times[1:]))
-            print(f"{name:18}{robot.nv:7d}{count:7d}{warm:9.0f}{warm / count:11.2f}")
+            warm, rounds = 1e6 * float(np.median(times[1:])), float(np.median(programs[1:]))
+            each = 1e6 * float(np.median(np.divide(times[1:], programs[1:]))) / count
+            print(
+                f"{name:18}{robot.nv:7d}{count:7d}{warm:9.0f}{warm / count:11.2f}{rounds:10.0f}{each:12.2f}"
+            )
 
 
 def standing_quadruped() -> None:
@@ -233,7 +242,7 @@ def main(quick: bool) -> None:
     if quick:
         return
     arm = hc.load("panda")
-    half = {n: hc.serial_chain(n) for n in (2, 3, 4, 5, 6, 7, 10, 14)}
+    half = {n: hc.serial_chain(n) for n in (2, 3, 4, 5, 6, 7, 10, 14, 20)}
     robots = {
         "double_pendulum": (hc.load("double_pendulum"), np.zeros(2)),
         "ur5": (hc.load("ur5"), np.zeros(6)),

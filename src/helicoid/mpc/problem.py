@@ -26,7 +26,8 @@ from helicoid.mpc.system.grid import node_times
 from helicoid.mpc.system.initial import initial_state
 from helicoid.mpc.system.ode_system import ode_system
 from helicoid.mpc.system.parameter import parameter
-from helicoid.mpc.system.robot_system import Formulation, Integrator
+from helicoid.mpc.system.robot_system import Formulation
+from helicoid.mpc.system.stepping import Integrator
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
 from helicoid.progress import Progress
@@ -69,17 +70,19 @@ class Problem:
         hessian: what the solver knows of second derivatives. "auto" counts how residuals of positions and
             orientations bend, which is what lets a controller rest at targets out of reach; and in `solve`
             and the first step of a controller how dynamics, torques and constraints bend, iteration by
-            iteration as far as that is convex: for forward dynamics, ODEs, and arms of up to 8 joints.
-            "exact" does the latter for all robots: fewer iterations, but more to compile. "gauss_newton"
-            takes all as straight.
+            iteration as far as that is convex: for forward dynamics and ODEs, and for arms of up to 8 joints
+            that have not converged after 15 iterations. "exact" does the latter for all robots and from the
+            first iteration on: fewer of them, each dearer. "gauss_newton" takes all as straight.
         integrator: of a robot, "constant_acceleration": q⁺ = q ⊕ (h v + ½ h² a), exact between nodes for the
             planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
-            Euler, q⁺ = q ⊕ h v⁺, which other solvers use.
+            Euler, q⁺ = q ⊕ h v⁺, which other solvers use. Both are of order 1 where torques are the controls;
+            there "rk4" is of order 4, for robots without quaternions and constraints.
         phases: which feet stand on the ground when, see `Phase`; times between are rounded to nodes, and
             `horizon`, where it is not given, is that of all phases. Feet that stand do not move, and land
             with zero velocity at the height of the ground; their forces are controls, and zero in the air.
         cyclic: whether the phases begin again after the last one, as a gait does; else that one stays.
         foot_radius: of feet that are balls around their frames (m).
+        substeps: how many steps of the integrator an interval has where torques are the controls.
 
     The state is x = (q, v), the step v⁺ = v + h a and q⁺ as the integrator says. Costs on the path are
     multiplied by the length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`,
@@ -114,6 +117,7 @@ class Problem:
         phases: Sequence[Phase] | None = None,
         cyclic: bool = False,
         foot_radius: float = 0.0,
+        substeps: int = 1,
     ) -> None:
         schedule = None if phases is None else Schedule.of(phases, cyclic, foot_radius)
         if schedule is not None and horizon is None and grid is None and dt is not None:
@@ -121,7 +125,9 @@ class Problem:
         times = node_times(horizon, dt, grid)
         self._numbers: dict[str, Any] = {}
         self._become(
-            Structure.of(robot, times, formulation, duration, stabilisation, hessian, integrator, schedule)
+            Structure.of(
+                robot, times, formulation, duration, stabilisation, hessian, integrator, schedule, substeps
+            )
         )
 
     def _become(self, structure: Structure) -> None:

@@ -17,7 +17,8 @@ from helicoid.mpc.constraints import Constraint, duration_constraint, foot_const
 from helicoid.mpc.costs import Cost
 from helicoid.mpc.phases import Schedule
 from helicoid.mpc.system.parameter import Parameter, mask
-from helicoid.mpc.system.robot_system import Formulation, Integrator, robot_system
+from helicoid.mpc.system.robot_system import Formulation, robot_system
+from helicoid.mpc.system.stepping import Integrator
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import State, System
 from helicoid.robot import Robot
@@ -57,6 +58,7 @@ class Structure:
         hessian: str = "auto",
         integrator: Integrator = "constant_acceleration",
         schedule: Schedule | None = None,
+        substeps: int = 1,
     ) -> Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("auto", "exact", "gauss_newton"):
@@ -67,7 +69,8 @@ class Structure:
         if schedule is not None and (robot is None or duration is not None):
             raise InputError("phases are of a robot, and of a duration that is not free")
         if isinstance(moved, Robot):
-            system = robot_system(moved, formulation, stabilisation, integrator, schedule)
+            is_free = duration is not None
+            system = robot_system(moved, formulation, stabilisation, integrator, schedule, substeps, is_free)
         else:
             system = moved
         kind = "ode" if robot is None else formulation

@@ -24,10 +24,8 @@ def second_derivative(system: System, value: Expression) -> Expression:
     du, dx, dy = (ca.SX.sym(name, n) for name, n in (("du", system.nu), ("dx", system.nx), ("dy", y.numel())))
     price = ca.SX.sym("mu", y.numel())
     equations = ca.vertcat(ca.SX(0, 1), *(one.equation for one in known))
-    by_y = ca.jacobian(value, y)
-    inverse = ca.diagcat(*(one.inverse for one in known)) if known else ca.SX(0, 0)
-    prices = ca.densify(-(by_y @ inverse).T)
-    total = value + ca.dot(price, equations) if by_y.nnz() else value
+    prices = _prices(system, value)
+    total = value + ca.dot(price, equations) if ca.jacobian(value, y).nnz() else value
     there = [system.u + du, system.retract(system.x, dx), y + dy]
     (moved,) = ca.substitute([total], [system.u, system.x, y], there)
     d = ca.vertcat(du, dx, dy)
@@ -36,3 +34,15 @@ def second_derivative(system: System, value: Expression) -> Expression:
     (H,) = ca.substitute([H], [price], [prices])
     along = ca.vertcat(ca.SX.eye(nz), Y)
     return ca.sparsify(along.T @ ca.sparsify(H) @ along)
+
+
+def _prices(system: System, value: Expression) -> Expression:
+    """μ of R_yᵀ μ = -L_y. An equation may hold the unknowns of those before it: the last is solved first."""
+    known = system.intermediates
+    found: list[Expression] = [ca.SX(0, 1)] * len(known)
+    for i in reversed(range(len(known))):
+        pull = ca.jacobian(value, known[i].symbol).T
+        for j in range(i + 1, len(known)):
+            pull = pull + ca.jacobian(known[j].equation, known[i].symbol).T @ found[j]
+        found[i] = ca.densify(-(known[i].inverse.T @ pull))
+    return ca.vertcat(ca.SX(0, 1), *found)

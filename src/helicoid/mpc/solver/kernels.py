@@ -14,6 +14,7 @@ from helicoid.compiler.code.program import UnsupportedOperation
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
+PATIENCE = 15  # iterations of an arm before it is asked how torques bend: most reaches are done by then
 RUNTIME = Path(__file__).parent / "runtime"
 LEVEL = "O3"  # of optimisation: of the solver, for loops that are worth unrolling
 # The order of the list in runtime/layout.h; the last five are of a controller.
@@ -107,6 +108,7 @@ def definitions(stages: Stages) -> str:
         "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
         "NONLINEAR": int(system.bends),
         "CURVED": int(stages.curvature is not None),
+        "FIRST_CURVED": 0 if system.bends or stages.hessian == "exact" else PATIENCE,
         "MANIFOLD": int(system.tangent is not None),
         "NTAU": int(system.symbols["tau"].numel() if "tau" in system.symbols else system.nu),
         "LANES": stages.lanes,

@@ -12,6 +12,7 @@ from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import DoubtfulModelWarning, InputError, warn
 from helicoid.mpc.system.feet import feet
 from helicoid.mpc.system.forces import as_symbols, forces_by_name
+from helicoid.mpc.system.stepping import Integrator, check_steps, steps
 from helicoid.mpc.system.system import Intermediate, System
 
 if TYPE_CHECKING:
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
 Formulation = Literal["inverse_dynamics", "forward_dynamics"]
 
 
-Integrator = Literal["constant_acceleration", "semi_implicit"]
-
-
 def robot_system(
     robot: Robot,
     formulation: Formulation,
     stabilisation: float,
     integrator: Integrator = "constant_acceleration",
     schedule: Schedule | None = None,
+    substeps: int = 1,
+    is_free: bool = False,
 ) -> System:
     """A robot: v⁺ = v + h a and q⁺ = q ⊕ (h v + ½ h² a), exact for a constant acceleration.
 
-    With the integrator "semi_implicit" it is q⁺ = q ⊕ h v⁺ = q ⊕ (h v + h² a): of first order only.
+    With the integrator "semi_implicit" it is q⁺ = q ⊕ h v⁺ = q ⊕ (h v + h² a): of first order only. "rk4" and
+    `substeps` are for torques as controls, see `steps`; `is_free` says whether the duration is.
 
     "inverse_dynamics": the control is a, and τ = ID(q, v, a) an intermediate. Where constraints hold the
     robot, their forces λ are controls too, τ = ID(q, v, a) + Aᵀ λ; `holds` then has the rows that must be
@@ -44,8 +45,7 @@ def robot_system(
     """
     if formulation not in ("inverse_dynamics", "forward_dynamics"):
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
-    if integrator not in ("constant_acceleration", "semi_implicit"):
-        raise InputError(f"integrator is 'constant_acceleration' or 'semi_implicit', got {integrator!r}")
+    has_more = check_steps(robot, formulation, integrator, substeps, is_free)
     if not robot.actuated:
         text = f"no motor moves robot {robot.name!r}: a plan can only follow its motion, not change it"
         warn(DoubtfulModelWarning(text))
@@ -59,17 +59,21 @@ def robot_system(
     u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation, schedule)
     share = 1.0 if integrator == "semi_implicit" else 0.5
     names = model.velocity_names
+    following = ca.vertcat(configuration.integrate(model, q, h * (v + share * h * a)), v + h * a)
+    unknowns: tuple[Intermediate, ...] = (unknown,)
+    if has_more:
+        following, unknowns = steps(robot, integrator, substeps, q, v, a, u, more["tau"], theta, h)
     return System(
         x=ca.vertcat(q, v),
         u=u,
         theta=theta,
         h=h,
         length=h,
-        following=ca.vertcat(configuration.integrate(model, q, h * (v + share * h * a)), v + h * a),
+        following=following,
         tangent=tangent,
         retract=lambda x, dx: ca.vertcat(configuration.integrate(model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]),
         local=lambda x0, x1: ca.vertcat(configuration.difference(model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]),
-        intermediates=(unknown,),
+        intermediates=unknowns,
         state_names=[*(f"q of {name}" for name in names), *(f"v of {name}" for name in names)],
         uses_double_integrator=flat and formulation == "inverse_dynamics" and u.numel() == nv,
         control_share=share,

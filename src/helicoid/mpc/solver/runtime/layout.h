@@ -6,6 +6,7 @@
  *   NTAU torques (of an ODE, controls) that are applied,
  *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
  *   NONLINEAR: steps are those of forward dynamics or of an ODE, CURVED: there is a kernel of how they bend,
+ *   which is asked from the iteration FIRST_CURVED on,
  *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
  *
  * A node's variables are z = (u, x), each part padded with zeros to whole vectors (for a double integrator q

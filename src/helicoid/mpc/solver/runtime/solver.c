@@ -176,7 +176,8 @@ static double stride(mpc *s) {
   }
   return s->results[STEP_LENGTH] = 0;
 }
-#define IS_FAR(it, most) ((most) > 20 && 2 * (it) < (most)) /* what is left must do to close the gaps */
+/* What is left after half of the iterations must do to close the gaps. */
+#define IS_FAR(it, most) ((most) > 20 && (it) >= FIRST_CURVED && 2 * (it) < (most))
 #else
 static double stride(mpc *s) { return 0 * s->n; }
 #define IS_FAR(it, most) 0
