@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -279,6 +280,9 @@ def test_what_no_task_moves_stays_at_q0() -> None:
     found = InverseKinematics(robot, PositionTask(foot))(robot.pose(foot)(robot.random(4))[:3, 3], q0)
     moved = found.q != q0
     assert found.success and 0 < moved.sum() <= 3
+    # Nor do they move where the search starts elsewhere.
+    far = InverseKinematics(robot, PositionTask(foot))([9.0, 9.0, 9.0], q0)
+    assert not far.success and (far.q != q0).sum() <= 3
 
 
 def test_endless_joints_end_near_where_they_began() -> None:
@@ -340,6 +344,8 @@ def test_what_is_no_problem_is_refused(ur5: hc.Robot) -> None:
         ({"tasks": "nowhere"}, "nowhere"),
         ({"tasks": []}, "takes a frame, a task or several"),
         ({"tasks": [PoseTask("tool0"), PoseTask("tool0")]}, "two tasks are called"),
+        ({"tasks": "base_link"}, "no joint that is free moves anything"),
+        ({"tasks": PositionTask("tool0", weight=0.0)}, "every weight is zero"),
         ({"tasks": "tool0", "tolerance": 0.0}, "tolerance"),
         ({"tasks": "tool0", "tolerance": np.nan}, "tolerance"),
         ({"tasks": "tool0", "starts": 0}, "starts"),
@@ -358,15 +364,28 @@ def test_several_targets_are_told_by_name(ur5: hc.Robot) -> None:
         ik(np.zeros(3))
 
 
+def test_a_copy_gives_the_same_answers(planar: InverseKinematics) -> None:
+    copied = pickle.loads(pickle.dumps(planar))
+    assert np.array_equal(copied([0.5, 0.0, 0.5]).q, planar([0.5, 0.0, 0.5]).q)
+
+
+def test_long_batches_are_cut_without_a_trace(planar: InverseKinematics, rng: Any) -> None:
+    P = planar.robot.pose("tip")(planar.robot.random(rng, size=5000))[:, :3, 3]
+    found = planar(P)
+    assert found.success.all() and np.array_equal(found.q[-3:], planar(P[-3:]).q)
+
+
 def test_no_targets_no_answers(arm: InverseKinematics) -> None:
     found = arm(np.zeros((0, 4, 4)))
     assert found.q.shape == (0, 6) and found.success.shape == (0,)
 
 
 def test_far_and_huge_targets_give_finite_answers(planar: InverseKinematics) -> None:
-    for size in (1e3, 1e8, 1e150):
+    for size in (1e3, 1e8, 1e150, 1e200, 1e308):
+        planar([0.5, 0.0, 0.5])  # whose answer is not to be taken for the next
         found = planar([size, 0.0, 0.0])
         assert not found.success and np.all(np.isfinite(found.q)) and within(planar.robot, found.q)
+        assert found.error >= 0.9 * size and found.residual[0] >= 0.9 * size
 
 
 def test_without_a_compiler_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

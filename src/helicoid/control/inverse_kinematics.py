@@ -22,7 +22,7 @@ from helicoid.control.tasks import Task
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
-_WORTH_A_THREAD = 256  # targets
+_WORTH_A_THREAD, _MOST_AT_ONCE = 256, 2048  # targets
 _MOST_STEPS = 1000  # of a method of textbooks
 _OURS = "levenberg_marquardt"
 _FLOAT64 = np.dtype(np.float64)
@@ -70,6 +70,8 @@ class InverseKinematics:
         method: str = _OURS,
         **options: Any,
     ) -> None:
+        self._made = {"robot": robot, "tasks": tasks, "hold": hold, "tolerance": tolerance, "starts": starts}
+        self._made |= {"method": method, **options}
         self._problem = Problem(robot, tasks, hold, tolerance)
         if not isinstance(starts, (int, np.integer)) or not 1 <= starts <= 500:
             raise InputError(f"starts is a number of configurations, 1 to 500; got {starts!r}")
@@ -81,6 +83,9 @@ class InverseKinematics:
         shapes = [task.target_shape(robot) for task in self._problem.tasks]
         self._target_shape = shapes[0] if len(shapes) == 1 else None
         self._q0_shape = (robot.nq,) if robot.nq == robot.nv and not self._problem.held else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._made,)
 
     @property
     def robot(self) -> Robot:
@@ -219,18 +224,31 @@ class InverseKinematics:
         """What the engine finds, a part of the targets in each thread."""
         n, engine = len(targets), self._engine
         parts = min(get_num_threads(), n // _WORTH_A_THREAD)
+        # Pieces short enough for Ctrl-C to be heard in between.
+        length = max(1, min(_MOST_AT_ONCE, -(-n // max(parts, 1))))
+        spans = [slice(k, k + length) for k in range(0, n, length)] or [slice(0, 0)]
+
+        def piece(at: slice) -> Found:
+            return engine.solve(targets[at], None if q0 is None else q0[at], most)
+
         if parts < 2:
-            return engine.solve(targets, q0, most)
-        spans = [slice(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
-        with ThreadPoolExecutor(parts) as pool:
-            found = pool.map(
-                lambda at: engine.solve(targets[at], None if q0 is None else q0[at], most), spans
-            )
-        return Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            found = [piece(at) for at in spans]
+        else:
+            pool = ThreadPoolExecutor(parts)
+            try:
+                found = list(pool.map(piece, spans))
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return found[0] if len(found) == 1 else Found(*map(np.concatenate, zip(*found, strict=True)))
 
     def __repr__(self) -> str:
         names = ", ".join(task.name for task in self.tasks)
         return f"InverseKinematics({self.robot.name!r}: {names})"
+
+
+def _again(made: dict[str, Any]) -> InverseKinematics:
+    """What was pickled, made anew; what it compiled is in the cache."""
+    return InverseKinematics(**made)
 
 
 def _textbook(problem: Problem, method: str, options: dict[str, Any]) -> Textbook:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler import compile_with_functions
+from helicoid.compiler.building import new_lock
 from helicoid.control.ik.problem import CONSTRAINT, WISH, Problem
 from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError
@@ -51,7 +51,7 @@ class Engine:
         self._library = _compiled(problem)
         self.model = self._memory(self._library.ik_model_create)
         self._idle: list[int] = []
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._fill()
         self._single = _Single(self, self._memory(self._library.ik_lanes_create))
 

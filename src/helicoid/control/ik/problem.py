@@ -59,6 +59,9 @@ class Problem:
         self.tolerance = float(tolerance)
         self.held = self._held(hold or {})
         self.sizes = [task.target_size(self.robot) for task in self.tasks]
+        if not self.moving:
+            names = ", ".join(repr(task.name) for task in self.tasks)
+            raise InputError(f"inverse kinematics: no joint that is free moves anything of {names}")
 
     def _held(self, hold: Mapping[str, ArrayLike]) -> dict[int, float]:
         """Coordinates that may not move, by their place in q."""
@@ -107,7 +110,11 @@ class Problem:
         jacobians.append(A[stated, :])
         weights.append(np.full(len(stated), most))
         levels += [CONSTRAINT] * len(stated)
-        return ca.vertcat(*errors), ca.vertcat(*jacobians), np.concatenate(weights), levels
+        if not any(np.any(w > 0) for w in weights):
+            raise InputError("inverse kinematics: every weight is zero, so that nothing is asked for")
+        # Zeros that are written out are none that a joint could change.
+        J = ca.sparsify(ca.vertcat(*jacobians))
+        return ca.vertcat(*errors), J, np.concatenate(weights), levels
 
     @property
     def rows(self) -> tuple[Expression, Expression]:

@@ -87,9 +87,13 @@ static void open_search(const ik_queue *u, ik_search *p, int64_t k) {
 }
 
 static void keep(ik_lanes *s, ik_search *p, int l, double E) {
+  const int counted = E < INFINITY; /* if not, not even the start: the error is too large for its square */
   p->best = E;
   COORDINATES(k) p->q[k] = get(s->q + k, l);
-  for (int i = 0; i < M; i++) p->e[i] = get(s->e + i, l);
+  for (int i = 0; i < M; i++) {
+    const double e = get((counted ? s->e : s->y) + i, l);
+    p->e[i] = isfinite(e) ? e : 1e300;
+  }
 }
 
 static void close_search(const ik_model *m, ik_queue *u, ik_search *p) {
@@ -100,7 +104,7 @@ static void close_search(const ik_model *m, ik_queue *u, ik_search *p) {
   }
   for (int i = 0; i < M; i++) {
     u->e[p->number * M + i] = p->e[i];
-    if (m->level[i] != WISH) error += m->weight[i] * p->e[i] * p->e[i];
+    if (m->level[i] != WISH && m->weight[i] > 0) error += m->weight[i] * p->e[i] * p->e[i];
   }
   facts[0] = p->winner >= 0;
   facts[1] = sqrt(error);
@@ -133,7 +137,7 @@ static void end(const ik_model *m, ik_lanes *s, ik_queue *u, int l, int success)
   if (success && (p->winner < 0 || s->start[l] < p->winner)) {
     p->winner = s->start[l];
     keep(s, p, l, E);
-  } else if (p->winner < 0 && (E < p->best || p->polishing)) keep(s, p, l, E);
+  } else if (p->winner < 0 && (E < p->best || p->best == INFINITY || p->polishing)) keep(s, p, l, E);
   s->start[l] = -1;
   const int exhausted = p->winner < 0 && p->ended == u->most;
   if (exhausted) {
