@@ -173,3 +173,36 @@ def test_a_joint_whose_torque_is_cut_leaves_the_others_to_their_plan() -> None:
 
 def _after(q: np.ndarray, v: np.ndarray, a: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
     return q + t * v + t**2 / 2 * a, v + t * a
+
+
+def test_follows_a_target_out_of_reach_and_back() -> None:
+    """It goes to twice the arm's length and returns: no chatter, limits kept, at rest where it began."""
+    robot, problem, h = hc.load("planar_2r"), fast_arm("inverse_dynamics"), 0.05 / 5
+    controller, q, v = Controller(problem), np.array([0.3, 0.8]), np.zeros(2)
+    home = robot.pose("tip")(q)[:3, 3]
+    far, speeds = 4.0 * np.array([np.cos(2.0), 0.0, np.sin(2.0)]), []
+    for k in range(160):
+        controller.set(position=home + np.sin(np.pi * min(1.0, k / 80)) ** 2 * (far - home))
+        tau = controller.step(q, v)
+        for _ in range(5):
+            a = robot.forward_dynamics(q, v, tau)
+            q, v = q + h * v + h**2 / 2 * a, v + h * a
+            speeds.append(v)
+    assert np.abs(speeds).max() < 5.0 * 1.01
+    assert np.sqrt(np.mean(np.square(speeds[-100:]), axis=0)).max() < 0.02
+    np.testing.assert_allclose(robot.pose("tip")(q)[:3, 3], home, atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["chain", "quadrotor", "panda", "ur5"])
+def test_a_sample_of_the_benchmark_of_trust(name: str) -> None:
+    """Fixed and moving targets, in and out of reach, with the exact model and with a wrong one."""
+    from benchmarks import mpc_trust as trust
+
+    case = next(make for make in trust.cases(False) if make.__name__ == name)()
+    rng, row = np.random.default_rng(23), trust.Row(name)
+    for k in range(8):
+        trust.loop(case, row, rng, wrong=k % 2 == 1, moving=k > 5)
+    assert row.lies == 0
+    assert all(value < 0.01 for value in row.excess.values())
+    assert row.back < 0.01
