@@ -75,9 +75,8 @@ def main() -> None:
     robot = hc.load("panda")
     target = robot.pose("panda_link8")(START)[:3, 3] + [-0.05, 0.40, -0.25]
     problem = task(robot, target)
-    print(
-        "| budget (µs) | median | 90 % below | 99 % below | largest | out of time |\n|---|---|---|---|---|---|"
-    )
+    print("| budget (µs) | median | 90 % below | 99 % below | largest | out of time |")
+    print("|---|---|---|---|---|---|")
     for budget in BUDGETS:
         seconds, late = loops(problem, target, budget, number)
         figures = " | ".join(f"{1e6 * one:.0f}" for one in np.percentile(seconds, [50, 90, 99, 100]))
