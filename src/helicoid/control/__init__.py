@@ -9,6 +9,7 @@ from helicoid.control.laws.momentum_observer import MomentumObserver
 from helicoid.control.laws.operational_space import OperationalSpaceControl
 from helicoid.control.laws.prioritised import PrioritisedInverseDynamics
 from helicoid.control.laws.task_space import TaskSpaceControl
+from helicoid.control.online_motion import OnlineMotion
 from helicoid.control.tasks import (
     CenterOfMassTask,
     LookAtTask,
@@ -32,6 +33,7 @@ __all__ = [
     "JointPath",
     "LookAtTask",
     "MomentumObserver",
+    "OnlineMotion",
     "OperationalSpaceControl",
     "OrientationTask",
     "PathMotion",
