@@ -97,6 +97,7 @@ class Controller:
         self._compiled, self._structure = problem._compiled, problem._compiled.structure
         self._loop = self._new_loop(self._compiled.memory)
         self._engine, self._memory = self._loop.engine, Memory.of(self._loop.engine)
+        self._memory.follow(self._compiled.memory.switching)
         if self._structure.robot is not None:  # what checks the first state is compiled now
             on_manifold(self._structure.robot, self._structure.robot.neutral())
         self.status: StepStatus = "not started"
@@ -260,10 +261,12 @@ class Controller:
 
         Raises:
             HelicoidError: the folder holds a file of one of these names that no export wrote, or cannot be
-                written to.
+                written to; or the problem has phases, which a library in C would not follow.
         """
         from helicoid.mpc.export import export_controller
 
+        if self._memory.schedule is not None:
+            raise InputError("a controller of a problem with phases cannot be exported yet")
         return export_controller(self._compiled, self._new_loop(self._memory), Path(folder), name)
 
     def __repr__(self) -> str:
