@@ -29,7 +29,7 @@ def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["falling_chain", "four_bar", "reach"])
+@pytest.mark.parametrize("name", ["falling_chain", "four_bar", "trot", "reach"])
 def test_example_draws_its_picture(name: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     _run(tmp_path, EXAMPLES / f"{name}.py", picture)

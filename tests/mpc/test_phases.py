@@ -142,6 +142,20 @@ def test_a_controller_goes_along_its_phases() -> None:
     assert max(heights[4:9]) > 0.01 and abs(heights[-1]) < 2e-3
 
 
+def test_a_period_that_is_not_the_grids() -> None:
+    """Times of phases are rounded to nodes: a few iterations follow where they jump."""
+    robot, q = hopper()
+    controller, v, place = Controller(hop(), period=0.01, iterations=3), np.zeros(4), []
+    for _ in range(58):
+        controller.step(q, v)
+        assert controller.ok, controller.details
+        plan = controller.plan
+        assert plan.a is not None
+        q, v = q + 0.01 * v + 0.5e-4 * plan.a[0], v + 0.01 * plan.a[0]
+        place.append(np.asarray(robot.pose("foot")(q))[[0, 2], 3])
+    assert np.array(place)[20:40, 1].max() > 0.01 and np.abs(place[-1][1]) < 5e-3 and place[-1][0] > 0.05
+
+
 def test_a_foot_that_lands_in_one_interval_comes_to_rest_where_it_is() -> None:
     """From a given state one acceleration sets its velocity or its place, not both."""
     problem = copy.deepcopy(hop())
