@@ -169,7 +169,9 @@ class Compiled:
         robot = self.structure.robot
         limits = [one for one in self.structure.constraints if one.name == "velocity_limit"]
         hard = any(one.price is None for one in limits)
-        return hard and robot is not None and not robot.unactuated and not robot.constraints
+        if robot is None or self.structure.schedule is not None:  # forces of contacts come and go
+            return False
+        return hard and not robot.unactuated and not robot.constraints
 
     def _moving(self) -> ca.Function:
         """(x, τ, θ, period) -> accelerations under a torque that is held: now, in the middle, at the end.
