@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -115,7 +116,9 @@ class Schedule:
 
     def at(self, time: float) -> Schedule:
         """The same, with the grid beginning at another time (s)."""
-        return replace(self, time=float(time))
+        made = copy.copy(self)  # with what was found of the phases: a controller does this in every step
+        object.__setattr__(made, "time", float(time))
+        return made
 
     @property
     def duration(self) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,13 @@ class Switching:
         """The same places for another schedule of the same contacts."""
         made = copy.copy(self)
         made.schedule = schedule
+        made.__dict__.pop("nodes", None)
         return made
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """What the schedule says at the nodes."""
+        return self.schedule.nodes(self._times)
 
     def changed(self, values: Mapping[str, Any]) -> Switching | None:
         """With those of `values` that are of a schedule; None if there are none."""
@@ -90,7 +97,7 @@ class Switching:
 
         Feet in the air have none; one that stands and has none gets its share of the weight (N).
         """
-        holding = self.schedule.nodes(self._times).holding[:-1]
+        holding = self.nodes.holding[:-1]
         forces = u[:, -3 * holding.shape[1] :].reshape(*holding.shape, 3)
         share = self._weight / np.maximum(1, holding.sum(axis=1, keepdims=True)) * holding
         forces[~holding] = 0.0
@@ -101,7 +108,7 @@ class Switching:
 
     def write(self, memory: Memory) -> None:
         """Bounds and parameters of all nodes, as the schedule has them now."""
-        nodes = self.schedule.nodes(self._times)
+        nodes = self.nodes
         low, high = self._bounds(nodes)
         (here, there), (end, end_there) = self._path, self._end
         for array, values, none in ((memory.lower, low, -np.inf), (memory.upper, high, np.inf)):
