@@ -142,8 +142,8 @@ class Schedule:
         return full
 
     @cached_property
-    def _swings(self) -> list[tuple[int, float, float, float, float]]:
-        """(contact, begin, end, height before, height after) of swings, within and around the phases."""
+    def _swings(self) -> Array:
+        """Rows contact, begin, end, height before, height after; a column for each swing of the phases."""
         ends, stands, heights = self._ends, self._stands, self._steps[..., 2]
         total, count = self.duration, len(self.phases)
         around = range(-count, 2 * count) if self.cyclic else range(count)
@@ -156,10 +156,10 @@ class Schedule:
                 if not stands[i, contact]:
                     begin = start if begin is None else begin
                     continue
-                if begin is not None and begin < start:
+                if begin is not None and begin < start and start > 0 and begin < total:
                     found.append((contact, float(begin), float(start), before, heights[i, contact]))
                 begin, before = None, heights[i, contact]
-        return found
+        return np.array(found, dtype=np.float64).reshape(-1, 5).T
 
     def nodes(self, times: Array) -> Nodes:
         """What it says at the nodes of a grid (s)."""
@@ -182,13 +182,14 @@ class Schedule:
         shape = len(times), len(self.contacts)
         rise, floor = np.zeros((*shape, 3)), np.full(shape, self.ground)
         folded = np.mod(times, self.duration) if self.cyclic else times
-        for contact, begin, end, low, high in self._swings:
-            s = (folded - begin) / (end - begin)
-            inside = (s > 0) & (s < 1)
-            s = s[inside]
-            line = low + (high - low) * s * s * (3 - 2 * s)
-            rise[inside, contact] = np.stack([np.ones_like(s), line, 16 * s * s * (1 - s) ** 2], axis=1)
-            floor[inside, contact] = min(low, high)
+        contact, begin, end, low, high = self._swings
+        passed = (folded[:, None] - begin) / (end - begin)
+        node, swing = np.nonzero((passed > 0) & (passed < 1))
+        s, low, high, at = passed[node, swing], low[swing], high[swing], (node, contact[swing].astype(int))
+        rise[at] = np.transpose(
+            [1 + 0 * s, low + (high - low) * s * s * (3 - 2 * s), 16 * (s * (1 - s)) ** 2]
+        )
+        floor[at] = np.minimum(low, high)
         return rise, floor
 
 
