@@ -197,6 +197,26 @@ def test_beyond_its_limits_a_joint_returns(weighted, panda):
     assert q[3] <= panda.limits.upper[3] + 1e-3
 
 
+def test_links_stay_apart_and_the_nearest_are_named(panda):
+    capsules = panda.capsules("visual")  # it has no collision shapes
+    into_itself = PositionTask("panda_link8", [0.0, 0.02, 0.25], name="tip")
+    ik = DifferentialIK(panda, into_itself, DT, self_distance=0.05, capsules=capsules)
+    watched = [capsules.pairs.index(pair) for pair in capsules.could_meet(0.05)]
+    q, Q, named = HOME.copy(), [], set()
+    for _ in range(300):
+        q = panda.integrate(q, DT * ik.step(q))
+        assert ik.ok
+        named |= {limit.joint for limit in ik.limits if limit.kind == "self_distance"}
+        Q.append(q)
+    assert capsules.distances(np.array(Q))[:, watched].min() > 0.0499
+    assert "panda_link1 and panda_link7" in named
+    with pytest.raises(InputError, match="knows no distances"):
+        DifferentialIK(panda, into_itself, DT, self_distance=0.05, capsules=capsules, solver="projection")
+    with pytest.raises(InputError, match="capsules are those of this robot"):
+        other = hc.load("planar_2r").capsules("visual")
+        DifferentialIK(panda, into_itself, DT, self_distance=0.05, capsules=other)
+
+
 def test_constraints_are_kept(rng):
     robot = hc.load(four_bar_urdf())
     q = joint_angles(four_bar_angles(0.7))

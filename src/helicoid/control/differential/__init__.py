@@ -1,5 +1,6 @@
 """Joint velocities from tasks: differential kinematics."""
 
-from helicoid.control.differential.differential import DifferentialIK, Limit
+from helicoid.control.differential.differential import DifferentialIK
+from helicoid.control.differential.limits import Limit
 
 __all__ = ["DifferentialIK", "Limit"]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import casadi as ca
 import numpy as np
@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.compiler import compile_kernel
 from helicoid.control.differential import exporting
-from helicoid.control.differential.formulation import Formulation
+from helicoid.control.differential.formulation import Formulation, capsules_apart, levels_of
+from helicoid.control.differential.limits import Limit, limits_at
 from helicoid.control.differential.numbers import finite
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
 from helicoid.control.qp.program import needs_compiler
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
+from helicoid.robot.collision import Capsules
 from helicoid.robot.robot import Robot, as_robot
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -38,14 +40,6 @@ StepStatus = Literal[
 ]
 """How a step went; the first six in the order of the enumeration in runtime/differential.h."""
 _STATUSES: tuple[StepStatus, ...] = get_args(StepStatus)
-
-
-class Limit(NamedTuple):
-    """A limit that a step runs into: of which joint, and of what."""
-
-    joint: str
-    kind: Literal["velocity", "position", "acceleration"]
-    side: Literal["lower", "upper"]
 
 
 class DifferentialIK:
@@ -68,6 +62,8 @@ class DifferentialIK:
         damping, error_damping: see above.
         approach: how fast joints without limited acceleration go to the ends of their range at most, as a
             share of the distance (1/s); and how fast they return from beyond.
+        self_distance: what links that are no neighbours stay apart by (m), approached in the same way; None
+            for anything. Of `capsules`, by default those of `robot.capsules()`.
 
     A step is one call of compiled C. It never raises, and v is finite and within its limits whatever q is;
     where q is not, the last velocity dies away and `ok` is False. `set` changes targets and all other numbers
@@ -103,23 +99,36 @@ class DifferentialIK:
         damping: float = 1e-3,
         error_damping: float = 0.1,
         approach: float = 10.0,
+        self_distance: float | None = None,
+        capsules: Capsules | None = None,
     ) -> None:
         self.robot = as_robot(robot, "DifferentialIK")
         if priorities not in ("weighted", "strict"):
             raise InputError(f"priorities is 'weighted' or 'strict'; got {priorities!r}")
         if solver not in ("qp", "projection"):
             raise InputError(f"solver is 'qp' or 'projection'; got {solver!r}")
-        levels = _levels(self.robot, tasks)
-        self.formulation = Formulation(self.robot, levels, priorities == "strict", acceleration is not None)
-        self.numbers = self.formulation.numbers(dt, gain, acceleration, damping, error_damping, approach)
+        levels = levels_of(self.robot, tasks)
+        shapes, pairs = capsules_apart(self.robot, self_distance, capsules, solver)
+        self.formulation = Formulation(
+            self.robot, levels, priorities == "strict", acceleration is not None, shapes, pairs
+        )
+        self.numbers = self.formulation.numbers(
+            dt, gain, acceleration, damping, error_damping, approach, self_distance or 0.0
+        )
         self.solver = solver
         self._layout()
         self._p = self.numbers.values
         self._kernel = self._compiled()
         self._evaluate = self._kernel.evaluate
         self._memory[-2] = -1
-        options = {"gain": gain, "acceleration": acceleration, "solver": solver, "damping": damping}
+        options: dict[str, Any] = {
+            "gain": gain,
+            "acceleration": acceleration,
+            "solver": solver,
+            "damping": damping,
+        }
         options |= {"error_damping": error_damping, "approach": approach}
+        options |= {"self_distance": self_distance, "capsules": capsules}
         self._arguments = (robot, [list(level) for level in levels], dt, priorities), options
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -220,34 +229,14 @@ class DifferentialIK:
         """The limits that the last velocity is at."""
         if not self.ok and self.status != "infeasible":
             return ()
-        sides: tuple[tuple[Literal["lower", "upper"], slice, int], ...]
-        sides = (("lower", self._lower, -1), ("upper", self._upper, 1))
-        found = []
-        for joint in self.robot.joint_names:
-            for k in range(self.robot.nv)[self.robot.index(joint)[1]]:
-                for side, bounds, sign in sides:
-                    if _equal(self._memory[k], bound := self._memory[bounds][k]):
-                        found.append(Limit(joint, self._kind(k, float(bound), sign), side))
-        return tuple(found)
-
-    def _kind(self, k: int, bound: float, sign: int) -> Literal["velocity", "position", "acceleration"]:
-        """What makes a bound of velocity k what it is."""
-        numbers, p = self.numbers, self._p
-        if _equal(bound, sign * p[numbers["velocity_limit"].at][k]):
-            return "velocity"
-        change = p[numbers["acceleration_limit"].at][k] * p[numbers["dt"].at.start]
-        before = self._memory[self.robot.nv + k]
-        return (
-            "acceleration" if _equal(bound, before + change) or _equal(bound, before - change) else "position"
-        )
+        return tuple(limits_at(self.formulation, self.numbers, self._memory, self._lower, self._upper))
 
     # How it is made ---------------------------------------------------------------------------------
 
     def _layout(self) -> None:
         """The memory of runtime/differential.h."""
         rows = [task.rows(self.robot) for task in self.formulation.tasks]
-        self._n_rows = self.formulation.constraint_rows + len(self.formulation.bounded()[1])
-        nv, n = self.robot.nv, self.robot.nv + self._n_rows
+        nv, n = self.robot.nv, self.robot.nv + self.formulation.n_rows
         self._lower, self._upper = slice(2 * nv + n, 2 * nv + 2 * n), slice(2 * nv + 2 * n, 2 * nv + 3 * n)
         starts = 2 * nv + 3 * n + np.cumsum([0, *rows])
         self._errors = [slice(a, b) for a, b in pairwise(starts)]
@@ -267,7 +256,7 @@ class DifferentialIK:
             "NV": self.robot.nv,
             "NP": self._p.size,
             "NE": sum(task.rows(self.robot) for task in self.formulation.tasks),
-            "NM": self._n_rows,
+            "NM": self.formulation.n_rows,
             "NC": self.formulation.constraint_rows,
             "STRICT": int(self.formulation.strict),
             "SCALED": int(self.solver == "projection"),
@@ -301,28 +290,7 @@ class DifferentialIK:
         return given
 
 
-def _levels(robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]]) -> tuple[tuple[Task, ...], ...]:
-    given = [tasks] if isinstance(tasks, Task) else list(tasks)
-    levels = tuple((level,) if isinstance(level, Task) else tuple(level) for level in given)
-    flat = [task for level in levels for task in level]
-    for task in flat:
-        if not isinstance(task, Task):
-            raise InputError(
-                f"tasks are such as hc.control.PoseTask('tool0'), or lists of them; got {task!r}"
-            )
-        task.check(robot)
-    if not flat or () in levels:
-        raise InputError("DifferentialIK needs a task")
-    if len({id(task) for task in flat}) < len(flat):
-        raise InputError("a task is listed twice")
-    return levels
-
-
 def _copied(arguments: tuple[Any, ...], options: dict[str, Any], p: Array, memory: Array) -> DifferentialIK:
     made = DifferentialIK(*arguments, **options)
     made._p[:], made._memory[:] = p, memory
     return made
-
-
-def _equal(a: float, b: float) -> bool:
-    return bool(np.isfinite(b)) and abs(a - b) <= 1e-7 * (1e-2 + abs(b))

@@ -183,7 +183,7 @@ def export_c(ik: DifferentialIK, folder: str | os.PathLike[str], name: str, Q: A
 def _work(ik: DifferentialIK) -> int:
     """STEP_WORK of runtime/differential.h; the source that is written refuses to compile if it is another."""
     f = ik.formulation
-    nv, rows, m = f.robot.nv, f.level_rows, f.constraint_rows + len(f.bounded()[1])
+    nv, rows, m = f.robot.nv, f.level_rows, f.n_rows
     n, total = nv + m, sum(rows)
 
     def work(n: int, m: int) -> int:  # QP_WORK

@@ -22,6 +22,9 @@ from helicoid.compiler.code.c_names import distinct
 from helicoid.control.differential.numbers import Check, Numbers, finite, numbers_of
 from helicoid.control.tasks import Task
 from helicoid.dynamics.tree import rate_matrix
+from helicoid.errors import InputError
+from helicoid.robot.collision import Capsules
+from helicoid.robot.collision.pairs import Pair, distances
 from helicoid.robot.robot import Robot
 
 
@@ -33,6 +36,8 @@ class Formulation:
     levels: tuple[tuple[Task, ...], ...]
     strict: bool
     accelerates: bool
+    capsules: Capsules | None = None
+    pairs: tuple[Pair, ...] = ()
 
     @cached_property
     def tasks(self) -> list[Task]:
@@ -54,6 +59,11 @@ class Formulation:
     def constraint_rows(self) -> int:
         """Rows by which the robot's own constraints are kept."""
         return self.robot.constraints.rows
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Rows that bound no single velocity: constraints, limits of odd coordinates, pairs of capsules."""
+        return self.constraint_rows + len(self.bounded()[1]) + len(self.pairs)
 
     def bounded(self) -> tuple[list[tuple[int, int]], list[int]]:
         """Coordinates that a velocity is the rate of, (in q, in v), and limited ones that none is."""
@@ -78,6 +88,7 @@ class Formulation:
         damping: float,
         error_damping: float,
         approach: float,
+        self_distance: float = 0.0,
     ) -> Numbers:
         """All numbers of a step, with what they begin with; see `DifferentialIK`."""
         robot, limits = self.robot, self.robot.limits
@@ -99,6 +110,7 @@ class Formulation:
         numbers.add("position_lower", limits.lower, numbers_of((robot.nq,)))
         numbers.add("position_upper", limits.upper, numbers_of((robot.nq,)))
         numbers.add("approach", approach, numbers_of((), 0, 1e100, strict=True))
+        numbers.add("self_distance", self_distance, finite((), 0))
         return numbers
 
     def data(self, q: Expression, p: Expression, numbers: Mapping[str, Expression]) -> ca.Function:
@@ -143,7 +155,7 @@ class Formulation:
     def _rows(
         self, q: Expression, numbers: Mapping[str, Expression]
     ) -> tuple[Expression, Expression, Expression]:
-        """What is not a bound of one velocity: the robot's constraints, then limits of odd coordinates."""
+        """What is not a bound of one velocity, in the order of `n_rows`."""
         robot, nv = self.robot, self.robot.nv
         A, low, high = ca.SX(0, nv), ca.SX(0, 1), ca.SX(0, 1)
         if self.constraint_rows:
@@ -154,6 +166,11 @@ class Formulation:
             lower, upper = self._approach(q[k], k, numbers, ca.inf)
             A = ca.vertcat(A, rate_matrix(robot.model, q)[k, :])
             low, high = ca.vertcat(low, lower), ca.vertcat(high, upper)
+        if self.capsules is not None:
+            d, by_v = distances(robot.model, q, self.capsules, self.pairs)
+            rate = ca.fmin(numbers["approach"], 1 / numbers["dt"])
+            A, low = ca.vertcat(A, by_v), ca.vertcat(low, -rate * (d - numbers["self_distance"]))
+            high = ca.vertcat(high, ca.inf * ca.SX.ones(len(self.pairs)))
         return A, low, high
 
     def _bounds(self, q: Expression, numbers: Mapping[str, Expression]) -> tuple[Expression, Expression]:
@@ -185,7 +202,7 @@ class Formulation:
 
 _RESERVED = (
     *("dt", "damping", "error_damping", "null_velocity", "velocity_limit", "acceleration_limit"),
-    *("position_lower", "position_upper", "approach"),
+    *("position_lower", "position_upper", "approach", "self_distance"),
 )
 
 
@@ -196,3 +213,36 @@ def _target(robot: Robot, task: Task) -> Check:
         return np.full(task.target_size(robot), np.nan) if value is None else task.numbers(robot, value)
 
     return check
+
+
+def levels_of(robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]]) -> tuple[tuple[Task, ...], ...]:
+    """Tasks as given by a user, in levels; refused where they are none."""
+    given = [tasks] if isinstance(tasks, Task) else list(tasks)
+    levels = tuple((level,) if isinstance(level, Task) else tuple(level) for level in given)
+    flat = [task for level in levels for task in level]
+    for task in flat:
+        if not isinstance(task, Task):
+            raise InputError(
+                f"tasks are such as hc.control.PoseTask('tool0'), or lists of them; got {task!r}"
+            )
+        task.check(robot)
+    if not flat or () in levels:
+        raise InputError("DifferentialIK needs a task")
+    if len({id(task) for task in flat}) < len(flat):
+        raise InputError("a task is listed twice")
+    return levels
+
+
+def capsules_apart(
+    robot: Robot, margin: float | None, capsules: Capsules | None, solver: str
+) -> tuple[Capsules | None, tuple[Pair, ...]]:
+    """The capsules that are to stay apart, and which of them."""
+    if margin is None:
+        return None, ()
+    if solver != "qp":
+        raise InputError("self_distance needs solver='qp': a projection knows no distances")
+    shapes = robot.capsules() if capsules is None else capsules
+    if not isinstance(shapes, Capsules) or shapes.robot.link_names != robot.link_names:
+        raise InputError("capsules are those of this robot, robot.capsules()")
+    finite((), 0)("self_distance", margin)
+    return shapes, tuple(shapes.could_meet(float(margin)))
