@@ -59,7 +59,7 @@ def test_semi_implicit_steps_run_past_it_by_half_a_period() -> None:
 
 
 def test_integrators_have_names() -> None:
-    with pytest.raises(hc.InputError, match="'constant_acceleration' or 'semi_implicit', got 'euler'"):
+    with pytest.raises(hc.InputError, match=r"'constant_acceleration', .*, got 'euler'"):
         Problem(hc.load(CART), horizon=2, dt=0.1, integrator="euler")  # type: ignore[arg-type]
 
 
