@@ -271,6 +271,7 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
         here.violation < s->settings[TOLERANCE] && !s->late) {
       if (length > 0) see_accepted(s, length);
+      if (s->results[VIOLATION] >= s->settings[TOLERANCE]) continue; /* what was met where the step began is not now */
       status = SOLVED;
       break;
     }
