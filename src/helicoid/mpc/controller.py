@@ -265,8 +265,6 @@ class Controller:
         """
         from helicoid.mpc.export import export_controller
 
-        if self._memory.schedule is not None:
-            raise InputError("a controller of a problem with phases cannot be exported yet")
         return export_controller(self._compiled, self._new_loop(self._memory), Path(folder), name)
 
     def __repr__(self) -> str:
