@@ -15,7 +15,7 @@ def plain(text: str) -> str:
     """A name from a file or a user for a comment or a string of C: nothing in it can end either.
 
     >>> plain('left*/ arm"\\\\n')
-    'left__ arm___'
+    'left__ arm__n'
     """
     return re.sub(r"[^0-9A-Za-z_ .,:;()\[\]+=<>-]", "_", text)
 
