@@ -19,10 +19,11 @@ def _run(folder: Path, *command: str | Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_tour_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    cells = json.loads((EXAMPLES / "tour.ipynb").read_text(encoding="utf-8"))["cells"]
+@pytest.mark.parametrize("name", ["tour", "control_tour"])
+def test_a_tour_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
+    cells = json.loads((EXAMPLES / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    assert len(code) > 8
+    assert len(code) > 6
     program = tmp_path / "tour.py"
     program.write_text("\n\n".join(code), encoding="utf-8")
     _run(tmp_path, program)
