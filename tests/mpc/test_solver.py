@@ -150,6 +150,7 @@ def test_swing_up_of_a_double_pendulum() -> None:
     assert np.abs(plan.tau).max() < 6 + 1e-4
 
 
+@pytest.mark.slow
 def test_floating_base_steps_on_the_manifold() -> None:
     """A free body with an arm turns itself by its arm; the solvers agree though their states differ."""
     robot = hc.load(FREE_BODY, base="floating")

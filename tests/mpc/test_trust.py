@@ -165,7 +165,7 @@ def test_torque_stays_within_the_motors_whatever_is_set(formulation: str) -> Non
     assert "braking" in controller.details
 
 
-@pytest.mark.parametrize("kind", ["arm", "tree"])
+@pytest.mark.parametrize("kind", ["arm", pytest.param("tree", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
 def test_nothing_is_compiled_after_the_constructor(
     kind: str, formulation: str, monkeypatch: pytest.MonkeyPatch

@@ -70,6 +70,7 @@ class Viewer:
     def show(self, q: ArrayLike) -> None:
         """Move the robot, and its sliders, to a configuration (nq)."""
         configuration = as_motion(self._robot, q).q[0]
+        self._pause()
         self._sliders.set(configuration)
         self._moved(configuration)
 
@@ -147,15 +148,20 @@ class Viewer:
         box = self._server.gui.add_checkbox(layer, layer == "links")
         box.on_update(lambda _: self._scene.show(layer, box.value))
 
-    def _moved(self, q: Array, dragged: bool = False) -> None:
+    def _pause(self) -> None:
+        """Before the sliders are set: else the clock may set them once more."""
         if self._playback is not None:
             self._playback.play(False)
+
+    def _moved(self, q: Array, dragged: bool = False) -> None:
+        self._pause()
         self._scene.place(q)
         if not dragged and self._target is not None:
             self._target.place(q)
 
     def _follow(self, q: Array) -> None:
         """Show what the target asks for; the target stays where it was dragged to."""
+        self._pause()
         self._sliders.set(q)
         self._moved(q, dragged=True)
 

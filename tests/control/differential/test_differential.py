@@ -197,6 +197,7 @@ def test_beyond_its_limits_a_joint_returns(weighted, panda):
     assert q[3] <= panda.limits.upper[3] + 1e-3
 
 
+@pytest.mark.slow
 def test_links_stay_apart_and_the_nearest_are_named(panda):
     capsules = panda.capsules("visual")  # it has no collision shapes
     into_itself = PositionTask("panda_link8", [0.0, 0.02, 0.25], name="tip")

@@ -77,6 +77,7 @@ def test_derivatives(integrator: str, substeps: int) -> None:
     np.testing.assert_allclose(H, H_whole, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_plan_is_what_the_robot_does() -> None:
     robot = hc.load("double_pendulum")
     options: dict[str, Any] = {"formulation": "forward_dynamics", "integrator": "rk4", "substeps": 2}
