@@ -94,6 +94,7 @@ bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential
 	  $(BIN)/python -m benchmarks.control.differential
 	@$(BIN)/python -m benchmarks.control.quadratic_programs
 	@$(BIN)/python -m benchmarks.control.time_optimal
+	@$(BIN)/python -m benchmarks.control.laws
 
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification
