@@ -39,7 +39,7 @@ def regrouped(model: Model, physics: Physics, at_most: float = np.inf) -> list[E
         moved = fixed @ P @ fixed
         if body.parent != WORLD and moved[3, 3] > at_most * masses[body.parent]:
             continue
-        kept = _clean(P - moved, float(np.abs(P).max()))
+        kept = np.where(np.abs(P - moved) > _noise(P, fixed), P - moved, 0.0)
         parameters[i] = ca.SX(constant_parameters(Inertia.from_pseudo(kept)))
         if body.parent != WORLD:
             T = _placement(body.joint.type, body.placement.rotation, body.placement.translation)
@@ -69,7 +69,8 @@ def _unmoved(joint: JointType) -> Array:
     twists = [se3.hat(column) for at in places for column in np.array(S(at)).T]
     _, singular, rows = np.linalg.svd(np.vstack(twists))
     N = rows[np.sum(singular > 1e-9) :].T
-    return _clean(N @ N.T, 1.0)
+    projector = N @ N.T
+    return np.where(np.abs(projector) < 1e-15, 0.0, projector)
 
 
 def _placement(joint: JointType, rotation: Array, translation: Array) -> Array:
@@ -78,6 +79,13 @@ def _placement(joint: JointType, rotation: Array, translation: Array) -> Array:
     return placed
 
 
-def _clean(matrix: Array, scale: float) -> Array:
-    """Rounding noise set to zero, so that it vanishes from expressions."""
-    return np.where(np.abs(matrix) < 1e-15 * scale, 0.0, matrix)
+def _noise(P: Array, fixed: Array) -> Array:
+    """How much of each entry of P - Π P Π cannot be told from zero, so that it may vanish from expressions.
+
+    Each entry by its own size, not by the largest one: beside a mass of 0.1 kg, a product of inertia of
+    1e-16 kg·m² is nothing, but of a small link it is five digits away from the last of what it turns with.
+    """
+    sizes = np.sqrt(np.abs(P.diagonal()))
+    products = np.abs(fixed) @ np.abs(P) @ np.abs(fixed)
+    noise: Array = 1e-16 * np.outer(sizes, sizes) + 4e-16 * products
+    return noise
