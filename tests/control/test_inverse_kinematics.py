@@ -75,6 +75,15 @@ def test_a_batch_gives_what_single_calls_give(ur5: hc.Robot, arm: InverseKinemat
             assert np.array_equal(one.residual, batch.residual[k])
 
 
+def test_one_start_serves_many_targets(ur5: hc.Robot, arm: InverseKinematics, rng: Any) -> None:
+    T, q0 = ur5.pose("tool0")(ur5.random(rng, size=9)), ur5.random(rng)
+    batch = arm(T, q0)
+    assert np.array_equal(batch.q, arm(T, np.repeat(q0[None], 9, axis=0)).q)
+    assert np.array_equal(batch.q, np.array([arm(one, q0).q for one in T]))
+    across = np.asfortranarray(ur5.random(rng, size=9))
+    assert np.array_equal(arm(T, across).q, arm(T, np.ascontiguousarray(across)).q)
+
+
 def test_threads_change_nothing(ur5: hc.Robot, arm: InverseKinematics, rng: Any) -> None:
     from helicoid.compiler.build.binding import get_num_threads
 
@@ -195,6 +204,21 @@ def test_four_feet_and_the_center_of_mass_of_a_floating_robot(rng: Any) -> None:
     assert np.allclose(robot.center_of_mass(found.q), com, atol=1e-5)
     for foot, task in zip(feet, tasks, strict=True):
         assert np.allclose(robot.pose(foot)(found.q)[:3, 3], task.target, atol=1e-5)
+
+
+@pytest.mark.parametrize("far", [10.0, 1e3, 1e6])
+def test_a_floating_base_goes_as_far_as_its_target(far: float, rng: Any) -> None:
+    robot = hc.load("quadruped", base="floating")
+    foot = next(name for name in robot.link_names if "foot" in name.lower())
+    ik = InverseKinematics(robot, foot)
+    T = robot.pose(foot)(robot.random(rng, size=6))
+    T[:, :3, 3] += far * rng.normal(size=(6, 3))
+    for found in (ik(T), ik(T, q0=robot.neutral())):
+        assert found.success.all()
+        assert np.allclose(robot.pose(foot)(found.q), T, rtol=1e-12, atol=1e-5)
+    one = ik(T[0])
+    assert one.success and np.array_equal(one.q, ik(T).q[0])
+    assert len(ik.all(T[0])) > 0 and not ik.path(T[:1] + np.zeros((3, 1, 1)), q0=robot.neutral()).jumps
 
 
 def test_looking_at_a_point(ur5: hc.Robot) -> None:

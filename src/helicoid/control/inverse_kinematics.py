@@ -14,6 +14,7 @@ from helicoid._typing import Array
 from helicoid.compiler.build.binding import get_num_threads
 from helicoid.control.ik.branches import Follower, distinct
 from helicoid.control.ik.engine import Engine, Found
+from helicoid.control.ik.floating import Carrier
 from helicoid.control.ik.problem import Problem
 from helicoid.control.ik.solution import Path, Solution
 from helicoid.control.ik.targets import numbers, starts
@@ -101,6 +102,10 @@ class InverseKinematics:
     def _engine(self) -> Engine:
         return Engine(self._problem)
 
+    @cached_property
+    def _carrier(self) -> Carrier:
+        return Carrier(self._problem)
+
     def __call__(self, target: Any = None, q0: ArrayLike | None = None) -> Solution:
         """Search for a target, or for many with their axis first.
 
@@ -122,16 +127,29 @@ class InverseKinematics:
             return self._walk(self._textbook, target, q0)
         if _is_plain(target, self._target_shape) and (q0 is None or _is_plain(q0, self._q0_shape)):
             quick = self._engine.one(target, q0, self._starts)
-            if quick is not None:
+            if quick is not None and (quick.success or not self.robot.model.floating):
                 return quick
         targets, many = numbers(self._problem, target)
         start = None if q0 is None else starts(self._problem, q0, len(targets))
-        if not many and len(targets) == 1:
-            one = self._engine.one(targets[0], None if start is None else start[0], self._starts)
-            assert one is not None, "targets and starts are checked"
-            return one
-        q, e, facts = self._search(targets, start, self._starts)
-        return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3])
+        q, e, facts = self._found(targets, start)
+        if many:
+            return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3])
+        success, error, count, iterations = facts[0].tolist()
+        return Solution(q[0], success > 0, error, e[0], int(count), int(iterations))
+
+    def _found(self, targets: Array, start: Array | None) -> Found:
+        """From all starts; once more for what was not reached, with a floating base carried to its target."""
+        found = self._search(targets, start, self._starts)
+        missed = np.flatnonzero(found.facts[:, 0] == 0)
+        near = self._carrier.carried(targets[missed], found.q[missed]) if len(missed) else None
+        if near is None or not np.all(np.isfinite(near)):
+            return found
+        again = self._search(targets[missed], np.ascontiguousarray(near), self._starts)
+        better = again.facts[:, 1] < found.facts[missed, 1]
+        again.facts[:, 2:] += found.facts[missed, 2:]
+        for before, after in zip(found, again, strict=True):
+            before[missed[better]] = after[better]
+        return found
 
     def _walk(self, textbook: Textbook, target: Any, q0: ArrayLike | None) -> Solution:
         """One search by a method of textbooks for each target, to the tolerance."""
@@ -166,9 +184,7 @@ class InverseKinematics:
         if len(targets) != 1:
             raise InputError(f"all: takes one target at a time; got {len(targets)}")
         about = self._problem.default() if q0 is None else starts(self._problem, q0, 1)[0]
-        table = self._engine.table
-        q, good, _ = self._track(np.repeat(targets, len(table), axis=0), table)
-        return distinct(self._problem, q[good], about, apart)
+        return distinct(self._problem, self._from_table(targets[0]), about, apart)
 
     def path(self, targets: Any, q0: ArrayLike | None = None) -> Path:
         """Follow targets in one branch of solutions, without jumps; or say where there must be one.
@@ -197,7 +213,7 @@ class InverseKinematics:
             rest, k = wanted[len(Q) :], len(Q)
             ways = follower.follow(rest, self._candidates(rest[0], begin))
             if not ways:  # out of reach: as near as it gets, and a new branch from there on
-                ways = [self._engine.solve(rest[:1], begin, self._starts).q]
+                ways = [self._found(rest[:1], begin).q]
             longest = max(map(len, ways))
             best = min((way for way in ways if len(way) == longest), key=_travel)
             if k:
@@ -211,10 +227,17 @@ class InverseKinematics:
     def _candidates(self, target: Array, begin: Array | None) -> Array:
         """Solutions of a target from which a path may start."""
         if begin is not None:
-            found = self._engine.solve(target[None], begin, self._starts)
+            found = self._found(target[None], begin)
             return found.q[found.facts[:, 0] > 0]
-        q, good, _ = self._track(np.repeat(target[None], len(self._engine.table), axis=0), self._engine.table)
-        return distinct(self._problem, q[good], self._problem.default(), 0.1)[:64]
+        q = self._from_table(target)
+        return distinct(self._problem, q, self._problem.default(), 0.1)[:64]
+
+    def _from_table(self, target: Array) -> Array:
+        """Solutions of a target, (k, nq), from every start of the table; a floating base begins near it."""
+        targets, starts = np.repeat(target[None], len(self._engine.table), axis=0), self._engine.table
+        near = self._carrier.carried(targets, starts)
+        q, good, _ = self._track(targets, starts if near is None else near)
+        return q[good]
 
     def _track(self, targets: Array, q0: Array) -> tuple[Array, NDArray[np.bool_], Array]:
         q, _, facts = self._search(targets, np.ascontiguousarray(q0), 1)

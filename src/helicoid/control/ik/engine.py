@@ -123,6 +123,7 @@ class Engine:
     def solve(self, targets: Array, q0: Array | None, most: int) -> Found:
         """Search for targets (n, numbers), each from its row of q0 first, from `most` starts at most."""
         n = len(targets)
+        assert targets.flags.c_contiguous and (q0 is None or q0.flags.c_contiguous), "rows as C reads them"
         found = Found(np.empty((n, self.nq)), np.empty((n, self.rows)), np.empty((n, 4)))
         start = None if q0 is None else q0.ctypes.data
         with self._lock:

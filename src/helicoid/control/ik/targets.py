@@ -63,13 +63,13 @@ def starts(problem: Problem, q0: Any, n: int) -> Array:
         )
     if not np.all(np.isfinite(values)):
         raise InputError("q0 must be finite")
-    found = np.array(np.broadcast_to(values, (n, robot.nq)))
+    found = np.array(np.broadcast_to(values, (n, robot.nq)), order="C")  # rows as the loop in C reads them
     found[:, list(problem.held)] = list(problem.held.values())
     for joint in robot.model.independent_joints:
         if joint.type.nq != joint.type.nv:
             place = robot.index(joint.name)[0]
             found[:, place] = [joint.type.nearest(row) for row in found[:, place]]
-    return np.clip(found, *problem.bounds)
+    return np.ascontiguousarray(np.clip(found, *problem.bounds))
 
 
 def between(problem: Problem, a: Array, b: Array, share: float) -> Array:
