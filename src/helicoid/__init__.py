@@ -19,7 +19,7 @@ from helicoid.model.drives import Drive
 from helicoid.robot import Robot, load, robots, serial_chain
 
 if TYPE_CHECKING:
-    from helicoid import control, mpc
+    from helicoid import aerial, control, mpc
     from helicoid.identification import (
         Excitation,
         Identifiability,
@@ -71,6 +71,7 @@ __all__ = [
     "SimulationError",
     "Trajectory",
     "__version__",
+    "aerial",
     "control",
     "drive_gains",
     "excitation",
@@ -117,7 +118,7 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     """What imports more than most programs need is brought when first used."""
-    if name in ("control", "mpc", "simulation", "view"):
+    if name in ("aerial", "control", "mpc", "simulation", "view"):
         return import_module(f"helicoid.{name}")
     if name in _LATER:
         return getattr(import_module(f"helicoid.{_LATER[name]}"), name)

@@ -1,0 +1,1 @@
+"""Flight beside measurements and peers."""

@@ -1,0 +1,7 @@
+"""What flies, flies in this: the standard atmosphere, wind with gusts, and the ground below."""
+
+from helicoid.aerial.air.atmosphere import Air
+from helicoid.aerial.air.ground import ground_effect
+from helicoid.aerial.air.wind import Dryden, Wind
+
+__all__ = ["Air", "Dryden", "Wind", "ground_effect"]

@@ -1,0 +1,223 @@
+"""Propellers: thrust and torque from constants, coefficients, tables over the advance ratio, or geometry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.aerial.air.atmosphere import Air
+from helicoid.aerial.propulsion.airfoil import Airfoil
+from helicoid.aerial.propulsion.blade import Blade, Stations
+from helicoid.aerial.propulsion.curve import Curve, Polynomial, Table
+from helicoid.aerial.propulsion.momentum import hover_power
+from helicoid.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """What a propeller does at speeds (m/s) and rates; arrays where arrays were given.
+
+    Attributes:
+        thrust: T (N), along the axis.
+        torque: Q (N·m), that the shaft gives.
+        CT: T / (ρ n² D⁴), n in turns per second.
+        CP: P / (ρ n³ D⁵).
+        J: advance ratio V / (n D).
+        power: P = Q Ω (W).
+        efficiency: T V / P; 0 at rest.
+        figure_of_merit: ideal power to hover with this thrust over P, meant at rest.
+        stations: the flow along the blade, where the propeller was made from its geometry.
+    """
+
+    thrust: Array
+    torque: Array
+    CT: Array
+    CP: Array
+    J: Array
+    power: Array
+    efficiency: Array
+    figure_of_merit: Array
+    stations: Stations | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Propeller:
+    """A propeller: T = ρ n² D⁴ C_T(J) and Q = ρ n² D⁵ C_Q(J), J = V / (n D).
+
+    Made by `from_constants` (T = b ω², Q = d ω²), `from_coefficients` (the rotor's C_T, C_Q, C_H, C_R),
+    `from_polynomial` and `from_table` (over J), or `from_geometry`.
+
+    Args:
+        radius: R (m).
+        thrust_curve, torque_curve: C_T(J) and C_Q(J) as a `Polynomial` or a `Table`; None with a `blade`.
+        hub_drag: h of the hub force H = -h |ω| V_h against the wind in the plane of the disc (N·s²/m).
+        rolling: of the rolling moment R = -rolling |ω| V_h (N·s²).
+        flapping: tilt of the disc (rad) against that wind, for each V_h / (ω R).
+        inertia: of the propeller and what turns with it, about its axis (kg·m²): for gyroscopic torque.
+        blade: its geometry.
+
+    >>> propeller = Propeller.from_constants(b=8.54858e-6, d=1.36777e-7, radius=0.1)
+    >>> hover = propeller.performance(0.0, 5000.0)
+    >>> print(hover.thrust.round(4), hover.torque.round(5), hover.figure_of_merit.round(3))
+    2.3436 0.0375 0.659
+    """
+
+    radius: float
+    thrust_curve: Curve | None = None
+    torque_curve: Curve | None = None
+    hub_drag: float = 0.0
+    rolling: float = 0.0
+    flapping: float = 0.0
+    inertia: float = 0.0
+    blade: Blade | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.radius < math.inf:
+            raise InputError(f"a propeller's radius is positive (m); got {self.radius!r}")
+        for name in ("hub_drag", "rolling", "flapping", "inertia"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"a propeller's {name} is 0 or more; got {getattr(self, name)!r}")
+        if self.blade is None and (self.thrust_curve is None or self.torque_curve is None):
+            raise InputError(
+                "a propeller needs coefficients of thrust and torque, or a blade: see Propeller.from_..."
+            )
+
+    # Ways to make one -------------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_constants(b: float, d: float, radius: float, density: float = 1.225, **more: Any) -> Propeller:
+        """T = b ω² (N·s²) and Q = d ω² (N·m·s²) in air of a density; `more` are arguments of Propeller."""
+        if not (b > 0 and d > 0 and density > 0):
+            raise InputError(f"b, d and density are positive; got {b!r}, {d!r} and {density!r}")
+        D = 2 * radius
+        unit = 4 * math.pi**2 / density
+        thrust, torque = Polynomial((unit * b / D**4,)), Polynomial((unit * d / D**5,))
+        return Propeller(radius, thrust, torque, **more)
+
+    @staticmethod
+    def from_coefficients(
+        C_T: float,
+        C_Q: float,
+        radius: float,
+        C_H: float = 0.0,
+        C_R: float = 0.0,
+        advance: float = 0.1,
+        density: float = 1.225,
+        **more: Any,
+    ) -> Propeller:
+        """The rotor's coefficients: T = ρ/2 A C_T (ωR)², Q = ρ/2 A C_Q (ωR)² R, H and R likewise.
+
+        C_H and C_R are those at `advance`, V_h / (ω R), to which both are proportional.
+        """
+        if not (advance > 0 and density > 0):
+            raise InputError(f"advance and density are positive; got {advance!r} and {density!r}")
+        A = math.pi * radius**2
+        unit = density / 2 * A * radius**2
+        hub = unit * C_H / (advance * radius)
+        rolling = unit * radius * C_R / (advance * radius)
+        given = {"hub_drag": hub, "rolling": rolling, **more}
+        return Propeller.from_constants(unit * C_T, unit * radius * C_Q, radius, density, **given)
+
+    @staticmethod
+    def from_polynomial(CT: ArrayLike, CQ: ArrayLike, radius: float, **more: Any) -> Propeller:
+        """C_T and C_Q as polynomials of J, constant first, up to J²."""
+        thrust, torque = (
+            Polynomial(tuple(np.atleast_1d(np.asarray(c, np.float64)).tolist())) for c in (CT, CQ)
+        )
+        return Propeller(radius, thrust, torque, **more)
+
+    @staticmethod
+    def from_table(J: ArrayLike, CT: ArrayLike, CP: ArrayLike, radius: float, **more: Any) -> Propeller:
+        """C_T and C_P measured at advance ratios J; C_Q = C_P / 2π."""
+        thrust, power = Table.of(J, CT, "CT over J"), Table.of(J, CP, "CP over J")
+        return Propeller(radius, thrust, power.times(1 / (2 * math.pi)), **more)
+
+    @staticmethod
+    def from_geometry(
+        r: ArrayLike,
+        chord: ArrayLike,
+        pitch: ArrayLike,
+        blades: int,
+        radius: float,
+        airfoil: Airfoil | Mapping[str, float],
+        **more: Any,
+    ) -> Propeller:
+        """Blade-element momentum theory: radii, chords (m) and pitch (rad) along a blade, and its airfoil.
+
+        `performance` solves the flow along the blade; to fly it, `tabulated` makes a table of that.
+
+        >>> import numpy as np
+        >>> r = np.linspace(0.02, 0.1, 9)
+        >>> propeller = Propeller.from_geometry(r, 0.02 + 0 * r, np.arctan(0.02 / r), 2, 0.1, Airfoil())
+        >>> print(propeller.performance(0.0, 6000.0).CT.round(4))
+        0.1539
+        """
+        return Propeller(radius, blade=Blade.of(r, chord, pitch, blades, radius, Airfoil.of(airfoil)), **more)
+
+    def tabulated(self, rpm: float, J: ArrayLike | None = None, air: Air | None = None) -> Propeller:
+        """A propeller by table, from what this one does at one rate and advance ratios from 0 to 1.2."""
+        ratios = np.linspace(0.0, 1.2, 25) if J is None else np.asarray(J, np.float64)
+        found = self.performance(ratios * rpm / 60 * 2 * self.radius, rpm, air)
+        made = Propeller.from_table(ratios, found.CT, found.CP, self.radius)
+        return replace(self, thrust_curve=made.thrust_curve, torque_curve=made.torque_curve, blade=None)
+
+    # What it does -----------------------------------------------------------------------------------------
+
+    @property
+    def area(self) -> float:
+        """Of the disc (m²)."""
+        return math.pi * self.radius**2
+
+    def performance(self, speed: ArrayLike, rpm: ArrayLike, air: Air | None = None) -> Performance:
+        """What it does at a speed along its axis (m/s) and a rate (turns a minute); arrays are broadcast."""
+        air = Air() if air is None else air
+        V, per_minute = np.broadcast_arrays(np.asarray(speed, np.float64), np.asarray(rpm, np.float64))
+        if not (np.isfinite(V).all() and np.isfinite(per_minute).all() and np.all(per_minute > 0)):
+            raise InputError("performance: speeds are finite (m/s) and rates positive (turns a minute)")
+        n, D = per_minute / 60, 2 * self.radius
+        stations = None
+        if self.blade is not None:
+            stations = self.blade.solve(V, 2 * math.pi * n, air)
+            thrust, torque = (x.sum(axis=-1) * self.blade.part for x in (stations.thrust, stations.torque))
+        else:
+            thrust, torque = (np.asarray(x) for x in self.thrust_torque(2 * math.pi * n, V, air.density))
+        power = 2 * math.pi * n * torque
+        scale = air.density * n**2 * D**4
+        with np.errstate(invalid="ignore", divide="ignore"):
+            efficiency = np.where(V == 0, 0.0, thrust * V / power)
+            merit = hover_power(np.maximum(thrust, 0), self.area, air.density) / power
+        return Performance(
+            np.asarray(thrust),
+            np.asarray(torque),
+            np.asarray(thrust / scale),
+            np.asarray(power / (scale * n * D)),
+            np.asarray(V / (n * D)),
+            np.asarray(power),
+            efficiency,
+            np.asarray(merit),
+            stations,
+        )
+
+    def thrust_torque(
+        self, omega: Expression, axial: Expression, density: float
+    ) -> tuple[Expression, Expression]:
+        """T (N) and Q (N·m) at ω ≥ 0 (rad/s) and a speed along the axis (m/s): arrays or expressions."""
+        if self.thrust_curve is None or self.torque_curve is None:
+            raise InputError(
+                "this propeller is known by its geometry: fly propeller.tabulated(rpm=...) of it"
+            )
+        n, D = omega / (2 * math.pi), 2 * self.radius
+        scale = density * D**4
+        thrust = scale * self.thrust_curve.scaled(n, axial, D)
+        return thrust, scale * D * self.torque_curve.scaled(n, axial, D)
+
+    def constants(self, density: float = 1.225) -> tuple[float, float]:
+        """b and d of T = b ω² and Q = d ω² at rest."""
+        thrust, torque = self.thrust_torque(np.array(1000.0), np.array(0.0), density)
+        return float(thrust) / 1e6, float(torque) / 1e6
