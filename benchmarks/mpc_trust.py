@@ -140,12 +140,16 @@ def plant_of(right: Law, wrong: Law, robot: hc.Robot) -> Callable[[np.random.Gen
         law = wrong if is_wrong else right
 
         def advance(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-            """Heavier by a share: the same motion as with less torque against friction and damping."""
-            states, h = [x], PERIOD / SUBSTEPS
+            """Heavier by a share: the same motion as with less torque against friction and damping.
+
+            Steps of order 2: Euler's would add more to velocities than the limits are to be kept to.
+            """
+            states, h, acting = [x], PERIOD / SUBSTEPS, tau / (1 + share)
             for _ in range(SUBSTEPS):
                 q, v = states[-1][: robot.nq], states[-1][robot.nq :]
-                a = law(q, v, tau / (1 + share))
-                states.append(np.concatenate([robot.integrate(q, h * v + h * h / 2 * a), v + h * a]))
+                middle = v + h / 2 * law(q, v, acting)
+                a = law(robot.integrate(q, h / 2 * v), middle, acting)
+                states.append(np.concatenate([robot.integrate(q, h * middle), v + h * a]))
             return np.array(states[1:])
 
         return advance

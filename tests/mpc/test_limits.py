@@ -92,6 +92,49 @@ def test_returns_to_its_limits_as_fast_as_its_motor_can(
     assert said[-1][1] and abs(q) < 0.05
 
 
+LIFT = """
+<robot name="lift">
+  <link name="rail"/>
+  <link name="slide"><inertial><mass value="10"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="arm"><inertial><origin xyz="0.3 0 0"/><mass value="3"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="tip"/>
+  <joint name="up" type="prismatic"><parent link="rail"/><child link="slide"/><axis xyz="0 0 1"/>
+    <limit lower="0" upper="0.35" effort="2000" velocity="0.07"/></joint>
+  <joint name="turn" type="revolute"><parent link="slide"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="40" velocity="4"/></joint>
+  <joint name="end" type="fixed"><parent link="arm"/><child link="tip"/><origin xyz="0.6 0 0"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize("share", [-0.2, 0.0, 0.2])
+@pytest.mark.parametrize("kind", ["range of the joint", "box of a frame"])
+def test_rests_at_a_limit_though_its_model_is_wrong(share: float, kind: str) -> None:
+    """Lighter than believed, gravity's torque drives it out in every period. A plan that is to be back in the
+    next one makes it chatter: 0.5 rad/s rms, the arm thrown about to help the slide."""
+    robot = hc.load(LIFT)
+    problem = Problem(robot, horizon=15, dt=0.02)
+    problem.add_position_cost("tip", [0.3, 0.0, 0.9], weight=50.0, end_weight=500.0)
+    problem.add_velocity_cost(0.2, end_weight=5.0)
+    problem.add_torque_cost(1e-3)
+    problem.add_limits(position=1.0 if kind == "range of the joint" else None)
+    if kind == "box of a frame":
+        problem.add_frame_box("slide", upper=[9.0, 9.0, 0.35])
+    controller, h = Controller(problem), 0.002
+    q, v, seen = np.array([0.32, 0.1]), np.zeros(2), []
+    for _ in range(120):
+        tau = controller.step(q, v) / (1 + share)
+        for _ in range(10):
+            middle = v + h / 2 * robot.forward_dynamics(q, v, tau)
+            a = robot.forward_dynamics(q + h / 2 * v, middle, tau)
+            q, v = q + h * middle, v + h * a
+            seen.append(np.concatenate([q, v]))
+    states = np.array(seen)
+    assert states[:, 0].max() < (0.3535 if share else 0.3501)
+    assert np.sqrt(np.mean(states[-500:, 2:] ** 2, axis=0)).max() < 0.005
+
+
 def test_rests_wherever_the_target_is() -> None:
     """A small sample of `benchmarks.mpc_trust`: points in and out of reach, limits kept, no lie."""
     robot = hc.load("planar_2r")

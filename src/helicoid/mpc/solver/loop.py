@@ -82,7 +82,7 @@ class Loop:
         self._set_limits(structure)
 
     def _set_limits(self, structure: Structure) -> None:
-        """Which rows bound torques, besides the robot's effort, and velocities."""
+        """Which rows bound torques, besides the robot's effort, velocities, and where the robot is."""
         engine, robot = self.engine, structure.robot
         limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
         if robot is not None:
@@ -94,6 +94,11 @@ class Loop:
             if column is not None and (symbol == "tau" or row.constraint.price is None):
                 engine[f"{name}_row"][column] = k + 1  # 0 stands for none
                 engine[f"{name}_scale"][column] = row.constraint.scale[row.element]
+        at_end = {(row.constraint, row.element): k for k, row in enumerate(engine.stages.end_rows)}
+        for k, row in enumerate(engine.stages.path_rows):
+            constraint = row.constraint
+            if row.of_place and not row.at_first and constraint.price is None and constraint.role is None:
+                engine["returning"][k] = 1 + at_end.get((constraint, row.element), -2)  # -1: not at the end
 
     def set(self, **settings: float) -> None:
         """Change settings by the names in `_SETTINGS`."""

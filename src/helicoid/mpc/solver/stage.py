@@ -27,7 +27,8 @@ MOST_JOINTS = 8  # of an arm whose torques are differentiated twice unasked: tha
 class Row:
     """One row of a constraint at a node. A `box` row bounds one element of z, with a constant factor.
 
-    `at_first` says whether the row is any use at the first node, whose state is given (where it is not free).
+    `at_first` says whether the row is any use at the first node, whose state is given (where it is not free),
+    `of_place` whether it depends on nothing but the configuration of a robot.
     """
 
     constraint: Constraint
@@ -35,6 +36,7 @@ class Row:
     box: int | None
     factor: float
     at_first: bool
+    of_place: bool
 
     @property
     def label(self) -> str:
@@ -122,6 +124,7 @@ class Stages:
 
     def _rows(self, constraints: Sequence[Constraint]) -> list[Row]:
         rows = []
+        nu, nv = self.system.nu, self.system.symbols.get("v", ca.SX(0, 1)).numel()
         for constraint in constraints:
             J = self.system.differentiate(constraint.expression * constraint.scale)
             for element in range(constraint.size):
@@ -130,7 +133,8 @@ class Stages:
                 box = self.z_at[row.sparsity().get_col()[0]] if alone else None
                 used = set(row.sparsity().get_col())
                 factor = float(row.nz[0]) if alone else 0.0
-                rows.append(Row(constraint, element, box, factor, not used.isdisjoint(self._open)))
+                at_first, of_place = not used.isdisjoint(self._open), used <= set(range(nu, nu + nv))
+                rows.append(Row(constraint, element, box, factor, at_first, of_place))
         return sorted(rows, key=lambda row: row.box is None)
 
     def row_values(self, rows: Sequence[Row]) -> Expression:

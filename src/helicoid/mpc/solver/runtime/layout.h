@@ -98,12 +98,14 @@ static inline double dot_z(const double *a, const double *b) {
   F(on, 2 * NRP) F(multiplier, 2 * NRP) F(slack, 2 * NRP) F(excess, 2 * NRP) F(excess_multiplier, 2 * NRP)   \
   F(kappa, 2 * NRP) F(beta, 2 * NRP) F(inverse1, 2 * NRP) F(inverse2, 2 * NRP) F(bias2, 2 * NRP)             \
   F(d_multiplier, 2 * NRP) F(d_excess, 2 * NRP) F(second1, 2 * NRP) F(second2, 2 * NRP) F(shortfall, 2 * NRP) \
-  F(times, 1) F(fraction, 1) F(good_x, NXA) F(good_u, NU) F(x_before, NXA) F(x_after, NXA)
+  F(times, 1) F(fraction, 1) F(good_x, NXA) F(good_u, NU) F(x_before, NXA) F(x_after, NXA) \
+  F(own_lower, NRP) F(own_upper, NRP)
 #define ONCE_FIELDS(F)                                                                                      \
   F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
   F(settings, N_SETTINGS) F(results, N_RESULTS) F(filter, 2 * FILTER_SIZE)                                    \
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
-  F(speed_row, NTAU) F(speed_scale, NTAU) F(held, 3 * NTAU) F(inertia, 2 * NTAU * NTAU) F(keeping, 8 * NTAU)
+  F(speed_row, NTAU) F(speed_scale, NTAU) F(held, 3 * NTAU) F(inertia, 2 * NTAU * NTAU) F(keeping, 8 * NTAU) \
+  F(returning, NRP)
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,

@@ -65,6 +65,8 @@ static double duration_of(const mpc *s, const double *x) {
   return s->loop[DURATION_START] > 0 ? x[(int)s->loop[N_MEASURED]] : 1;
 }
 
+#include "returning.h"
+
 static void loop_shift(mpc *s) {
   if (s->loop[WHOLE_NODES] != 0)
     mpc_shift(s);
@@ -237,6 +239,8 @@ static void start_from_scratch(mpc *s, const double *x) {
 static int improve_plan(mpc *s) {
   const double began = now(), budget = s->loop[LOOP_BUDGET];
   s->settings[TOLERANCE] = STEP_TOLERANCE;
+  see_initial(s);
+  const int yielded = yield_bounds(s);
   const int first = mpc_feedback(s);
   int status = first;
   s->outcome[RAN] = 1;
@@ -251,6 +255,7 @@ static int improve_plan(mpc *s) {
     s->outcome[RAN] += 1;
   }
   s->settings[BUDGET] = budget;
+  if (yielded) restore_bounds(s);
   return status == BROKEN ? BROKEN : first;
 }
 

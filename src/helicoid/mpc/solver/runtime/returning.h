@@ -1,0 +1,67 @@
+/* How a robot that is outside of a limit of its place returns to it: quickly, but not in a single period.
+ *
+ * A hard row c(q) <= b that is exceeded now by e > 0, growing at the rate w, could be met at the next node by one
+ * acceleration, which leaves the velocity -w - 2 e / h. If the model is not exact or the sensors are not, the next
+ * period begins outside again, at that velocity, and the robot chatters from one side to the other. So within a step
+ * the bound gives way along the critically damped return
+ *   e(t) = (e + (w + r e) t) exp(-r t),   r = RETURN_RATE / period,
+ * which is zero, and the bound as it was, for all that is inside. Where torques cannot follow it, rows are exceeded by
+ * as little as they can. What a step says of its plan is by the bounds as they are. */
+#ifndef HELICOID_MPC_RETURNING_H
+#define HELICOID_MPC_RETURNING_H
+#include "nodes.h"
+
+#define RETURN_RATE 0.8
+
+/* Value and rate of row i in the measured state, by the linearisation at the first node. */
+static void row_now(const mpc *s, int i, double *value, double *rate) {
+  const double *v = s->initial + (int)s->loop[VELOCITY_AT];
+  const int nv = (int)(s->loop[VELOCITY_END] - s->loop[VELOCITY_AT]);
+  *value = s->rows[i], *rate = 0;
+  if (i < NB) {
+    const int at = box_at[i] - NUP;
+    *value += box_scale[i] * s->initial_gap[at];
+    for (int j = 0; j < nv; j++)
+      if (X_AT(j) == at) *rate = box_scale[i] * v[j];
+    return;
+  }
+  const double *J = s->jacobian + (int64_t)(i - NB) * NZP + NUP;
+  for (int j = 0; j < nv; j++) *value += J[X_AT(j)] * s->initial_gap[X_AT(j)], *rate += J[X_AT(j)] * v[j];
+}
+
+/* Add to one bound of row i, at all nodes behind the first, how far the return is outside of it: `sign` 1 for upper. */
+static void yield_bound(mpc *s, int i, double *bound, double sign, double excess, double rate) {
+  const double r = RETURN_RATE / s->loop[PERIOD], stretch = duration_of(s, s->x);
+  const int last = (int)s->returning[i] - 1; /* -2 stands for none */
+  for (int64_t k = 1; k <= s->n; k++) {
+    const double t = s->times[k] * stretch, path = (excess + (rate + r * excess) * t) * exp(-r * t);
+    if (k == s->n && last < 0) break;
+    if (path > 0) bound[k * NRP + (k < s->n ? i : last)] += sign * path;
+  }
+}
+
+/* Let bounds give way for one step. Returns whether any did. */
+static int yield_bounds(mpc *s) {
+  const size_t bytes = (size_t)((s->n + 1) * NRP) * sizeof(double);
+  int any = 0;
+  for (int i = 0; i < NB + NG; i++) {
+    if (s->returning[i] == 0) continue;
+    double value, rate;
+    row_now(s, i, &value, &rate);
+    const double above = value - s->upper[NRP + i], below = s->lower[NRP + i] - value;
+    if (!(above > 0 || below > 0)) continue;
+    if (!any) memcpy(s->own_lower, s->lower, bytes), memcpy(s->own_upper, s->upper, bytes);
+    any = 1;
+    if (above > 0)
+      yield_bound(s, i, s->upper, 1, above, rate);
+    else
+      yield_bound(s, i, s->lower, -1, below, -rate);
+  }
+  return any;
+}
+
+static void restore_bounds(mpc *s) {
+  const size_t bytes = (size_t)((s->n + 1) * NRP) * sizeof(double);
+  memcpy(s->lower, s->own_lower, bytes), memcpy(s->upper, s->own_upper, bytes);
+}
+#endif
