@@ -1,18 +1,43 @@
 """Robots that fly: forces of the air on robots with a floating base."""
 
 from helicoid.aerial.air import Air, Dryden, Wind, ground_effect
+from helicoid.aerial.bundled import names
+from helicoid.aerial.fixed_wing import FixedWing, Wing
+from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
+from helicoid.aerial.loading import load
+from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.aerial.propulsion.momentum import hover_power, stream
+from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Performance, Propeller
+from helicoid.aerial.propulsion.rotor import Rotor
+from helicoid.aerial.trim import Linearisation, Trim
+from helicoid.aerial.vehicle import Vehicle
 
 __all__ = [
     "Air",
     "Airfoil",
+    "Angles",
+    "Battery",
     "Dryden",
+    "ElectricMotor",
+    "FixedWing",
+    "Linearisation",
+    "Motor",
+    "Multirotor",
     "Performance",
     "Propeller",
+    "Rotor",
+    "Trim",
+    "Vehicle",
     "Wind",
+    "Wing",
+    "angles",
+    "attitude",
     "ground_effect",
     "hover_power",
+    "load",
+    "names",
     "stream",
+    "to_z_down",
 ]

@@ -16,7 +16,9 @@ from helicoid.simulation.controllers import Controller, control_law
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.adaptive import SOLVERS
 from helicoid.simulation.forces import Force, Forces, NotFinite
-from helicoid.simulation.rollouts import Rollouts
+from helicoid.simulation.machines import Machine, is_machine, simulate_machine
+from helicoid.simulation.machines.simulate import Flight
+from helicoid.simulation.rollouts import Rollouts, divergence
 from helicoid.simulation.running import run
 from helicoid.simulation.start import check_memory, sampling_times, start
 from helicoid.simulation.trajectory import Trajectory
@@ -34,7 +36,7 @@ class SimulationError(HelicoidError):
 
 @interruptible()
 def simulate(
-    robot: Robot,
+    robot: Robot | Machine,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     duration: float = 1.0,
@@ -53,6 +55,8 @@ def simulate(
     expressed_in: Literal["body", "world"] = "body",
     rtol: float = 1e-8,
     atol: float = 1e-10,
+    states0: ArrayLike | None = None,
+    seed: int | np.random.Generator = 0,
     progress: Progress | bool | None = None,
 ) -> Trajectory:
     """Integrate M(q) v̇ + h(q, v) + friction(v) = τ + disturbance + Σ Jᵀ w over `duration` (s).
@@ -65,6 +69,11 @@ def simulate(
     - an array (B, N, size): one series for each rollout of a batch;
     - a callable `(t, q, v) -> force`, asked at every sampling time. Without any the whole rollout runs in
       compiled code, and so does a controller that is a `Function` or a CasADi function.
+
+    A vehicle of `hc.aerial` may stand in place of the robot: `controller` then gives its controls (as
+    numbers, a callable `(t, q, v)` or `(t, q, v, states)`, a `Function`, a law that follows something),
+    which the trajectory has as `controls` beside its `states`, and `tau` is the generalised force of all
+    that acts. Its method is "rk4".
 
     A robot with constraints obeys them, and is brought back to them after every step.
 
@@ -88,6 +97,8 @@ def simulate(
             that is what one expects.
         saturate: cut the motors' torque at `robot.limits.effort`.
         gravity, smoothing, expressed_in: as the options of `robot.forward_dynamics`.
+        states0: of a machine, such as what flies, its own states at the start; None is what it says.
+        seed: of a machine's noise, such as gusts.
         rtol, atol: relative and absolute tolerance of "adaptive" and "stiff".
         progress: None shows a bar where a run takes long, False none; see `helicoid.progress`.
 
@@ -105,7 +116,22 @@ def simulate(
     >>> print(held.q[-1].round(9))
     [1. 0.]
     """
-    as_robot(robot, "simulate")
+    if is_machine(robot):
+        _check_method(method, substeps, rtol, atol)
+        given = (f_ext, disturbance, gravity, smoothing), (method, friction, saturate, expressed_in)
+        if given != ((None,) * 4, ("rk4", True, False, "body")):
+            raise InputError(
+                "a vehicle is simulated by method 'rk4' with its own forces: leave out f_ext, disturbance, "
+                "gravity, smoothing, friction, saturate and expressed_in"
+            )
+        return _flown(
+            simulate_machine(
+                robot, q0, v0, duration, controller, dt, substeps, states0, theta, seed, progress
+            )
+        )
+    if states0 is not None:
+        raise InputError("states0 are a vehicle's; a robot has none but q and v")
+    robot = as_robot(robot, "simulate")
     _check_method(method, substeps, rtol, atol)
     times = sampling_times(duration, dt, robot.nq + robot.nv)
     if f_ext is not None and not isinstance(f_ext, Mapping):
@@ -132,6 +158,17 @@ def simulate(
     if n_rows < len(times):
         raise SimulationError(rollouts.divergence(n_rows), rollouts.trajectory(n_rows))
     return rollouts.trajectory(n_rows)
+
+
+def _flown(outcome: tuple[Flight, int, str]) -> Trajectory:
+    flight, n, problem = outcome
+    if problem:
+        raise SimulationError(problem, flight.trajectory(n))
+    if n < len(flight.times):
+        worst = int(np.argmax(np.nan_to_num(np.abs(flight.v[n]), nan=np.inf).max(axis=1)))
+        message = divergence(flight.machine.robot, float(flight.times[n]), flight.v[n, worst])
+        raise SimulationError(message, flight.trajectory(n))
+    return flight.trajectory(n)
 
 
 def _check_method(method: str, substeps: int, rtol: float, atol: float) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FORMAT = "helicoid trajectory 1"
 _NEEDED = ("q", "v", "tau")
 _KNOWN = ("a", *ENERGIES, "constraint_forces")
+_OWN = ("controls", "states")  # of a vehicle
 
 
 def save(trajectory: Trajectory, path: Path) -> None:
@@ -38,6 +39,7 @@ def _write_npz(trajectory: Trajectory, file: IO[bytes]) -> None:
     arrays: dict[str, Any] = {"t": trajectory.t}
     arrays |= {name: getattr(trajectory, name) for name in _NEEDED}
     arrays |= {name: getattr(trajectory, name) for name in _KNOWN if trajectory.has(name)}
+    arrays |= {name: trajectory.known[name] for name in _OWN if name in trajectory.known}
     arrays |= {"name": trajectory.name, "q_names": trajectory.q_names, "v_names": trajectory.v_names}
     np.savez_compressed(file, format=_FORMAT, **arrays)
 

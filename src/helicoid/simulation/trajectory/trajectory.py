@@ -99,6 +99,21 @@ class Trajectory:
         """λ of the loops, contacts and other constraints, one row per sample; without any, (N + 1, 0)."""
         return self._derived("constraint_forces")
 
+    @property
+    def controls(self) -> Array:
+        """Of what flies: its controls, shape (N + 1, nu); row k acts from t[k] to t[k + 1]."""
+        return self._own("controls")
+
+    @property
+    def states(self) -> Array:
+        """Of what flies: its own states beside q and v, such as the speeds of rotors, shape (N + 1, nz)."""
+        return self._own("states")
+
+    def _own(self, name: str) -> Array:
+        if name not in self.known:
+            raise HelicoidError(f"this trajectory has no {name}: it is not that of a vehicle")
+        return self.known[name]
+
     def has(self, name: str) -> bool:
         """Whether `a`, an energy or `constraint_forces` is known or follows from what is."""
         return name in ("t", "q", "v", "tau") or name in self.known or self.motion is not None
@@ -212,7 +227,11 @@ class Trajectory:
         states = resampled_states(self.robot, self.t, self.q, self.v, left, s)
         tau = self.tau[..., left, :]
         motion = self.motion and self.motion.held(left)
-        known = {} if motion else {key: linear(x, left, s, self.q.ndim - 2) for key, x in self.known.items()}
+        # What is known of a robot's motion follows again from it; what a vehicle has of its own does not.
+        kept = {key: x for key, x in self.known.items() if not motion or key in ("controls", "states")}
+        known = {key: linear(x, left, s, self.q.ndim - 2) for key, x in kept.items()}
+        if "controls" in known:
+            known["controls"] = self.known["controls"][..., left, :]
         return Trajectory(wanted, *states, tau, self.robot, motion=motion, known=known)
 
     def _times(self, times: ArrayLike | None, dt: float | None) -> Array:

@@ -1,0 +1,252 @@
+"""Aircraft with wings: coefficients that grow with angles and rates, a stall, a propeller and its motor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.aerial.air import Air, Wind
+from helicoid.aerial.frames import FLIP
+from helicoid.aerial.propulsion.curve import Polynomial
+from helicoid.aerial.propulsion.motor import ElectricMotor
+from helicoid.aerial.propulsion.propeller import Propeller
+from helicoid.aerial.trim import Trim
+from helicoid.aerial.vehicle import GRAVITY, Vehicle, body_robot
+from helicoid.errors import InputError
+from helicoid.robot import Robot
+
+LONGITUDINAL = (
+    *("C_L_0", "C_L_alpha", "C_L_q", "C_L_delta_e", "C_D_p", "C_D_q", "C_D_delta_e"),
+    *("C_m_0", "C_m_alpha", "C_m_q", "C_m_delta_e"),
+)
+LATERAL = tuple(f"C_{c}_{k}" for c in "Yln" for k in ("0", "beta", "p", "r", "delta_a", "delta_r"))
+SURFACES = ("elevator", "aileron", "rudder")
+
+
+@dataclass(frozen=True)
+class Wing:
+    """Area S (m²), span b (m), mean chord c (m), Oswald's efficiency e, and where the wing stalls.
+
+    Beyond the angle `stall` lift blends over to that of a flat plate; `blend` is how suddenly.
+    """
+
+    area: float
+    span: float
+    chord: float
+    efficiency: float = 0.9
+    stall: float = 0.47
+    blend: float = 50.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+                raise InputError(f"a wing's {name} is positive; got {value!r}")
+
+    @property
+    def aspect_ratio(self) -> float:
+        """b²/S."""
+        return self.span**2 / self.area
+
+
+class FixedWing(Vehicle):
+    """An aircraft: lift, drag and moments by coefficients, thrust by a propeller and an electric motor.
+
+    With q̄ = ½ρV², the forces are L = q̄ S (C_L(α) + C_L_q c q/2V + C_L_delta_e δe) and so on (Beard and McLain
+    2012, chapter 4), with
+
+        C_L(α) = (1 - σ) (C_L_0 + C_L_alpha α) + σ 2 sign(α) sin²α cos α
+        C_D(α) = C_D_p + (C_L_0 + C_L_alpha α)² / (π e b²/S)
+
+    in aeronautics' axes (see `helicoid.aerial.frames`). Deflections of surfaces are in radians: elevator
+    down, left aileron down, rudder left are positive. Throttle goes from 0 to 1.
+
+    Args:
+        mass: kg.
+        inertia: about the center of mass, 3 × 3, aeronautics' axes (kg·m²): off the diagonal -J_xz.
+        wing: its measures.
+        coefficients: by name, all of `LONGITUDINAL` and `LATERAL`; what is missing is named.
+        propeller, motor: of the thrust along x; None for a glider.
+        deflection: most of every surface (rad).
+        name: of the robot.
+        robot: in place of mass and inertia: a robot on a floating base whose root link is the fuselage.
+        air, wind: what it flies in.
+
+    >>> import helicoid as hc
+    >>> aircraft = hc.aerial.load("aerosonde")
+    >>> level = aircraft.trim(speed=25.0)
+    >>> print(round(level.alpha, 4), round(level.controls["throttle"], 4), level.ok)
+    0.0497 0.7735 True
+    """
+
+    flies_forward = True
+
+    def __init__(
+        self,
+        mass: float | None = None,
+        inertia: ArrayLike | None = None,
+        *,
+        wing: Wing,
+        coefficients: Mapping[str, float],
+        propeller: Propeller | None = None,
+        motor: ElectricMotor | None = None,
+        deflection: float = 0.7,
+        name: str = "aircraft",
+        robot: Robot | None = None,
+        air: Air | None = None,
+        wind: Wind | None = None,
+    ) -> None:
+        if robot is None:
+            if mass is None or inertia is None:
+                raise InputError("an aircraft needs its mass and inertia, or a robot")
+            moments = np.asarray(inertia, np.float64)
+            moments = np.diag(moments) if moments.shape == (3,) else moments
+            robot = body_robot(name, mass, FLIP @ moments @ FLIP)
+        super().__init__(robot, air, wind)
+        self.wing, self.deflection = wing, float(deflection)
+        self.coefficients = _checked(coefficients)
+        if (propeller is None) != (motor is None):
+            raise InputError("a propeller and the motor that turns it come together: give both, or neither")
+        if propeller is not None and not isinstance(propeller.torque_curve, Polynomial):
+            raise InputError("an aircraft's propeller has polynomials over J: Propeller.from_polynomial(...)")
+        self.propeller, self.motor = propeller, motor
+        if not 0 < self.deflection < np.pi / 2:
+            raise InputError(f"deflection is between 0 and π/2 (rad); got {deflection!r}")
+
+    @property
+    def own_controls(self) -> Mapping[str, tuple[float, float]]:
+        """Surfaces (rad) and throttle."""
+        limits = dict.fromkeys(SURFACES, (-self.deflection, self.deflection))
+        return limits if self.motor is None else {**limits, "throttle": (0.0, 1.0)}
+
+    @property
+    def own_states(self) -> Mapping[str, float]:
+        """None: the motor's speed follows at once."""
+        return {}
+
+    def _guess(self, speed: float) -> Array:
+        return np.array([0.0, 0.0, 0.0, 0.5])[: len(self.own_controls)]
+
+    def _limit_reasons(self, trim: Trim) -> list[str]:
+        load = self.robot.mass * GRAVITY * math.hypot(1.0, trim.speed * trim.turn_rate / GRAVITY)
+        needed = load / max(self.air.density / 2 * trim.speed**2 * self.wing.area, 1e-9)
+        if needed > self.most_lift:
+            return [
+                f"stall: {trim.speed:g} m/s needs a lift coefficient of {needed:.3g}, and the wing has "
+                f"at most {self.most_lift:.3g}"
+            ]
+        if abs(trim.alpha) > self.wing.stall:
+            return [
+                f"stall: the angle of attack is {trim.alpha:.3f} rad, and the stall at {self.wing.stall:g}"
+            ]
+        return []
+
+    @property
+    def most_lift(self) -> float:
+        """The largest C_L(α)."""
+        alpha = np.linspace(0.0, np.pi / 2, 400)
+        c = self.coefficients
+        return max(float(self._blended(ca.DM(a), ca.DM(c["C_L_0"] + c["C_L_alpha"] * a))) for a in alpha)
+
+    @property
+    def stall_speed(self) -> float:
+        """The slowest level flight that the wing's largest lift allows (m/s)."""
+        return math.sqrt(2 * self.robot.mass * GRAVITY / (self.air.density * self.wing.area * self.most_lift))
+
+    # Forces -----------------------------------------------------------------------------------------------
+
+    def _air_forces(
+        self, q: Expression, v: Expression, z: Expression, u: Expression
+    ) -> tuple[Mapping[str, Expression], Expression]:
+        root = self.robot.model.root
+        flow = self.flow(q, v, z, root)
+        F = ca.SX(FLIP)
+        wrench = self._wrench(F @ flow.velocity, F @ flow.rate, u)
+        center = self._center
+        moment = F @ wrench[:3]
+        force = F @ wrench[3:]
+        if np.any(center):
+            moment = moment + ca.cross(ca.SX(center), force)
+        return {root: ca.vertcat(moment, force)}, ca.SX(0, 1)
+
+    @property
+    def _center(self) -> Array:
+        """Where the coefficients' moments are about, in the root's frame: its center of mass."""
+        link = self.robot.model.link(self.robot.model.root)
+        return np.zeros(3) if link.inertia is None else np.asarray(link.inertia.com)
+
+    def _wrench(self, velocity: Expression, rate: Expression, u: Expression) -> Expression:
+        """(n, f) about the center of mass for a velocity through the air and rates (p, q, r), z down."""
+        c, wing, rho = self.coefficients, self.wing, self.air.density
+        V = ca.sqrt(ca.sumsqr(velocity) + 1e-8)
+        alpha, beta = ca.atan2(velocity[2], velocity[0]), ca.asin(velocity[1] / V)
+        e, a, r = u[0], u[1], u[2]
+        q_hat = wing.chord / (2 * V) * rate[1]
+        p_hat, r_hat = wing.span / (2 * V) * rate[0], wing.span / (2 * V) * rate[2]
+        straight = c["C_L_0"] + c["C_L_alpha"] * alpha
+        C_L = self._blended(alpha, straight) + c["C_L_q"] * q_hat + c["C_L_delta_e"] * e
+        C_D = c["C_D_p"] + straight**2 / (math.pi * wing.efficiency * wing.aspect_ratio)
+        C_D = C_D + c["C_D_q"] * q_hat + c["C_D_delta_e"] * e
+        C_m = c["C_m_0"] + c["C_m_alpha"] * alpha + c["C_m_q"] * q_hat + c["C_m_delta_e"] * e
+        C_Y, C_l, C_n = (
+            c[f"C_{x}_0"] + c[f"C_{x}_beta"] * beta + c[f"C_{x}_p"] * p_hat + c[f"C_{x}_r"] * r_hat
+            + c[f"C_{x}_delta_a"] * a + c[f"C_{x}_delta_r"] * r
+            for x in "Yln"
+        )  # fmt: skip
+        pressure = rho / 2 * V**2 * wing.area
+        lift, drag = pressure * C_L, pressure * C_D
+        thrust, torque = self._propulsion(u[3] if self.motor is not None else None, V)
+        force = ca.vertcat(
+            -ca.cos(alpha) * drag + ca.sin(alpha) * lift + thrust,
+            pressure * C_Y,
+            -ca.sin(alpha) * drag - ca.cos(alpha) * lift,
+        )
+        moment = pressure * ca.vertcat(wing.span * C_l, wing.chord * C_m, wing.span * C_n)
+        return ca.vertcat(moment - ca.vertcat(torque, 0, 0), force)
+
+    def _blended(self, alpha: Expression, straight: Expression) -> Expression:
+        """Lift that goes over to a flat plate's beyond the stall."""
+        M, stall = self.wing.blend, self.wing.stall
+        # The blend of the textbook as a sum of two steps that cannot overflow.
+        above = 1 / (1 + ca.exp(-ca.fmin(ca.fmax(M * (alpha - stall), -60), 60)))
+        below = 1 / (1 + ca.exp(ca.fmin(ca.fmax(M * (alpha + stall), -60), 60)))
+        share = above + below - above * below
+        plate = 2 * ca.sign(alpha) * ca.sin(alpha) ** 2 * ca.cos(alpha)
+        return (1 - share) * straight + share * plate
+
+    def _propulsion(self, throttle: Expression | None, V: Expression) -> tuple[Expression, Expression]:
+        """Thrust and torque where motor and propeller balance: a quadratic equation for ω."""
+        if throttle is None or self.motor is None or self.propeller is None:
+            return ca.SX(0), ca.SX(0)
+        motor, propeller, rho = self.motor, self.propeller, self.air.density
+        curve = propeller.torque_curve
+        assert isinstance(curve, Polynomial)
+        c0, c1, c2 = (*curve.coefficients, 0.0, 0.0)[:3]
+        D, k, R = 2 * propeller.radius, motor.torque_constant, motor.resistance
+        a = rho * D**5 * c0 / (2 * math.pi) ** 2
+        b = rho * D**4 * c1 * V / (2 * math.pi) + k**2 / R
+        c = rho * D**3 * c2 * V**2 - k * motor.voltage * throttle / R + k * motor.no_load_current
+        omega = (-b + ca.sqrt(ca.fmax(b**2 - 4 * a * c, 0))) / (2 * a)
+        return propeller.thrust_torque(ca.fmax(omega, 0), V, rho)
+
+
+def _checked(coefficients: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(coefficients, Mapping):
+        raise InputError(f"coefficients are numbers by name; got {coefficients!r}")
+    missing = [name for name in (*LONGITUDINAL, *LATERAL) if name not in coefficients]
+    if missing:
+        raise InputError(f"coefficients are missing: {', '.join(missing)}")
+    unknown: list[Any] = [name for name in coefficients if name not in (*LONGITUDINAL, *LATERAL)]
+    if unknown:
+        raise InputError(f"coefficients that an aircraft does not have: {', '.join(map(str, unknown))}")
+    values = {name: float(value) for name, value in coefficients.items()}
+    bad = [name for name, value in values.items() if not math.isfinite(value)]
+    if bad:
+        raise InputError(f"coefficients that are not finite: {', '.join(bad)}")
+    return values

@@ -1,0 +1,291 @@
+"""Rotorcraft: any number of rotors, anywhere on a robot with a floating base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.aerial.air import Air, Wind, ground_effect
+from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
+from helicoid.aerial.propulsion.propeller import Propeller
+from helicoid.aerial.propulsion.rotor import Rotor
+from helicoid.aerial.trim import Trim
+from helicoid.aerial.vehicle import GRAVITY, Vehicle, body_robot
+from helicoid.errors import InputError
+from helicoid.robot import Robot
+
+
+class Multirotor(Vehicle):
+    """A body, or a robot, with rotors.
+
+    Every rotor gives thrust along its axis and a torque against its turning, a hub force and a rolling
+    moment in wind across it, and the gyroscopic torque of what spins. Speeds follow their commands with a
+    lag, or motors drive them from a battery.
+
+    Args:
+        mass: kg.
+        inertia: about the center of mass (kg·m²): three moments or 3 × 3, z up.
+        rotors: any number; `rotor_1` is the first.
+        robot: in place of mass and inertia: a robot on a floating base; rotors name the links they are on.
+        drag_area: c_d A (m²) along x, y, z of the root: drag ½ρ c_d A |V| V.
+        battery: what feeds electric motors; None for a voltage that stays.
+        ground: height of the ground (m, z up) where rotors feel it; None for far away.
+        name: of the robot.
+        air, wind: what it flies in.
+
+    Raises:
+        InputError: all rotors at full speed cannot hold the weight; the message has the numbers.
+
+    >>> import helicoid as hc
+    >>> quad = hc.aerial.load("hummingbird")
+    >>> hover = quad.trim()
+    >>> print(round(hover.controls["rotor_1"], 2), round(quad.thrust_to_weight, 2), hover.ok)
+    453.23 3.42 True
+    """
+
+    flies_forward = False
+
+    def __init__(
+        self,
+        mass: float | None = None,
+        inertia: ArrayLike | None = None,
+        rotors: Sequence[Rotor] = (),
+        *,
+        robot: Robot | None = None,
+        drag_area: ArrayLike = (0.0, 0.0, 0.0),
+        battery: Battery | None = None,
+        ground: float | None = None,
+        name: str = "multirotor",
+        air: Air | None = None,
+        wind: Wind | None = None,
+    ) -> None:
+        if robot is None:
+            if mass is None or inertia is None:
+                raise InputError("a multirotor needs its mass and inertia, or a robot")
+            robot = body_robot(name, mass, inertia)
+        super().__init__(robot, air, wind)
+        if not rotors or not all(isinstance(rotor, Rotor) for rotor in rotors):
+            raise InputError(f"a multirotor has rotors=[Rotor(...), ...]; got {rotors!r}")
+        self.rotors = tuple(rotors)
+        for link in self._links():
+            robot.model.frame(link)
+        area = np.asarray(drag_area, np.float64)
+        if area.shape != (3,) or not np.all(area >= 0):
+            raise InputError(f"drag_area is three areas (m²), 0 or more; got {drag_area!r}")
+        self.drag_area, self.battery, self.ground = area, battery, ground
+        if battery is not None and not all(isinstance(r.motor, ElectricMotor) for r in self.rotors):
+            raise InputError("a battery feeds ElectricMotor: the motors of all rotors must be such")
+        self._check_weight()
+
+    def _check_weight(self) -> None:
+        if self.thrust_to_weight <= 1:
+            mass = self.robot.mass
+            raise InputError(
+                f"{self.robot.name!r} cannot fly: its {len(self.rotors)} rotors lift at most "
+                f"{self.max_thrust:.4g} N at full speed, and it weighs {GRAVITY * mass:.4g} N ({mass:.4g} kg)"
+            )
+
+    def with_robot(self, robot: Robot) -> Multirotor:
+        """The same rotors on another robot, as one with a payload; refused if they cannot hold it."""
+        other = super().with_robot(robot)
+        other._check_weight()
+        return other
+
+    def _links(self) -> list[str]:
+        return [rotor.link for rotor in self.rotors if rotor.link is not None]
+
+    # What it can do ---------------------------------------------------------------------------------------
+
+    @property
+    def wrench_matrix(self) -> Array:
+        """(n, f) = W ω², 6 × rotors, about the root's origin at rest, all joints neutral, z up."""
+        columns = []
+        for rotor in self.rotors:
+            column = rotor.column(self.air.density)
+            if rotor.link not in (None, self.robot.model.root):
+                J = self.robot.jacobian(rotor.link, "body")(self.robot.neutral())
+                column = J[:, :6].T @ column
+            columns.append(column)
+        return np.stack(columns, axis=1)
+
+    @property
+    def allocation_matrix(self) -> Array:
+        """A of (U₁, U₂, U₃, U₄) = A ω²: thrust along z, then moments about the center of mass; 4 × rotors."""
+        W = self.wrench_matrix
+        c = np.asarray(self.robot.center_of_mass(self.robot.neutral()))
+        moments = W[:3] - np.cross(c, W[3:].T).T
+        return np.vstack([W[5], moments])
+
+    @property
+    def max_speeds(self) -> Array:
+        """The fastest every rotor turns at rest (rad/s)."""
+        return np.array([rotor.max_speed(self.air.density) for rotor in self.rotors])
+
+    @property
+    def max_thrust(self) -> float:
+        """Along z with all rotors at full speed (N)."""
+        return float(self.wrench_matrix[5] @ self.max_speeds**2)
+
+    @property
+    def thrust_to_weight(self) -> float:
+        """`max_thrust` over the weight."""
+        return self.max_thrust / (GRAVITY * self.robot.mass)
+
+    # A vehicle --------------------------------------------------------------------------------------------
+
+    @property
+    def own_controls(self) -> Mapping[str, tuple[float, float]]:
+        """Commanded speeds (rad/s), of electric motors shares of the voltage."""
+        return {
+            f"rotor_{k + 1}": (0.0, 1.0)
+            if isinstance(rotor.motor, ElectricMotor)
+            else (rotor.motor.min_speed, rotor.motor.max_speed)
+            for k, rotor in enumerate(self.rotors)
+        }
+
+    @property
+    def own_states(self) -> Mapping[str, float]:
+        """Speeds of rotors that lag (rad/s), which start as in hover; the charge used of a battery."""
+        hover = self._hover_speeds
+        states = {f"rotor_{k + 1}_speed": hover[k] for k, r in enumerate(self.rotors) if r.has_state}
+        return states if self.battery is None else {**states, "charge_used": 0.0}
+
+    @property
+    def _hover_speeds(self) -> list[float]:
+        share = np.sqrt(min(1 / self.thrust_to_weight, 1.0))
+        return [float(share * top) for top in self.max_speeds]
+
+    def _guess(self, speed: float) -> Array:
+        hover = self._hover_speeds
+        return np.array(
+            [0.5 if isinstance(r.motor, ElectricMotor) else hover[k] for k, r in enumerate(self.rotors)]
+        )
+
+    def _limit_reasons(self, trim: Trim) -> list[str]:
+        return []
+
+    def _air_forces(
+        self, q: Expression, v: Expression, z: Expression, u: Expression
+    ) -> tuple[Mapping[str, Expression], Expression]:
+        root, rho = self.robot.model.root, self.air.density
+        speeds, rates, z_dot = self._speeds(z, u)
+        wrenches: dict[str, Expression] = {}
+        for k, rotor in enumerate(self.rotors):
+            link = root if rotor.link is None else rotor.link
+            flow = self.flow(q, v, z, link, rotor.position)
+            lift = self._near_ground(q, link, rotor)
+            wrench = rotor.wrench(speeds[k], rates[k], flow.velocity, flow.rate, lift, rho)
+            wrenches[link] = wrenches.get(link, ca.SX.zeros(6)) + wrench
+        if np.any(self.drag_area):
+            V = self.flow(q, v, z, root).velocity
+            drag = -rho / 2 * ca.sqrt(ca.sumsqr(V) + 1e-8) * ca.SX(self.drag_area) * V
+            wrenches[root] = wrenches.get(root, ca.SX.zeros(6)) + ca.vertcat(ca.SX.zeros(3), drag)
+        return wrenches, z_dot
+
+    def _near_ground(self, q: Expression, link: str, rotor: Rotor) -> Expression:
+        if self.ground is None:
+            return ca.SX(1)
+        T = self.robot.pose(link)(q)
+        height = T[2, 3] + T[2, :3] @ ca.SX(np.asarray(rotor.position)) - self.ground
+        return ground_effect(height, rotor.propeller.radius)
+
+    def _speeds(self, z: Expression, u: Expression) -> tuple[list[Expression], list[Expression], Expression]:
+        """ω and ω̇ of every rotor, and ż."""
+        speeds, rates, z_dot, at = [], [], [], 0
+        voltage, used = self._voltage(z, u)
+        for k, rotor in enumerate(self.rotors):
+            if not rotor.has_state:
+                speeds.append(u[k])
+                rates.append(ca.SX(0))
+                continue
+            omega = z[at]
+            at += 1
+            if isinstance(rotor.motor, Motor):
+                up, down = rotor.motor.lag_up, rotor.motor.lag_down
+                assert down is not None
+                gain = ca.SX(1 / up) if up == down else ca.if_else(u[k] > omega, 1 / up, 1 / down)
+                rate = gain * (u[k] - omega)
+            else:
+                rate = self._driven(rotor, rotor.motor, omega, u[k], voltage)
+            speeds.append(ca.fmax(omega, 0))
+            rates.append(rate)
+            z_dot.append(rate)
+        return speeds, rates, ca.vertcat(ca.SX(0, 1), *z_dot, *used)
+
+    def _driven(
+        self, rotor: Rotor, motor: ElectricMotor, omega: Expression, share: Expression, voltage: Expression
+    ) -> Expression:
+        """ω̇ of a motor's torque k (i - i₀) less the propeller's; friction holds it at rest."""
+        k = motor.torque_constant
+        current = (share * voltage - k * omega) / motor.resistance
+        _, Q = rotor.propeller.thrust_torque(ca.fmax(omega, 0), ca.SX(0), self.air.density)
+        rubbing = k * motor.no_load_current * ca.tanh(omega)
+        return (k * current - rubbing - Q) / rotor.propeller.inertia
+
+    def _voltage(self, z: Expression, u: Expression) -> tuple[Expression, list[Expression]]:
+        """What motors get (V), and how fast charge is used up (1/s), if there is a battery."""
+        motors = [r.motor for r in self.rotors if isinstance(r.motor, ElectricMotor)]
+        if not motors:
+            return ca.SX(0), []
+        full = motors[0].voltage
+        if self.battery is None:
+            return ca.SX(full), []
+        battery, n = self.battery, len(self.rotors)
+        open_ = full * (1 - battery.sag * ca.fmin(ca.fmax(z[n], 0), 1))
+        # U = U₀ - R_b Σ δ (δ U - k ω)/R, solved for U.
+        back = sum(u[k] * m.torque_constant * z[k] / m.resistance for k, m in enumerate(motors))
+        load = sum(u[k] ** 2 / m.resistance for k, m in enumerate(motors))
+        U = (open_ + battery.resistance * back) / (1 + battery.resistance * load)
+        drawn = sum(u[k] * (u[k] * U - m.torque_constant * z[k]) / m.resistance for k, m in enumerate(motors))
+        return U, [drawn / (3600 * battery.capacity)]
+
+    # Usual arrangements -----------------------------------------------------------------------------------
+
+    @staticmethod
+    def arrangement(
+        kind: str,
+        arm: float,
+        propeller: Propeller,
+        motor: Motor | ElectricMotor,
+        height: float = 0.0,
+        lower_share: float = 1.0,
+    ) -> list[Rotor]:
+        """Rotors of a usual arrangement: "quad +", "quad x", "hexa +", "hexa x", "octo +", "octo x",
+        "coaxial".
+
+        x is forward, y left; the first rotor is in front ("+") or the first to the left of it ("x"), the
+        others follow counter-clockwise and turn in alternation, the first clockwise. "coaxial" has four
+        arms as "quad x" with a rotor above and below each; `lower_share` is what the lower ones lift of
+        what they would alone.
+
+        >>> import helicoid as hc
+        >>> propeller = hc.aerial.Propeller.from_constants(8.5e-6, 1.4e-7, 0.1)
+        >>> rotors = hc.aerial.Multirotor.arrangement("hexa x", 0.2, propeller, hc.aerial.Motor(800.0))
+        >>> len(rotors), [rotor.turns for rotor in rotors]
+        (6, [-1, 1, -1, 1, -1, 1])
+        """
+        counts = {"quad": 4, "hexa": 6, "octo": 8}
+        word, _, shape = kind.partition(" ")
+        if kind == "coaxial":
+            upper = Multirotor.arrangement("quad x", arm, propeller, motor, height)
+            assert propeller.thrust_curve is not None
+            weaker = replace(propeller, thrust_curve=propeller.thrust_curve.times(lower_share))
+            down = np.array([0.0, 0.0, 2 * max(height, 0.02)])
+            lower = [Rotor(r.position - down, weaker, motor, -r.turns) for r in upper]
+            return [*upper, *lower]
+        if word not in counts or shape not in ("+", "x"):
+            kinds = [f"{name} {sign}" for name in counts for sign in "+x"]
+            raise InputError(f"an arrangement is one of {', '.join(kinds)}, coaxial; got {kind!r}")
+        if not 0 < arm < np.inf:
+            raise InputError(f"arm is a positive length (m); got {arm!r}")
+        n = counts[word]
+        angles = 2 * np.pi / n * (np.arange(n) + (0.5 if shape == "x" else 0.0))
+        return [
+            Rotor((arm * np.cos(a), arm * np.sin(a), height), propeller, motor, -1 if k % 2 == 0 else 1)
+            for k, a in enumerate(angles)
+        ]
