@@ -12,38 +12,48 @@ from helicoid.control.laws.task_space import TaskSpaceControl
 from helicoid.control.online_motion import OnlineMotion
 from helicoid.control.tasks import (
     CenterOfMassTask,
+    ForceTask,
     LookAtTask,
+    MomentumTask,
     OrientationTask,
     PoseTask,
     PositionTask,
     PostureTask,
     RelativePoseTask,
     Task,
+    TorqueTask,
 )
 from helicoid.control.timing import InfeasiblePath, JointPath, PathMotion, PosePath, time_optimal
+from helicoid.control.whole_body import PointContact, SurfaceContact, WholeBody
 
 __all__ = [
     "AdaptiveControl",
     "CenterOfMassTask",
     "ComputedTorque",
     "DifferentialIK",
+    "ForceTask",
     "InfeasiblePath",
     "InverseKinematics",
     "JointImpedance",
     "JointPath",
     "LookAtTask",
     "MomentumObserver",
+    "MomentumTask",
     "OnlineMotion",
     "OperationalSpaceControl",
     "OrientationTask",
     "PathMotion",
+    "PointContact",
     "PosePath",
     "PoseTask",
     "PositionTask",
     "PostureTask",
     "PrioritisedInverseDynamics",
     "RelativePoseTask",
+    "SurfaceContact",
     "Task",
     "TaskSpaceControl",
+    "TorqueTask",
+    "WholeBody",
     "time_optimal",
 ]

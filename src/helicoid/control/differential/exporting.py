@@ -14,6 +14,7 @@ from helicoid.compiler.export.c_library import Routine
 from helicoid.compiler.export.files import write_files
 from helicoid.compiler.function import Function
 from helicoid.compiler.signature import Input, Output
+from helicoid.control.differential.numbers import Numbers
 
 if TYPE_CHECKING:
     from helicoid.control.differential.differential import DifferentialIK
@@ -112,7 +113,7 @@ int main(void) {{
 }}
 """
 
-_CMAKE = """\
+CMAKE = """\
 # A static library, and a program that compares it with recorded values.
 cmake_minimum_required(VERSION 3.13)
 project({p} C)
@@ -157,11 +158,11 @@ def export_c(ik: DifferentialIK, folder: str | os.PathLike[str], name: str, Q: A
         "np": ik.numbers.values.size,
         "memory": ik.memory_size,
         "work": _work(ik),
-        "places": _places(p, ik),
+        "places": places(p, ik.numbers),
         "definitions": ik.definitions(),
-        "numbers": _numbers(ik.numbers.values),
-        "q": _numbers(Q),
-        "v": _numbers(V),
+        "numbers": numbers_in_c(ik.numbers.values),
+        "q": numbers_in_c(Q),
+        "v": numbers_in_c(V),
         "steps": len(Q),
     }
     headers = [path for runtime in ik.runtimes for path in sorted(runtime.glob("*.h"))]
@@ -174,7 +175,7 @@ def export_c(ik: DifferentialIK, folder: str | os.PathLike[str], name: str, Q: A
             f"{p}_data.h": f"#ifndef {guard}\n#define {guard}\n{routine.prototype};\n#endif\n",
             f"{p}_data.c": routine.source(f"{p}_data.h"),
             "main.c": _CHECK.format(**values),
-            "CMakeLists.txt": _CMAKE.format(**values),
+            "CMakeLists.txt": CMAKE.format(**values),
             **{f"runtime/{path.name}": path.read_text(encoding="utf-8") for path in headers},
         },
     )
@@ -195,16 +196,18 @@ def _work(ik: DifferentialIK) -> int:
     return data + (levels if f.strict else work(nv, m))
 
 
-def _places(p: str, ik: DifferentialIK) -> str:
+def places(p: str, numbers: Numbers) -> str:
+    """Where each named number is, as definitions in C."""
     lines = []
-    for name in ik.numbers.names:
-        at = ik.numbers[name].at
+    for name in numbers.names:
+        at = numbers[name].at
         title = f"{p}_{identifier(name)}".upper()
         lines += [f"#define {title} {at.start}", f"#define {title}_SIZE {at.stop - at.start}"]
     return "\n".join(lines)
 
 
-def _numbers(values: Array) -> str:
+def numbers_in_c(values: Array) -> str:
+    """Numbers as C has them, with commas."""
     words = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}
     texts = (repr(float(value)) for value in np.ravel(values))
     return ", ".join(words.get(text, text) for text in texts)

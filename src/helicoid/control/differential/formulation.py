@@ -21,6 +21,7 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler.code.c_names import distinct
 from helicoid.control.differential.numbers import Check, Numbers, finite, numbers_of
 from helicoid.control.tasks import Task
+from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
@@ -66,19 +67,8 @@ class Formulation:
         return self.constraint_rows + len(self.bounded()[1]) + len(self.pairs)
 
     def bounded(self) -> tuple[list[tuple[int, int]], list[int]]:
-        """Coordinates that a velocity is the rate of, (in q, in v), and limited ones that none is."""
-        q = ca.SX.sym("q", self.robot.nq)
-        N = rate_matrix(self.robot.model, q)
-        limits = self.robot.limits
-        pairs, others = [], []
-        for k in range(self.robot.nq):
-            row = ca.sparsify(N[k, :])
-            columns = row.sparsity().get_triplet()[1]
-            if len(columns) == 1 and row.is_constant() and float(row[columns[0]]) == 1.0:
-                pairs.append((k, columns[0]))
-            elif np.isfinite(limits.lower[k]) or np.isfinite(limits.upper[k]):
-                others.append(k)
-        return pairs, others
+        """See `bounded_coordinates`."""
+        return bounded_coordinates(self.robot)
 
     def numbers(
         self,
@@ -97,7 +87,7 @@ class Formulation:
         gains = numbers_of((len(self.tasks),), 0, 1e300)("gain", gain)
         for task, name, one in zip(self.tasks, self.names, gains, strict=True):
             rows = task.rows(robot)
-            numbers.add(name, task.target, _target(robot, task), task.name)
+            numbers.add(name, task.target, target_check(robot, task), task.name)
             numbers.add(f"{name}_velocity", 0.0, finite((rows,)))
             numbers.add(f"{name}_weight", task.weights(robot), finite((rows,), 0))
             numbers.add(f"{name}_gain", one, finite((), 0))
@@ -206,7 +196,23 @@ _RESERVED = (
 )
 
 
-def _target(robot: Robot, task: Task) -> Check:
+def bounded_coordinates(robot: Robot) -> tuple[list[tuple[int, int]], list[int]]:
+    """Coordinates that a velocity is the rate of, (in q, in v), and limited ones that none is."""
+    q = ca.SX.sym("q", robot.nq)
+    N = rate_matrix(robot.model, q)
+    limits = robot.limits
+    pairs, others = [], []
+    for k in range(robot.nq):
+        row = ca.sparsify(N[k, :])
+        columns = row.sparsity().get_triplet()[1]
+        if len(columns) == 1 and row.is_constant() and float(row[columns[0]]) == 1.0:
+            pairs.append((k, columns[0]))
+        elif np.isfinite(limits.lower[k]) or np.isfinite(limits.upper[k]):
+            others.append(k)
+    return pairs, others
+
+
+def target_check(robot: Robot, task: Task) -> Check:
     """A check for targets; none, as long as there is none, is NaN: then the robot does not move."""
 
     def check(_: str, value: ArrayLike | None) -> Array:
@@ -215,7 +221,9 @@ def _target(robot: Robot, task: Task) -> Check:
     return check
 
 
-def levels_of(robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]]) -> tuple[tuple[Task, ...], ...]:
+def levels_of(
+    robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]], who: str = "DifferentialIK"
+) -> tuple[tuple[Task, ...], ...]:
     """Tasks as given by a user, in levels; refused where they are none."""
     given = [tasks] if isinstance(tasks, Task) else list(tasks)
     levels = tuple((level,) if isinstance(level, Task) else tuple(level) for level in given)
@@ -225,9 +233,11 @@ def levels_of(robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]]) -> tu
             raise InputError(
                 f"tasks are such as hc.control.PoseTask('tool0'), or lists of them; got {task!r}"
             )
+        if who == "DifferentialIK":
+            check_motion(task, who)
         task.check(robot)
     if not flat or () in levels:
-        raise InputError("DifferentialIK needs a task")
+        raise InputError(f"{who} needs a task")
     if len({id(task) for task in flat}) < len(flat):
         raise InputError("a task is listed twice")
     return levels

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array, Expression
 from helicoid.control.tasks import PoseTask, PostureTask, Task
+from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics import configuration
 from helicoid.dynamics.constraints.equations import equations
 from helicoid.errors import InputError
@@ -53,6 +54,7 @@ class Problem:
         self.robot = as_robot(robot, "InverseKinematics")
         self.tasks = _tasks(tasks)
         for task in self.tasks:
+            check_motion(task, "InverseKinematics")
             task.check(self.robot)
         if not isinstance(tolerance, (int, float, np.number)) or not 1e-12 <= float(tolerance) < 1:
             raise InputError(f"tolerance (m, rad) is a number from 1e-12 to 1; got {tolerance!r}")

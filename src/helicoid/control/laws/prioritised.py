@@ -13,6 +13,7 @@ from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
 from helicoid.control.tasks import Task
+from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError
@@ -82,6 +83,7 @@ class PrioritisedInverseDynamics(TorqueLaw):
         if len(self._tasks) < len(tasks):
             raise InputError("two tasks have the same name: give each its own, name='...'")
         for task in tasks:
+            check_motion(task, "PrioritisedInverseDynamics")
             task.check(robot)
         self._friction = friction
         n = (len(tasks),)

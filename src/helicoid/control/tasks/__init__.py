@@ -6,21 +6,27 @@ order.
 """
 
 from helicoid.control.tasks.center_of_mass import CenterOfMassTask
+from helicoid.control.tasks.force import ForceTask
 from helicoid.control.tasks.look_at import LookAtTask
+from helicoid.control.tasks.momentum import MomentumTask
 from helicoid.control.tasks.orientation import OrientationTask
 from helicoid.control.tasks.pose import PoseTask
 from helicoid.control.tasks.position import PositionTask
 from helicoid.control.tasks.posture import PostureTask
 from helicoid.control.tasks.relative_pose import RelativePoseTask
 from helicoid.control.tasks.task import Task
+from helicoid.control.tasks.torque import TorqueTask
 
 __all__ = [
     "CenterOfMassTask",
+    "ForceTask",
     "LookAtTask",
+    "MomentumTask",
     "OrientationTask",
     "PoseTask",
     "PositionTask",
     "PostureTask",
     "RelativePoseTask",
     "Task",
+    "TorqueTask",
 ]

@@ -34,6 +34,8 @@ class Task(ABC):
     weight: ArrayLike
     target_kind: ClassVar[Literal["numbers", "rotation", "pose"]] = "numbers"
     """What a target is beside its shape: a rotation and a pose are matrices that must be such."""
+    of: ClassVar[Literal["motion", "momentum", "force", "torque"]] = "motion"
+    """What it is about: where things are, or what only `WholeBody` decides on."""
 
     @abstractmethod
     def target_shape(self, robot: Robot) -> tuple[int, ...]:
@@ -111,6 +113,14 @@ class Task(ABC):
     def exact_jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         """-∂e/∂v, rows × nv: `jacobian` but for terms that vanish with the error."""
         return -ca.jacobian(self.error(robot, q, target), q) @ rate_matrix(robot.model, q)
+
+
+def check_motion(task: Task, who: str) -> None:
+    """Refuse a task that is not about where things are."""
+    if task.of != "motion":
+        raise InputError(
+            f"{task.name!r} is about {task.of}, which is for hc.control.WholeBody, not for {who}"
+        )
 
 
 def check_axes(reference: str) -> None:

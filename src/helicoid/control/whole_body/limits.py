@@ -1,0 +1,64 @@
+"""Which limits a step of whole-body control runs into or breaks, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from helicoid.control.whole_body.whole_body import WholeBody
+
+Kind = Literal["acceleration", "friction", "force", "torque"]
+
+
+class Held(NamedTuple):
+    """A limit that holds a step back: of which joint or contact, of what, and by how much it is exceeded.
+
+    "acceleration" is that of a joint, which its limits of velocity and position bound; "force" the most or
+    least that a contact may carry. `excess` is 0 where the limit is kept.
+    """
+
+    of: str
+    kind: Kind
+    excess: float
+
+
+def limits_at(wb: WholeBody) -> Iterator[Held]:
+    """The limits that hold the last step back, those that it exceeds included."""
+    f, robot, memory, at = wb.formulation, wb.robot, wb._memory, wb._at
+    x, lower, upper, state = memory[at["x"]], memory[at["lower"]], memory[at["upper"]], memory[at["state"]]
+    names = list(robot.model.velocity_names)
+    for k in range(robot.nv):
+        excess = _excess(x[k], lower[k], upper[k])
+        if state[k] or excess > 0:
+            yield Held(names[k], "acceleration", excess)
+    cone = robot.nv + f.n_forces + robot.constraints.rows
+    friction = wb._cone_rows()
+    for one, start, on in zip(f.contacts, f.starts, memory[at["is_on"]], strict=True):
+        rows, forces = slice(cone, cone + one.cone_rows), x[robot.nv + start : robot.nv + start + one.size]
+        cone = rows.stop
+        C = next(friction)
+        if not on:
+            continue
+        excess = float(max(0.0, np.max(C @ forces)))
+        excess = excess if excess > 1e-6 * (1 + np.abs(forces).max()) else 0.0
+        if np.any(state[rows]) or excess > 0:
+            yield Held(one.name, "friction", excess)
+        normal = robot.nv + start + one.size - 1
+        excess = _excess(x[normal], lower[normal], upper[normal])
+        if state[normal] or excess > 0:
+            yield Held(one.name, "force", excess)
+    most = wb.numbers.values[wb.numbers["torque_limit"].at]
+    for j, k in enumerate(robot.actuated):
+        wanted = abs(float(memory[at["wanted"]][k]))
+        excess = _excess(wanted, -np.inf, most[j])
+        if state[cone + j] or excess > 0:
+            yield Held(names[k], "torque", excess)
+
+
+def _excess(value: float, lower: float, upper: float) -> float:
+    """How far a value is outside of its limits, beyond rounding."""
+    excess = float(max(value - upper, lower - value, 0.0))
+    return excess if excess > 1e-7 * (1 + abs(value)) else 0.0

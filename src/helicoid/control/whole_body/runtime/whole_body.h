@@ -1,0 +1,176 @@
+/* One step of whole-body control: from q, v and numbers to torques.
+ *
+ * Sizes are constants: NQ, NV velocities, NU of them without an actuator, NP numbers, NCT contacts with NF forces and
+ * NC rows of friction cones, NK rows of the robot's own constraints, NE rows of tasks, NM of them of accelerations, NS
+ * of errors. DATA(q, v, p, out, scratch) calls the generated function; P_... are places in p.
+ *
+ * `memory` is what a loop keeps, and shows. */
+#ifndef HELICOID_WHOLE_BODY_H
+#define HELICOID_WHOLE_BODY_H
+#include "whole_body_reduce.h"
+#if STRICT
+#include "qp_lexicographic.h"
+#else
+#include "qp.h"
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O3", "associative-math", "no-signed-zeros", "no-trapping-math", "no-math-errno")
+#endif
+#include "whole_body_program.h"
+
+enum { STEP_SOLVED, STEP_INFEASIBLE, STEP_OUT_OF_ITERATIONS, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT,
+       STEP_NO_CONTACT };
+enum { TORQUE = 0, WANTED = NV, X = 2 * NV, FORCES = X + NX, STATE = FORCES + NF, LOWER = STATE + NL, UPPER = LOWER + NX, CAP = UPPER + NX,
+       IS_ON = CAP + NCT, FALL = IS_ON + NCT, ERRORS = FALL + NCT, INFO = ERRORS + NS, MEMORY = INFO + 3 };
+enum { D_M = NV * NV, D_J = NH * NV, D_E = NM * NV,
+       DATA_SIZE = D_M + NV + D_J + NH + D_E + 2 * NE + 2 * NV + CONE_NUMBERS + NX + 9 * NCT };
+#if STRICT
+enum { SOLVER_WORK = QP_LEVELS_WORK(NX, NMOST, NE) };
+#else
+enum { SOLVER_WORK = QP_WORK(NX, NMOST) };
+#endif
+enum { STEP_WORK = DATA_SIZE + REDUCTION_WORK + PROGRAM_WORK + SOLVER_WORK + NX };
+
+static int are_numbers(int size, const double *values) {
+  for (int i = 0; i < size; i++)
+    if (!(fabs(values[i]) <= 1e300)) return 0;
+  return 1;
+}
+
+/* Which contacts hold in this step, and the most that each may carry: it rises when one is made, falls to nothing
+ * before one is broken. Returns how many hold. */
+static int contacts_now(const double *p, double *memory) {
+  const int started = memory[INFO + 2] != 0;
+  const double dt = p[P_DT], ramp = p[P_RAMP], share = ramp > dt ? dt / ramp : 1;
+  int holding = 0;
+  for (int i = 0; i < NCT; i++) {
+    double *cap = memory + CAP + i, *is_on = memory + IS_ON + i, *fall = memory + FALL + i;
+    const double most = p[P_MOST + i], rise = p[P_RISE];
+    if (p[P_ACTIVE + i] > 0) {
+      if (!*is_on) *cap = started ? 0 : most;
+      *is_on = 1, *fall = 0;
+      *cap = qp_smaller(most, *cap + share * rise);
+      if (share == 1 || *cap >= rise) *cap = most;
+    } else if (*is_on) {
+      const double last = memory[X + NV + contact_start[i] + contact_size[i] - 1];
+      if (*fall == 0) *cap = qp_smaller(*cap, qp_larger(last, 0)), *fall = qp_larger(*cap * share, 1e-9);
+      *cap -= *fall;
+      if (*cap <= 0.5 * *fall) *is_on = 0, *cap = 0, *fall = 0;
+    }
+    holding += *is_on != 0;
+  }
+  return holding;
+}
+
+static void limit_forces(const double *p, double *memory) {
+  for (int k = NV; k < NX; k++) memory[LOWER + k] = -INFINITY, memory[UPPER + k] = INFINITY;
+  for (int i = 0; i < NCT; i++) {
+    const int normal = NV + contact_start[i] + contact_size[i] - 1;
+    memory[UPPER + normal] = memory[CAP + i];
+    memory[LOWER + normal] = qp_smaller(p[P_LEAST + i], memory[CAP + i]);
+  }
+}
+
+/* Solve; where limits contradict each other, once more with accelerations that yield. */
+static int solve(program *s, double *memory) {
+  double *state = memory + STATE, *info = memory + INFO;
+  int iterations = 0;
+  program_torques(s);
+  program_costs(s);
+  program_limits(s, state, INFINITY);
+  int status = program_solve(s, state, &iterations);
+  if (status == QP_INFEASIBLE || status == QP_OUT_OF_ITERATIONS) {
+    double price = 1;
+    for (int i = 0; !STRICT && i < s->reduced->n; i++)
+      price = qp_larger(price, qp_larger(fabs(s->f[i]), s->H[i * s->reduced->n + i]));
+    memset(state, 0, NL * sizeof(double));
+    program_limits(s, state, 1e3 * price);
+    const int again = program_solve(s, state, &iterations);
+    status = again > QP_INFEASIBLE ? again : QP_INFEASIBLE;
+  }
+  info[1] = iterations;
+  return status;
+}
+
+/* Torques, accelerations and forces of y; 0 if one is not finite. */
+static int found(program *s, const double *turn, double *z, double *tau, double *memory) {
+  reduction_expand(s->reduced, s->y, z);
+  for (int i = 0; i < NV; i++) {
+    double value = s->reduced->K[i * PX + NX];
+    for (int k = 0; k < NX; k++) value += s->reduced->K[i * PX + k] * z[k];
+    tau[i] = value;
+  }
+  if (!are_numbers(NX, z) || !are_numbers(NV, tau)) return 0;
+  for (int r = 0; r < NU; r++) tau[unactuated[r]] = 0;
+  for (int k = 0; k < NX; k++) memory[X + k] = z[k] * scale[k];
+  for (int i = 0; i < NCT; i++, turn += 9)
+    for (int part = 0; part < contact_size[i]; part += 3) {
+      const double *local = memory + X + NV + contact_start[i] + part;
+      double *world = memory + FORCES + contact_start[i] + part;
+      for (int k = 0; k < 3; k++)
+        world[k] = turn[3 * k] * local[0] + turn[3 * k + 1] * local[1] + turn[3 * k + 2] * local[2];
+    }
+  return 1;
+}
+
+/* Whatever q and v are, tau is finite and within limits, and memory says what it is. work has STEP_WORK doubles. */
+static int step_of_body(const double *q, const double *v, const double *p, double *tau, double *memory, double *work,
+                        void *scratch) {
+  double *info = memory + INFO;
+  int status, holding = 1;
+  (void)scratch;
+  if (!are_numbers(NQ, q) || !are_numbers(NV, v)) {
+    status = STEP_BAD_MEASUREMENT;
+  } else {
+    reduction reduced;
+    program s;
+    double *M = work, *h = M + D_M, *J = h + NV, *b = J + D_J, *E = b + NH, *e = E + D_E, *weight = e + NE;
+    double *low = weight + NE, *high = low + NV, *cones = high + NV, *damping = cones + CONE_NUMBERS, *turn = damping + NX;
+    double *at = turn + 9 * NCT, *z = at;
+    double *const out[] = {M, h, J, b, E, e, weight, low, high, cones, damping, turn, memory + ERRORS};
+    DATA(q, v, p, out, scratch);
+    holding = contacts_now(p, memory);
+    memcpy(memory + LOWER, low, NV * sizeof(double));
+    memcpy(memory + UPPER, high, NV * sizeof(double));
+    limit_forces(p, memory);
+    for (int k = 0; k < NX; k++) reduced.is_used[k] = 1;
+    for (int i = 0; i < NCT; i++)
+      for (int k = 0; k < contact_size[i]; k++) reduced.is_used[NV + contact_start[i] + k] = memory[IS_ON + i] != 0;
+    at += NX;
+    reduced.K = at, at += NV * PX;
+    reduced.W = at, at += NR * PX;
+    reduced.G = at, at += NR * PX;
+    s.E = E, s.e = e, s.weight = weight, s.cones = cones, s.damping = damping, s.torque_limit = p + P_TORQUE;
+    s.lower = memory + LOWER, s.upper = memory + UPPER, s.reduced = &reduced;
+    s.rest = program_place(&s, at);
+    reduction_fill(&reduced, M, h, J, b);
+    reduction_solve(&reduced);
+    status = solve(&s, memory);
+    if (status <= STEP_INFEASIBLE && !found(&s, turn, z, tau, memory)) status = STEP_NOT_FINITE;
+  }
+  if (status > STEP_INFEASIBLE) { /* the last torque dies away */
+    for (int i = 0; i < NV; i++) tau[i] = p[P_DECAY] * memory[TORQUE + i];
+    memset(memory + STATE, 0, NL * sizeof(double));
+    info[1] = 0;
+  } else {
+    info[2] = 1;
+    if (FLOATING && !holding && status == STEP_SOLVED) status = STEP_NO_CONTACT;
+  }
+  memcpy(memory + WANTED, tau, NV * sizeof(double));
+  for (int i = 0, j = 0, u = 0; i < NV; i++) {
+    if (u < NU && unactuated[u] == i) {
+      u++;
+      continue;
+    }
+    const double most = p[P_TORQUE + j++];
+    tau[i] = qp_larger(-most, qp_smaller(most, tau[i]));
+  }
+  memcpy(memory + TORQUE, tau, NV * sizeof(double));
+  info[0] = status;
+  return status;
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+#endif
