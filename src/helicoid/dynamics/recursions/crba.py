@@ -6,6 +6,9 @@ the wrench that a unit acceleration of its joint asks of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import casadi as ca
 
 from helicoid._typing import Expression
@@ -14,7 +17,7 @@ from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_t
 from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, joint_forces
 from helicoid.dynamics.springs import passive_torque
-from helicoid.dynamics.tree import joint_motions, to_parent
+from helicoid.dynamics.tree import JointMotion, joint_motions, to_parent
 from helicoid.model.model import WORLD, Model
 
 Distribution = tuple[Expression, Expression, Expression]  # m, h, Σ = ∫ r rᵀ dm: adds and moves simply
@@ -23,9 +26,11 @@ Distribution = tuple[Expression, Expression, Expression]  # m, h, Σ = ∫ r r�
 def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
     """M(q), nv × nv, symmetric; armature on its diagonal."""
     motions = joint_motions(model, q)
+    stations = _stations(model, motions)
     composites = [distribution(pi) for pi in regrouped(model, physics)]
-    # Of each body: the wrenches that unit accelerations of the joints it carries ask of it, and the columns
-    # of M that they belong to. Rows of M are set as a whole: to set its n² elements one by one takes long.
+    # Of each body: the wrenches, as its station sees them, that unit accelerations of the joints it carries
+    # ask for, and the columns of M that they belong to. Rows of M are set as a whole: to set its n² elements
+    # one by one takes long.
     carried: list[list[Expression]] = [[] for _ in composites]
     columns: list[list[int]] = [[] for _ in composites]
     diagonal, above = ca.SX(model.nv, model.nv), ca.SX(model.nv, model.nv)
@@ -35,14 +40,52 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
         own = body.multiplier * rigid_inertia_times(Moments(m, h, rotational(Σ)), motion.S)
         diagonal[body.v, body.v] += body.multiplier * (motion.S.T @ own)
         F = ca.horzcat(ca.SX(6, 0), *carried[i])
-        _add_columns(above, body.v, columns[i], body.multiplier * (motion.S.T @ F))
+        _add_columns(above, body.v, columns[i], body.multiplier * (stations[i].subspace(motion.S).T @ F))
         if body.parent != WORLD:
             composites[body.parent] = add_distributions(
                 composites[body.parent], distribution_to_parent(composites[i], motion.R, motion.p)
             )
-            carried[body.parent].append(to_parent(motion, ca.horzcat(own, F)))
+            carried[body.parent].append(stations[i].to_parent(own, F))
             columns[body.parent] += [*range(model.nv)[body.v], *columns[i]]
     return diagonal + above + above.T + ca.diag(physics.armature)
+
+
+class _Station(NamedTuple):
+    """Where wrenches are seen from at a body: its own frame, or that of a body towards the root.
+
+    Carrying all wrenches from each frame to the next takes most of the operations of a long chain. There, only
+    every 16th body is a station; the others use that of their parent.
+    """
+
+    body: JointMotion | None  # the body as its station sees it; None if it is one
+    itself: JointMotion | None  # a station as that of the parent sees it
+
+    def subspace(self, S: Expression) -> Expression:
+        """A joint's S as the station sees it."""
+        if self.body is None:
+            return S
+        # A twist moves as a wrench with its halves swapped does.
+        moved = to_parent(self.body, ca.vertcat(S[3:, :], S[:3, :]))
+        return ca.vertcat(moved[3:, :], moved[:3, :])
+
+    def to_parent(self, own: Expression, carried: Expression) -> Expression:
+        """Wrenches in the body's frame, and others in the station's, as the station of the parent sees them."""
+        wrenches = ca.horzcat(own if self.body is None else to_parent(self.body, own), carried)
+        return wrenches if self.itself is None else to_parent(self.itself, wrenches)
+
+
+def _stations(model: Model, motions: Sequence[JointMotion]) -> list[_Station]:
+    depths: list[int] = []
+    for body in model.bodies:
+        depths.append(0 if body.parent == WORLD else depths[body.parent] + 1)
+    apart = 16 if max(depths, default=0) >= 20 else 1
+    stations: list[_Station] = []
+    for body, motion, depth in zip(model.bodies, motions, depths, strict=True):
+        parent = None if body.parent == WORLD else stations[body.parent].body
+        if parent is not None:
+            motion = JointMotion(parent.R @ motion.R, parent.p + parent.R @ motion.p, motion.S)
+        stations.append(_Station(motion, None) if depth % apart else _Station(None, motion))
+    return stations
 
 
 def _add_columns(M: Expression, rows: slice, columns: list[int], block: Expression) -> None:
