@@ -18,6 +18,8 @@ from helicoid.compiler.code.program import CONSTANT, INPUT, Program
 from helicoid.compiler.code.schedule import PIECE, Piece, Schedule, Step, cosine, given, schedule, sine
 
 LARGE = 20_000  # operations from which quick compilation is worth more than the last few percent of speed
+# The first level, but with fused multiplications and additions; what looks for equal values finds none here.
+QUICK = '"O1,expensive-optimizations,no-tree-fre"'
 FEW_CONSTANTS = 32  # runs of constant elements in an output, above which they come from a table
 UNIT = 1800, 8000  # operations in one translation unit, at least and at most: units compile in parallel
 
@@ -111,7 +113,7 @@ def c_source(
         return ["\n".join([head, *pieces, tail])]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
     if program.n_operations > LARGE:
-        head = "#pragma GCC optimize (1)\n" + head
+        head = f"#pragma GCC optimize ({QUICK})\n" + head
     return translation_units(head, writers, tail)
 
 

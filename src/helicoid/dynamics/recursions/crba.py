@@ -53,8 +53,8 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
 class _Station(NamedTuple):
     """Where wrenches are seen from at a body: its own frame, or that of a body towards the root.
 
-    Carrying all wrenches from each frame to the next takes most of the operations of a long chain. There, only
-    every 16th body is a station; the others use that of their parent.
+    Carrying all wrenches from each frame to the next takes most of the operations of a long chain. There,
+    only every 16th body is a station; the others use that of their parent.
     """
 
     body: JointMotion | None  # the body as its station sees it; None if it is one
@@ -69,7 +69,7 @@ class _Station(NamedTuple):
         return ca.vertcat(moved[3:, :], moved[:3, :])
 
     def to_parent(self, own: Expression, carried: Expression) -> Expression:
-        """Wrenches in the body's frame, and others in the station's, as the station of the parent sees them."""
+        """Wrenches in the body's frame, and others in the station's, for the station of the parent."""
         wrenches = ca.horzcat(own if self.body is None else to_parent(self.body, own), carried)
         return wrenches if self.itself is None else to_parent(self.itself, wrenches)
 
