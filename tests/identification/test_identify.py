@@ -227,7 +227,8 @@ def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
     for unknown, value in (("damping", 0.3), ("friction", 0.0), ("armature", 0.0)):
         k = result.regression.parameters.index(f"{name}.{unknown}")
         assert result.x[k] == value and result.sigma[k] == np.inf
-    assert result.friction.damping[1] == 0.3 and result.friction.armature[1] == 0.0
+    joint = result.robot.model.joint(name)
+    assert joint.damping[0] == 0.3 and joint.armature[0] == 0.0
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.5
 
 

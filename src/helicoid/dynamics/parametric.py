@@ -10,12 +10,15 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics.physics import GRAVITY, Physics, nominal
+from helicoid.dynamics.friction import TERMS
+from helicoid.dynamics.physics import GRAVITY, Physics, Rubbing, nominal, rubbing, stated_rubbing
 from helicoid.errors import ModelError
 from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
 from helicoid.model.model import WORLD, Model
 
-GROUPS = ("inertia", "friction", "armature", "gravity", "payload")
+# Viscous and Coulomb friction are the group "friction"; each further term that a joint may state is one more.
+TERM_GROUPS = tuple(term.name for term in TERMS.values() if not term.field and not term.shapes)
+GROUPS = ("inertia", "friction", "armature", "gravity", "payload", *TERM_GROUPS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +114,8 @@ class Selection:
             return replace(physics, armature=theta)
         if group == "gravity":
             return replace(physics, gravity=theta)
+        if group in TERM_GROUPS:
+            return replace(physics, rubbing=_with_term(model, physics, group, theta))
         frame = model.frame(self.payload_link)
         R, p = frame.placement.rotation, frame.placement.translation
         inertias = list(physics.inertias)
@@ -151,9 +156,27 @@ def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
         return names, _values(ca.vertcat(physics.damping, physics.friction))
     if group == "armature":
         return tuple(f"{joint}.armature" for joint in joints), _values(physics.armature)
+    if group in TERM_GROUPS:
+        values = np.zeros(model.nv)
+        for body in model.bodies:
+            if body.joint.mimic is None:
+                values[body.v] = body.joint.friction_terms.get(group, 0.0)
+        return tuple(f"{joint}.{group}" for joint in joints), values
     if group == "gravity":
         return ("gravity.x", "gravity.y", "gravity.z"), np.array(GRAVITY)
     return tuple(f"payload.{name}" for name in PARAMETER_NAMES), np.zeros(10)
+
+
+def _with_term(model: Model, physics: Physics, group: str, theta: Expression) -> tuple[Rubbing, ...]:
+    """The rubbing with one term from θ; a joint that mimics another keeps what it states itself."""
+    found = [one for one in physics.rubbing if one.term != group]
+    for body in model.bodies:
+        if body.joint.mimic is not None:
+            found += [one for one in stated_rubbing(body) if one.term == group]
+        else:
+            nv = body.joint.type.nv
+            found += [rubbing(body, group, i, theta[body.v.start + i], {}) for i in range(nv)]
+    return tuple(found)
 
 
 def _values(constant: Expression) -> Array:

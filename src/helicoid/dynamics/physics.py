@@ -5,6 +5,7 @@ Each may be a constant or a symbol: an algorithm cannot tell, which is how a par
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,15 +20,22 @@ GRAVITY = (0.0, 0.0, -9.81)
 SMOOTHING = 0.01  # rad/s or m/s
 
 
-class Stribeck(NamedTuple):
-    """Of one velocity: static friction less Coulomb friction, and the velocity over which it is lost.
+class Rubbing(NamedTuple):
+    """A term of friction beyond viscous and Coulomb: its name in the table, its number, its joint.
 
-    Several joints may share a velocity (a mimic and its source), each with a width of its own.
+    The joint's position is `multiplier` q[position] + offset, its velocity `multiplier` v[coordinate];
+    several joints may share a coordinate (a mimic and its source). `position` is -1 where a joint has not
+    one.
+    `numbers` is all that the joint states by name: the shapes of the term are among it.
     """
 
+    term: str
     coordinate: int
-    excess: float
-    velocity: float
+    position: int
+    multiplier: float
+    offset: float
+    size: Expression
+    numbers: Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +46,7 @@ class Physics:
     says too, but as a difference that loses digits.
 
     `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
-    `stribeck` is what friction has beyond Coulomb's near rest, for those joints that state it.
+    `rubbing` are the terms of friction beyond viscous and Coulomb, for those joints that state them.
     """
 
     inertias: tuple[Expression, ...]
@@ -47,44 +55,55 @@ class Physics:
     armature: Expression
     gravity: Expression
     smoothing: float = SMOOTHING
-    stribeck: tuple[Stribeck, ...] = ()
+    rubbing: tuple[Rubbing, ...] = ()
 
     def without_friction(self) -> Physics:
-        """This physics with neither damping nor dry friction."""
+        """This physics with no friction of any kind."""
         zero = ca.SX.zeros(*self.damping.shape)
-        return replace(self, damping=zero, friction=zero, stribeck=())
+        return replace(self, damping=zero, friction=zero, rubbing=())
 
 
 def nominal(model: Model) -> Physics:
     """The constants that the model states."""
     damping, friction, armature = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv)
-    stribeck: list[Stribeck] = []
+    rubs: list[Rubbing] = []
     for body in model.bodies:
         # A mimic joint turns k times as fast as its source: power k² d v², k² J v v̇, |k| c |v|.
         k = abs(body.multiplier)
         damping[body.v] += k * k * body.joint.damping
         friction[body.v] += k * body.joint.friction
         armature[body.v] += k * k * body.joint.armature
-        stribeck.extend(_stribeck(body))
+        rubs.extend(stated_rubbing(body))
     return Physics(
         inertias=tuple(ca.SX(constant_parameters(body.inertia)) for body in model.bodies),
         damping=ca.SX(damping),
         friction=ca.SX(friction),
         armature=ca.SX(armature),
         gravity=ca.SX(np.array(GRAVITY)),
-        stribeck=tuple(stribeck),
+        rubbing=tuple(rubs),
     )
 
 
-def _stribeck(body: Body) -> list[Stribeck]:
-    joint, k = body.joint, abs(body.multiplier)
-    return [
-        Stribeck(body.v.start + i, float(k * (static - coulomb)), float(width / k))
-        for i, (static, coulomb, width) in enumerate(
-            zip(joint.static_friction, joint.friction, joint.stribeck_velocity, strict=True)
-        )
-        if static > coulomb and k > 0
-    ]
+def stated_rubbing(body: Body) -> list[Rubbing]:
+    """What a body's joint states of friction beyond viscous and Coulomb."""
+    joint = body.joint
+    found = []
+    for i in range(joint.type.nv if body.multiplier != 0 else 0):
+        numbers = {name: float(values[i]) for name, values in joint.friction_terms.items()}
+        breaking, sliding = float(joint.static_friction[i]), float(joint.friction[i])
+        if breaking != 0 and breaking > sliding:
+            numbers |= {
+                "stribeck": breaking - sliding,
+                "stribeck_velocity": float(joint.stribeck_velocity[i]),
+            }
+        found += [rubbing(body, name, i, size, numbers) for name, size in numbers.items() if size != 0]
+    return found
+
+
+def rubbing(body: Body, term: str, i: int, size: Expression, numbers: Mapping[str, float]) -> Rubbing:
+    """A term of the i-th velocity of a body's joint."""
+    position = body.q.start if body.joint.type.nq == 1 else -1
+    return Rubbing(term, body.v.start + i, position, float(body.multiplier), body.offset, size, numbers)
 
 
 def constant_parameters(inertia: Inertia) -> Array:

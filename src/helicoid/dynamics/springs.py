@@ -1,4 +1,4 @@
-"""Springs in the joints, and all that a joint resists with by itself.
+"""Springs in the joints.
 
 A spring of stiffness K at ease at q₀ holds U = ½ δᵀ K δ with δ = q ⊖ q₀, K diagonal. Its torque is what
 changes U: along a velocity, dU = δᵀ K ∂δ/∂q Γ v. Where coordinates form a vector space that is K δ. On a
@@ -10,8 +10,6 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.friction import friction_torque
-from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.tree import joint_coordinates, rate_matrix
 from helicoid.model.model import Model
 
@@ -43,8 +41,3 @@ def spring_stiffness(model: Model, q: Expression) -> Expression:
     if not has_springs(model):
         return ca.SX(model.nv, model.nv)
     return ca.jacobian(spring_torque(model, q), q) @ rate_matrix(model, q)
-
-
-def passive_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """What springs and friction take of a drive's torque, nv."""
-    return spring_torque(model, q) + friction_torque(physics, v)

@@ -15,10 +15,10 @@ from helicoid.identification.linear.consistent import Bounds
 from helicoid.identification.linear.equations import FORMS, thinning
 from helicoid.identification.linear.estimators import covariance, huber
 from helicoid.identification.linear.folds import held_out
+from helicoid.identification.linear.friction_columns import LINEAR
 from helicoid.identification.linear.instrumental import instrumental
-from helicoid.identification.linear.joint_friction import robot_friction
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.regression import GROUPS, Regression
+from helicoid.identification.linear.regression import GROUPS, Regression, stated
 from helicoid.identification.linear.selection import (
     Fit,
     Weighted,
@@ -130,7 +130,7 @@ def _identified(
     wish = _checked(robot, logs, wish)
     wrenches = tuple(logs[0].wrenches)
     made = _maker(robot, wrenches)
-    chosen = _groups(groups, wrenches, wish.form)
+    chosen = _groups(robot, groups, wrenches, wish.form)
     some = [part for one in logs for part in excerpt(one)]
     if cutoff == "auto":
         cutoff = choose_cutoff(robot, some, made(chosen), tell)
@@ -139,7 +139,8 @@ def _identified(
         lag = _lag(made(chosen), stretches, tell)
     stretches = [samples.delayed(lag) for samples in stretches]
     if groups is None and not wrenches and wish.form not in ("power", "energy"):
-        chosen = choose_terms(stretches, made, chosen, _EXTRAS, wish.bounds, tell)
+        extras = [extra for extra in _EXTRAS if extra not in chosen]
+        chosen = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
     regression = made(chosen)
     tell("Fitting", 0.0)
     if some != logs:
@@ -148,6 +149,10 @@ def _identified(
     data = weighted(regression, stretches, wish.form)
     if wish.estimator in _WITH_PRIOR and wish.strength is None:
         wish = replace(wish, strength=choose_strength(regression, data, wish.estimator, wish.bounds, tell))
+    if "load" in regression.groups:  # of the weight that was found, no longer of that described
+        x = fitter(wish.estimator, regression, data, wish.strength or 0.0, wish.bounds)(data.whole)
+        regression = regression.loaded_by(x)
+        data = weighted(regression, stretches, wish.form)
     result = _fitted(robot, regression, stretches, data, wish, cutoff, lag, notes)
     tell("Fitting", 1.0)
     return replace(result, logs=tuple(logs))
@@ -174,12 +179,17 @@ def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:
     return wish
 
 
-def _groups(groups: Sequence[str] | None, wrenches: tuple[str, ...], form: str) -> tuple[str, ...]:
+def _groups(
+    robot: Robot, groups: Sequence[str] | None, wrenches: tuple[str, ...], form: str
+) -> tuple[str, ...]:
     if groups is not None:
         return tuple(groups)
     if wrenches:
         return ("inertia",)
-    return _SCALAR if form in ("power", "energy") else _DEFAULT
+    if form in ("power", "energy"):
+        return _SCALAR
+    beyond = (group for group in LINEAR if group not in _DEFAULT and stated(robot, group).any())
+    return (*_DEFAULT, *beyond)
 
 
 def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:
@@ -233,17 +243,15 @@ def _fitted(
     spread = covariance(data.whole.combined(data.weights), data.coordinates, strength, part)
     training, expected = _scores(robot, regression, data, fit, x)
     blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
-    friction = robot_friction(regression, stretches, x)
     said = (
         *notes,
         *remarks(regression, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
     )
     return Identification(
         robot,
-        regression,
+        regression.loaded_by(x),
         x,
         spread,
-        friction,
         wish.estimator,
         cutoff,
         lag,

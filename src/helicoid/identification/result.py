@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.joint_friction import JointFriction
+from helicoid.identification.linear.described import identified_robot
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
@@ -66,7 +66,6 @@ class Identification:
     regression: Regression
     x: Array
     covariance: Array
-    friction: JointFriction
     estimator: str
     cutoff: float | None
     lag: float
@@ -89,31 +88,11 @@ class Identification:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with the identified inertia, friction and armature.
+        """The robot with all that was identified: its inverse dynamics with friction is what `predict` says.
 
-        Offsets (but of springs, which then rest elsewhere) and the finer parts of friction have no place in a
-        robot: `predict` has them. Viscous and Coulomb friction are those that come nearest to the whole
-        friction on the log.
+        Terms that were not among the unknowns stay as its description says.
         """
-        parameters = self.regression.parameters
-        robot = self.nominal
-        if "inertia" in parameters.groups:
-            robot = robot.with_parameters(parameters.of(self.x, "inertia"))
-        damping, coulomb, armature, stiffness, offset = self.friction
-        own = {b.joint.name: b for b in robot.model.bodies if b.joint.mimic is None and b.joint.parent}
-        breaking = np.zeros(robot.nv)
-        for body in own.values():
-            stated = body.joint.static_friction
-            breaking[body.v] = np.where(stated >= coulomb[body.v], stated, 0.0)
-        sprung = {name: b.v for name, b in own.items() if b.joint.type.nv == 1 and stiffness[b.v] > 0}
-        return robot.with_joints(
-            damping=damping,
-            friction=coulomb,
-            armature=armature,
-            static_friction=breaking,
-            stiffness={name: stiffness[v] for name, v in sprung.items()},
-            rest={name: -offset[v] / stiffness[v] for name, v in sprung.items()},
-        )
+        return identified_robot(self.regression, self.x)
 
     def predict(self, log: Log) -> Array:
         """What the sensors would read, (N, rows): one row for each sample of the log as given."""

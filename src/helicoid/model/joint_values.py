@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from helicoid.model.model import Model, look_up
 from helicoid.model.parts import PER_VELOCITY, Joint, Limits
 
 _PER_COORDINATE = ("rest", "lower", "upper")
+_GEOMETRIC = ("rest", *Limits._fields)  # all else adds up over joints that share a coordinate
 _USUALLY_POSITIVE = ("damping", "friction", "static_friction", "stribeck_velocity", "armature")
 FIELDS = (*PER_VELOCITY, "rest", *Limits._fields)
 
@@ -22,16 +23,18 @@ JointValues = ArrayLike | Mapping[str, ArrayLike]
 """A number for all joints, an array per velocity (or coordinate), or joint name -> value(s)."""
 
 
-def with_joints(model: Model, values: Mapping[str, JointValues]) -> Model:
+def with_joints(model: Model, values: Mapping[str, JointValues], terms: Sequence[str] = ()) -> Model:
     """The model with other numbers in its joints.
 
     A number or an array says what each coordinate feels in all: joints that mimic another then add no
     friction, armature or spring of their own. A mapping changes the joints that it names and no other.
+    `terms` are the names that `friction_terms` of a joint may have.
     """
     changes: dict[str, dict[str, Any]] = {joint.name: {} for joint in model.joints}
     for field, given in values.items():
-        if field not in FIELDS:
-            raise ModelError(f"a joint has no {field!r}; with_joints changes: {', '.join(FIELDS)}")
+        if field not in FIELDS and field not in terms:
+            known = ", ".join((*FIELDS, *terms))
+            raise ModelError(f"a joint has no {field!r}; with_joints changes: {known}")
         for name, value in _by_joint(model, field, given).items():
             changes[name][field] = value
     return model.replaced(joints=[_changed(joint, changes[joint.name]) for joint in model.joints])
@@ -57,11 +60,11 @@ def _by_joint(model: Model, field: str, given: JointValues) -> dict[str, Array]:
         joint = body.joint
         own = numbers if numbers.ndim == 0 else numbers[body.q if field in _PER_COORDINATE else body.v]
         if joint.mimic is not None:
-            if field in PER_VELOCITY:
+            if field not in _GEOMETRIC:
                 result[joint.name] = np.zeros(joint.type.nv)
         elif joint.name in moving:
             result[joint.name] = _sized(joint, field, own)
-        elif numbers.ndim and field in PER_VELOCITY and np.any(own):
+        elif numbers.ndim and field not in _GEOMETRIC and np.any(own):
             raise ModelError(
                 f"with_joints of {model.name!r}: the base {joint.name!r} floats freely and has no {field}; "
                 f"its entries must be 0, got {own}"
@@ -84,7 +87,10 @@ def _sized(joint: Joint, field: str, value: ArrayLike) -> Array:
 
 def _changed(joint: Joint, values: dict[str, Any]) -> Joint:
     bounds = {name: values[name] for name in Limits._fields if name in values}
-    own = {name: value for name, value in values.items() if name not in bounds}
+    own = {name: value for name, value in values.items() if name in FIELDS and name not in bounds}
+    terms = {name: value for name, value in values.items() if name not in FIELDS}
+    if terms:
+        own["friction_terms"] = {**joint.friction_terms, **terms}
     if bounds:
         own["limits"] = joint.range._replace(**bounds)
         _refuse_crossed(joint, own["limits"])

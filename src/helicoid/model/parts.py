@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -95,6 +96,7 @@ class Joint:
     `static_friction` (N·m, what it takes to break loose; 0 where it is the Coulomb friction),
     `stribeck_velocity` (rad/s, over which friction falls from static to Coulomb; 0: at once) and `stiffness`
     (N·m/rad) of a spring that is at ease at the coordinates `rest` (nq; the joint's zero when not given).
+    `friction_terms` has further terms of friction by their names in `dynamics.friction`, per velocity too.
     """
 
     name: str
@@ -111,13 +113,14 @@ class Joint:
     stribeck_velocity: Array = field(default_factory=lambda: np.zeros(1))
     stiffness: Array = field(default_factory=lambda: np.zeros(1))
     rest: Array = field(default_factory=lambda: np.zeros(0))
+    friction_terms: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nv = self.type.nv
         for name in PER_VELOCITY:
-            given = getattr(self, name)
-            values = np.broadcast_to(given, (nv,)) if np.size(given) == 1 else given
-            object.__setattr__(self, name, frozen_array(values, (nv,), f"{name} of joint {self.name!r}"))
+            object.__setattr__(self, name, self._per_velocity(name, getattr(self, name)))
+        terms = {name: self._per_velocity(name, given) for name, given in self.friction_terms.items()}
+        object.__setattr__(self, "friction_terms", {name: own for name, own in terms.items() if own.any()})
         if self.limits is not None:
             sizes = (self.type.nq, self.type.nq, nv, nv)
             what = f"limits of joint {self.name!r}"
@@ -127,6 +130,11 @@ class Joint:
             raise ModelError(f"joint {self.name!r}: only joints of one coordinate can mimic another")
         object.__setattr__(self, "rest", _rest(self))
         _check_friction(self)
+
+    def _per_velocity(self, name: str, given: Array) -> Array:
+        nv = self.type.nv
+        values = np.broadcast_to(given, (nv,)) if np.size(given) == 1 else given
+        return frozen_array(values, (nv,), f"{name} of joint {self.name!r}")
 
     @property
     def range(self) -> Limits:

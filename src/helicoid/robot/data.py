@@ -14,6 +14,7 @@ from helicoid.compiler.build.processes import side_by_side
 from helicoid.compiler.function import Function
 from helicoid.dynamics import parametric
 from helicoid.dynamics.constraints.equations import Constraint
+from helicoid.dynamics.friction import check_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.model import flexible
@@ -41,6 +42,7 @@ class RobotData(Catalog):
         added: Sequence[Constraint] = (),
         actuators: tuple[str, ...] | None = None,
     ) -> None:
+        check_friction(model)
         self.model = model
         self.constraints = Constraints(model, tuple(added))
         self.actuators = actuators

@@ -14,6 +14,7 @@ from helicoid.dynamics import parametric
 from helicoid.dynamics.constraints import assembly
 from helicoid.dynamics.constraints.assembly import ConstraintReport
 from helicoid.dynamics.constraints.contacts import ContactKind
+from helicoid.dynamics.friction import stated_names
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, warn
 from helicoid.model import edit, flexible
 from helicoid.model.drives import Drive, with_drives
@@ -143,8 +144,9 @@ class Robot(RobotData):
 
         Per velocity: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²), `static_friction`
         (N·m), `stribeck_velocity` (rad/s), `stiffness` (N·m/rad), and the limits `velocity` (rad/s) and
-        `effort` (N·m). Per coordinate: `rest` (where the spring is at ease) and the limits `lower` and
-        `upper` (rad); m and N instead along an axis.
+        `effort` (N·m); further terms of friction by their names in the table of `helicoid.dynamics.friction`
+        (`offset`, `root`, `load`, ...). Per coordinate: `rest` (where the spring is at ease) and the limits
+        `lower` and `upper` (rad); m and N instead along an axis.
 
         Each is a number for all joints, an array with an entry for each velocity (coordinate), or a mapping
         from joint names to what those joints get while the others stay. A number or an array says what each
@@ -155,7 +157,7 @@ class Robot(RobotData):
         >>> print(robot.inverse_dynamics([0, 0], [1, 0], [0, 0], friction=True, gravity=[0, 0, 0]))
         [0.8 0. ]
         """
-        return self.with_model(with_joints(self.model, values))
+        return self.with_model(with_joints(self.model, values, stated_names()))
 
     def with_model(self, model: Model) -> Robot:
         """Another model in place of this one's; constraints, actuators and the choice of θ stay.

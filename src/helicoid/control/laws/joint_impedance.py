@@ -66,4 +66,4 @@ class JointImpedance(TorqueLaw):
         tau = x["stiffness"] * robot.difference(x["q"], x["q_ref"]) + x["damping"] * (x["v_ref"] - x["v"])
         if self._gravity:
             tau += robot.gravity(x["q"], *self._known_theta(x))
-        return Torque(tau + compensated_friction(robot, self._friction, x["v"], x["v_ref"]))
+        return Torque(tau + compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"]))

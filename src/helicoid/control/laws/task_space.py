@@ -174,4 +174,4 @@ def accelerated(
     a_0 = ω**2 * robot.difference(x["q"], x["q_posture"]) - 2 * ω * x["v"]
     tau = robot.inverse_dynamics(x["q"], x["v"], a_0, *law._known_theta(x), friction=False)
     tau += motion.J.T @ (motion.inertia @ (a - motion.J_dot_v - motion.J @ a_0) + F)
-    return tau + compensated_friction(robot, friction, x["v"], x["v"])
+    return tau + compensated_friction(robot, friction, x["q"], x["v"], x["v"])

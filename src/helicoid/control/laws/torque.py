@@ -13,8 +13,8 @@ import numpy as np
 from helicoid._typing import Array, Expression
 from helicoid.compiler.signature import Shape
 from helicoid.control.laws.step import Expressions, Number, Step
-from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.physics import nominal
+from helicoid.dynamics.recursions.rnea import joint_friction
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
@@ -92,13 +92,15 @@ class TorqueLaw(Step):
         return "" if self.ok else "the last good torque decays"
 
 
-def compensated_friction(robot: Robot, kind: Friction, v: Expression, v_ref: Expression) -> Expression:
+def compensated_friction(
+    robot: Robot, kind: Friction, q: Expression, v: Expression, v_ref: Expression
+) -> Expression:
     """The torque of the joints' friction at the velocity that `kind` says (nv)."""
     if kind == "none":
         return ca.SX.zeros(robot.nv)
     if kind not in ("reference", "measured"):
         raise InputError(f"friction is one of none, reference, measured; got {kind!r}")
-    return friction_torque(nominal(robot.model), v if kind == "measured" else v_ref)
+    return joint_friction(robot.model, nominal(robot.model), q, v if kind == "measured" else v_ref)
 
 
 def check_period(dt: float | None) -> float | None:

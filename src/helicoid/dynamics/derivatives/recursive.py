@@ -17,7 +17,6 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import (
     Composite,
@@ -29,9 +28,9 @@ from helicoid.dynamics.recursions.composite import (
 )
 from helicoid.dynamics.recursions.mass_inverse import times_inverse
 from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.dynamics.recursions.rnea import acceleration_tensor, bias, euler_moment
+from helicoid.dynamics.recursions.rnea import acceleration_tensor, bias, euler_moment, joint_friction
 from helicoid.dynamics.springs import spring_stiffness
-from helicoid.dynamics.tree import from_parent, to_parent
+from helicoid.dynamics.tree import from_parent, rate_matrix, to_parent
 from helicoid.model.model import WORLD, Model
 
 
@@ -82,8 +81,10 @@ def inverse_dynamics_derivatives(
         if parent != WORLD:
             composites[parent] = composites[parent].plus(composites[i].to_parent(motion))
             wrenches[parent] = wrenches[parent] + to_parent(motion, wrenches[i])
-    sliding = ca.jacobian(friction_torque(physics, v), v)
-    springs = spring_stiffness(model, q)
+    friction = joint_friction(model, physics, q, v)
+    sliding, springs = ca.jacobian(friction, v), spring_stiffness(model, q)
+    if ca.depends_on(friction, q):  # a load that changes
+        springs += ca.jacobian(friction, q) @ rate_matrix(model, q)
     return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
 
 

@@ -19,13 +19,12 @@ from helicoid.dynamics.derivatives.christoffel import (
     exchanged,
     mass_matrix_changes,
 )
-from helicoid.dynamics.friction import friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.composite import add_block, elements
 from helicoid.dynamics.recursions.coriolis import coriolis_matrix
 from helicoid.dynamics.recursions.mass_inverse import times_inverse
 from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.dynamics.recursions.rnea import bias
+from helicoid.dynamics.recursions.rnea import bias, joint_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
@@ -153,7 +152,7 @@ def _inverse_dynamics(
     Γ = coriolis_tensor(model, physics, q)
     # C v is Σ Γ_ijk v_j v_k; friction of one joint depends on its own velocity alone.
     dvdv = [one + other for one, other in zip(Γ, exchanged(Γ), strict=True)]
-    sliding = ca.jacobian(ca.diag(ca.jacobian(friction_torque(physics, v), v)), v)
+    sliding = ca.jacobian(ca.diag(ca.jacobian(joint_friction(model, physics, q, v), v)), v)
     for k in range(model.nv):
         dvdv[k][k, k] += sliding[k, k]
     return (

@@ -17,8 +17,7 @@ from helicoid.dynamics.linear import Factors, factor, solve
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.crba import forward_dynamics_crba, rotate_symmetric
 from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.dynamics.recursions.rnea import Wrenches, body_forces
-from helicoid.dynamics.springs import passive_torque
+from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, passive_torque
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model

@@ -15,8 +15,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, joint_forces
-from helicoid.dynamics.springs import passive_torque
+from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, joint_forces, passive_torque
 from helicoid.dynamics.tree import JointMotion, joint_motions, to_parent
 from helicoid.model.model import WORLD, Model
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.friction import direction
+from helicoid.dynamics.friction import TERMS, JointState, direction
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross, wrench_cross
@@ -21,6 +21,7 @@ from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
 Wrench = Callable[[int], Expression]  # element -> 6 × 10
+_LINEAR = ("viscous", "coulomb", "offset")  # the columns of `friction_regressor`
 
 
 def regressor(model: Model, physics: Physics, q: Expression, v: Expression, a: Expression) -> Expression:
@@ -123,7 +124,10 @@ def power_regressor(
 
 def friction_regressor(model: Model, physics: Physics, v: Expression) -> Expression:
     """Y with friction = Y (damping, Coulomb, offset), nv × 3 nv; Coulomb smoothed as `smoothing` says."""
-    return ca.horzcat(ca.diag(v), ca.diag(direction(physics, v)), ca.SX.eye(model.nv))
+    nothing = ca.SX.zeros(model.nv)
+    moving = JointState(nothing, v, direction(physics, v), nothing)
+    columns = (TERMS[name].column(moving) for name in _LINEAR)
+    return ca.horzcat(*(ca.diag(column * ca.SX.ones(model.nv)) for column in columns))
 
 
 def armature_regressor(model: Model, physics: Physics, a: Expression) -> Expression:
@@ -138,8 +142,7 @@ def inertial_names(model: Model) -> tuple[str, ...]:
 
 def friction_names(model: Model) -> tuple[str, ...]:
     """Damping, Coulomb friction and offset of each velocity."""
-    kinds = ("damping", "friction", "offset")
-    return tuple(f"{joint}.{kind}" for kind in kinds for joint in model.velocity_names)
+    return tuple(f"{joint}.{TERMS[name].suffix}" for name in _LINEAR for joint in model.velocity_names)
 
 
 def armature_names(model: Model) -> tuple[str, ...]:

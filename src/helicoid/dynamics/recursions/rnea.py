@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.friction import friction_torque, needs_load
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.dynamics.springs import passive_torque
+from helicoid.dynamics.springs import spring_torque
 from helicoid.dynamics.tree import (
     JointMotion,
     gather,
@@ -44,6 +45,21 @@ def inverse_dynamics(
     forces = body_forces(model, physics, motions, q, v, a, wrenches)
     tau = joint_forces(model, motions, forces)
     return tau + physics.armature * a + passive_torque(model, physics, q, v)
+
+
+def passive_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """What springs and friction take of a drive's torque, nv."""
+    return spring_torque(model, q) + joint_friction(model, physics, q, v)
+
+
+def joint_friction(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """The torque that friction takes, nv."""
+    return friction_torque(physics, v, q, friction_load(model, physics, q))
+
+
+def friction_load(model: Model, physics: Physics, q: Expression) -> Expression | None:
+    """The torque that holds the weight, where some friction grows with it."""
+    return gravity(model, physics, q) if needs_load(physics) else None
 
 
 def bias(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
 from helicoid.identification.friction.models import FrictionModel, ShapedRegression
 from helicoid.identification.linear.equations import stacked
@@ -24,7 +25,7 @@ from helicoid.identification.linear.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
 from helicoid.progress import Progress
 
-FREE = ("offset", "root")
+FREE = tuple(term.name for term in TERMS.values() if term.sign == 0)
 """Terms of either sign."""
 LEAST_MASS = 0.01
 """The least mass of a body, as a part of the mean mass of all."""

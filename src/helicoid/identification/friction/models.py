@@ -1,87 +1,48 @@
 """Friction whose shape is unknown too: columns of a regressor that hang on a few numbers for each joint.
 
-With ε the smoothing of a regression and σ(v) = tanh(v / ε):
-
-    viscous      d v
-    coulomb      d v + c σ
-    asymmetric   d⁺ v⁺ + d⁻ v⁻ + c⁺ σ⁺ + c⁻ σ⁻,  x⁺ = max(x, 0), x⁻ = min(x, 0); an offset is c⁺ ≠ c⁻
-    stribeck     d v + c σ + s exp(-(v / v_s)²) σ,  v_s unknown
-    sigmoid      d v + c [tanh((v + u) / w) - tanh(u / w)],  w and u unknown (Gaz et al. 2019)
+A model is a choice of terms of the table in `dynamics.friction`; "sigmoid" is that of Gaz et al. (2019).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 
-from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function, Input, Output
+from helicoid._typing import Array
+from helicoid.identification.linear.friction_columns import friction_columns, shape_names, signed
 from helicoid.identification.linear.regression import Indices, Regression
 
-RUBBING = ("viscous", "coulomb", "root")  # the friction of a linear regression, which a model replaces
+RUBBING = ("viscous", "coulomb", "root", "stribeck")  # what a model replaces
 
 
 class FrictionModel(NamedTuple):
-    """`columns` (v, ε, s) -> one expression for each name in `terms`; s are the `shapes`, logarithms of
-    velocities but for those in `signed`. `absorbs` are groups that its terms contain.
-    """
+    """Terms of friction, whose `shapes` are unknown too; `absorbs` are groups that its terms contain."""
 
     terms: tuple[str, ...]
-    columns: Callable[[Expression, Expression, Expression], list[Expression]]
-    shapes: tuple[str, ...] = ()
-    signed: tuple[str, ...] = ()
     absorbs: tuple[str, ...] = ()
 
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """The shapes of the terms: logarithms of velocities but for those in `signed`."""
+        return shape_names(self.terms)
 
-@cache
-def _columns(model: FrictionModel) -> Function:
-    """`(v, epsilon, shape) -> columns (terms), slopes (terms, shapes)`; without shapes, columns alone."""
-    v, epsilon, s = ca.SX.sym("v"), ca.SX.sym("epsilon"), ca.SX.sym("s", len(model.shapes))
-    columns = ca.SX(ca.densify(ca.vertcat(*model.columns(v, epsilon, s))))
-    n, m = len(model.terms), len(model.shapes)
-    inputs: list[tuple[Input, ca.SX]] = [(Input("v", ()), v), (Input("epsilon", ()), epsilon)]
-    outputs: list[tuple[Output, ca.SX]] = [(Output("columns", (n,)), columns)]
-    if m:
-        inputs.append((Input("shape", (m,)), s))
-        outputs.append((Output("slopes", (n, m)), ca.densify(ca.jacobian(columns, s))))
-    return Function.from_expressions("friction_columns", inputs, outputs)
-
-
-def _direction(v: Expression, epsilon: Expression) -> Expression:
-    return ca.tanh(v / epsilon)
-
-
-def _asymmetric(v: Expression, epsilon: Expression, s: Expression) -> list[Expression]:
-    way = _direction(v, epsilon)
-    return [ca.fmax(v, 0), ca.fmin(v, 0), ca.fmax(way, 0), ca.fmin(way, 0)]
-
-
-def _stribeck(v: Expression, epsilon: Expression, s: Expression) -> list[Expression]:
-    way = _direction(v, epsilon)
-    return [v, way, ca.exp(-((v / ca.exp(s[0])) ** 2)) * way]
-
-
-def _sigmoid(v: Expression, epsilon: Expression, s: Expression) -> list[Expression]:
-    width, shift = ca.exp(s[0]), s[1]
-    return [v, ca.tanh((v + shift) / width) - ca.tanh(shift / width)]
+    @property
+    def signed(self) -> tuple[str, ...]:
+        """Shapes that may be negative."""
+        return tuple(shape for shape in self.shapes if signed(shape, self.terms))
 
 
 MODELS: Mapping[str, FrictionModel] = {
-    "viscous": FrictionModel(("viscous",), lambda v, e, s: [v]),
-    "coulomb": FrictionModel(("viscous", "coulomb"), lambda v, e, s: [v, _direction(v, e)]),
+    "viscous": FrictionModel(("viscous",)),
+    "coulomb": FrictionModel(("viscous", "coulomb")),
     "asymmetric": FrictionModel(
-        ("viscous_forward", "viscous_backward", "coulomb_forward", "coulomb_backward"),
-        _asymmetric,
-        absorbs=("offset",),
+        ("viscous_forward", "viscous_backward", "coulomb_forward", "coulomb_backward"), absorbs=("offset",)
     ),
-    "stribeck": FrictionModel(("viscous", "coulomb", "stribeck"), _stribeck, ("stribeck_velocity",)),
-    "sigmoid": FrictionModel(
-        ("viscous", "sigmoid"), _sigmoid, ("sigmoid_width", "sigmoid_shift"), ("sigmoid_shift",)
-    ),
+    "stribeck": FrictionModel(("viscous", "coulomb", "stribeck")),
+    "sigmoid": FrictionModel(("viscous", "sigmoid")),
 }
 
 
@@ -125,17 +86,37 @@ class ShapedRegression(Regression):
             found[row].append(column)
         return tuple(np.array(sorted(columns), dtype=np.intp) for columns in found)
 
-    def _term(self, group: str, k: int, q: Array, v: Array, a: Array, load: Array | None) -> Array:
+    @property
+    def covered(self) -> frozenset[str]:
+        """The groups that the unknowns say all about, those among them that the model replaces."""
+        return frozenset((*self.groups, *RUBBING, *self.model.absorbs)) - {*self.model.shapes}
+
+    @property
+    def shape_values(self) -> dict[str, Array]:
+        """The shapes as a joint states them, (nv,) each; of a joint that has none, any."""
+        own = {name: self.shapes[:, k] for k, name in enumerate(self.model.shapes)}
+        return {name: s if name in self.model.signed else np.exp(s) for name, s in own.items()}
+
+    def with_load(self, load: Array) -> ShapedRegression:
+        """This regression with other inertial parameters whose weight "load" is about."""
+        return ShapedRegression(self._plain.with_load(load), self.model, self.shapes, self._slopes_at)
+
+    def _columns(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
         model = self.model
-        if group not in model.terms and group not in model.shapes:
-            return super()._term(group, k, q, v, a, load)
-        epsilon = np.full(len(v), self.smoothing[k])
+        found = super()._columns(q, v, a)
+        motions = self._joint_motions(q, v)
         if not model.shapes:
-            return np.asarray(_columns(model)(v[:, k], epsilon)[:, model.terms.index(group)])
-        made = _columns(model)(v[:, k], epsilon, np.broadcast_to(self.shapes[k], (len(v), len(model.shapes))))
-        if group in model.terms:
-            return np.asarray(made.columns[:, model.terms.index(group)])
-        assert self._slopes_at is not None
-        place = self.jointed.index(k)
-        sizes = np.array([self.parameters.of(self._slopes_at, term)[place] for term in model.terms])
-        return np.asarray(made.slopes[:, :, model.shapes.index(group)] @ sizes)
+            columns, slopes = friction_columns(model.terms)(*motions), None
+        else:
+            shapes = np.broadcast_to(self.shapes, (len(v), *self.shapes.shape)).reshape(-1, len(model.shapes))
+            columns, slopes = friction_columns(model.terms)(*motions, shapes)
+        found |= {term: columns[:, k].reshape(v.shape) for k, term in enumerate(model.terms)}
+        if slopes is not None and self._slopes_at is not None:
+            sizes = np.zeros((v.shape[1], len(model.terms)))
+            for k, term in enumerate(model.terms):
+                sizes[list(self.jointed), k] = self.parameters.of(self._slopes_at, term)
+            changes = np.einsum(
+                "nvts,vt->nvs", slopes.reshape(*v.shape, len(model.terms), len(model.shapes)), sizes
+            )
+            found |= {shape: changes[:, :, k] for k, shape in enumerate(model.shapes)}
+        return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -14,15 +12,13 @@ from helicoid.identification.friction.fit import FREE, LEAST_MASS, FrictionFit, 
 from helicoid.identification.friction.log_cholesky import solid_bodies
 from helicoid.identification.friction.models import MODELS, ShapedRegression
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.joint_friction import JointFriction, robot_friction
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.stack import Factor
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import Samples, prepare
+from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
 from helicoid.progress import Progress, reporting
-from helicoid.robot import Robot
 
 _STARTS = (0.05, 0.2, 0.6)  # of the fastest velocity: widths to begin with
 
@@ -33,19 +29,6 @@ class NonlinearIdentification(Identification):
 
     model: str = "coulomb"
     shapes: Array = field(default_factory=lambda: np.zeros((0, 0)))
-
-    @cached_property
-    def robot(self) -> Robot:
-        """The robot with the identified inertia, friction and armature; Stribeck friction is part of it."""
-        plain = super().robot
-        if self.model != "stribeck":
-            return plain
-        excess = np.zeros(plain.nv)
-        excess[list(self.regression.jointed)] = self.regression.parameters.of(self.x, "stribeck")
-        return plain.with_joints(
-            static_friction=np.where(excess > 0, self.friction.coulomb + excess, 0.0),
-            stribeck_velocity=np.where(excess > 0, self.shapes[:, 0], 0.0),
-        )
 
 
 def fit_nonlinear(
@@ -132,7 +115,8 @@ def _improved(problem: FrictionFit, point: Point) -> Point:
 def _result(
     result: Identification, problem: FrictionFit, point: Point, factor: Factor, friction: str, log: Log
 ) -> NonlinearIdentification:
-    regression, x = problem.regression(point), problem.x(point)
+    x = problem.x(point)
+    regression = problem.regression(point).loaded_by(x)
     J, _ = problem.rows(point, factor)
     D = np.eye(J.shape[1])
     D[: len(point.eta), : len(point.eta)] = problem.bodies.jacobian(point.eta)
@@ -147,28 +131,9 @@ def _result(
         regression=regression,
         x=x,
         covariance=(spread @ spread.T)[: len(x), : len(x)],
-        friction=_joint_friction(regression, problem.stretches, x),
         estimator=f"nonlinear, {friction} friction",
         held_out=replace(result.held_out, rmse=unknown),
         notes=(*result.notes, f"Fitted again in log-Cholesky coordinates with {friction} friction."),
     )
     new = NonlinearIdentification(**own, model=friction, shapes=shapes)
     return replace(new, training=new.score(log), logs=(log,))
-
-
-def _joint_friction(regression: ShapedRegression, stretches: Sequence[Samples], x: Array) -> JointFriction:
-    """What a robot can hold: exact for Stribeck friction, else the nearest viscous and Coulomb friction."""
-    from scipy.optimize import nnls
-
-    found = robot_friction(regression, stretches, x)
-    if {"viscous", "coulomb"} <= set(regression.groups):
-        return found
-    v = np.vstack([samples.v for samples in stretches])
-    terms = regression.with_groups(regression.model.terms)
-    own = np.concatenate([regression.parameters.of(x, term) for term in regression.model.terms])
-    friction = terms.predict(own, np.zeros((len(v), regression.robot.nq)), v, np.zeros_like(v))
-    damping, coulomb = np.zeros((2, regression.robot.nv))
-    for k in regression.jointed:
-        columns = np.column_stack([v[:, k], np.tanh(v[:, k] / regression.smoothing[k])])
-        damping[k], coulomb[k] = nnls(columns, friction[:, k])[0]
-    return found._replace(damping=damping, coulomb=coulomb)

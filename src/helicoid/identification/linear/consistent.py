@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.linear.estimators import augmented
 from helicoid.identification.linear.regression import Indices, Regression
@@ -25,7 +26,7 @@ from helicoid.model.inertia import Inertia
 
 LEAST = 1e-3  # ε
 _SLIGHT = 1e-4
-NON_NEGATIVE = ("viscous", "coulomb", "load", "spring", "armature")
+NON_NEGATIVE = ("armature", *(term.name for term in TERMS.values() if term.sign > 0))
 # Whitened elements go row by row through the upper triangle, the solver's cone column by column.
 _COLUMN_MAJOR = [0, 1, 4, 2, 5, 7, 3, 6, 8, 9]
 _IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])

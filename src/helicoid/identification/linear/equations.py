@@ -83,7 +83,7 @@ def thinning(samples: Samples) -> int:
 def _torque(regression: Regression, s: Samples, part: slice) -> Block:
     rows = regression.rows(s.q[part], s.v[part], s.a[part])
     rows = [low_pass(Y, s.rate, s.cutoff) for Y in rows]
-    return Block(rows, s.y[part], s.raw[part], s.weights[part])
+    return Block(rows, *_unexplained(regression, s, part), s.weights[part])
 
 
 def _momentum(regression: Regression, s: Samples, part: slice) -> Block:
@@ -100,13 +100,13 @@ def _momentum(regression: Regression, s: Samples, part: slice) -> Block:
     for k, on in enumerate(regression.supports):
         grown = derivative(low_pass(momentum[:, k, on], s.rate, s.cutoff), s.rate)
         rows.append(grown + low_pass(Y[:, k, on], s.rate, s.cutoff))
-    return Block(rows, s.y[part], s.raw[part], s.weights[part])
+    return Block(rows, *_unexplained(regression, s, part), s.weights[part])
 
 
 def _power(regression: Regression, s: Samples, part: slice) -> Block:
     v = s.v[part]
     Y = np.einsum("nk,nkp->np", v, regression.regressor(s.q[part], v, s.a[part]))
-    y = low_pass(np.sum(v * s.raw[part], axis=1)[:, None], s.rate, s.cutoff)
+    y = low_pass(np.sum(v * _driving(regression, s, part), axis=1)[:, None], s.rate, s.cutoff)
     return Block([low_pass(Y, s.rate, s.cutoff)], y, y, s.weights[part].min(axis=1, keepdims=True))
 
 
@@ -122,10 +122,24 @@ def _energy(regression: Regression, s: Samples, part: slice) -> Block:
     if "armature" in regression.groups:
         held[:, regression.parameters.groups["armature"]] = v[:, list(regression.jointed)] ** 2 / 2
     grown = held - np.vstack([np.repeat(held[:1], steps, axis=0), held[:-steps]])[: len(held)]
-    y = _since(np.sum(v * s.raw[part], axis=1)[:, None], s.rate, steps)
+    y = _since(np.sum(v * _driving(regression, s, part), axis=1)[:, None], s.rate, steps)
     weights = s.weights[part].min(axis=1, keepdims=True)
     whole = np.convolve(weights[:, 0], np.ones(steps + 1))[: len(weights)] >= steps + 1
     return Block([grown + work], y, y, weights * whole[:, None])
+
+
+def _unexplained(regression: Regression, s: Samples, part: slice) -> tuple[Array, Array]:
+    """What was measured, low-passed and as recorded, less what is known without the unknowns."""
+    known = regression.known(s.q[part], s.v[part], s.a[part])
+    if known is None:
+        return s.y[part], s.raw[part]
+    known = low_pass(known, s.rate, s.cutoff)
+    return s.y[part] - known, s.raw[part] - known
+
+
+def _driving(regression: Regression, s: Samples, part: slice) -> Array:
+    known = regression.known(s.q[part], s.v[part], s.a[part])
+    return s.raw[part] if known is None else s.raw[part] - known
 
 
 def _since(x: Array, rate: float, steps: int) -> Array:

@@ -38,7 +38,7 @@ def estimate_lag(
         along = fit(_whole(regression, slopes)) - fit(_whole(regression, [_zero(s) for s in slopes]))
         top = bottom = 0.0
         for samples, slope in zip(moved, slopes, strict=True):
-            own = slope.y - _predicted(regression, samples, along)
+            own = slope.y - _explained(regression, samples, along)
             left = samples.y - _predicted(regression, samples, x)
             w = samples.weights * weights
             top -= float(np.sum(w * own * left))
@@ -58,6 +58,10 @@ def _whole(regression: Regression, stretches: Sequence[Samples]) -> Stack:
 def _predicted(regression: Regression, samples: Samples, x: Array) -> Array:
     predicted = regression.predict(x, samples.q, samples.v, samples.a)
     return low_pass(predicted, samples.rate, samples.cutoff)
+
+
+def _explained(regression: Regression, samples: Samples, x: Array) -> Array:
+    return low_pass(regression.times(x, samples.q, samples.v, samples.a), samples.rate, samples.cutoff)
 
 
 def _slope(regression: Regression, samples: Samples, x: Array) -> Samples:

@@ -7,7 +7,7 @@ Rows are joint torques (nv), or six-axis wrenches (n, f) between a body and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
+from helicoid.dynamics.friction import TERMS as FRICTION
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
+from helicoid.identification.linear.friction_columns import LINEAR, friction_columns, suffix
+from helicoid.identification.linear.known import known_torque
 from helicoid.identification.linear.wrenches import wrench_regressor
 from helicoid.robot import Robot, as_robot
 from helicoid.robot.function import RobotFunction
@@ -31,37 +34,8 @@ GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature")
 """The groups of unknowns that a robot itself can hold, and an offset."""
 
 
-class JointMotion(NamedTuple):
-    """One joint's samples (N,): position, velocity, acceleration, torque that holds its weight; and ε."""
-
-    q: Array
-    v: Array
-    a: Array
-    load: Array
-    smoothing: float
-
-
-# What a joint's torque may hold beside the rigid bodies. Each is multiplied by one unknown.
-TERMS: Mapping[str, Callable[[JointMotion], Array]] = {
-    "viscous": lambda j: j.v,
-    "coulomb": lambda j: direction(j.v, j.smoothing),
-    "offset": lambda j: np.ones_like(j.v),
-    "armature": lambda j: j.a,
-    # Friction falls and rises again with velocity (Stribeck), or grows slower than it (harmonic drives).
-    "root": lambda j: direction(j.v, j.smoothing) * np.sqrt(np.abs(j.v)),
-    # Gears rub more under load.
-    "load": lambda j: direction(j.v, j.smoothing) * np.abs(j.load),
-    # Cables, hoses and balancers pull a joint back.
-    "spring": lambda j: j.q,
-}
-
-# The suffixes of names, where `friction_regressor.columns` says it differently.
-_SUFFIXES = {"viscous": "damping", "coulomb": "friction"}
-
-
-def direction(v: Array, smoothing: float) -> Array:
-    """tanh(v / ε), or sign(v) where ε = 0: which way Coulomb friction points."""
-    return np.sign(v) if smoothing == 0 else np.tanh(v / smoothing)
+TERMS = (*LINEAR, "armature")
+"""What a joint's torque may hold beside the rigid bodies, each times one unknown; see `dynamics.friction`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,6 +119,27 @@ class Regression:
         """A regression of what these sensors read on other unknowns."""
         return Regression(self.robot, groups, self.smoothing, self.wrenches, self._load)
 
+    def with_load(self, load: Array) -> Regression:
+        """This regression with other inertial parameters (10 n_bodies) whose weight "load" is about."""
+        return Regression(self.robot, self.groups, self.smoothing, self.wrenches, load)
+
+    def loaded_by(self, x: Array) -> Regression:
+        """This regression with "load" about the weight that bodies have in x: what a robot of x rubs by."""
+        loaded = any(FRICTION[group].loaded for group in self.groups if group in FRICTION)
+        return (
+            self.with_load(self.parameters.of(x, "inertia")) if loaded and "inertia" in self.groups else self
+        )
+
+    @property
+    def covered(self) -> frozenset[str]:
+        """The groups that the unknowns say all about: what a description says of them does not count."""
+        return frozenset(self.groups)
+
+    @property
+    def shape_values(self) -> dict[str, Array]:
+        """The shapes of friction terms by name, (nv,) each; a linear regression has none."""
+        return {}
+
     @cached_property
     def row_names(self) -> tuple[str, ...]:
         """What each row measures: a velocity's joint, or `link.nx` ... `link.fz`."""
@@ -176,8 +171,6 @@ class Regression:
     def parameters(self) -> ParameterSet:
         """Names, nominal values and groups of the unknowns."""
         model, joints = self.robot.model, self.robot.model.velocity_names
-        physics = nominal(model)
-        stated = {"viscous": physics.damping, "coulomb": physics.friction, "armature": physics.armature}
         names: list[str] = []
         values: list[Array] = []
         groups: dict[str, slice] = {}
@@ -186,13 +179,22 @@ class Regression:
                 inertial = inertial_parameters(model)
                 own_names, own_values = list(inertial.names), inertial.values
             else:
-                own_names = [f"{joints[k]}.{_SUFFIXES.get(group, group)}" for k in self.velocities(group)]
-                of_model = np.array(ca.evalf(stated.get(group, ca.SX.zeros(model.nv)))).ravel()
-                own_values = of_model[list(self.velocities(group))]
+                own_names = [f"{joints[k]}.{suffix(group)}" for k in self.velocities(group)]
+                own_values = stated(self.robot, group)[list(self.velocities(group))]
+            if group == "offset" and "spring" in self.groups:
+                own_values = own_values + self._pull_at_zero()[list(self.velocities(group))]
             groups[group] = slice(len(names), len(names) + len(own_names))
             names.extend(own_names)
             values.append(own_values)
         return ParameterSet(tuple(names), np.concatenate([np.zeros(0), *values]), groups)
+
+    def _pull_at_zero(self) -> Array:
+        """The torque (nv) of described springs where q is 0: K q of an unknown K has none there."""
+        pull = np.zeros(self.robot.nv)
+        for body in self.robot.model.bodies:
+            if body.v.start in self._positions and body.joint.mimic is None:
+                pull[body.v] = -body.joint.stiffness * body.joint.rest
+        return pull
 
     @cached_property
     def supports(self) -> tuple[Indices, ...]:
@@ -215,9 +217,9 @@ class Regression:
         inertial = self.parameters.groups.get("inertia")
         if inertial is not None:
             Y[:, :, inertial] = self._inertial(q, v, a)
-        load = self._holding(q)
+        columns = self._columns(q, v, a)
         for row, column, group in self._term_columns:
-            Y[:, row, column] = self._term(group, row, q, v, a, load)
+            Y[:, row, column] = columns[group][:, row]
         return Y
 
     def rows(self, q: Array, v: Array, a: Array) -> list[Array]:
@@ -226,22 +228,31 @@ class Regression:
         This is what a `Stack` takes: a third of the numbers of `regressor` for a 7-joint arm.
         """
         dense = self._inertial(q, v, a) if "inertia" in self.groups else None
-        load = self._holding(q)
+        columns = self._columns(q, v, a)
         blocks: list[Array] = []
         for k, plan in enumerate(self._plans):
             block = np.empty((len(q), len(self.supports[k])), order="F")
             if dense is not None:
-                for into, columns in plan.runs:
-                    block[:, into] = dense[:, k, columns]
+                for into, taken in plan.runs:
+                    block[:, into] = dense[:, k, taken]
             for position, group in plan.terms:
-                block[:, position] = self._term(group, k, q, v, a, load)
+                block[:, position] = columns[group][:, k]
             blocks.append(block)
         return blocks
 
     def predict(self, x: Array, q: Array, v: Array, a: Array) -> Array:
-        """y = Y x of a batch, (N, rows)."""
+        """What sensors read in a batch, (N, rows): Y x, and what the description says beside the unknowns."""
+        known, explained = self.known(q, v, a), self.times(x, q, v, a)
+        return explained if known is None else explained + known
+
+    def times(self, x: Array, q: Array, v: Array, a: Array) -> Array:
+        """Y x of a batch, (N, rows)."""
         rows = self.rows(q, v, a)
         return np.column_stack([Y @ x[on] for Y, on in zip(rows, self.supports, strict=True)])
+
+    def known(self, q: Array, v: Array, a: Array) -> Array | None:
+        """The torque (N, nv) of described terms that are not among the unknowns, where there is any."""
+        return None if self.wrenches else known_torque(self.robot, self.covered, q, v, a)
 
     def _inertial(self, q: Array, v: Array, a: Array) -> Array:
         blocks = [function(q, v, a) for function in self._inertial_functions]
@@ -278,17 +289,46 @@ class Regression:
                 found.extend((k, column, group) for k, column in pairs)
         return found
 
-    def _holding(self, q: Array) -> Array | None:
-        """The torque (N, nv) that holds the robot still, where it is asked for."""
-        if "load" not in self.groups or self.wrenches:
-            return None
-        still = np.zeros((len(q), self.robot.nv))
-        return np.asarray(self.robot.regressor(q, still, still) @ self._load)
+    def _columns(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """What multiplies the unknowns of each group, (N, nv)."""
+        if self.wrenches:
+            return {}
+        found = {"armature": a}
+        terms = tuple(group for group in self.groups if group in LINEAR)
+        if terms:
+            made = friction_columns(terms)(*self._joint_motions(q, v))
+            found |= {term: made[:, k].reshape(v.shape) for k, term in enumerate(terms)}
+        return found
 
-    def _term(self, group: str, k: int, q: Array, v: Array, a: Array, load: Array | None) -> Array:
-        position = q[:, self._positions[k]] if group == "spring" else v[:, k]
-        carried = v[:, k] if load is None else load[:, k]
-        return TERMS[group](JointMotion(position, v[:, k], a[:, k], carried, float(self.smoothing[k])))
+    def _joint_motions(self, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+        """Position, velocity, load and ε of every joint and sample, (N nv,) each."""
+        position = np.zeros_like(v)
+        for k, place in self._positions.items():
+            position[:, k] = q[:, place]
+        load = np.zeros_like(v)
+        if any(FRICTION[group].loaded for group in self.groups if group in FRICTION):
+            still = np.zeros((len(q), self.robot.nv))
+            load = np.asarray(self.robot.regressor(q, still, still) @ self._load)
+            # An upright axis carries nothing: what is left there by rounding must not become an unknown.
+            load[:, np.abs(load).max(axis=0, initial=0.0) < 1e-9 * np.abs(self._load).max(initial=1.0)] = 0.0
+        smoothing = np.broadcast_to(self.smoothing, v.shape)
+        return position.ravel(), v.ravel(), load.ravel(), smoothing.ravel()
+
+
+def stated(robot: Robot, group: str) -> Array:
+    """What a robot's description says of a group's unknowns, (nv,)."""
+    physics = nominal(robot.model)
+    if group == "armature":
+        return np.array(ca.evalf(physics.armature), dtype=np.float64).ravel()
+    if group in ("viscous", "coulomb"):
+        return np.array(ca.evalf(getattr(physics, FRICTION[group].field)), dtype=np.float64).ravel()
+    values = np.zeros(robot.nv)
+    for body in robot.model.bodies:
+        if body.joint.mimic is None and group in FRICTION:
+            field = FRICTION[group].field
+            own = getattr(body.joint, field) if field else body.joint.friction_terms.get(group, 0.0)
+            values[body.v] = own
+    return values
 
 
 def _pattern(function: Function) -> ca.Sparsity:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Factor
 from helicoid.identification.linear.whitening import Whitening, reference, usual_sizes
@@ -98,14 +99,13 @@ def _described(robot: Robot) -> list[tuple[Array, Array]]:
 def usual_magnitudes(regression: Regression) -> Array:
     """What each unknown of a joint may be expected to be at most, in its unit; 1 for those of bodies."""
     effort, velocity, inertia = usual_sizes(regression.robot)
-    of_group = {
-        "viscous": effort / velocity,
-        "root": effort / np.sqrt(velocity),
-        "armature": inertia + effort / velocity,  # full speed after a second
-        "load": np.ones_like(effort),
-    }
     result = np.ones(len(regression.parameters))
     for group, own in regression.parameters.groups.items():
-        if group != "inertia":
-            result[own] = of_group.get(group, effort)[list(regression.velocities(group))]
+        if group == "armature":
+            size = inertia + effort / velocity  # full speed after a second
+        elif group in TERMS:
+            size = TERMS[group].usual_size(effort, velocity)
+        else:
+            continue
+        result[own] = size[list(regression.velocities(group))]
     return result

@@ -10,7 +10,6 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.joint_friction import robot_friction
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
@@ -123,7 +122,6 @@ def _refined(
         result,
         x=refined.x,
         covariance=refined.covariance,
-        friction=robot_friction(result.regression, stretches, refined.x),
         estimator="output error",
         held_out=replace(result.held_out, rmse=unknown),
         notes=(*result.notes, note),

@@ -34,6 +34,7 @@ def read_joint(element: Element, source: Source) -> Joint:
     values: dict[str, Any] = {key: _bounds(dynamics, key, cls.nv, 0.0, source) for key in stated}
     ends = element.stated("parent", "link"), element.stated("child", "link"), placement(element, source)
     values |= {"mimic": _mimic(element, cls, source), "rest": _rest(dynamics, cls, source)}
+    values["friction_terms"] = _friction_terms(element, cls, source)
     try:
         return Joint(name, joint_type, *ends, limits, **values)
     except ModelError as error:
@@ -53,6 +54,15 @@ def _mimic(element: Element, cls: type[JointType], source: Source) -> Mimic | No
         raise source.error(mimic, text)
     stated = {k: numbers(mimic, k, 1, source)[0] for k in ("multiplier", "offset") if k in mimic.attrib}
     return Mimic(mimic.attrib["joint"], **stated)
+
+
+def _friction_terms(element: Element, cls: type[JointType], source: Source) -> dict[str, Array]:
+    """What <helicoid><friction .../></helicoid> states, by name; whoever makes a robot knows the names."""
+    extension = element.find("helicoid")
+    friction = None if extension is None else extension.find("friction")
+    if friction is None:
+        return {}
+    return {key: _coordinates(friction, key, cls.nv, 0.0, source) for key in friction.attrib}
 
 
 def _rest(dynamics: Element | None, cls: type[JointType], source: Source) -> Array:

@@ -107,7 +107,12 @@ def check(element: Element, source: Source) -> None:
     """See that an element holds what it should; take out of the tree what has no effect."""
     place = "" if element.parent is None else f"{element.parent.tag}/{element.tag}"
     # <helicoid> holds other things in <robot> than in <joint>.
-    tag = _Tag(parameters()) if place == "joint/helicoid" else TAGS.get(place) or TAGS[element.tag]
+    if place == "joint/helicoid":
+        tag = _Tag(parameters(), once=("friction",))
+    elif place == "helicoid/friction":  # dynamics knows the names of its terms
+        tag = _Tag(dict.fromkeys(element.attrib, ANY))
+    else:
+        tag = TAGS.get(place) or TAGS[element.tag]
     unknown = [key for key in element.attrib if key not in tag.attributes]
     if unknown:
         known, names = (", ".join(keys) or "none" for keys in (tag.attributes, map(quoted, unknown)))

@@ -150,7 +150,7 @@ def _add_joint(root: Element, joint: Joint) -> None:
     _add_origin(element, joint.placement, what)
     SubElement(element, "parent", link=joint.parent)
     SubElement(element, "child", link=joint.child)
-    _add_type(element, joint.type, what)
+    _add_extension(element, joint, what)
     if joint.limits is not None or joint.type.needs_limits:
         _add_limit(element, joint.range, joint.type)
     dynamics = {}
@@ -167,17 +167,20 @@ def _add_joint(root: Element, joint: Joint) -> None:
         SubElement(element, "mimic", joint=joint.mimic.joint, multiplier=multiplier, offset=offset)
 
 
-def _add_type(joint: Element, joint_type: JointType, what: str) -> None:
-    """The parameters of the type: `axis` in <axis>, any other in <helicoid>."""
+def _add_extension(element: Element, joint: Joint, what: str) -> None:
+    """The parameters of the type: `axis` in <axis>, any other in <helicoid>, where finer friction is too."""
     extension = {}
-    for field in fields(joint_type):
-        words = _words(np.atleast_1d(getattr(joint_type, field.name)), what)
+    for field in fields(joint.type):
+        words = _words(np.atleast_1d(getattr(joint.type, field.name)), what)
         if field.name == "axis":
-            SubElement(joint, "axis", xyz=words)
+            SubElement(element, "axis", xyz=words)
         else:
             extension[field.name] = words
-    if extension:
-        SubElement(joint, "helicoid", extension)
+    terms = {name: _words(own, f"{name} of {what}") for name, own in joint.friction_terms.items()}
+    if extension or terms:
+        place = SubElement(element, "helicoid", extension)
+        if terms:
+            SubElement(place, "friction", terms)
 
 
 def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:

@@ -20,11 +20,11 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.configuration import integrate
-from helicoid.dynamics.friction import dry_friction_bound
+from helicoid.dynamics.friction import dry_friction_bound, sliding_friction
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.crba import mass_matrix
-from helicoid.dynamics.recursions.rnea import Wrenches, inverse_dynamics
+from helicoid.dynamics.recursions.rnea import Wrenches, friction_load, inverse_dynamics
 from helicoid.model.model import Model
 from helicoid.robot import Robot
 from helicoid.robot.function import FunctionSpec, RobotFunction
@@ -72,7 +72,9 @@ def _terms(
 ) -> tuple[Expression, ...]:
     still = ca.SX.zeros(model.nv)
     force = tau - inverse_dynamics(model, physics.without_friction(), q, v, still, wrenches)
-    bound = dry_friction_bound(physics, v)
+    load = friction_load(model, physics, q)
+    force -= sliding_friction(physics, v, q, load)
+    bound = dry_friction_bound(physics, v, q, load)
     return mass_matrix(model, physics, q), force, ca.SX(physics.damping), bound
 
 

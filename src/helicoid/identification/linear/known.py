@@ -1,0 +1,55 @@
+"""What a description says beside the unknowns of a regression: the torque of terms that stay as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.dynamics.friction import TERMS, friction_torque
+from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.recursions.rnea import friction_load
+from helicoid.dynamics.springs import spring_torque
+from helicoid.model.joint_values import with_joints
+from helicoid.model.model import Model
+from helicoid.robot import Robot
+from helicoid.robot.function import FunctionSpec, RobotFunction
+
+
+def known_torque(robot: Robot, covered: frozenset[str], q: Array, v: Array, a: Array) -> Array | None:
+    """The torque of what a description says of terms that are not `covered` by unknowns, (N, nv), if any.
+
+    Springs and armature of a description act always. Friction that is not asked for acts beside friction that
+    is; where no friction is unknown, the log is taken to have none, as in `inverse_dynamics`.
+    """
+    function = robot.memo(("known torque", covered), lambda: _known(robot, covered))
+    return None if function is None else np.asarray(function(q, v, a))
+
+
+def _known(robot: Robot, covered: frozenset[str]) -> RobotFunction | None:
+    spec = FunctionSpec("known_torque", _torque, "q v a -> tau[nv]", arguments=(tuple(sorted(covered)),))
+    function = robot.function(spec)
+    symbols = [ca.SX.sym(item.name, *item.shape) for item in function.inputs]
+    return None if ca.SX(function(*symbols)).is_zero() else function
+
+
+def _torque(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, covered: tuple[str, ...]
+) -> Expression:
+    nothing = ca.SX.zeros(model.nv)
+    torque = nothing if "armature" in covered else physics.armature * a
+    if "spring" in covered:
+        single = [body.joint.name for body in model.bodies if body.joint.type.nq == 1]
+        model = with_joints(model, {"stiffness": dict.fromkeys(single, 0.0)})
+    torque += spring_torque(model, q)
+    if not any(name in covered for name in TERMS if name != "spring"):
+        return torque
+    kept = replace(
+        physics,
+        damping=nothing if "viscous" in covered else physics.damping,
+        friction=nothing if "coulomb" in covered else physics.friction,
+        rubbing=tuple(one for one in physics.rubbing if one.term not in covered),
+    )
+    return torque + friction_torque(kept, v, q, friction_load(model, kept, q))
