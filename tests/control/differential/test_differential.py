@@ -174,6 +174,8 @@ def test_what_is_no_measurement_makes_the_motion_die_away(weighted):
     assert np.array_equal(v, np.zeros(7))
     for huge in (1e300, -1e300, 1e20):
         assert np.all(np.isfinite(ik.step(np.full(7, huge))))
+    for none in (np.zeros(6), "x", None, {}, np.zeros((7, 1)), [10**400] * 7):
+        assert np.all(np.isfinite(ik.step(none))) and ik.status == "bad measurement"
     ik.reset()
     ik.step(HOME)
     assert ik.ok
@@ -280,8 +282,10 @@ def test_what_makes_no_sense_is_refused(weighted, panda):
         with pytest.raises(InputError):
             weighted.set(posture_weight=0.5, **{name: value})
         assert np.array_equal(weighted.numbers.values, before, equal_nan=True)
-    with pytest.raises(InputError, match=r"\(7,\)"):
-        weighted.step(np.zeros(6))
+    weighted.reset()
+    for wrong in (np.zeros(6), "x", None):
+        with pytest.raises(InputError, match=r"\(7,\)"):
+            weighted.step(wrong)
     with pytest.raises(InputError, match="no task"):
         weighted.error("foot")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -305,21 +302,53 @@ def test_a_parametric_robot_takes_what_is_learned(rng: np.random.Generator) -> N
     np.testing.assert_allclose(tau, expected, rtol=1e-12)
 
 
-@pytest.mark.needs_compiler
-@pytest.mark.parametrize("kind", ["joint impedance", "computed torque", "adaptive", "task space", "observer"])
-def test_exported_laws_check_themselves(kind: str, tmp_path: Path) -> None:
-    """As strict C99, against numbers that Python recorded."""
-    robot = hc.load("planar_2r")
-    more = {
-        "task space": TaskSpaceControl(robot, "tip", frequency=5.0, rows=(3, 5)),
-        "observer": MomentumObserver(robot, 1e-3, 50.0),
-    }
-    files = (laws(robot) | more)[kind].export_c(tmp_path)
-    sources = [str(path) for path in files if path.suffix == ".c"]
-    strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1"]
-    subprocess.run(["cc", *strict, *sources, "-o", str(tmp_path / "check"), "-lm"], check=True)
-    told = subprocess.run([tmp_path / "check"], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("correct")
+@pytest.mark.parametrize("kind", ["impedance", "computed torque", "task space", "observer", "adaptive"])
+def test_friction_is_that_of_the_parameters(kind: str) -> None:
+    """Of a parametric robot θ says what friction is, and `set` changes it."""
+    plain = hc.load("planar_2r").with_joints(damping=0.4, friction=0.2)
+    robot = plain.parametric("friction") if kind != "adaptive" else plain
+    q, v, T = np.array([0.3, 0.2]), np.array([0.5, -0.7]), plain.pose("tip")([0.4, 0.3])
+
+    def made(robot: hc.Robot, friction: str) -> Array:
+        law = {
+            "impedance": lambda: JointImpedance(robot, 10.0, 1.0, friction=friction),
+            "computed torque": lambda: ComputedTorque(robot, 10.0, friction=friction),
+            "task space": lambda: TaskSpaceControl(robot, "tip", 5.0, rows=(3, 5), friction=friction),
+            "observer": lambda: MomentumObserver(robot, 1e-3, friction=friction),
+            "adaptive": lambda: AdaptiveControl(robot, 1e-3, 5.0, 2.0, friction=friction),
+        }[kind]()
+        if robot.theta.groups:
+            law.set(theta=2 * np.array(robot.theta.values))
+        if kind == "observer":
+            return np.array([law.step(q, v, np.zeros(2)) for _ in range(2)])[1] / -(1e-3 * 100.0)
+        return law.step(q, v, T) if kind == "task space" else law.step(q, v, q, v)
+
+    twice = plain.with_joints(damping=0.8, friction=0.4) if kind != "adaptive" else plain
+    expected = twice.inverse_dynamics(q, v, np.zeros(2), friction=True) - twice.bias(q, v)
+    assert np.abs(expected).min() > 0.3
+    found = made(robot, "measured") - made(robot, "none")
+    np.testing.assert_allclose(found, expected if kind != "observer" else -expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [2.0 * np.eye(3), np.diag([1.0, 1.0, -1.0]), np.zeros((3, 3))])
+def test_what_is_no_rotation_is_a_bad_reference(panda: hc.Robot, wrong: Array) -> None:
+    T, v = panda.pose(FRAME)(Q), np.zeros(7)
+    bad = T.copy()
+    bad[:3, :3] = wrong
+    press = OperationalSpaceControl(panda, FRAME, (1, 1, 1, 1, 1, 0))
+    task = TaskSpaceControl(panda, FRAME, frequency=5.0)
+    good = press.step(Q, v, T, np.zeros(6))
+    task.step(Q, v, T)
+    assert press.ok and task.ok
+    assert np.allclose(press.step(Q, v, T, np.zeros(6), axes=wrong), 0.95 * good)
+    assert press.status == "bad reference"
+    press.step(Q, v, bad, np.zeros(6))
+    assert press.status == "bad reference" and not press.ok
+    task.step(Q, v, bad)
+    assert task.status == "bad reference" and not task.ok
+    place = TaskSpaceControl(panda, FRAME, frequency=5.0, rows="linear")
+    place.step(Q, v, bad)  # how it is turned is not asked for
+    assert place.ok
 
 
 def test_less_important_tasks_take_nothing_from_more_important_ones(panda: hc.Robot) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
 
+from helicoid._typing import Array
 from helicoid.compiler.building import building
 from helicoid.compiler.code.c_names import distinct, identifier
 from helicoid.compiler.code.c_source import Flavour, Writer
@@ -60,10 +61,13 @@ static {type} hc_erfinv_scalar({type} x) {{
 
 
 def export_c(
-    function: Function, folder: str | os.PathLike[str], precision: Precision = "double"
+    function: Function,
+    folder: str | os.PathLike[str],
+    precision: Precision = "double",
+    samples: Sequence[Array] | None = None,
 ) -> list[Path]:
     """Write a function as a C99 library of its own name; see `export_library`."""
-    return export_library(function.name, {function.name: function}, folder, precision)
+    return export_library(function.name, {function.name: function}, folder, precision, samples)
 
 
 def export_library(
@@ -71,6 +75,7 @@ def export_library(
     functions: Mapping[str, Function],
     folder: str | os.PathLike[str],
     precision: Precision = "double",
+    samples: Sequence[Array] | None = None,
 ) -> list[Path]:
     """Write functions as one C99 library, with a program that checks it and a CMakeLists.txt.
 
@@ -83,6 +88,7 @@ def export_library(
         functions: by the name that each is to have in C. What is no identifier of C is made into one.
         folder: made if it does not exist. Files of these names that an earlier export wrote are replaced,
             other files are left alone.
+        samples: values of the inputs that the program checks, (n, size) each, row by row; random by default.
 
     Returns:
         The files written.
@@ -102,7 +108,7 @@ def export_library(
     texts = {
         f"{library}.h": _header(library, routines),
         **{f"{routine.name}.c": routine.source(f"{library}.h") for routine in routines},
-        "main.c": check_program(f"{library}.h", routines),
+        "main.c": check_program(f"{library}.h", routines, samples),
         "CMakeLists.txt": _cmake(library, routines),
     }
     return write_files(Path(folder), texts)

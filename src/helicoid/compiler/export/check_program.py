@@ -72,13 +72,16 @@ static double check_{name}(void) {{
 """
 
 
-def check_program(header: str, routines: Sequence[Routine]) -> str:
-    """The text of main.c, with values that CasADi's virtual machine computes."""
+def check_program(header: str, routines: Sequence[Routine], samples: Sequence[Array] | None = None) -> str:
+    """The text of main.c, with values that CasADi's virtual machine computes.
+
+    `samples` are values for the inputs of all routines, (n, size) each; by default random ones.
+    """
     reports = (f'  wrong |= report("{r.name}", check_{r.name}(), {_tolerance(r)});' for r in routines)
     return _PROGRAM.format(
         header=header,
         real=routines[0].real,
-        checks="".join(map(_check, routines)),
+        checks="".join(_check(routine, samples) for routine in routines),
         reports="\n".join(reports),
     )
 
@@ -88,8 +91,8 @@ def _tolerance(routine: Routine) -> float:
     return max(TOLERANCES[routine.real], ERFINV_TOLERANCE if inexact else 0.0)
 
 
-def _check(routine: Routine) -> str:
-    inputs, outputs = _recorded(routine)
+def _check(routine: Routine, samples: Sequence[Array] | None) -> str:
+    inputs, outputs = _recorded(routine) if samples is None else (list(samples), _computed(routine, samples))
     literal = routine.writer.flavour.literal
     data: list[str] = []
     for parameter, values in zip(routine.inputs, inputs, strict=True):
@@ -105,7 +108,7 @@ def _check(routine: Routine) -> str:
     return _CHECK.format(
         name=routine.name,
         data="\n".join(data),
-        samples=SAMPLES,
+        samples=SAMPLES if samples is None else len(samples[0]),
         arguments=", ".join([*arguments, *(f"found_{p.name}" for p in routine.outputs)]),
         comparisons="\n".join(comparisons),
     )
@@ -118,14 +121,19 @@ def _recorded(routine: Routine) -> tuple[list[Array], list[Array]]:
     best: tuple[int, list[Array], list[Array]] = (-1, [], [])
     for low, high in _DOMAINS:
         inputs = [np.round(rng.uniform(low, high, (SAMPLES, n)) * 4096) / 4096 for n in sizes]
-        rows = [routine.casadi.call([x[k] for x in inputs]) for k in range(SAMPLES)]
-        outputs = [np.array([np.array(row[i]).ravel() for row in rows]) for i in range(len(routine.outputs))]
+        outputs = _computed(routine, inputs)
         n_finite = sum(int(np.isfinite(values).sum()) for values in outputs)
         if n_finite > best[0]:
             best = n_finite, inputs, outputs
         if n_finite == sum(values.size for values in outputs):
             break
     return best[1], best[2]
+
+
+def _computed(routine: Routine, inputs: Sequence[Array]) -> list[Array]:
+    """What comes out for each row of the inputs."""
+    rows = [routine.casadi.call([x[k] for x in inputs]) for k in range(len(inputs[0]))]
+    return [np.array([np.array(row[i]).ravel() for row in rows]) for i in range(len(routine.outputs))]
 
 
 def _array(declaration: str, values: Array, literal: Callable[[float], str]) -> Iterator[str]:

@@ -65,9 +65,9 @@ class DifferentialIK:
         self_distance: what links that are no neighbours stay apart by (m), approached in the same way; None
             for anything. Of `capsules`, by default those of `robot.capsules()`.
 
-    A step is one call of compiled C. It never raises, and v is finite and within its limits whatever q is;
-    where q is not, the last velocity dies away and `ok` is False. `set` changes targets and all other numbers
-    by name; as long as a task has no target, nothing moves.
+    A step is one call of compiled C. After the first it never raises, and v is finite and within its limits
+    whatever q is; where q is no configuration, the last velocity dies away and `ok` is False. `set` changes
+    targets and all other numbers by name; as long as a task has no target, nothing moves.
 
     Raises:
         CompileError: there is no C compiler.
@@ -281,13 +281,18 @@ class DifferentialIK:
             return compile_kernel("the controller", text, self.runtimes, *shapes, {"data": self.data()})
 
     def _as_configuration(self, q: ArrayLike) -> Array:
+        """q as the loop reads it. What is none is refused at the first step, a bad measurement later."""
+        shape, got = (self.robot.nq,), repr(q)
         try:
             given = np.array(q, dtype=np.float64)
+            if given.shape == shape:
+                return given
+            got = f"shape {given.shape}"
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"q must be numbers of shape {(self.robot.nq,)}; got {q!r}") from None
-        if given.shape != (self.robot.nq,):
-            raise InputError(f"q must be of shape {(self.robot.nq,)}; got {given.shape}")
-        return given
+            pass
+        if self._memory[-2] < 0:
+            raise InputError(f"q must be numbers of shape {shape}; got {got}")
+        return np.full(shape, np.nan)
 
 
 def _copied(arguments: tuple[Any, ...], options: dict[str, Any], p: Array, memory: Array) -> DifferentialIK:

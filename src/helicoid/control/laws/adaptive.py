@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import Torque, TorqueLaw, check_period
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, compensated_friction
 from helicoid.dynamics.physics import nominal
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
@@ -34,6 +34,8 @@ class AdaptiveControl(TorqueLaw):
         frequency: Λ, of one joint or all (rad/s).
         damping: K, of one joint or all (N·m·s/rad).
         rate: γ; how fast parameters follow.
+        friction: whether the joints' friction is compensated, as the robot says it, at the velocity wanted
+            ("reference") or "measured".
         decay: factor by which the last good torque shrinks at every step without a good measurement.
 
     >>> import helicoid as hc
@@ -51,6 +53,7 @@ class AdaptiveControl(TorqueLaw):
         frequency: ArrayLike,
         damping: ArrayLike,
         rate: float = 1.0,
+        friction: Friction = "none",
         decay: float = 0.95,
     ) -> None:
         n = as_robot(robot, "AdaptiveControl").nv
@@ -58,7 +61,7 @@ class AdaptiveControl(TorqueLaw):
             raise InputError("AdaptiveControl needs the time between steps, dt (s)")
         if robot.nq != n or robot.theta.groups:
             raise InputError("AdaptiveControl takes joints of one coordinate each, and no parametric robot")
-        self._dt, self._zero = float(dt), np.zeros(n)
+        self._dt, self._zero, self._friction = float(dt), np.zeros(n), friction
         roots = [_root(body.joint.name, body.inertia) for body in robot.model.bodies]
         super().__init__(
             robot,
@@ -106,6 +109,7 @@ class AdaptiveControl(TorqueLaw):
         roots = [x[f"root_{k}"] for k in range(robot.n_bodies)]
         pi = ca.vertcat(*(_parameters(L @ L.T) for L in roots))
         tau = Y @ pi + nominal(robot.model).armature * a_r + x["damping"] * s
+        tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"])
         # At a limit the motion says nothing of the model that the law asked for.
         free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0
         forces = ca.if_else(free, Y.T @ s, 0)

@@ -94,7 +94,7 @@ class ComputedTorque(TorqueLaw):
         if self._dt is not None:
             a += x["integral"] * x["sum"]
         tau = robot.inverse_dynamics(x["q"], x["v"], a, *self._known_theta(x), friction=False)
-        tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"])
+        tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"], *self._known_theta(x))
         if self._dt is None:
             return Torque(tau)
         held = ca.fabs(tau) > np.minimum(effort, 1e200)

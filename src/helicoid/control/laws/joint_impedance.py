@@ -10,7 +10,11 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
+
+_TURNS = 5
+"""Turns of θ - g(q)/K_J for q; each leaves a share |∂g/∂q|/K_J of the error, some percent on real arms."""
 
 
 class JointImpedance(TorqueLaw):
@@ -19,12 +23,20 @@ class JointImpedance(TorqueLaw):
     At rest under a torque τ_ext from outside, the joints give way by K⁻¹ τ_ext. Without gravity compensation
     they sag by K⁻¹ g(q).
 
+    With `joint_stiffness` K_J the joints of the robot are flexible and what is measured, and driven, is the
+    motors' side: q and v of a step are θ and θ̇, while q_ref is where the links should be. Gravity is that of
+    the links at rest, θ = q + K_J⁻¹ g(q), so that without a load they come to q_ref; under one they give way
+    by (K⁻¹ + K_J⁻¹) τ_ext, two springs in series (Ott 2008, section 4.3). The loop is passive, since it
+    feeds back nothing but what the motors do.
+
     Args:
-        robot: with an actuator at every joint.
+        robot: with an actuator at every joint. For flexible joints, the robot as if they were stiff.
         stiffness: K, of one joint or all (N·m/rad, N/m).
         damping: D, of one joint or all (N·m·s/rad, N·s/m).
         gravity: whether g(q) is compensated.
         friction: whether the joints' friction is, at the velocity wanted ("reference") or "measured".
+        joint_stiffness: K_J of flexible joints, of one or all, above what gravity changes by as they turn; it
+            needs joints of one coordinate each, and `gravity`.
         decay: factor by which the last good torque shrinks at every step without a good measurement.
 
     >>> import helicoid as hc
@@ -44,17 +56,19 @@ class JointImpedance(TorqueLaw):
         damping: ArrayLike,
         gravity: bool = True,
         friction: Friction = "none",
+        joint_stiffness: ArrayLike | None = None,
         decay: float = 0.95,
     ) -> None:
         n = as_robot(robot, "JointImpedance").nv
         self._gravity, self._friction = bool(gravity), friction
         self._zero = np.zeros(n)
+        numbers = {"stiffness": Number(stiffness, (n,), 0.0), "damping": Number(damping, (n,), 0.0)}
+        if joint_stiffness is not None:
+            if robot.nq != n or not gravity:
+                raise InputError("joint_stiffness takes joints of one coordinate each, and gravity=True")
+            numbers["joint_stiffness"] = Number(joint_stiffness, (n,), 0.0, above=True)
         super().__init__(
-            robot,
-            "joint_impedance",
-            {"q_ref": (robot.nq,), "v_ref": (n,)},
-            {"stiffness": Number(stiffness, (n,), 0.0), "damping": Number(damping, (n,), 0.0)},
-            decay=decay,
+            robot, "joint_impedance", {"q_ref": (robot.nq,), "v_ref": (n,)}, numbers, decay=decay
         )
 
     def step(self, q: ArrayLike, v: ArrayLike, q_ref: ArrayLike, v_ref: ArrayLike | None = None) -> Array:
@@ -62,8 +76,12 @@ class JointImpedance(TorqueLaw):
         return self._call((q, v, q_ref, self._zero if v_ref is None else v_ref))[0]
 
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
-        robot = self.robot
-        tau = x["stiffness"] * robot.difference(x["q"], x["q_ref"]) + x["damping"] * (x["v_ref"] - x["v"])
+        robot, theta, q, q_ref = self.robot, self._known_theta(x), x["q"], x["q_ref"]
+        if "joint_stiffness" in x:
+            for _ in range(_TURNS):
+                q = x["q"] - robot.gravity(q, *theta) / x["joint_stiffness"]
+            q_ref = q_ref + robot.gravity(q_ref, *theta) / x["joint_stiffness"]
+        tau = x["stiffness"] * robot.difference(x["q"], q_ref) + x["damping"] * (x["v_ref"] - x["v"])
         if self._gravity:
-            tau += robot.gravity(x["q"], *self._known_theta(x))
-        return Torque(tau + compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"]))
+            tau += robot.gravity(q, *theta)
+        return Torque(tau + compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"], *theta))

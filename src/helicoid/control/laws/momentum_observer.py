@@ -126,7 +126,7 @@ class MomentumObserver(Step):
         p = M @ v
         C_t_v = robot.coriolis_matrix(q, v, *theta).T @ v
         # What the robot does by itself is taken as the mean over a period, the torque as held.
-        known = C_t_v - g - compensated_friction(robot, self._friction, q, v, v)
+        known = C_t_v - g - compensated_friction(robot, self._friction, q, v, v, *theta)
         estimate = ca.if_else(x["begun"] == 0, p, x["estimate"] + self._dt / 2 * (x["known"] + known))
         r = k * (p - estimate)
         noise = (k**2) * ((M**2) @ x["velocity_noise"] ** 2) + k * self._dt / 2 * x["torque_noise"] ** 2

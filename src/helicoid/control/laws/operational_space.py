@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.task_space import accelerated, frame_motion
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, is_rotation
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
@@ -152,9 +152,10 @@ class OperationalSpaceControl(TorqueLaw):
         twist = motion.J @ x["v"]
         F = Ω_f @ (x["wrench_ref"] + x["sum"] - x["force_damping"] * twist)
         tau = accelerated(self, x, motion, Ω_m @ a, F, self._friction)
+        sensible = ca.logic_and(is_rotation(x["T_ref"][:3, :3]), is_rotation(x["axes"]))
         if self._dt is None:
-            return Torque(tau)
+            return Torque(tau, sensible=sensible)
         missing = Ω_f @ (x["wrench_ref"] - x["wrench"])
         added = x["sum"] + self._dt * x["force_gain"] * missing
         limit = x["force_limit"]
-        return Torque(tau, {"sum": ca.fmin(ca.fmax(added, -limit), limit)})
+        return Torque(tau, {"sum": ca.fmin(ca.fmax(added, -limit), limit)}, sensible)

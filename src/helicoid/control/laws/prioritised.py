@@ -119,4 +119,4 @@ class PrioritisedInverseDynamics(TorqueLaw):
             if i + 1 < len(self._tasks):
                 N = N @ (ca.SX.eye(robot.nv) - A.T @ solve(factors, A))
         tau = robot.inverse_dynamics(q, v, a, *self._known_theta(x), friction=False)
-        return Torque(tau + compensated_friction(robot, self._friction, q, v, v))
+        return Torque(tau + compensated_friction(robot, self._friction, q, v, v, *self._known_theta(x)))

@@ -20,10 +20,12 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Input, Output
+from helicoid.compiler.export.c_library import export_c
 from helicoid.compiler.expressions import from_row_major, row_major
 from helicoid.compiler.function import Function
 from helicoid.compiler.signature import Shape
 from helicoid.errors import InputError
+from helicoid.geometry import so3
 from helicoid.interrupts import interruptible
 from helicoid.robot.robot import Robot, as_robot
 
@@ -32,6 +34,8 @@ LARGEST = 1e300
 
 STATUS = ("ok", "saturated", "bad measurement", "bad reference", "not finite")
 NOT_STARTED = "not started"
+
+_EXAMPLES = 4  # steps that exported C repeats
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,14 @@ class Expressions:
         memory: after a good step, by name.
         otherwise: results where something is not finite; made of memory and numbers alone.
         limit: 0, or 1 + the row of a result that a limit keeps from being what the law wants.
+        sensible: whether references are what they should be, such as rotations.
     """
 
     results: Mapping[str, Expression]
     memory: Mapping[str, Expression]
     otherwise: Mapping[str, Expression]
     limit: Expression | int = 0
+    sensible: Expression | int = 1
 
 
 class Step(ABC):
@@ -196,7 +202,26 @@ class Step(ABC):
         memory and `told`: [0] is the number of the status in the order that `status` lists, [1] the row that
         a limit holds back. `layout` says what is where in numbers and memory.
         """
-        return self.function.export_c(folder)
+        return export_c(self.function, folder, samples=self._examples())
+
+    def _examples(self) -> list[Array]:
+        """What goes in at some steps in a row of a loop, (n, size) each, as the law takes it."""
+        rng, memory, rows = np.random.default_rng(0), self._start, []
+        for _ in range(_EXAMPLES):
+            values = [self._example(item, rng) for item in self.function.inputs[:-2]]
+            rows.append([*values, self._values, memory])
+            memory = self.function(*rows[-1])[-2]
+        return [np.array([np.ravel(row[k]) for row in rows]) for k in range(len(rows[0]))]
+
+    def _example(self, item: Input, rng: np.random.Generator) -> Array:
+        if item.name.startswith("q"):
+            return self.robot.random(rng)
+        if item.shape in ((3, 3), (4, 4)):
+            T = np.eye(item.shape[0])
+            T[:3, :3] = so3.exp(rng.normal(size=3))
+            T[:3, 3:] = 0.3 * rng.normal(size=(3, item.shape[0] - 3))
+            return T
+        return np.asarray(0.1 * rng.normal(size=item.shape))
 
     @property
     def layout(self) -> dict[str, dict[str, slice]]:
@@ -216,6 +241,7 @@ class Step(ABC):
         law = self._law(x)
         seen = _finite([symbols[name] for name in measured])
         asked = _finite([symbols[name] for name in symbols if name not in measured])
+        asked = ca.logic_and(asked, law.sensible)
         made = _finite([*law.results.values(), *law.memory.values()])
         good = ca.logic_and(ca.logic_and(seen, asked), made)
         chosen = [ca.if_else(good, law.results[name], law.otherwise[name]) for name in results]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction, is_rotation
 from helicoid.control.tasks.orientation import shortest_turn
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, inverse, solve
@@ -139,7 +139,9 @@ class TaskSpaceControl(TorqueLaw):
             if D is None:
                 D = 2 * x["damping_ratio"] * ca.sqrt(x["stiffness"] * ca.diag(motion.inertia))
             F = x["stiffness"] * motion.e + D * motion.e_dot
-        return Torque(accelerated(self, x, motion, a, F, self._friction))
+        turns = any(row < 3 for row in rows)
+        sensible = is_rotation(x["T_ref"][:3, :3]) if turns else 1
+        return Torque(accelerated(self, x, motion, a, F, self._friction), sensible=sensible)
 
 
 def frame_motion(law: TorqueLaw, frame: str, rows: list[int], x: Mapping[str, Expression]) -> FrameMotion:
@@ -174,4 +176,4 @@ def accelerated(
     a_0 = ω**2 * robot.difference(x["q"], x["q_posture"]) - 2 * ω * x["v"]
     tau = robot.inverse_dynamics(x["q"], x["v"], a_0, *law._known_theta(x), friction=False)
     tau += motion.J.T @ (motion.inertia @ (a - motion.J_dot_v - motion.J @ a_0) + F)
-    return tau + compensated_friction(robot, friction, x["q"], x["v"], x["v"])
+    return tau + compensated_friction(robot, friction, x["q"], x["v"], x["v"], *law._known_theta(x))

@@ -23,10 +23,11 @@ Friction = Literal["none", "reference", "measured"]
 
 
 class Torque(NamedTuple):
-    """What a law wants, and its memory after the step; `memory` is given which joints are at a limit."""
+    """What a law wants, its memory after the step, and whether references are what they should be."""
 
     tau: Expression
     memory: Mapping[str, Expression] = {}
+    sensible: Expression | int = 1
 
 
 class TorqueLaw(Step):
@@ -75,8 +76,8 @@ class TorqueLaw(Step):
                 limit = ca.if_else(ca.logic_and(beyond, limit == 0), row + 1, limit)
                 tau = ca.fmin(ca.fmax(tau, -effort[row]), effort[row])
             kept.append(tau)
-        results = {"tau": ca.vertcat(*kept)}
-        return Expressions(results, wanted.memory, {"tau": ca.fmin(x["decay"], 1) * x["last"]}, limit)
+        results, otherwise = {"tau": ca.vertcat(*kept)}, {"tau": ca.fmin(x["decay"], 1) * x["last"]}
+        return Expressions(results, wanted.memory, otherwise, limit, wanted.sensible)
 
     def _known_theta(self, x: Mapping[str, Expression]) -> tuple[Expression, ...]:
         """What functions of the robot take last: θ where the robot is parametric."""
@@ -93,14 +94,21 @@ class TorqueLaw(Step):
 
 
 def compensated_friction(
-    robot: Robot, kind: Friction, q: Expression, v: Expression, v_ref: Expression
+    robot: Robot, kind: Friction, q: Expression, v: Expression, v_ref: Expression, *theta: Expression
 ) -> Expression:
-    """The torque of the joints' friction at the velocity that `kind` says (nv)."""
+    """The torque of the joints' friction at the velocity that `kind` says (nv); θ of a parametric robot."""
     if kind == "none":
         return ca.SX.zeros(robot.nv)
     if kind not in ("reference", "measured"):
         raise InputError(f"friction is one of none, reference, measured; got {kind!r}")
-    return joint_friction(robot.model, nominal(robot.model), q, v if kind == "measured" else v_ref)
+    physics = robot.theta.selection.physics(robot.model, *theta) if theta else nominal(robot.model)
+    return joint_friction(robot.model, physics, q, v if kind == "measured" else v_ref)
+
+
+def is_rotation(R: Expression) -> Expression:
+    """Whether Rᵀ R = 1 and det R > 0, to what single precision leaves of a rotation."""
+    a, b, c = R[:, 0], R[:, 1], R[:, 2]
+    return ca.logic_and(ca.sumsqr(R.T @ R - ca.SX.eye(3)) <= 1e-8, ca.dot(ca.cross(a, b), c) > 0)
 
 
 def check_period(dt: float | None) -> float | None:
