@@ -19,7 +19,7 @@ from helicoid.model.drives import Drive
 from helicoid.robot import Robot, load, robots, serial_chain
 
 if TYPE_CHECKING:
-    from helicoid import aerial, control, mpc
+    from helicoid import aerial, control, mpc, study
     from helicoid.identification import (
         Excitation,
         Identifiability,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         simulate,
         simulate_contacts,
     )
+    from helicoid.study import Study
     from helicoid.view.viewer import view
 
 __version__: str
@@ -69,6 +70,7 @@ __all__ = [
     "RobotDescriptionError",
     "Sensors",
     "SimulationError",
+    "Study",
     "Trajectory",
     "__version__",
     "aerial",
@@ -88,6 +90,7 @@ __all__ = [
     "set_num_threads",
     "simulate",
     "simulate_contacts",
+    "study",
     "view",
 ]
 
@@ -113,12 +116,13 @@ _LATER = {
     "Trajectory": "simulation",
     "simulate": "simulation",
     "simulate_contacts": "simulation",
+    "Study": "study",
 }
 
 
 def __getattr__(name: str) -> object:
     """What imports more than most programs need is brought when first used."""
-    if name in ("aerial", "control", "mpc", "simulation", "view"):
+    if name in ("aerial", "control", "mpc", "simulation", "study", "view"):
         return import_module(f"helicoid.{name}")
     if name in _LATER:
         return getattr(import_module(f"helicoid.{_LATER[name]}"), name)

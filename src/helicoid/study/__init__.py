@@ -1,0 +1,24 @@
+"""Many runs and many logs: studies over random cases, on all cores or many machines."""
+
+from helicoid.study.cases import Case, Cases
+from helicoid.study.distributions import Distribution, choice, log_uniform, normal, uniform
+from helicoid.study.folder import StudyError, StudyWarning
+from helicoid.study.study import Replay, Study
+from helicoid.study.table import Row, Table, read
+
+__all__ = [
+    "Case",
+    "Cases",
+    "Distribution",
+    "Replay",
+    "Row",
+    "Study",
+    "StudyError",
+    "StudyWarning",
+    "Table",
+    "choice",
+    "log_uniform",
+    "normal",
+    "read",
+    "uniform",
+]

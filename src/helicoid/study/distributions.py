@@ -1,0 +1,204 @@
+"""What may vary from episode to episode: distributions that know how to draw many values at once.
+
+A distribution is a frozen value with `draw(rng, n)`, which gives an array with n in front, and `described`,
+numbers and words for the record that a study keeps. Means, bounds and the like may be vectors: a value is
+then a vector too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """What `Study.vary` takes, beside callables `rng -> value`."""
+
+    def draw(self, rng: np.random.Generator, n: int) -> Any:
+        """An array of n values: (n,) numbers or words, or (n, k)."""
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What it is, in numbers and words."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Numbers that follow from uniform or normal ones by a formula of `a` and `b`."""
+
+    kind: str
+    a: Array
+    b: Array
+    least: Array
+    most: Array
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        a, b = self.a, self.b
+        u = rng.random((n, *a.shape))
+        if self.kind == "uniform":
+            return a + (b - a) * u
+        if self.kind == "log_uniform":
+            return np.clip(np.exp(np.log(a) + (np.log(b) - np.log(a)) * u), a, b)
+        # The inverse of the normal distribution, cut where it is bounded: one draw, whatever the bounds are.
+        from scipy.special import ndtr, ndtri  # here: workers start sooner without it
+
+        mean, deviation = a, np.where(b > 0, b, 1.0)
+        low, high = ndtr((self.least - mean) / deviation), ndtr((self.most - mean) / deviation)
+        z = ndtri(np.clip(low + (high - low) * u, 1e-300, 1 - 1e-16))
+        return np.clip(np.where(b > 0, mean + deviation * z, mean), self.least, self.most)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        parts = {"a": self.a, "b": self.b, "least": self.least, "most": self.most}
+        return {"kind": self.kind, **{name: np.asarray(x).tolist() for name, x in parts.items()}}
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.a.tolist()}, {self.b.tolist()})"
+
+
+def normal(
+    mean: ArrayLike, deviation: ArrayLike, least: ArrayLike = -np.inf, most: ArrayLike = np.inf
+) -> Distribution:
+    """Normal with a mean and a standard deviation, cut off below `least` and above `most`.
+
+    >>> import numpy as np
+    >>> masses = normal(2.0, 1.0, least=0.5).draw(np.random.default_rng(0), 1000)
+    >>> masses.shape, bool(masses.min() >= 0.5)
+    ((1000,), True)
+    """
+    m, s, low, high = _numbers("normal", mean, deviation, least, most)
+    if np.any(s < 0) or not np.all(np.isfinite(m) & np.isfinite(s)):
+        raise InputError(
+            f"normal needs a finite mean and a deviation of 0 or more; got {mean!r}, {deviation!r}"
+        )
+    from scipy.special import ndtr
+
+    scale = np.where(s > 0, s, 1.0)
+    room = ndtr((high - m) / scale) - ndtr((low - m) / scale)
+    if np.any(np.where(s > 0, room < 1e-12, (m < low) | (m > high))):
+        raise InputError(f"normal: next to nothing of it lies between {least!r} and {most!r}")
+    return _Spread("normal", m, s, low, high)
+
+
+def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
+    """Anywhere from low to high, both finite.
+
+    >>> import numpy as np
+    >>> uniform([0.0, 10.0], [1.0, 20.0]).draw(np.random.default_rng(0), 5).shape
+    (5, 2)
+    """
+    a, b = _numbers("uniform", low, high)
+    if np.any(a > b) or not np.all(np.isfinite(a) & np.isfinite(b)):
+        raise InputError(f"uniform needs finite bounds, low <= high; got {low!r} and {high!r}")
+    return _Spread("uniform", a, b, a, b)
+
+
+def log_uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
+    """From low to high, both above 0, equal factors being equally likely: for gains, stiffness, friction.
+
+    >>> import numpy as np
+    >>> gains = log_uniform(1.0, 100.0).draw(np.random.default_rng(0), 1000)
+    >>> 8 < np.median(gains) < 12
+    True
+    """
+    a, b = _numbers("log_uniform", low, high)
+    if np.any(a > b) or np.any(a <= 0) or not np.all(np.isfinite(b)):
+        raise InputError(f"log_uniform needs 0 < low <= high < inf; got {low!r} and {high!r}")
+    return _Spread("log_uniform", a, b, a, b)
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    values: tuple[Any, ...]
+    shares: tuple[float, ...]
+
+    def draw(self, rng: np.random.Generator, n: int) -> Any:
+        edges = np.cumsum(self.shares)
+        which = np.searchsorted(edges / edges[-1], rng.random(n), side="right")
+        return np.array(self.values)[np.minimum(which, len(self.values) - 1)]
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"kind": "choice", "values": list(self.values), "shares": list(self.shares)}
+
+
+def choice(values: Sequence[float | str | bool], shares: Sequence[float] | None = None) -> Distribution:
+    """One of some values, equally likely or by shares; integers are `choice(range(1, 7))`.
+
+    >>> import numpy as np
+    >>> print(choice(["rubber", "ice"], shares=[3, 1]).draw(np.random.default_rng(1), 4))
+    ['rubber' 'ice' 'rubber' 'ice']
+    """
+    known = plain_values("choice", values)
+    weights = [1.0] * len(known) if shares is None else [float(x) for x in shares]
+    if len(weights) != len(known) or min(weights) < 0 or not 0 < sum(weights) < np.inf:
+        raise InputError(
+            f"choice needs a share of 0 or more for each of its {len(known)} values; got {shares!r}"
+        )
+    return _Choice(known, tuple(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnDraw:
+    """A callable `rng -> value` of the user's, asked once for each episode."""
+
+    call: Callable[[np.random.Generator], Any]
+
+    def draw(self, rng: np.random.Generator, n: int) -> Any:
+        return np.array([self.call(rng) for _ in range(n)])
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"kind": "own", "code": code_digest(self.call)}
+
+
+def plain_values(name: str, values: Any) -> tuple[Any, ...]:
+    """Numbers, truths or words of one kind, as Python's own.
+
+    Raises:
+        InputError: there are none, or they are something else.
+    """
+    try:
+        known = np.array(list(values))
+    except (TypeError, ValueError):
+        known = np.array([])
+    if known.ndim != 1 or not len(known) or known.dtype.kind not in "biufU":
+        raise InputError(f"{name} takes some numbers or some words, such as [4, 6, 8]; got {values!r}")
+    if known.dtype.kind == "f" and not np.all(np.isfinite(known)):
+        raise InputError(f"{name}: all values must be finite; got {values!r}")
+    return tuple(known.tolist())
+
+
+def code_digest(function: Any) -> str:
+    """A digest of a function's source, or of its bytecode where there is no source; of an object, its class.
+
+    What the function finds elsewhere, such as globals, does not enter.
+    """
+    target = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+    try:
+        text = inspect.getsource(target)
+    except (OSError, TypeError):
+        code = getattr(target, "__code__", None)
+        text = target.__qualname__ if code is None else f"{code.co_code!r} {code.co_names}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _numbers(name: str, *given: ArrayLike) -> list[Array]:
+    try:
+        arrays = [np.asarray(one, dtype=np.float64) for one in given]
+        shape = np.broadcast_shapes(*(one.shape for one in arrays))
+    except (TypeError, ValueError):
+        raise InputError(f"{name} takes numbers, or vectors of one length; got {given}") from None
+    if len(shape) > 1 or any(np.isnan(one).any() for one in arrays):
+        raise InputError(f"{name} takes numbers, or vectors of one length; got {given}")
+    return [np.array(np.broadcast_to(one, shape)) for one in arrays]

@@ -1,0 +1,177 @@
+"""A dask cluster, on this machine or on many: the user's scheduler and workers do the work."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from helicoid.workers.child import Child, pickled, unpickled
+from helicoid.workers.contract import Failure, Outcome, Take, Work, WorkerError, no_beat
+
+_AHEAD = 2  # tasks for each thread of the cluster: the next is there when one is done
+_WAIT = "15 s"  # until a scheduler answers
+_PATIENCE = 60.0  # seconds without any worker
+_LOOK = 1.0  # seconds between looks at the cluster while nothing comes
+
+
+class Cluster:
+    """A dask scheduler and its workers.
+
+    Args:
+        on: an address, to which a connection is made for each run, or a `Client`, which is used as it is.
+
+    Every thread of a worker has its own copy of the work, since laws and controllers have a memory. With a
+    time limit the work is done in a process of the thread's own, which can be ended.
+    """
+
+    is_local = False
+
+    def __init__(self, on: Any) -> None:
+        try:
+            import distributed  # noqa: F401 - imported again where it is used
+        except ImportError as error:
+            raise WorkerError(
+                "a dask cluster needs dask.distributed: pip install 'helicoid[study]'"
+            ) from error
+        self._on = on
+        self._client = on if not isinstance(on, str) else None
+        self.n_workers, self.dashboard = 1, ""
+        with self._connected() as client:
+            self.n_workers = max(1, _threads(client))
+            self.dashboard = str(getattr(client, "dashboard_link", "") or "")
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[Any]:
+        if self._client is not None:
+            yield self._client
+            return
+        from distributed import Client
+
+        try:
+            client: Any = Client(self._on, timeout=_WAIT, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise WorkerError(
+                f"{self._on}: no dask scheduler answers there: {error}. Start one with `dask scheduler`, and "
+                "workers with `dask worker ADDRESS`"
+            ) from error
+        with client:
+            yield client
+
+    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[Outcome]:
+        """See `Engine`."""
+        with self._connected() as client:
+            yield from _Running(client, pickled(work), time_limit).outcomes(take)
+
+
+class _Running:
+    """The tasks of one run."""
+
+    def __init__(self, client: Any, payload: bytes, time_limit: float | None) -> None:
+        self._client, self._payload, self._limit = client, payload, time_limit
+        self._items: dict[Any, Any] = {}
+
+    def outcomes(self, take: Take) -> Iterator[Outcome]:
+        from distributed import as_completed
+
+        alone = True
+        done: Any = as_completed(with_results=False)
+        try:
+            while True:
+                ahead = 1 if alone else _AHEAD * max(1, _threads(self._client))
+                while len(self._items) < ahead and (item := take()) is not None:
+                    done.add(self._submitted(item))
+                if not self._items:
+                    return
+                yield self._outcome(self._next(done))
+                alone = False
+        finally:
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self._client.cancel(list(self._items))
+
+    def _submitted(self, item: Any) -> Any:
+        future = self._client.submit(_do, self._payload, item, self._limit, pure=False)
+        self._items[future] = item
+        return future
+
+    def _next(self, done: Any) -> Any:
+        """The next future that is done.
+
+        Raises:
+            WorkerError: the scheduler, or all workers, are gone.
+        """
+        from distributed import TimeoutError as DaskTimeout
+
+        waited = 0.0
+        while True:
+            try:
+                return done.next(timeout=_LOOK)
+            except (DaskTimeout, TimeoutError):
+                pass
+            except (StopIteration, StopAsyncIteration):
+                raise self._lost() from None
+            if self._client.status != "running":
+                raise self._lost()
+            waited = 0.0 if _threads(self._client) else waited + _LOOK
+            if waited > _PATIENCE:
+                raise WorkerError(
+                    f"the dask scheduler has had no worker for {_PATIENCE:g} s: start some, and go on"
+                )
+
+    def _outcome(self, future: Any) -> Outcome:
+        from distributed import KilledWorker
+
+        item = self._items.pop(future)
+        if future.status in ("cancelled", "lost"):
+            raise self._lost()
+        error = future.exception() if future.status == "error" else None
+        if isinstance(error, KilledWorker):
+            return Outcome(item, Failure("the dask workers that ran it ended"))
+        if error is not None:
+            raise error
+        return Outcome(item, future.result())
+
+    def _lost(self) -> WorkerError:
+        return WorkerError(
+            "the dask scheduler was lost or restarted; what is finished is safe. Run it again when the "
+            "scheduler is back, and it goes on"
+        )
+
+
+def _threads(client: Any) -> int:
+    """Threads of all workers that the scheduler has now; 0 where it does not answer."""
+    try:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+    except TypeError:  # of an older version, which tells of all workers
+        workers = client.scheduler_info()["workers"]
+    except (OSError, TimeoutError):
+        return 0
+    return sum(int(worker["nthreads"]) for worker in workers.values())
+
+
+# In a worker ----------------------------------------------------------------------------------------------
+
+_own = threading.local()
+
+
+def _do(payload: bytes, item: Any, time_limit: float | None) -> Any:
+    if time_limit is None:
+        if getattr(_own, "payload", None) != payload:
+            _own.work, _own.payload = unpickled(payload), payload
+        return _own.work(item, no_beat)
+    child: Child | None = getattr(_own, "child", None)
+    if child is None or getattr(_own, "child_payload", None) != (payload, time_limit):
+        if child is not None:
+            child.end()
+        child = _own.child = Child(payload, time_limit)
+        _own.child_payload = payload, time_limit
+        failure = child.ready()
+        if failure is not None:
+            _own.child = None
+            raise WorkerError(f"a process of a dask worker ended before it began: {failure.reason}")
+    result = child.call(item)
+    if isinstance(result, Failure):
+        child.end()
+        _own.child = None
+    return result
