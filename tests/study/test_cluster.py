@@ -20,7 +20,7 @@ from helicoid.study.folder import StudyWarning
 from helicoid.workers.contract import WorkerError
 
 PATIENCE = 300.0
-QUIET = {**os.environ, "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+WITH_TESTS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # which workers find this file in
 
 
 def episode(case: Any) -> dict[str, float]:
@@ -48,12 +48,13 @@ class Dask:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self._port}"
-        self.scheduler = self.start_scheduler()
-        for _ in range(2):
-            self._start("worker", self.address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "300")
+        self.start()
 
-    def start_scheduler(self) -> subprocess.Popen[bytes]:
-        return self._start("scheduler", "--host", "127.0.0.1", "--port", str(self._port), "--no-dashboard")
+    def start(self) -> None:
+        listen = "--host", "127.0.0.1", "--no-dashboard"
+        self.scheduler = self._start("scheduler", *listen, "--port", str(self._port))
+        for _ in range(2):
+            self._start("worker", self.address, *listen, "--no-nanny", "--nthreads", "1")
 
     def _start(self, *command: str) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -61,7 +62,7 @@ class Dask:
             cwd=self._folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=QUIET,
+            env=WITH_TESTS,
         )
         self._processes.append(process)
         return process
@@ -71,7 +72,7 @@ class Dask:
             process.terminate()
         for process in self._processes:
             try:
-                process.wait(timeout=30)
+                process.wait(timeout=5)
             except subprocess.TimeoutExpired:
                 process.kill()
 
@@ -126,7 +127,7 @@ def test_a_scheduler_that_restarts_loses_nothing(dask: Dask, tmp_path: Path) -> 
             time.sleep(0.1)
         dask.scheduler.kill()
         dask.scheduler.wait()
-        dask.scheduler = dask.start_scheduler()
+        dask.start()
 
     thread = threading.Thread(target=restart)
     thread.start()

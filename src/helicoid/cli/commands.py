@@ -71,6 +71,30 @@ def identify(
         run(loaded, logs, validate, output, console, estimator, friction)  # type: ignore[arg-type]
 
 
+def study(
+    file: Annotated[Path, typer.Argument(help="A Python file that makes an hc.Study called `study`.")],
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", "-n", help="How many; by default each point of the grid once.")
+    ] = None,
+    on: Annotated[
+        str, typer.Option(help="processes, here, or a dask scheduler such as tcp://10.0.0.1:8786.")
+    ] = "processes",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the results; run again to go on.")
+    ] = Path("study"),
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one for each core.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which an episode is stopped.")
+    ] = None,
+) -> None:
+    """Run a study: many episodes, on all cores or on a dask cluster."""
+    with told() as doubts:
+        from helicoid.cli.study import run
+
+        run(file, episodes, on, output, workers, time_limit, console)
+    show_doubts(doubts)
+
+
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the sensors' noise.")] = 0,

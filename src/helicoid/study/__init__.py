@@ -1,8 +1,10 @@
 """Many runs and many logs: studies over random cases, on all cores or many machines."""
 
 from helicoid.study.cases import Case, Cases
+from helicoid.study.closed_loop import closed_loop
 from helicoid.study.distributions import Distribution, choice, log_uniform, normal, uniform
 from helicoid.study.folder import StudyError, StudyWarning
+from helicoid.study.measures import Loops, usual_measures
 from helicoid.study.study import Replay, Study
 from helicoid.study.table import Row, Table, read
 
@@ -10,6 +12,7 @@ __all__ = [
     "Case",
     "Cases",
     "Distribution",
+    "Loops",
     "Replay",
     "Row",
     "Study",
@@ -17,8 +20,10 @@ __all__ = [
     "StudyWarning",
     "Table",
     "choice",
+    "closed_loop",
     "log_uniform",
     "normal",
     "read",
     "uniform",
+    "usual_measures",
 ]

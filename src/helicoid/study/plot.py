@@ -37,13 +37,13 @@ def plot(table: Table, names: Sequence[str]) -> Figure:
         len(results), 1 + len(varied), squeeze=False, sharey="row", width_ratios=[0.8] + [1] * len(varied)
     )
     some = slice(None, None, max(1, len(table) // _MOST))
-    for row, name in zip(axes, results, strict=True):
+    for k, (row, name) in enumerate(zip(axes, results, strict=True)):
         values = table[name]
         _histogram(row[0], values, name)
         for axis, cause in zip(row[1:], varied, strict=True):
-            axis.plot(table[cause][some], values[some], ".", markersize=3, alpha=0.35, markeredgewidth=0)
+            axis.plot(table[cause][some], values[some], ".", markersize=5, alpha=0.4, markeredgewidth=0)
             axis.grid(alpha=0.3)
-            if row is axes[-1]:
+            if k == len(results) - 1:
                 axis.set_xlabel(cause)
     axes[-1][0].set_xlabel("episodes")
     figure.suptitle(_title(table), fontsize=10)

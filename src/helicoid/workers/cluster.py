@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import threading
 from collections.abc import Iterator
 from typing import Any
 
+from helicoid.interrupts import LISTEN
 from helicoid.workers.child import Child, pickled, unpickled
 from helicoid.workers.contract import Failure, Outcome, Take, Work, WorkerError, no_beat
 
 _AHEAD = 2  # tasks for each thread of the cluster: the next is there when one is done
-_WAIT = "15 s"  # until a scheduler answers
+_WAIT = "30 s"  # until a scheduler answers
 _PATIENCE = 60.0  # seconds without any worker
-_LOOK = 1.0  # seconds between looks at the cluster while nothing comes
 
 
 class Cluster:
@@ -71,53 +72,43 @@ class _Running:
     def __init__(self, client: Any, payload: bytes, time_limit: float | None) -> None:
         self._client, self._payload, self._limit = client, payload, time_limit
         self._items: dict[Any, Any] = {}
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def outcomes(self, take: Take) -> Iterator[Outcome]:
-        from distributed import as_completed
-
         alone = True
-        done: Any = as_completed(with_results=False)
         try:
             while True:
                 ahead = 1 if alone else _AHEAD * max(1, _threads(self._client))
                 while len(self._items) < ahead and (item := take()) is not None:
-                    done.add(self._submitted(item))
+                    self._submit(item)
                 if not self._items:
                     return
-                yield self._outcome(self._next(done))
+                yield self._outcome(self._next())
                 alone = False
         finally:
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 self._client.cancel(list(self._items))
 
-    def _submitted(self, item: Any) -> Any:
+    def _submit(self, item: Any) -> None:
         future = self._client.submit(_do, self._payload, item, self._limit, pure=False)
         self._items[future] = item
-        return future
+        future.add_done_callback(self._done.put)
 
-    def _next(self, done: Any) -> Any:
+    def _next(self) -> Any:
         """The next future that is done.
 
         Raises:
             WorkerError: the scheduler, or all workers, are gone.
         """
-        from distributed import TimeoutError as DaskTimeout
-
         waited = 0.0
         while True:
-            try:
-                return done.next(timeout=_LOOK)
-            except (DaskTimeout, TimeoutError):
-                pass
-            except (StopIteration, StopAsyncIteration):
-                raise self._lost() from None
+            with contextlib.suppress(queue.Empty):
+                return self._done.get(timeout=LISTEN)
             if self._client.status != "running":
                 raise self._lost()
-            waited = 0.0 if _threads(self._client) else waited + _LOOK
+            waited = 0.0 if _threads(self._client) else waited + LISTEN
             if waited > _PATIENCE:
-                raise WorkerError(
-                    f"the dask scheduler has had no worker for {_PATIENCE:g} s: start some, and go on"
-                )
+                raise WorkerError(f"the dask scheduler has had no worker for {_PATIENCE:g} s: start some")
 
     def _outcome(self, future: Any) -> Outcome:
         from distributed import KilledWorker

@@ -1,0 +1,52 @@
+"""What `helicoid study FILE.py` does: run the study that a file makes, and say what came out."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from helicoid.errors import HelicoidError, InputError
+from helicoid.study import Study, Table
+
+
+def run(
+    file: Path,
+    episodes: int | None,
+    on: str,
+    out: Path,
+    workers: int | None,
+    time_limit: float | None,
+    console: Console,
+) -> Table:
+    """Run the `Study` that the file calls `study`, and print its table."""
+    table = load(file).run(episodes, on, out, workers=workers, time_limit=time_limit)
+    console.print(escape(repr(table)), soft_wrap=True, highlight=False)
+    console.print(f"[bold]{escape(str(out))}[/]", soft_wrap=True)
+    return table
+
+
+def load(file: Path) -> Study:
+    """The study that a file makes.
+
+    Raises:
+        InputError: there is none, or the file cannot be run.
+    """
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file")
+    sys.path.insert(0, str(file.resolve().parent))  # as Python does for a script
+    try:
+        made = runpy.run_path(str(file), run_name="helicoid_study_file")
+    except HelicoidError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{file}: cannot be run: {type(error).__name__}: {error}") from error
+    study = made.get("study")
+    if not isinstance(study, Study):
+        raise InputError(
+            f"{file}: makes no hc.Study of the name `study`; write: study = hc.Study(episode, seed=0)"
+        )
+    return study
