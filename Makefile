@@ -65,6 +65,11 @@ test-sanitize: $(VENV)/.dev $(VENV)/.zig  ## C runtimes and generated code under
 	@$(SANITIZED) $(BIN)/python -m pytest -p no:faulthandler -m "not slow" \
 	  -k "not cannot_be_started and not grows and not leaks" \
 	  tests/compiler/test_binding.py tests/compiler/test_iteration.py tests/compiler/test_c_source.py
+	@echo "Testing the loops of control under sanitizers"
+	@$(SANITIZED) $(BIN)/python -m pytest -p no:faulthandler -m "not slow" \
+	  tests/control/qp/test_program.py tests/control/qp/test_lexicographic.py tests/control/timing tests/control/ik \
+	  tests/control/test_inverse_kinematics.py tests/control/differential/test_differential.py \
+	  tests/control/whole_body/test_whole_body.py
 	@echo "Testing programs in C under sanitizers and on aarch64"
 	@$(BIN)/python -m pytest -rs tests/portable
 

@@ -19,6 +19,11 @@ class MuJoCoPlant:
         tip: a link that carries a ball, if `plate` is given.
         plate: height (m) of a horizontal plate that the ball may touch; nothing else touches anything.
         radius: of the ball (m).
+        friction: of ball and plate.
+        friction_time: time constant (s) by which MuJoCo's friction would stop what slides, if not its own of
+            0.02 s. Its contacts are a convex model in which sliding pushes apart, as if by an acceleration of
+            2 · friction · speed / time constant. Beyond some mm/s of friction · speed nothing touches but in
+            jumps: the force is none, or more than 10 N.
     """
 
     def __init__(
@@ -29,6 +34,8 @@ class MuJoCoPlant:
         tip: str = "",
         plate: float | None = None,
         radius: float = 0.02,
+        friction: float = 0.1,
+        friction_time: float | None = None,
     ) -> None:
         path = folder / "robot.urdf"
         robot.to_urdf(path)
@@ -39,13 +46,14 @@ class MuJoCoPlant:
         if plate is not None:
             ball = next(body for body in spec.bodies if body.name == tip).add_geom()
             ball.type, ball.size = mujoco.mjtGeom.mjGEOM_SPHERE, [radius, 0, 0]
-            ball.mass, ball.contype, ball.conaffinity, ball.friction = 0.0, 1, 1, [0.1, 0, 0]
+            ball.mass, ball.contype, ball.conaffinity, ball.friction = 0.0, 1, 1, [friction, 0, 0]
             floor = spec.worldbody.add_geom()
             floor.type, floor.size, floor.pos = mujoco.mjtGeom.mjGEOM_PLANE, [2, 2, 0.1], [0, 0, plate]
-            floor.contype, floor.conaffinity, floor.friction = 1, 1, [0.1, 0, 0]
-            # Yields by about a millimetre: on MuJoCo's nearly rigid contacts, sliding with friction chatters.
-            for geom in (ball, floor):
-                geom.solimp = [0.01, 0.95, 0.002, 0.5, 2]
+            floor.contype, floor.conaffinity, floor.friction = 1, 1, [friction, 0, 0]
+            if friction_time is not None:  # only pairs have times of their own for friction
+                ball.name, floor.name, floor.contype, floor.conaffinity = "ball", "floor", 0, 0
+                pair = spec.add_pair(geomname1="ball", geomname2="floor", condim=3)
+                pair.friction, pair.solreffriction = [friction, friction, 0, 0, 0], [friction_time, 1.0]
         self.model = spec.compile()
         self.model.opt.timestep = dt
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST

@@ -30,7 +30,7 @@ def test_a_tour_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["falling_chain", "four_bar", "trot", "reach"])
+@pytest.mark.parametrize("name", ["falling_chain", "four_bar", "trot", "reach", "press_and_turn"])
 def test_example_draws_its_picture(name: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     _run(tmp_path, EXAMPLES / f"{name}.py", picture)

@@ -43,7 +43,9 @@ class PrioritisedInverseDynamics(TorqueLaw):
         a_i = (J_i N_i)⁺ (2 ζ ω ė_i + ω² e_i - J̇_i v - J_i Σ_{k<i} N_k a_k)
         N_{i+1} = N_i (1 - (J_i N_i)⁺ J_i N_i)
 
-    where A⁺ = Aᵀ (A Aᵀ + λ² 1)⁻¹. Torque limits are kept by clipping, which knows no priorities.
+    where A⁺ = Aᵀ (A Aᵀ + λ² 1)⁻¹. Torque limits are kept by clipping, which knows no priorities;
+    `WholeBody(robot, tasks, [], dt, "strict")` does the same by quadratic programs, with M a + h = τ as an
+    equation and limits of τ before all tasks.
 
     Args:
         robot: with an actuator at every joint.
