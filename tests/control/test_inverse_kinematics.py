@@ -172,6 +172,38 @@ def test_a_start_beyond_the_limits_is_brought_back(planar: InverseKinematics) ->
     assert found.success and within(robot, found.q)
 
 
+INERTIA = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+GEARED = f"""<robot name="geared"><link name="base"/><link name="one">{INERTIA}</link>
+  <link name="two">{INERTIA}</link><link name="tip"/>
+  <joint name="leader" type="continuous"><parent link="base"/><child link="one"/><axis xyz="0 0 1"/></joint>
+  <joint name="follower" type="continuous"><parent link="one"/><child link="two"/><origin xyz="1 0 0"/>
+    <axis xyz="0 0 1"/><mimic joint="leader" multiplier="0.5"/></joint>
+  <joint name="end" type="fixed"><parent link="two"/><child link="tip"/><origin xyz="1 0 0"/></joint>
+</robot>"""
+
+
+def test_a_turn_of_a_joint_that_others_follow_is_another_pose() -> None:
+    robot = hc.load(GEARED)
+    ik = InverseKinematics(robot, "tip")
+    for angle in (-4.0, 0.3, 5.5):
+        target = robot.pose("tip")([angle])
+        for start in (-9.0, 0.0, 9.0):
+            found = ik(target, q0=[start])
+            assert not found.success or np.allclose(robot.pose("tip")(found.q), target, atol=1e-5)
+        assert all(np.allclose(robot.pose("tip")(q), target, atol=1e-5) for q in ik.all(target))
+
+
+def test_an_equation_that_counts_turns_holds_in_every_success() -> None:
+    robot = hc.load("planar_2r").with_joints(lower=-np.inf, upper=np.inf)
+    robot = robot.constrain(holonomic=lambda q: q[0] - 0.4 * q[1])
+    ik = InverseKinematics(robot, PositionTask("tip"))
+    for q1 in (0.8, -2.0):
+        target = robot.pose("tip")([0.4 * q1, q1])[:3, 3]
+        for start in (-8.0, 0.0, 8.0):
+            found = ik(target, q0=[0.4 * start, start])
+            assert not found.success or abs(found.q[0] - 0.4 * found.q[1]) < 1e-5
+
+
 @fewest
 @given(robot=robots(max_bodies=4), seed=seeds)
 def test_every_joint_type_and_base(robot: hc.Robot, seed: int) -> None:

@@ -18,22 +18,12 @@ Solve = Callable[[Array, Array], tuple[Array, NDArray[np.bool_], Array]]
 """Targets and starts, one search each: q, success and error."""
 
 
-def turns(problem: Problem) -> Array:
-    """After how much each coordinate is the same pose again, whatever its limits; zero where never."""
-    found = np.zeros(problem.robot.nq)
-    for joint in problem.robot.model.independent_joints:
-        if joint.type.nq == joint.type.nv:
-            closes = np.where(joint.type.reaches_all(), 2 * joint.type.widths, 0.0)
-            found[problem.robot.index(joint.name)[0]] = closes
-    return found
-
-
 def distinct(problem: Problem, Q: Array, about: Array, apart: float) -> Array:
     """Those of the rows of Q that are `apart` in some coordinate, nearest to `about` first.
 
     Turns by a whole circle make no difference: of these, the one nearest to `about` within the limits stands.
     """
-    around = turns(problem)
+    around = problem.circles
     circle = np.where(around > 0, around, np.inf)
     low, high = problem.bounds
     Q = Q.copy()

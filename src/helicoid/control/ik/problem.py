@@ -20,7 +20,7 @@ from helicoid._typing import Array, Expression
 from helicoid.control.tasks import PoseTask, PostureTask, Task
 from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics import configuration
-from helicoid.dynamics.constraints.equations import equations
+from helicoid.dynamics.constraints.equations import UserConstraint, equations
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
@@ -252,16 +252,28 @@ class Problem:
         return low, high
 
     @cached_property
-    def periods(self) -> Array:
-        """After how much each coordinate is where it was; zero where that is never, or limits forbid it."""
+    def circles(self) -> Array:
+        """After how much each coordinate is the same posture again, whatever its limits; zero where never.
+
+        Never, where other joints follow: they turn by another angle, or do not turn. Nor where the user has
+        equations, which may count turns.
+        """
+        model = self.robot.model
+        followed = {joint.mimic.joint for joint in model.moving_joints if joint.mimic is not None}
         found = np.zeros(self.robot.nq)
-        low, high = self.bounds
-        for joint in self.robot.model.independent_joints:
-            place = self.robot.index(joint.name)[0]
-            if joint.type.nq == joint.type.nv:
-                free = np.isinf(low[place]) & np.isinf(high[place]) & joint.type.reaches_all()
-                found[place] = np.where(free, 2 * joint.type.widths, 0.0)
+        if any(isinstance(one, UserConstraint) for one in self.robot.constraints):
+            return found
+        for joint in model.independent_joints:
+            if joint.type.nq == joint.type.nv and joint.name not in followed:
+                closes = np.where(joint.type.reaches_all(), 2 * joint.type.widths, 0.0)
+                found[self.robot.index(joint.name)[0]] = closes
         return found
+
+    @cached_property
+    def periods(self) -> Array:
+        """The circles of coordinates without limits, and zero for those with limits."""
+        low, high = self.bounds
+        return np.where(np.isinf(low) & np.isinf(high), self.circles, 0.0)
 
 
 def _closeness(task: Task, weights: list[Array]) -> Array:
