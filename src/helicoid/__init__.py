@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         fit_output_error,
         identify_payload,
     )
+    from helicoid.identification.distributed.sources import logs
     from helicoid.identification.excitation.excitation import excitation
     from helicoid.identification.identifiability.identifiability import identifiability
     from helicoid.identification.identify import identify
@@ -83,6 +84,7 @@ __all__ = [
     "identify",
     "identify_payload",
     "load",
+    "logs",
     "mpc",
     "robots",
     "serial_chain",
@@ -108,6 +110,7 @@ _LATER = {
     "excitation": "identification.excitation.excitation",
     "identifiability": "identification.identifiability.identifiability",
     "identify": "identification.identify",
+    "logs": "identification.distributed.sources",
     "Actuators": "simulation",
     "ContactPoint": "simulation",
     "Measurement": "simulation",

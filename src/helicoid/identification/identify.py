@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.identification.distributed.compression import (
+    Preparation,
+    compressed,
+    left_out,
+    some_of,
+    surveyed,
+)
+from helicoid.identification.distributed.sources import sources
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import Bounds
 from helicoid.identification.linear.equations import FORMS, thinning
@@ -27,6 +35,7 @@ from helicoid.identification.linear.selection import (
     choose_terms,
     excerpt,
     fitter,
+    weighed,
     weighted,
 )
 from helicoid.identification.logs.filtering import noise_bandwidth
@@ -39,6 +48,8 @@ from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
+from helicoid.workers.contract import Engine
+from helicoid.workers.engine import engine
 
 Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]
 ESTIMATORS: tuple[Estimator, ...] = (
@@ -64,7 +75,7 @@ class _Wish:
 @interruptible()
 def identify(
     robot: Robot,
-    log: Log | Sequence[Log],
+    log: Any,
     *,
     estimator: Estimator = "consistent",
     groups: Sequence[str] | None = None,
@@ -74,13 +85,15 @@ def identify(
     lag: float | None = None,
     dead_zone: float = 0.0,
     bounds: Bounds | None = None,
+    on: Any = None,
     progress: Progress | bool | None = None,
 ) -> Identification:
     """The parameters with which a robot's model reproduces the torques (or wrenches) of a log.
 
     Args:
         robot: kinematics, and the description that the fit starts from.
-        log: one recording, or several of the same robot.
+        log: one recording, or several of the same robot; with `on` also files and patterns of files, such as
+            `hc.logs("folder/*.npz")`.
         estimator: "consistent" (the default) gives every body a mass distribution that exists, by a
             semidefinite program; "ridge" pulls to the description only; "weighted" and "ordinary" are least
             squares with and without a weight for each joint; "huber" is robust against single bad samples;
@@ -94,6 +107,9 @@ def identify(
         lag: by which torques follow the motion (s); by default estimated, and 0 unless clearly seen.
         dead_zone: velocities (rad/s) below which a joint's torque is not used.
         bounds: on masses and centers of mass, for the consistent estimator.
+        on: where logs are read and compressed, for many of them: "processes", "here", the address of a dask
+            scheduler, or a `dask.distributed.Client`. No process then holds more than a few logs. One that
+            cannot be used is left out, by name. Cut-off, lag and terms are chosen on up to 8 of them.
         progress: how to tell of it, by default with a bar where it takes long; see `helicoid.progress`.
 
     Returns:
@@ -111,8 +127,12 @@ def identify(
     >>> result.score(log).overall_relative < 1e-6
     True
     """
-    logs = list(log) if isinstance(log, Iterable) and not isinstance(log, str) else [log]
     wish = _Wish(estimator, form, strength, bounds)
+    if on is not None:
+        workers = engine(on)
+        with one_blas_thread(), reporting(progress, "Identifying") as tell:
+            return _identified_on(workers, robot, log, wish, groups, cutoff, lag, dead_zone, tell)
+    logs = list(log) if isinstance(log, Iterable) and not isinstance(log, str) else [log]
     with one_blas_thread(), reporting(progress, "Identifying") as tell:
         return _identified(robot, logs, wish, groups, cutoff, lag, dead_zone, tell)
 
@@ -128,10 +148,80 @@ def _identified(
     tell: Progress,
 ) -> Identification:
     wish = _checked(robot, logs, wish)
-    wrenches = tuple(logs[0].wrenches)
+    some = [part for one in logs for part in excerpt(one)]
+    choice, stretches, notes = _chosen(robot, some, wish, groups, cutoff, lag, dead_zone, tell)
+    tell("Fitting", 0.0)
+    if some != logs:
+        everything, notes = _prepared(robot, logs, choice.cutoff, dead_zone)
+        stretches = [samples.delayed(choice.lag) for samples in everything]
+    result = _concluded(
+        robot,
+        choice,
+        lambda regression: weighted(regression, stretches, wish.form),
+        stretches,
+        wish,
+        notes,
+        tell,
+    )
+    return replace(result, logs=tuple(logs))
+
+
+def _identified_on(
+    workers: Engine,
+    robot: Robot,
+    given: Any,
+    wish: _Wish,
+    groups: Sequence[str] | None,
+    cutoff: float | Literal["auto"] | None,
+    lag: float | None,
+    dead_zone: float,
+    tell: Progress,
+) -> Identification:
+    """As `_identified`, with logs that only workers hold; what is chosen is chosen on some of them."""
+    if wish.estimator in ("huber", "instrumental"):
+        raise InputError(f"the estimator {wish.estimator!r} looks at samples again and again: leave out on=")
+    known = sources(given)
+    few = some_of(robot, known)
+    wish = _checked(robot, few, wish)
+    some = [part for one in few for part in excerpt(one)]
+    choice, _, _ = _chosen(robot, some, wish, groups, cutoff, lag, dead_zone, tell)
+    how = Preparation(robot, choice.cutoff, dead_zone, tuple(few[0].wrenches))
+    survey = surveyed(workers, how, known, tell)
+    notes = [*left_out(known, survey), *(note for one in survey for note in one.notes)]
+    good = [k for k, one in enumerate(survey) if not one.error]
+    used, seen = [known[k] for k in good], [survey[k] for k in good]
+
+    def data(regression: Regression) -> Weighted:
+        parts = compressed(workers, how, regression, wish.form, choice.lag, used, seen, tell)
+        return weighed(regression, *parts)
+
+    spans: Any = [span for one in seen for span in one.spans]
+    result = _concluded(robot, choice, data, spans, wish, notes, tell)
+    return replace(result, logs=tuple(few))
+
+
+class _Choice(NamedTuple):
+    """What a log decides: the cut-off of the low-pass, the lag, and the unknowns."""
+
+    cutoff: float | None
+    lag: float
+    regression: Regression
+
+
+def _chosen(
+    robot: Robot,
+    some: Sequence[Log],
+    wish: _Wish,
+    groups: Sequence[str] | None,
+    cutoff: float | Literal["auto"] | None,
+    lag: float | None,
+    dead_zone: float,
+    tell: Progress,
+) -> tuple[_Choice, list[Samples], list[str]]:
+    """What is not given is chosen by cross-validation on some logs; with it their samples, and notes."""
+    wrenches = tuple(some[0].wrenches)
     made = _maker(robot, wrenches)
     chosen = _groups(robot, groups, wrenches, wish.form)
-    some = [part for one in logs for part in excerpt(one)]
     if cutoff == "auto":
         cutoff = choose_cutoff(robot, some, made(chosen), tell)
     stretches, notes = _prepared(robot, some, cutoff, dead_zone)
@@ -141,21 +231,30 @@ def _identified(
     if groups is None and not wrenches and wish.form not in ("power", "energy"):
         extras = [extra for extra in _EXTRAS if extra not in chosen]
         chosen = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
-    regression = made(chosen)
-    tell("Fitting", 0.0)
-    if some != logs:
-        everything, notes = _prepared(robot, logs, cutoff, dead_zone)
-        stretches = [samples.delayed(lag) for samples in everything]
-    data = weighted(regression, stretches, wish.form)
+    return _Choice(cutoff, lag, made(chosen)), stretches, notes
+
+
+def _concluded(
+    robot: Robot,
+    choice: _Choice,
+    data_of: Callable[[Regression], Weighted],
+    stretches: Sequence[Samples],
+    wish: _Wish,
+    notes: Sequence[str],
+    tell: Progress,
+) -> Identification:
+    """From factors of the samples to a result; of `stretches` only lengths and rates matter to most fits."""
+    regression = choice.regression
+    data = data_of(regression)
     if wish.estimator in _WITH_PRIOR and wish.strength is None:
         wish = replace(wish, strength=choose_strength(regression, data, wish.estimator, wish.bounds, tell))
     if "load" in regression.groups:  # of the weight that was found, no longer of that described
         x = fitter(wish.estimator, regression, data, wish.strength or 0.0, wish.bounds)(data.whole)
         regression = regression.loaded_by(x)
-        data = weighted(regression, stretches, wish.form)
-    result = _fitted(robot, regression, stretches, data, wish, cutoff, lag, notes)
+        data = data_of(regression)
+    result = _fitted(robot, regression, stretches, data, wish, choice.cutoff, choice.lag, notes)
     tell("Fitting", 1.0)
-    return replace(result, logs=tuple(logs))
+    return result
 
 
 def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:

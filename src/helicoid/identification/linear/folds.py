@@ -32,18 +32,24 @@ class Folds(NamedTuple):
 
 
 def folds(
-    regression: Regression, stretches: Sequence[Samples], form: str = "torque", count: int = FOLDS
+    regression: Regression,
+    stretches: Sequence[Samples],
+    form: str = "torque",
+    count: int = FOLDS,
+    before: int = 0,
+    total: int | None = None,
 ) -> tuple[Folds, Folds]:
     """The samples of all stretches, in order, cut into `count` parts: low-passed, and as recorded.
 
     Only what was measured differs between the two: how well a low-passed model predicts what was recorded is
-    what its user sees.
+    what its user sees. Where the stretches are some of many, `total` is how many samples all have, and
+    `before` how many come before these.
     """
     lengths = [len(samples.thinned(thinning(samples))) for samples in stretches]
-    ends = np.linspace(0, sum(lengths), count + 1)[1:]
+    ends = np.linspace(0, sum(lengths) if total is None else total, count + 1)[1:]
     smooth = [empty(regression, form) for _ in range(count)]
     recorded = list(smooth)
-    seen = 0
+    seen = before
     for samples in stretches:
         for rows, y, raw, weights in blocks(regression, samples, form):
             owner = np.searchsorted(ends, seen + np.arange(len(y)), side="right").clip(max=count - 1)

@@ -52,6 +52,11 @@ def weighted(regression: Regression, stretches: Sequence[Samples], form: str = "
     parts, recorded = folds(regression, stretches, form)
     if form in ("power", "energy"):
         recorded = folds(regression, stretches)[1]
+    return weighed(regression, parts, recorded)
+
+
+def weighed(regression: Regression, parts: Folds, recorded: Folds) -> Weighted:
+    """Weigh the rows of folds by the residuals of an ordinary fit."""
     whole = parts.whole
     floor = noise_floor(whole)
     weights = np.ones(len(whole.counts))

@@ -1,0 +1,1 @@
+"""Many logs: read where the workers are, compressed to triangular factors there, merged as a tree."""
