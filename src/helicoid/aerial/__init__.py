@@ -2,6 +2,16 @@
 
 from helicoid.aerial.air import Air, Dryden, Wind, ground_effect
 from helicoid.aerial.bundled import names
+from helicoid.aerial.control import (
+    Allocation,
+    AltitudeControl,
+    AttitudeControl,
+    GeometricControl,
+    LinearQuadraticControl,
+    MinimumSnap,
+    PositionControl,
+    minimum_snap,
+)
 from helicoid.aerial.fixed_wing import FixedWing, Wing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
 from helicoid.aerial.loading import load
@@ -17,15 +27,22 @@ from helicoid.aerial.vehicle import Vehicle
 __all__ = [
     "Air",
     "Airfoil",
+    "Allocation",
+    "AltitudeControl",
     "Angles",
+    "AttitudeControl",
     "Battery",
     "Dryden",
     "ElectricMotor",
     "FixedWing",
+    "GeometricControl",
+    "LinearQuadraticControl",
     "Linearisation",
+    "MinimumSnap",
     "Motor",
     "Multirotor",
     "Performance",
+    "PositionControl",
     "Propeller",
     "Rotor",
     "Trim",
@@ -37,6 +54,7 @@ __all__ = [
     "ground_effect",
     "hover_power",
     "load",
+    "minimum_snap",
     "names",
     "stream",
     "to_z_down",

@@ -1,0 +1,130 @@
+"""What laws of flight share: controls within their limits, and references that a compiled loop follows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array, Expression
+from helicoid.aerial.vehicle import Vehicle
+from helicoid.compiler.signature import Shape
+from helicoid.control.laws.step import Expressions, Number, Step
+from helicoid.errors import InputError
+from helicoid.simulation.machines import LoopLaw
+
+Reference = ArrayLike | Callable[[float], ArrayLike]
+References = Mapping[str, tuple[Shape, ArrayLike]]
+"""Shapes of references and what they are unless given, by name."""
+
+
+class Wanted(NamedTuple):
+    """Controls u that a law wants, its memory after the step, and whether a limit holds it back (0 or 1)."""
+
+    u: Expression
+    memory: Mapping[str, Expression] = {}
+    limit: Expression | int = 0
+
+
+class FlightLaw(Step):
+    """Base of laws that give a vehicle's controls: one compiled call a step, with `export_c`.
+
+    Where a measurement or a reference is not finite, the last good controls stay: `ok` is False, and `status`
+    says why; "saturated" where the vehicle cannot do what the law wants. `law.following(position=...)` is
+    what `hc.simulate(vehicle, controller=...)` computes inside its loop.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        name: str,
+        references: References,
+        numbers: Mapping[str, Number],
+        memory: Mapping[str, Array] | None = None,
+    ) -> None:
+        if not isinstance(vehicle, Vehicle):
+            raise InputError(
+                f"{type(self).__name__} steers what flies, such as hc.aerial.load('hummingbird')"
+            )
+        self.vehicle, robot = vehicle, vehicle.robot
+        self._defaults = {key: np.asarray(value, np.float64) for key, (_, value) in references.items()}
+        self._shapes = {key: shape for key, (shape, _) in references.items()}
+        held = np.clip(vehicle._guess(0.0), *(x[: len(vehicle.own_controls)] for x in vehicle.control_limits))
+        held = np.concatenate([held, np.zeros(len(vehicle.controls) - len(held))])
+        super().__init__(
+            robot,
+            name,
+            {"q": (robot.nq,), "v": (robot.nv,)},
+            self._shapes,
+            {"u": (len(vehicle.controls),)},
+            numbers,
+            {**(memory or {}), "last": held},
+        )
+
+    @abstractmethod
+    def _wanted(self, x: Mapping[str, Expression]) -> Wanted:
+        """The law on symbols."""
+
+    def _law(self, x: Mapping[str, Expression]) -> Expressions:
+        wanted = self._wanted(x)
+        return Expressions({"u": wanted.u}, wanted.memory, {"u": x["last"]}, wanted.limit)
+
+    def step(self, q: ArrayLike, v: ArrayLike, **references: ArrayLike) -> Array:
+        """The controls for a measured state; references that are not given are zero, or as the law says."""
+        for name in references:
+            if name not in self._shapes:
+                raise InputError(
+                    f"{type(self).__name__} has no reference {name!r}: {', '.join(self._shapes)}"
+                )
+        given = [references.get(name, default) for name, default in self._defaults.items()]
+        return self._call((q, v, *given))[0]
+
+    def following(self, **references: Reference) -> Following:
+        """The law with its references over time, for `hc.simulate`.
+
+        Each is constant, an array with a row for each sampling time, or a function of time (s) that gives
+        one, for arrays of times too if it can.
+        """
+        for name in references:
+            if name not in self._shapes:
+                raise InputError(
+                    f"{type(self).__name__} has no reference {name!r}: {', '.join(self._shapes)}"
+                )
+        return Following(self, references)
+
+
+@dataclass(frozen=True, eq=False)
+class Following:
+    """A law and what it follows; `hc.simulate(vehicle, controller=...)` takes it."""
+
+    law: FlightLaw
+    references: Mapping[str, Reference]
+
+    def in_loop(self, times: Array) -> LoopLaw:
+        """The law as the compiled loop of a simulation computes it."""
+        law = self.law
+        rows = {"numbers": law._values[None].copy()}
+        for name, default in law._defaults.items():
+            rows[name] = _rows(name, self.references.get(name, default), law._shapes[name], times)
+        return LoopLaw(law.function, law._start.copy(), rows)
+
+
+def _rows(name: str, given: Any, shape: Shape, times: Array) -> Array:
+    if callable(given):
+        given = np.stack([np.asarray(given(float(t)), dtype=np.float64) for t in times])
+    rows = np.asarray(given, dtype=np.float64)
+    if rows.shape == shape:
+        return rows[None].copy()
+    if (
+        rows.ndim != len(shape) + 1
+        or rows.shape[1:] != shape
+        or len(rows) not in (len(times), len(times) - 1)
+    ):
+        raise InputError(
+            f"reference {name!r} has shape {shape}, or a row for each of {len(times)} times; got {rows.shape}"
+        )
+    return np.ascontiguousarray(rows)
