@@ -125,6 +125,11 @@ class Controller:
 
     # In the loop -----------------------------------------------------------------------------------------
 
+    @property
+    def measures(self) -> str:
+        """What `step` takes: "q v" of a robot, the whole state "x" of a vehicle or an ODE."""
+        return "x" if self._structure.robot is None else "q v"
+
     def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """The torque (nv) for a measured state; of an ODE, the control for a state x."""
         self.prepare()
@@ -236,7 +241,8 @@ class Controller:
         """
         robot = self._structure.robot
         # Without what a problem adds to the state: a free duration, the control before.
-        dx = self._structure.n_measured if robot is None else 2 * robot.nv
+        x, n = self._structure.system.x.numel(), self._structure.n_measured
+        dx = self._structure.system.nx - (x - n) if robot is None else 2 * robot.nv
         K = self._engine.gains()[:, :dx]
         if robot is None:
             return K

@@ -32,6 +32,7 @@ from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
 from helicoid.progress import Progress
 from helicoid.robot import Robot
+from helicoid.simulation.machines import Machine
 
 P = ParamSpec("P")
 
@@ -58,7 +59,10 @@ class Problem:
     """Minimise ∫ ℓ(x, u) dt + ℓ_end(x) over a grid of nodes, subject to the dynamics and to constraints.
 
     Args:
-        robot: a robot, or a `System` of another kind (see `from_ode`).
+        robot: a robot; a vehicle, such as `hc.aerial.load("hummingbird")`, whose controls are planned
+            within their limits (the state is x = (q, v, states), steps are those of Runge and Kutta,
+            `substeps` in an interval, and "auto" of `hessian` is Gauss and Newton's); or a `System` of
+            another kind (see `from_ode`).
         horizon: number of intervals; the grid has one node more.
         dt: length of an interval (s), or
         grid: times of the nodes (s), from zero on; then `horizon` is not given.
@@ -105,7 +109,7 @@ class Problem:
     @interruptible()
     def __init__(
         self,
-        robot: Robot | System,
+        robot: Robot | System | Machine,
         horizon: int | None = None,
         dt: float | None = None,
         grid: ArrayLike | None = None,

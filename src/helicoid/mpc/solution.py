@@ -98,7 +98,9 @@ def report(
         status += f"; {violations[0]}"
     lengths = np.diff(structure.times) * structure.duration_of(x)
     parts: dict[str, Any] = {}
-    robot = structure.robot
+    robot, carried = structure.robot, structure.carried
+    if carried is not None:
+        parts = {"q": x[:, : carried.nq], "v": x[:, carried.nq : carried.nq + carried.nv]}
     if robot is not None:
         a, tau, forces = compiled.motion(x, u, memory.theta)
         parts = {"q": x[:, : robot.nq], "v": x[:, robot.nq : robot.nq + robot.nv], "a": a, "tau": tau}

@@ -13,15 +13,23 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.errors import InputError
-from helicoid.mpc.constraints import Constraint, duration_constraint, foot_constraints, hold_constraints
+from helicoid.mpc.constraints import (
+    Constraint,
+    control_limit,
+    duration_constraint,
+    foot_constraints,
+    hold_constraints,
+)
 from helicoid.mpc.costs import Cost
 from helicoid.mpc.phases import Schedule
+from helicoid.mpc.system.machine_system import machine_system
 from helicoid.mpc.system.parameter import Parameter, mask
 from helicoid.mpc.system.robot_system import Formulation, robot_system
 from helicoid.mpc.system.stepping import Integrator
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import State, System
 from helicoid.robot import Robot
+from helicoid.simulation.machines import Machine, is_machine
 
 Term = Cost | Constraint
 
@@ -47,10 +55,12 @@ class Structure:
     constraints: tuple[Constraint, ...] = ()
     hessian: str = "auto"
     schedule: Schedule | None = None
+    carried: Robot | None = None
+    """The robot of a machine, which has controls and states of its own; `robot` is then None."""
 
     @staticmethod
     def of(
-        moved: Robot | System,
+        moved: Robot | System | Machine,
         times: Array,
         formulation: Formulation,
         duration: tuple[float, float] | None,
@@ -63,15 +73,22 @@ class Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("auto", "exact", "gauss_newton"):
             raise InputError(f"hessian is 'auto', 'exact' or 'gauss_newton', got {hessian!r}")
-        if not isinstance(moved, (Robot, System)):
-            raise InputError(f"a problem moves a Robot, as hc.load gives it, or a System; got {moved!r}")
+        machine = moved if is_machine(moved) else None
+        if not isinstance(moved, (Robot, System)) and machine is None:
+            raise InputError(
+                f"a problem moves a Robot, as hc.load gives it, a vehicle or a System; got {moved!r}"
+            )
         robot = moved if isinstance(moved, Robot) else None
         if schedule is not None and (robot is None or duration is not None):
             raise InputError("phases are of a robot, and of a duration that is not free")
         if isinstance(moved, Robot):
             is_free = duration is not None
             system = robot_system(moved, formulation, stabilisation, integrator, schedule, substeps, is_free)
+        elif machine is not None:
+            system = machine_system(machine, substeps)
+            hessian = "gauss_newton" if hessian == "auto" else hessian
         else:
+            assert isinstance(moved, System)
             system = moved
         kind = "ode" if robot is None else formulation
         made = Structure(
@@ -83,8 +100,11 @@ class Structure:
             (False,) * system.nx,
             hessian=hessian,
             schedule=schedule,
+            carried=None if machine is None else machine.robot,
         )
         made = made.with_terms(hold_constraints(made.symbols))
+        if machine is not None:
+            made = made.with_terms(control_limit(made.symbols, machine))
         if schedule is not None:
             made = made.with_terms(foot_constraints(made.symbols, schedule))
         return made if duration is None else made._with_free_duration(duration)
@@ -108,7 +128,8 @@ class Structure:
         """What its costs and constraints are written with."""
         terms: list[Term] = [*self.costs, *self.constraints]
         taken = frozenset(term.name for term in terms)
-        return Symbols(self.system, len(self.times), self.robot, taken, self.schedule)
+        whose = self.robot if self.carried is None else self.carried
+        return Symbols(self.system, len(self.times), whose, taken, self.schedule)
 
     @property
     def intervals(self) -> int:

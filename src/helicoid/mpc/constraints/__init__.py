@@ -7,7 +7,7 @@ from helicoid.mpc.constraints.final import final_constraints
 from helicoid.mpc.constraints.frame_box import frame_box_constraint
 from helicoid.mpc.constraints.friction import friction_cones
 from helicoid.mpc.constraints.half_space import half_space_constraint
-from helicoid.mpc.constraints.inherent import duration_constraint, hold_constraints
+from helicoid.mpc.constraints.inherent import control_limit, duration_constraint, hold_constraints
 from helicoid.mpc.constraints.limits import limit_constraints
 from helicoid.mpc.constraints.self_collision import self_collision_constraint
 from helicoid.robot.collision import Capsule, Sphere
@@ -17,6 +17,7 @@ __all__ = [
     "Constraint",
     "Sphere",
     "constraint_on",
+    "control_limit",
     "distance_constraint",
     "duration_constraint",
     "final_constraints",

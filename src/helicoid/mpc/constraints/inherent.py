@@ -1,11 +1,14 @@
-"""What the problem itself asks for: closed loops and contacts, joints without a motor, a free duration."""
+"""What the problem itself asks for: closed loops and contacts, motors and their limits, a free duration."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from helicoid.mpc.constraints.constraint import PHYSICAL, Constraint, constraint_on
 from helicoid.mpc.system.symbols import Symbols
+from helicoid.simulation.machines import Machine
 
 
 def hold_constraints(symbols: Symbols) -> list[Constraint]:
@@ -29,3 +32,17 @@ def duration_constraint(symbols: Symbols, shortest: float, longest: float) -> Co
     return constraint_on(
         symbols, "duration", symbols["duration"], shortest, longest, on_path=False, scale=1 / longest
     )
+
+
+def control_limit(symbols: Symbols, machine: Machine) -> list[Constraint]:
+    """The controls of a machine within their limits, those that have any: `control_limit`."""
+    lower, upper = machine.control_limits
+    at = [k for k in range(len(lower)) if np.isfinite(lower[k]) or np.isfinite(upper[k])]
+    if not at:
+        return []
+    low, high = lower[at], upper[at]
+    both = np.isfinite(low) & np.isfinite(high)
+    half = np.where(both, (np.where(both, high, 1.0) - np.where(both, low, 0.0)) / 2, 1.0)
+    labels = [machine.controls[k] for k in at]
+    made = constraint_on(symbols, "control_limit", symbols["u"][at], low, high, scale=1 / half, labels=labels)
+    return [replace(made, priority=PHYSICAL)]

@@ -1,0 +1,87 @@
+"""Predictive control of what flies: speeds of rotors, planned through their lag and within their limits."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.aerial import Dryden, Wind
+from helicoid.geometry import quaternion
+
+HORIZON, DT, PERIOD = 20, 0.05, 0.01
+BREEZE = Wind((2.0, 0.0, 0.0))
+
+
+def figure_eight(t, speed=3.0):
+    w = speed / np.hypot(2.0, 2.0)
+    place = np.stack([2 * np.sin(w * t), np.sin(2 * w * t), 2.0 + 0 * t], axis=-1)
+    return place, np.stack([2 * w * np.cos(w * t), 2 * w * np.cos(2 * w * t), 0 * t], axis=-1)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    quad = hc.aerial.load("hummingbird", wind=BREEZE)
+    made = hc.mpc.Problem(quad, horizon=HORIZON, dt=DT, substeps=2)
+    place, speed = made.parameter("place", np.zeros(3)), made.parameter("speed", np.zeros(3))
+    R = quaternion.to_matrix(made.q[3:7])
+    made.add_cost("away", made.q[:3] - place, 200.0, end_weight=200.0)
+    made.add_cost("moving", R @ made.v[3:6] - speed, 5.0, end_weight=20.0)
+    made.add_cost("turned", R[1, 0], 20.0, end_weight=10.0)
+    made.add_cost("spin", made.v[:3], 0.05, end_weight=0.1)
+    made.add_cost("rotors", (made.u - quad.trim().u) / 100, 0.02)
+    return made
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_figure_eight_within_two_centimetres(problem, seed):
+    """3 m/s, lagging motors; the model knows the mean wind, and nothing of gusts."""
+    quad = hc.aerial.load("hummingbird")
+    controller = hc.mpc.Controller(problem, period=PERIOD)
+    t = PERIOD * np.arange(700)
+    place, speed = figure_eight(t)
+    ahead = np.round(DT / PERIOD * np.arange(HORIZON + 1)).astype(int)
+    gaps = []
+
+    def law(now, q, v, z):
+        k = round(now / PERIOD) + ahead
+        controller.set(place=place[k], speed=speed[k])
+        u = controller.step(np.concatenate([q, v, z[:4]]))
+        gaps.append(controller.statistics["gap"])
+        return u
+
+    hover = quad.trim()
+    q0, v0 = hover.q.copy(), np.zeros(6)
+    q0[:3], v0[3:] = place[0], speed[0]
+    plant = quad.with_wind(Wind((2.0, 0.0, 0.0), gusts=Dryden(3.0, height=10.0)))
+    z0 = np.concatenate([hover.z, np.zeros(5)])
+    flight = hc.simulate(plant, q0, v0, 4.0, controller=law, dt=PERIOD, substeps=4, states0=z0, seed=seed)
+    away = np.linalg.norm(flight.q[:, :3] - place[: len(flight.t)], axis=1)
+    assert away.max() < 0.02
+    assert max(gaps[5:]) < 10.0  # rad/s, of some 450: the plan is one that rotors can follow
+    lower, upper = quad.control_limits
+    assert np.all(flight.controls >= lower - 1e-6) and np.all(flight.controls <= upper + 1e-6)
+
+
+def test_plans_keep_rotor_limits_and_know_their_parts(problem):
+    quad = hc.aerial.load("hummingbird")
+    hover = quad.trim()
+    x0 = np.concatenate([hover.q, hover.v, hover.z])
+    problem.set(place=[6.0, 0.0, 3.0], speed=np.zeros(3))
+    plan = problem.solve(x0, guess={"x": np.tile(x0, (HORIZON + 1, 1)), "u": np.tile(hover.u, (HORIZON, 1))})
+    assert plan.success, plan.status
+    assert plan.u.max() <= 838 + 1e-3 and plan.u.max() > 830 and plan.u.min() >= -1e-3
+    assert plan.q.shape == (HORIZON + 1, 7) and plan.v.shape == (HORIZON + 1, 6)
+    np.testing.assert_allclose(np.linalg.norm(plan.q[:, 3:], axis=1), 1, atol=1e-6)
+    again = pickle.loads(pickle.dumps(problem)).solve(x0, guess=plan)
+    np.testing.assert_allclose(again.cost, plan.cost, rtol=1e-6)
+
+
+def test_what_a_plan_cannot_have():
+    gusty = hc.aerial.load("hummingbird", wind=Wind(gusts=Dryden(5.0)))
+    with pytest.raises(hc.InputError, match="without gusts"):
+        hc.mpc.Problem(gusty, horizon=5, dt=0.1)
+    with pytest.raises(hc.InputError, match="a vehicle or a System"):
+        hc.mpc.Problem("hummingbird", horizon=5, dt=0.1)
