@@ -106,7 +106,7 @@ bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinoc
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"
-	@$(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/mkdocs build --strict  # not --quiet, which keeps warnings from being counted
 	@echo "Open site/index.html"
 
 docs-serve: $(VENV)/.docs  ## serve the documentation on this machine, reloading on change

@@ -101,6 +101,13 @@ def test_menu_lists_every_page_once() -> None:
     assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 
 
+def test_the_first_page_leads_to_every_page_that_says_how_to() -> None:
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    how_to = next(group["How to"] for group in config["nav"] if "How to" in group)
+    first = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert [page for page in menu_pages(how_to) if f"]({page}" not in first] == []
+
+
 def test_reference_names_what_exists() -> None:
     """An API page that names a module or class which has moved would break the build of the documentation."""
     texts = [page.read_text(encoding="utf-8") for page in DOCS.glob("api/*.md")]
