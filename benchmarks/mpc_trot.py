@@ -82,7 +82,7 @@ def walking(name: str, intervals: int = INTERVALS, dt: float = DT, cyclic: bool 
     problem.add_cost("speed", problem.v[3:6] - velocity, 20.0, 20.0)
     level = [50.0, 50.0, 50.0, 0.0, 0.0, 100.0, *np.ones(12)]
     problem.add_posture_cost(q, level, level)
-    calm = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, *np.full(12, 0.01)]
+    calm = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, *np.full(12, 0.1)]
     problem.add_velocity_cost(calm, calm)
     problem.add_torque_cost(1e-3, reference=np.zeros(18))
     problem.add_control_cost([*np.full(18, 1e-5), *np.full(12, 1e-6)])

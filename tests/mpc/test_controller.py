@@ -381,3 +381,16 @@ def test_an_hour_of_control(controller: Controller) -> None:
         q = q + controller.period * v
     assert failures < 100
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+
+
+def test_damping_of_a_step_that_failed_is_not_left_to_all_that_follow() -> None:
+    """A search that found nothing left 1e20 of it: no step after it was any use, until it braked."""
+    problem = arm()
+    reset(problem)
+    controller, free = Controller(problem), Controller(problem)
+    for one in (controller, free):
+        one.step(START, [0.0, 0.0])
+    controller._engine.set(regularisation=1e20)
+    measured = START + 0.02, [0.1, 0.0]
+    np.testing.assert_array_equal(controller.step(*measured), free.step(*measured))
+    assert controller.ok

@@ -8,6 +8,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 #define FIRST_PENALTY 1e2 /* of hard rows, relative to the scale */
+#define MOST_DAMPING 1e2  /* in proportion to the diagonal of the Hessian: what one linearisation leaves to the next */
 
 static double largest_gap(const mpc *s) {
   double gap = 0;
@@ -111,6 +112,7 @@ static double improve(mpc *s, int attempts) {
   s->results[COST] = here.cost;
   s->results[VIOLATION] = here.violation;
   s->results[DECREASE] = INFINITY; /* as long as no search has found what a step promises */
+  if (*reg > MOST_DAMPING) *reg = 0; /* what made no step there says nothing of this linearisation */
   for (int attempt = 0; attempt < attempts; attempt++) {
     const int ok = solve_program(s);
     if (ok > 0) {
