@@ -268,6 +268,10 @@ class Catalog:
         impulse (N·s, N·m·s).""", ("restitution",), knows=HELD)
     project_velocity = FunctionOf(constrained.allowed_velocity, "q v -> v_allowed[nv]", """
         N_c v: the allowed velocity nearest to v, distances measured by kinetic energy.""", knows=HELD)
+    constrained_jacobian_inverse = FrameFunctionOf(
+        frames.of_rows, constrained.jacobian_inverse, "q -> J_inverse[nv,rows]", """
+        N_c (J N_c)⁺: u = N_c (J N_c)⁺ w is a velocity that is allowed and by which a frame moves as told,
+        J u = w (rad/s, m/s), or as nearly as can be.""", knows=HELD)
     tip_force = FrameFunctionOf(frames.of_force, constrained.task_force, "q v tau -> f[rows]", """
         f with Jᵀ f = Aᵀ λ: what the robot presses on its constraints with, at a frame (N, N·m).""",
         FALLING, knows=HELD)

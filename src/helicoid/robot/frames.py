@@ -152,6 +152,16 @@ def of_task(
     return (task,)
 
 
+def of_rows(model: Model, frame: str, reference: Reference = "world_aligned", rows: Rows = "all") -> Chosen:
+    """`frame` is the name of a link.
+
+    J is `jacobian(frame, reference)`, or its `rows`: "all", "angular", "linear", or numbers from 0 to 5, also
+    where fewer velocities move the frame.
+    """
+    model.frame(frame)
+    return (twist_task(frame, reference, rows),)
+
+
 def of_force(model: Model, frame: str, reference: Reference = "world_aligned", rows: Rows = "all") -> Chosen:
     """`frame` is the name of a link.
 

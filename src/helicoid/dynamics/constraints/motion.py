@@ -163,6 +163,20 @@ def task_force(
     return J_bar.T @ (equations(model, q, constraints).jacobian.T @ λ)
 
 
+def jacobian_inverse(
+    model: Model, physics: Physics, q: Expression, task: task_space.Task, *, constraints: Constraints
+) -> Expression:
+    """N_c (J N_c)⁺, nv × rows: the allowed velocity u = N_c (J N_c)⁺ w moves a frame by w = J u.
+
+    Where constraints leave less than w, it is the u that misses w by least.
+    """
+    N = _System(model, physics, q, constraints).projector().T
+    free = task.jacobian(model, q) @ N
+    # What nothing moves has rows of zeros: a little on the diagonal makes their inverse zero.
+    G = free @ free.T + 1e-12 * ca.SX.eye(task.size)
+    return N @ (free.T @ _proximal(G, 1e-6).solve(ca.SX.eye(task.size)))
+
+
 class _Proximal(NamedTuple):
     """The factors of G + μ 1, and μ."""
 
