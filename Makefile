@@ -100,6 +100,8 @@ bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential
 	@$(BIN)/python -m benchmarks.control.quadratic_programs
 	@$(BIN)/python -m benchmarks.control.time_optimal
 	@$(BIN)/python -m benchmarks.control.laws
+	@HELICOID_TSID=$(VENV)/tsid/bin/python HELICOID_PLACO=$(VENV)/placo/bin/python \
+	  $(BIN)/python -m benchmarks.control.whole_body
 
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification
@@ -159,7 +161,7 @@ $(VENV)/.crocoddyl: $(VENV)/.base benchmarks/crocoddyl.txt
 	@touch $@
 
 # Peers of control, which want versions that exclude each other; one that cannot be installed is told and left out.
-CONTROL_PEERS := peers placo pink
+CONTROL_PEERS := peers placo pink tsid
 install_control = $(PYTHON) -m venv $(VENV)/$(1) && $(VENV)/$(1)/bin/python -m pip --disable-pip-version-check -q \
   install -r benchmarks/control/$(1).txt || echo "$(1).txt cannot be installed here";
 
