@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import helicoid as hc
-from helicoid.dynamics.parametric import GROUPS
+from helicoid.dynamics.parametric import GROUPS, TERM_GROUPS
 from helicoid.model.inertia import Inertia
 from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
@@ -49,28 +49,36 @@ def test_theta_equals_the_model_with_these_numbers(
 def other_theta(robot: hc.Robot, groups: tuple[str, ...], rng: np.random.Generator) -> dict[str, Array]:
     """Physical values for each group, none of them the nominal ones."""
     bodies = [inertia(rng).parameters for _ in robot.model.bodies]
-    damping, friction, armature = rng.uniform(0.0, 0.5, (3, robot.nv))
+    damping, friction, armature, *terms = per_velocity = rng.uniform(
+        0.0, 0.5, (3 + len(TERM_GROUPS), robot.nv)
+    )
     if robot.model.floating:  # no model can state these of its base
-        damping[:6] = friction[:6] = armature[:6] = 0.0
+        per_velocity[:, :6] = 0.0
     values = {
         "inertia": np.concatenate(bodies),
         "friction": np.concatenate([damping, friction]),
         "armature": armature,
         "gravity": rng.normal(0.0, 5.0, 3),
         "payload": inertia(rng).parameters,
+        **dict(zip(TERM_GROUPS, terms, strict=True)),
     }
     return {group: values[group] for group in groups}
+
+
+def rubs(groups: tuple[str, ...]) -> bool:
+    """Does θ have friction, which dynamics then counts?"""
+    return bool({"friction", *TERM_GROUPS} & set(groups))
 
 
 def rebuilt(
     robot: hc.Robot, groups: tuple[str, ...], theta: dict[str, Array], link: str
 ) -> tuple[hc.Robot, dict[str, Any]]:
     """A robot without parameters that has these numbers, and the options that say the rest."""
-    options: dict[str, Any] = {"friction": "friction" in groups}
+    options: dict[str, Any] = {"friction": rubs(groups)}
     if "gravity" in groups:
         options["gravity"] = theta["gravity"]
     model = robot.model
-    per_velocity = {"armature": theta.get("armature")}
+    per_velocity = {name: theta.get(name) for name in ("armature", *TERM_GROUPS)}
     if "friction" in groups:
         per_velocity |= {"damping": theta["friction"][: robot.nv], "friction": theta["friction"][robot.nv :]}
     constant = hc.Robot(model).with_joints(**{k: x for k, x in per_velocity.items() if x is not None})
@@ -89,7 +97,7 @@ def test_nominal_theta_is_the_robot_itself(robot: hc.Robot, groups: tuple[str, .
     asked = robot.parametric(*groups, payload_link=link)
     q, v, a = state(robot, seed)
     theta = asked.parameters.values
-    expected = robot.inverse_dynamics(q, v, a, friction="friction" in groups)
+    expected = robot.inverse_dynamics(q, v, a, friction=rubs(groups))
     assert_close(asked.inverse_dynamics(q, v, a, theta), expected)
 
 
