@@ -19,7 +19,7 @@ from helicoid.model.drives import Drive
 from helicoid.robot import Robot, load, robots, serial_chain
 
 if TYPE_CHECKING:
-    from helicoid import aerial, control, mpc, study
+    from helicoid import aerial, control, mpc, study, walking
     from helicoid.identification import (
         Excitation,
         Identifiability,
@@ -94,6 +94,7 @@ __all__ = [
     "simulate_contacts",
     "study",
     "view",
+    "walking",
 ]
 
 
@@ -125,7 +126,7 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     """What imports more than most programs need is brought when first used."""
-    if name in ("aerial", "control", "mpc", "simulation", "study", "view"):
+    if name in ("aerial", "control", "mpc", "simulation", "study", "view", "walking"):
         return import_module(f"helicoid.{name}")
     if name in _LATER:
         return getattr(import_module(f"helicoid.{_LATER[name]}"), name)

@@ -333,8 +333,12 @@ def test_numbers_are_checked_all_or_none(wb, dog):
         assert np.array_equal(kept, wb.numbers.values, equal_nan=True)
     with pytest.raises(InputError, match="no contact 'nose'; there are FL_foot"):
         wb.contact("nose", active=True)
-    with pytest.raises(InputError, match="q must be of shape"):
+    with pytest.raises(InputError, match="q must be numbers of shape .*; got shape"):
         wb.step(np.zeros(3), np.zeros(18))
+    wb.step(standing(dog), np.zeros(18))
+    for wrong in (np.zeros(3), None, "no"):  # once it runs, nothing raises
+        wb.step(wrong, np.zeros(18))
+        assert wb.status == "bad measurement"
 
 
 @pytest.mark.slow

@@ -349,13 +349,18 @@ class WholeBody:
             yield np.array(ca.DM(one.cone(ca.SX(float(self._p[self.numbers[f"{name}_friction"].at][0])))))
 
     def _as_vector(self, name: str, given: ArrayLike, size: int) -> Array:
+        """A measurement as the loop reads it. What is none is refused at the first step, a bad one later."""
+        got = repr(given)
         try:
             vector = np.array(given, dtype=np.float64)
+            if vector.shape == (size,):
+                return vector
+            got = f"shape {vector.shape}"
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{name} must be numbers of shape {(size,)}; got {given!r}") from None
-        if vector.shape != (size,):
-            raise InputError(f"{name} must be of shape {(size,)}; got {vector.shape}")
-        return vector
+            pass
+        if self._memory[self._at["info"]][0] < 0:
+            raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
+        return np.full(size, np.nan)
 
 
 def _copied(arguments: tuple[Any, ...], options: dict[str, Any], p: Array, memory: Array) -> WholeBody:

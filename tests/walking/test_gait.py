@@ -1,0 +1,53 @@
+"""Gaits: who stands when, from standing to walking to standing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.errors import InputError
+from helicoid.walking import Gait
+
+FEET = ("FL", "FR", "RL", "RR")
+TROT = Gait.trot(*FEET, step=0.25)
+
+
+def stands_at(phases, t):
+    """The feet on the ground at a time after the phases begin."""
+    ends = np.cumsum([phase.duration for phase in phases])
+    return set(phases[int(np.searchsorted(ends, t, side="right"))].contacts)
+
+
+@pytest.mark.parametrize("time", [0.0, 0.1, 0.37, 0.5, 0.625, 1.1, 1.75, 2.3])
+def test_phases_are_the_same_whenever_one_looks(time):
+    begin, end = 0.5, 1.6  # the turn that ends at 1.75 is finished
+    phases = TROT.phases(time, begin, end, 0.8)
+    assert np.isinf(phases[-1].duration)
+    for ahead in np.arange(0.013, 0.75, 0.05):
+        t = time + ahead
+        turn = int((t - begin) // 0.25) if t >= begin else -1
+        wanted = set(FEET) if turn < 0 or t > 1.75 else set(TROT.stands[turn % 2])
+        assert stands_at(phases, ahead) == wanted, t
+
+
+def test_walks_have_three_feet_on_the_ground():
+    gait = Gait.walk(*FEET)
+    assert all(len(stand) == 3 for stand in gait.stands) and set(gait.feet) == set(FEET)
+    swings = [next(iter(set(FEET) - set(stand))) for stand in gait.stands]
+    assert sorted(swings) == sorted(FEET)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Gait(()), "a gait has turns"),
+        (lambda: Gait((("a",), ()), 0.2), "a gait has turns"),
+        (lambda: Gait((("a",),), 0.0), "above 0"),
+        (lambda: Gait((("a",),), feet=("b",)), "a stand in a turn"),
+        (lambda: hc.walking.Walker(hc.load("panda"), np.zeros(7), TROT), "floating base"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
