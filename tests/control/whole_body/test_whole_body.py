@@ -333,7 +333,7 @@ def test_numbers_are_checked_all_or_none(wb, dog):
         assert np.array_equal(kept, wb.numbers.values, equal_nan=True)
     with pytest.raises(InputError, match="no contact 'nose'; there are FL_foot"):
         wb.contact("nose", active=True)
-    with pytest.raises(InputError, match="q must be numbers of shape .*; got shape"):
+    with pytest.raises(InputError, match="q must be numbers of shape"):
         wb.step(np.zeros(3), np.zeros(18))
     wb.step(standing(dog), np.zeros(18))
     for wrong in (np.zeros(3), None, "no"):  # once it runs, nothing raises
