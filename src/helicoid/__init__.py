@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from helicoid.identification.distributed.sources import logs
     from helicoid.identification.excitation.excitation import excitation
+    from helicoid.identification.fleet import identify_fleet
     from helicoid.identification.identifiability.identifiability import identifiability
     from helicoid.identification.identify import identify
     from helicoid.simulation import (
@@ -82,6 +83,7 @@ __all__ = [
     "fit_output_error",
     "identifiability",
     "identify",
+    "identify_fleet",
     "identify_payload",
     "load",
     "logs",
@@ -111,6 +113,7 @@ _LATER = {
     "excitation": "identification.excitation.excitation",
     "identifiability": "identification.identifiability.identifiability",
     "identify": "identification.identify",
+    "identify_fleet": "identification.fleet",
     "logs": "identification.distributed.sources",
     "Actuators": "simulation",
     "ContactPoint": "simulation",

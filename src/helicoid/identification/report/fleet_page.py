@@ -1,0 +1,93 @@
+"""The page of a fleet: which units stand out, in what, and by how much."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helicoid.errors import HelicoidError
+from helicoid.tables import table
+
+if TYPE_CHECKING:
+    from helicoid.identification.fleet import Difference, Fleet
+
+
+def write_fleet_page(fleet: Fleet, path: str | os.PathLike[str]) -> None:
+    """Write a self-contained HTML page about a fleet."""
+    try:
+        Path(path).write_text(fleet_page(fleet), encoding="utf-8")
+    except OSError as error:
+        raise HelicoidError(f"{os.fspath(path)}: the report cannot be written: {error}") from error
+
+
+def fleet_page(fleet: Fleet) -> str:
+    """The page as text; it loads nothing, and names are escaped."""
+    style = (resources.files("helicoid.identification.report") / "page.css").read_text(encoding="utf-8")
+    title = f"A fleet of {escape(fleet.common.nominal.name)}"
+    out = fleet.standing_out
+    names = ", ".join(map(escape, out)) or "no unit"
+    verdict = f"<p><b>{len(out)} of {len(fleet.units)} units stand out:</b> {names}</p>"
+    notes = "".join(f"<li>{escape(note)}</li>" for note in fleet.common.notes)
+    sections = [
+        f"<h1>{title}</h1>{verdict}",
+        f"<section><h2>What differs</h2>{_found(fleet)}</section>",
+        f"<section><h2>All units</h2>{_map(fleet)}</section>",
+        f"<section><h2>Prediction</h2>{_errors(fleet)}</section>",
+        f"<section><h2>Notes</h2><ul>{notes}</ul></section>",
+    ]
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{style}'
+        "td,th{padding:.15em .5em;text-align:right}.map{overflow-x:auto;font-size:.8em}</style></head>"
+        f"<body><main>{''.join(sections)}</main></body></html>\n"
+    )
+
+
+def _found(fleet: Fleet) -> str:
+    rows = []
+    for unit, differences in fleet.standing_out.items():
+        for one in differences:
+            low, high = fleet.interval(one)
+            rows.append([unit, one.name, f"{one.value:+.4g}", f"{low:.4g} to {high:.4g}", f"{one.z:+.1f}"])
+    chance = "of a hundred fleets of equal robots one has any such"
+    title = f"Beyond {fleet.limit:.1f} standard deviations: {chance}. Compared with {', '.join(fleet.usual)}."
+    return table(title, ["unit", "parameter", "from the usual", "interval", "in σ"], rows)
+
+
+def _map(fleet: Fleet) -> str:
+    """Units by parameters, colored by standard deviations."""
+    names = list(dict.fromkeys(one.name for one in fleet.differences))
+    by = {(one.unit, one.name): one for one in fleet.differences}
+    head = "".join(f"<th>{escape(unit)}</th>" for unit in fleet.units)
+    lines = [
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(_cell(by[unit, name], fleet.limit) for unit in fleet.units)
+        + "</tr>"
+        for name in names
+    ]
+    return f'<div class="map"><table><tr><th></th>{head}</tr>{"".join(lines)}</table></div>'
+
+
+def _cell(one: Difference, limit: float) -> str:
+    if not np.isfinite(one.sigma):
+        return "<td>–</td>"
+    strength = min(1.0, abs(one.z) / (2 * limit)) if abs(one.z) > limit else 0.1 * abs(one.z) / limit
+    color = f"rgba({'200,60,40' if one.z > 0 else '40,90,200'},{strength:.2f})"
+    return f'<td style="background:{color}" title="{one.value:+.4g} ± {one.sigma:.2g}">{one.z:+.1f}</td>'
+
+
+def _errors(fleet: Fleet) -> str:
+    rows = [
+        [unit, _percent(result.training.overall_relative), _percent(result.held_out.overall_relative)]
+        for unit, result in {**fleet.units, "all together": fleet.common}.items()
+    ]
+    return table("Relative error of the torques", ["unit", "fitted", "held out"], rows)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %" if np.isfinite(value) else "–"
