@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from helicoid.simulation import (
         Actuators,
         ContactPoint,
+        Ground,
         Measurement,
         Sensors,
         SimulationError,
@@ -59,6 +60,7 @@ __all__ = [
     "Drive",
     "Excitation",
     "Function",
+    "Ground",
     "HelicoidError",
     "Identifiability",
     "Identification",
@@ -117,6 +119,7 @@ _LATER = {
     "logs": "identification.distributed.sources",
     "Actuators": "simulation",
     "ContactPoint": "simulation",
+    "Ground": "simulation",
     "Measurement": "simulation",
     "Sensors": "simulation",
     "SimulationError": "simulation",

@@ -73,6 +73,7 @@ def compile_kernel(
     input_shapes: Sequence[Shape],
     output_shapes: Sequence[Shape],
     functions: Mapping[str, ca.Function] | None = None,
+    lanes: int | None = None,
 ) -> Kernel:
     """Compile C that is a kernel itself (runtime/kernel.h), together with functions that it calls.
 
@@ -84,14 +85,24 @@ def compile_kernel(
         functions: SX functions of dense columns. For one called `f` there is
             `void f(const double *const *in, double *const *out, void *work)` for one sample, declared above
             the text, and the constant `F_WORK`, the bytes of scratch that it needs, aligned to 64.
+        lanes: if given, the functions compute so many samples at once, as in `compile_with_functions`.
 
     Raises:
         CompileError: there is no C compiler, or it fails.
         UnsupportedOperation: an operation has no counterpart in C.
     """
-    lanes = native_lanes()
     with building():
         programs = {name: Program.from_casadi(function) for name, function in (functions or {}).items()}
+    if lanes is not None:
+        at_once = lanes
+        return _kernel(
+            what,
+            [text, "on vectors", str(lanes), *(program.digest for program in programs.values())],
+            headers,
+            lambda: embedded(programs, at_once, text),
+            (input_shapes, output_shapes),
+        )
+    lanes = native_lanes()
     writers = {
         name: Writer(program, replace(SCALAR, name=f"{name}_piece"), lanes)
         for name, program in programs.items()
@@ -102,10 +113,7 @@ def compile_kernel(
         for name, writer in writers.items()
     )
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
-    files = [path for folder in headers for path in sorted(folder.glob("*.[ch]"))]
     parts = [text, declarations, str(lanes), *(program.digest for program in programs.values())]
-    content = [part.encode() for part in parts] + [path.read_bytes() for path in files]
-    digest = hashlib.sha256(b"\0".join(content)).hexdigest()
 
     def sources() -> list[str]:
         units = [declarations + text]
@@ -116,10 +124,24 @@ def compile_kernel(
             units += translation_units(head, [writer], driver)
         return units
 
+    return _kernel(what, parts, headers, sources, (input_shapes, output_shapes))
+
+
+def _kernel(
+    what: str,
+    parts: Sequence[str],
+    headers: Sequence[Path],
+    sources: Callable[[], list[str]],
+    shapes: tuple[Sequence[Shape], Sequence[Shape]],
+) -> Kernel:
+    """The kernel that sources amount to, of which `parts` and what is in the headers say all."""
+    files = [path for folder in headers for path in sorted(folder.glob("*.[ch]"))]
+    content = [part.encode() for part in parts] + [path.read_bytes() for path in files]
+    digest = hashlib.sha256(b"\0".join(content)).hexdigest()
     with reporting(None, f"Compiling {what}, once for the cache"):
         return loaded(
             partial(library, f"kernel runtime {digest}", sources, include=headers),
-            lambda path: load_kernel([path], input_shapes, output_shapes, tuple),
+            lambda path: load_kernel([path], *shapes, tuple),
         )
 
 

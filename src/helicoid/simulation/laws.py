@@ -76,7 +76,7 @@ def loop_with_law(
     None where the law is no expression.
     """
     limit = forces.limit
-    key = law.source, law.names, law.which, method, _hashable(options), limit is not None, substeps > 1
+    key = law.source, law.names, law.which, method, hashable(options), limit is not None, substeps > 1
     loops: dict[Any, Function | None] = robot.memo("loops with laws", dict)
     if key not in loops:
         while len(loops) >= _KEPT:  # a program may make a new law again and again
@@ -135,7 +135,8 @@ def _law_step(
     return Function(f"{method}_step_with_law", inputs, outputs, expressions)
 
 
-def _hashable(options: dict[str, Any]) -> tuple[Any, ...]:
+def hashable(options: dict[str, Any]) -> tuple[Any, ...]:
+    """Options as a key."""
     return tuple(
         (key, tuple(np.ravel(value).tolist()) if key == "gravity" else value)
         for key, value in sorted(options.items())

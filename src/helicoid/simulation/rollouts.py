@@ -10,6 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.iteration import Iteration
 from helicoid.robot import Robot
+from helicoid.simulation.contacts import TimeStepping, World
 from helicoid.simulation.equations import rate_function, settling_function, step_function
 from helicoid.simulation.equations.adaptive import Adaptive
 from helicoid.simulation.forces import Forces
@@ -40,6 +41,7 @@ class Rollouts:
         self.q[0], self.v[0] = begin.q, begin.v
         self._theta, self._options = begin.theta, options
         self.one_by_one = False
+        self._stepping: TimeStepping | None = None
         self._inputs = [forces.net, begin.theta[None], *forces.wrenches.values()]
 
     def fixed(self, dt: float, substeps: int) -> Advance:
@@ -56,6 +58,17 @@ class Rollouts:
         return self._sampling(
             fixed_steps(self.robot, self._method, self._options, states, self._inputs, dt, substeps)
         )
+
+    def time_stepping(self, world: World, substeps: int) -> Advance:
+        """Steps of one length in which contacts, end stops and dry friction act at once."""
+        states, inputs = (self.q, self.v), self._inputs[1:]
+        self._stepping = TimeStepping(
+            self.robot, world, self._options, states, inputs, self.forces, self.times, substeps
+        )
+        if self._stepping.law is not None:
+            return self._stepping.run
+        self.one_by_one = self.forces.sampled
+        return self._sampling(self._stepping.run)
 
     def adaptive(self, rtol: float, atol: float) -> Advance:
         """Steps as long as a tolerance allows."""
@@ -86,7 +99,14 @@ class Rollouts:
         inputs = {name: self._public(x, n) for name, x in zip(names, self._inputs, strict=True)}
         q, v, tau = (self._public(x, n) for x in (self.q, self.v, self.forces.tau))
         motion = Motion(self.robot, inputs, self._method, self._options)
-        return Trajectory(self.times[:n], q, v, np.broadcast_to(tau, v.shape), self.robot, motion=motion)
+        made = Trajectory(self.times[:n], q, v, np.broadcast_to(tau, v.shape), self.robot, motion=motion)
+        if self._stepping is not None:
+            reported = self._stepping.known(n, self.q, self.v)
+            made.known = {
+                name: np.moveaxis(x, 1, 0) if self._many else x[:, 0] for name, x in reported.items()
+            }
+            made.contact_names, made.grounds = self._stepping.world.points.names, self._stepping.world.grounds
+        return made
 
     def _public(self, values: Array, n: int) -> Array:
         """n rows, or the only one; rollouts first. Forces have no row for the last sample: it repeats."""

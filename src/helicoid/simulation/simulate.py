@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
 from helicoid.robot import Robot, as_robot
+from helicoid.simulation.contacts import ContactPoint, Ground, World
 from helicoid.simulation.controllers import Controller, control_law
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.adaptive import SOLVERS
@@ -23,7 +25,10 @@ from helicoid.simulation.running import run
 from helicoid.simulation.start import check_memory, sampling_times, start
 from helicoid.simulation.trajectory import Trajectory
 
-Method = Literal["rk4", "semi_implicit_euler", "euler", "stiction", "adaptive", "stiff"]
+Method = Literal["rk4", "semi_implicit_euler", "euler", "stiction", "adaptive", "stiff", "time_stepping"]
+
+
+METHODS = (*FIXED, *SOLVERS, "time_stepping")
 
 
 class SimulationError(HelicoidError):
@@ -42,10 +47,13 @@ def simulate(
     duration: float = 1.0,
     controller: Controller = None,
     dt: float = 1e-3,
-    method: Method = "rk4",
+    method: Method | None = None,
     f_ext: Mapping[str, Force] | None = None,
     substeps: int = 1,
     *,
+    ground: Ground | Sequence[Ground] | None = None,
+    contacts: Sequence[ContactPoint] | Literal["collision"] | None = None,
+    end_stops: bool | None = None,
     disturbance: Force = None,
     theta: ArrayLike | None = None,
     friction: bool = True,
@@ -117,12 +125,13 @@ def simulate(
     [1. 0.]
     """
     if is_machine(robot):
-        _check_method(method, substeps, rtol, atol)
-        given = (f_ext, disturbance, gravity, smoothing), (method, friction, saturate, expressed_in)
-        if given != ((None,) * 4, ("rk4", True, False, "body")):
+        _check_method(method or "rk4", substeps, rtol, atol)
+        given = (f_ext, disturbance, gravity, smoothing, ground, contacts, end_stops)
+        chosen = method or "rk4", friction, saturate, expressed_in
+        if any(one is not None for one in given) or chosen != ("rk4", True, False, "body"):
             raise InputError(
                 "a vehicle is simulated by method 'rk4' with its own forces: leave out f_ext, disturbance, "
-                "gravity, smoothing, friction, saturate and expressed_in"
+                "gravity, smoothing, friction, saturate, expressed_in, ground, contacts and end_stops"
             )
         return _flown(
             simulate_machine(
@@ -132,6 +141,8 @@ def simulate(
     if states0 is not None:
         raise InputError("states0 are a vehicle's; a robot has none but q and v")
     robot = as_robot(robot, "simulate")
+    world = _world(robot, ground, contacts, end_stops, method)
+    method = method or ("rk4" if world is None else "time_stepping")
     _check_method(method, substeps, rtol, atol)
     times = sampling_times(duration, dt, robot.nq + robot.nv)
     if f_ext is not None and not isinstance(f_ext, Mapping):
@@ -147,8 +158,11 @@ def simulate(
     limit = robot.limits.effort if saturate else None
     forces = Forces(law, disturbance, wrenches, len(times) - 1, n_rollouts, robot.model.velocity_names, limit)
     rollouts = Rollouts(robot, times, begin, forces, method, options)
-    chooses = method in SOLVERS
-    advance = rollouts.adaptive(rtol, atol) if chooses else rollouts.fixed(dt, substeps)
+    if world is not None:
+        world.check_start(robot, begin.q)
+        advance = rollouts.time_stepping(world, substeps)
+    else:
+        advance = rollouts.adaptive(rtol, atol) if method in SOLVERS else rollouts.fixed(dt, substeps)
     try:
         if len(times) == 1:
             forces.sample(0, 0.0, rollouts.q[0], rollouts.v[0])
@@ -171,12 +185,40 @@ def _flown(outcome: tuple[Flight, int, str]) -> Trajectory:
     return flight.trajectory(n)
 
 
+def _world(
+    robot: Robot, ground: Any, contacts: Any, end_stops: bool | None, method: str | None
+) -> World | None:
+    """What the robot may touch; None where the simulation is a smooth one."""
+    held = method == "stiction" and bool(robot.constraints)
+    if method != "time_stepping" and not held and ground is None and contacts is None and not end_stops:
+        return None
+    if method not in (None, "time_stepping", "stiction"):
+        raise InputError(
+            f"with contacts or end stops the method is 'time_stepping', not {method!r}: leave it out, and "
+            "take substeps for shorter steps"
+        )
+    return World.of(robot, ground, contacts, end_stops)
+
+
 def _check_method(method: str, substeps: int, rtol: float, atol: float) -> None:
-    if method not in (*FIXED, *SOLVERS):
-        raise InputError(f"method is one of {', '.join((*FIXED, *SOLVERS))}; got {method!r}")
+    if method not in METHODS:
+        raise InputError(f"method is one of {', '.join(METHODS)}; got {method!r}")
     if not isinstance(substeps, (int, np.integer)) or substeps < 1:
         raise InputError(f"substeps is a whole number, at least 1; got {substeps!r}")
     if substeps > 1 and method in SOLVERS:
         raise InputError(f"method {method!r} chooses its own steps: leave substeps out, or tighten rtol")
     if not (1e-13 <= rtol < 1 and 0 < atol < np.inf):
         raise InputError(f"rtol is from 1e-13 to 1, and atol above 0; got {rtol!r} and {atol!r}")
+
+
+def simulate_contacts(
+    robot: Robot, contacts: Sequence[ContactPoint], *arguments: Any, restitution: float = 0.0, **options: Any
+) -> Trajectory:
+    """`simulate` on level ground, under its former name."""
+    warnings.warn(
+        "simulate_contacts is simulate(..., ground=hc.Ground(...), contacts=[...]) and gives its trajectory",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    ground = Ground(restitution=restitution)
+    return simulate(robot, *arguments, ground=ground, contacts=contacts, **options)

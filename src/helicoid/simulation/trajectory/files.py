@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _FORMAT = "helicoid trajectory 1"
 _NEEDED = ("q", "v", "tau")
-_KNOWN = ("a", *ENERGIES, "constraint_forces")
+_CONTACTS = ("contact_forces", "contact_points", "contact_residual", "penetration")
+_KNOWN = ("a", *ENERGIES, "constraint_forces", *_CONTACTS)
 _OWN = ("controls", "states")  # of a vehicle
 
 
@@ -41,6 +42,8 @@ def _write_npz(trajectory: Trajectory, file: IO[bytes]) -> None:
     arrays |= {name: getattr(trajectory, name) for name in _KNOWN if trajectory.has(name)}
     arrays |= {name: trajectory.known[name] for name in _OWN if name in trajectory.known}
     arrays |= {"name": trajectory.name, "q_names": trajectory.q_names, "v_names": trajectory.v_names}
+    if trajectory.contact_names:
+        arrays["contact_names"] = trajectory.contact_names
     np.savez_compressed(file, format=_FORMAT, **arrays)
 
 
@@ -72,13 +75,13 @@ def load(path: Path, robot: Robot | None, max_bytes: float) -> Trajectory:
     except (OSError, ValueError, TypeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as a trajectory: {error}") from error
     q_names, v_names = tuple(content.pop("q_names")), tuple(content.pop("v_names"))
-    name = str(content.pop("name"))
+    name, contacts = str(content.pop("name")), tuple(content.pop("contact_names", ()))
     if robot is not None:
         own = robot.model.coordinate_names, robot.model.velocity_names
         if own != (q_names, v_names):
             raise InputError(f"{path}: has the joints {', '.join(v_names)}; the robot {', '.join(own[1])}")
     t, q, v, tau = (content.pop(key) for key in ("t", "q", "v", "tau"))
-    return Trajectory(t, q, v, tau, robot, name, q_names, v_names, known=content)
+    return Trajectory(t, q, v, tau, robot, name, q_names, v_names, known=content, contact_names=contacts)
 
 
 def _check_shapes(content: dict[str, Any]) -> None:
@@ -88,7 +91,8 @@ def _check_shapes(content: dict[str, Any]) -> None:
         raise ValueError(f"q of shape {q.shape} does not fit times of shape {content['t'].shape}")
     sizes = {"q": len(content["q_names"]), **dict.fromkeys(PER_JOINT[1:], len(content["v_names"]))}
     wanted = {name: (*q.shape[:-1], size) for name, size in sizes.items()}
-    wanted |= dict.fromkeys(ENERGIES, q.shape[:-1])
+    wanted |= dict.fromkeys((*ENERGIES, *_CONTACTS[2:]), q.shape[:-1])
+    wanted |= dict.fromkeys(_CONTACTS[:2], (*q.shape[:-1], len(content.get("contact_names", ())), 3))
     for name, shape in wanted.items():
         if (name in content or name in _NEEDED) and content[name].shape != shape:
             raise ValueError(f"{name} has shape {content[name].shape}, where {shape} is right")
@@ -98,10 +102,12 @@ def _read_npz(path: Path, max_bytes: float) -> dict[str, Any]:
     content: dict[str, Any] = read_archive(path, max_bytes)
     if str(content.pop("format")) != _FORMAT:
         raise ValueError(f"its format is not {_FORMAT!r}")
-    for key in ("q_names", "v_names"):
-        content[key] = content[key].tolist()
+    names = ("q_names", "v_names", "contact_names")
+    for key in names:
+        if key in content or key != "contact_names":
+            content[key] = content[key].tolist()
     for key, values in content.items():
-        if key not in ("name", "q_names", "v_names") and values.dtype.kind not in "fiub":
+        if key not in ("name", *names) and values.dtype.kind not in "fiub":
             raise ValueError(f"{key} holds {values.dtype}, which are no numbers")
     return content
 
@@ -129,4 +135,8 @@ def _read_csv(path: Path) -> dict[str, Any]:
             content[name] = values
         if name in ("q", "v"):
             content[f"{name}_names"] = names
+    columns, forces = named("force.")
+    if columns:
+        content["contact_names"] = [one.removesuffix(".x") for one in columns[::3]]
+        content["contact_forces"] = forces.reshape(len(forces), -1, 3)
     return content | {name: table[:, header.index(name)].copy() for name in ENERGIES if name in header}

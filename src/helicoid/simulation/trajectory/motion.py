@@ -13,6 +13,9 @@ from helicoid._typing import Array
 from helicoid.robot import Robot
 from helicoid.simulation.equations import acceleration
 
+FOLLOWING = ("a", "constraint_forces", "kinetic_energy", "potential_energy")
+"""What follows from states and forces."""
+
 
 @dataclass(frozen=True, eq=False)
 class Motion:
@@ -28,6 +31,11 @@ class Motion:
     inputs: Mapping[str, Array]
     method: str = "rk4"
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether accelerations follow from the state; of contacts only the simulation knows impulses."""
+        return self.method != "time_stepping"
 
     def picked(self, rollouts: int | slice) -> Motion:
         """What moved one rollout of a batch, or a slice of them; inputs with one row hold for all."""

@@ -29,7 +29,11 @@ def columns(trajectory: Trajectory) -> dict[str, Array]:
             values = getattr(trajectory, name)
             joints = trajectory.q_names if name == "q" else trajectory.v_names
             found |= {f"{name}.{joint}": values[..., k] for k, joint in enumerate(joints)}
-    return found | {name: getattr(trajectory, name) for name in ENERGIES if trajectory.has(name)}
+    found |= {name: getattr(trajectory, name) for name in ENERGIES if trajectory.has(name)}
+    forces = trajectory.contact_forces
+    for k, contact in enumerate(trajectory.contact_names):
+        found |= {f"force.{contact}.{axis}": forces[..., k, j] for j, axis in enumerate("xyz")}
+    return found
 
 
 def to_dataframe(trajectory: Trajectory) -> DataFrame:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +17,9 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation.archive import MAX_BYTES
 from helicoid.simulation.trajectory import files, table
-from helicoid.simulation.trajectory.motion import Motion
+from helicoid.simulation.trajectory.motion import FOLLOWING, Motion
 from helicoid.simulation.trajectory.resampling import between, linear, resampled_states, rounding
+from helicoid.simulation.trajectory.table import ENERGIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +43,8 @@ class Trajectory:
             row repeats the one before.
         robot: whose motion it is; None when read from a file without naming the robot.
 
-    What follows from these is computed when first asked for: `a`, the energies, `constraint_forces`.
+    What follows from these is computed when first asked for: `a`, the energies, `constraint_forces`. Where
+    the robot had contacts, there are `contact_forces`, by `contact_names`.
 
     >>> import helicoid as hc
     >>> from helicoid.simulation import simulate
@@ -66,6 +68,9 @@ class Trajectory:
     motion: Motion | None = field(default=None, repr=False)
     known: dict[str, Array] = field(default_factory=dict, repr=False)
     """What has been computed of it or was in its file, by name."""
+    contact_names: tuple[str, ...] = ()
+    grounds: tuple[Any, ...] = field(default=(), repr=False)
+    """What the robot could touch, of those that `hc.simulate` was given."""
 
     def __post_init__(self) -> None:
         if self.robot is not None:
@@ -114,9 +119,36 @@ class Trajectory:
             raise HelicoidError(f"this trajectory has no {name}: it is not that of a vehicle")
         return self.known[name]
 
+    @property
+    def contact_forces(self) -> Array:
+        """Of the ground on the robot (N, world axes), (N + 1, contacts, 3): the mean from t[k] to t[k + 1].
+
+        `contact_names` says which is which; without contacts it is (N + 1, 0, 3).
+        """
+        return self._of_contacts("contact_forces")
+
+    @property
+    def contact_points(self) -> Array:
+        """Where the contact forces act (m, world), (N + 1, contacts, 3); zeros where there is no force."""
+        return self._of_contacts("contact_points")
+
+    @property
+    def contact_residual(self) -> Array:
+        """By how much the laws of contact were missed in the step from t[k] on (m/s), one per sample."""
+        return self.known.get("contact_residual", np.zeros(self.q.shape[:-1]))
+
+    @property
+    def penetration(self) -> Array:
+        """How deep (m) the deepest contact is below the ground, one per sample."""
+        return self.known.get("penetration", np.zeros(self.q.shape[:-1]))
+
+    def _of_contacts(self, name: str) -> Array:
+        return self.known.get(name, np.zeros((*self.q.shape[:-1], 0, 3)))
+
     def has(self, name: str) -> bool:
-        """Whether `a`, an energy or `constraint_forces` is known or follows from what is."""
-        return name in ("t", "q", "v", "tau") or name in self.known or self.motion is not None
+        """Whether `a`, an energy, `constraint_forces` or something of contacts is known or follows."""
+        known = name in ("t", "q", "v", "tau") or name in self.known
+        return known or (self.motion is not None and name in FOLLOWING)
 
     def _derived(self, name: str) -> Array:
         if name not in self.known:
@@ -209,7 +241,8 @@ class Trajectory:
     def _part(
         self, t: Array, q: Array, v: Array, tau: Array, motion: Motion | None, known: dict[str, Array]
     ) -> Trajectory:
-        return Trajectory(t, q, v, tau, self.robot, self.name, self.q_names, self.v_names, motion, known)
+        names = self.name, self.q_names, self.v_names
+        return Trajectory(t, q, v, tau, self.robot, *names, motion, known, self.contact_names, self.grounds)
 
     def resample(self, times: ArrayLike | None = None, dt: float | None = None) -> Trajectory:
         """The motion at other times, within those it covers: `times`, or every `dt` seconds.
@@ -229,10 +262,15 @@ class Trajectory:
         motion = self.motion and self.motion.held(left)
         # What is known of a robot's motion follows again from it; what a vehicle has of its own does not.
         kept = {key: x for key, x in self.known.items() if not motion or key in ("controls", "states")}
-        known = {key: linear(x, left, s, self.q.ndim - 2) for key, x in kept.items()}
+        axis = self.q.ndim - 2
+        known = {key: linear(x, left, s, axis) for key, x in kept.items()}
         if "controls" in known:
             known["controls"] = self.known["controls"][..., left, :]
-        return Trajectory(wanted, *states, tau, self.robot, motion=motion, known=known)
+        if self.contact_names or (motion and not motion.smooth):
+            # What acts at contacts jumps, and is held as torques are; energies follow from the states.
+            known = {key: np.take(x, left, axis) for key, x in self.known.items() if key not in ENERGIES}
+        contacts = self.contact_names, self.grounds
+        return Trajectory(wanted, *states, tau, self.robot, "", (), (), motion, known, *contacts)
 
     def _times(self, times: ArrayLike | None, dt: float | None) -> Array:
         if (times is None) == (dt is None):
@@ -256,8 +294,8 @@ class Trajectory:
         """Write it to a file, as a whole or not at all: `.npz` (NumPy, batches too) or `.csv` (one motion).
 
         The columns of a CSV file are `t`, `q.<joint>`, `v.<joint>`, `tau.<joint>`, and `a.<joint>`,
-        `kinetic_energy` and `potential_energy` where they are known; numbers are written so that reading
-        gives them back exactly.
+        `kinetic_energy`, `potential_energy` and `force.<contact>.x` (y, z) where they are known; numbers are
+        written so that reading gives them back exactly.
         """
         files.save(self, Path(path))
 
@@ -275,7 +313,7 @@ class Trajectory:
         return files.load(Path(path), robot, max_bytes)
 
     def plot(self) -> Figure:
-        """A matplotlib figure of coordinates, velocities, torques and energies over time."""
+        """A matplotlib figure of coordinates, velocities, torques, energies and contact forces over time."""
         from helicoid.simulation.trajectory.plot import plot
 
         return plot(self)

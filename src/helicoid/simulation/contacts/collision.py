@@ -1,0 +1,82 @@
+"""The collision geometry of a robot as points that may touch a ground."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.model.model import WORLD
+from helicoid.model.parts import Geometry
+from helicoid.robot import Robot
+from helicoid.robot.collision.meshes import mesh_points
+
+BALL, RIM = 0, 1  # of runtime/surfaces.h
+CORNERS = 40  # of a convex hull, at most
+_Z = (0.0, 0.0, 1.0)
+Row = tuple[int, Any, Any, float, float]
+Contact = tuple[str, str, list[Row]]
+"""The link, the name, and the points of a contact, each (kind, center, axis, radius, angle)."""
+
+
+def collision_points(robot: Robot) -> list[Contact]:
+    """A contact for each collision shape of each link that moves.
+
+    Raises:
+        InputError: there is no such shape, or a mesh is not found.
+    """
+    found: list[Contact] = []
+    for link in robot.model.links:
+        if robot.model.frame(link.name).body == WORLD:
+            continue
+        shapes = [shape for shape in link.collisions if shape.kind == "mesh" or any(shape.size)]
+        found += [(link.name, link.name, _points(shape)) for shape in shapes]
+    if not found:
+        raise InputError(
+            f"robot {robot.name!r} has no collision geometry on links that move: name points, "
+            "contacts=[hc.ContactPoint(link, point, radius), ...]"
+        )
+    return found
+
+
+def _points(shape: Geometry) -> list[Row]:
+    R, p = shape.placement.rotation, shape.placement.translation
+
+    def balls(centers: Array, radius: float) -> list[Row]:
+        return [(BALL, R @ center + p, _Z, float(radius), 0.0) for center in np.atleast_2d(centers)]
+
+    if shape.kind == "sphere":
+        return balls(np.zeros(3), shape.size[0])
+    if shape.kind == "capsule":
+        radius, length = shape.size
+        return balls(np.array([[0, 0, -length / 2], [0, 0, length / 2]]), radius)
+    if shape.kind == "box":
+        return balls(np.array(list(product((-0.5, 0.5), repeat=3))) * np.array(shape.size), 0.0)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        # The lowest point of each rim, and three more, so that it can stand on its end.
+        ends = [(p + R @ np.array([0, 0, side * length / 2]), side) for side in (-1, 1)]
+        angles = [k * np.pi / 2 for k in range(4)]
+        return [(RIM, center, R[:, 2], float(radius), angle) for center, _ in ends for angle in angles]
+    return balls(_corners(mesh_points(shape)), 0.0)
+
+
+def _corners(points: Array) -> Array:
+    """Corners of the convex hull; of more than `CORNERS`, those that reach furthest in as many directions."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):  # flat
+        hull = np.unique(points, axis=0)
+    if len(hull) <= CORNERS:
+        return hull
+    middle = hull.mean(axis=0)
+    chosen = [int(np.argmax(np.linalg.norm(hull - middle, axis=1)))]
+    while len(chosen) < CORNERS:
+        away = np.linalg.norm(hull[:, None] - hull[chosen], axis=2).min(axis=1)
+        chosen.append(int(np.argmax(away)))
+    return hull[sorted(chosen)]

@@ -1,0 +1,369 @@
+/* One time step of robots with contacts, end stops, dry friction and equations; a vector of lanes is a robot each.
+ *
+ * Sizes: NQ, NV; LINKS that may touch; POINTS of them, GROUNDS; at most TOUCHES at once, reported as CONTACTS; STOPS
+ * joints with ends; RUBS with dry friction; EQUATIONS. `prepare` works at the middle of the step, q_m = q + h/2 v,
+ * where M + h D = L' D L (Featherstone 2008, 6.5), and gives, from AT_... on in y, what the names say. Links are
+ * where they would be at the end, q_e = q + h v: pose, then twists with v_free and with v, and that of the beginning.
+ * Rows of velocities u = J v are kept as Y = D^(-1/2) L^(-T) J', so that G = Y Y'. The step ends h/2 (v+ - v) from
+ * q_e: with u+ as the velocity, a gap g of q_e becomes (g - h/2 u) + h/2 u+, of which the first part is kept. */
+#ifndef CONTACT_STEP_H
+#define CONTACT_STEP_H
+#include "solve.h"
+#include "surfaces.h"
+
+#define PAIRS (POINTS * GROUNDS)
+
+/* memory: of the last step its touches, as (which, impulse), then the impulses of stops, rubs and equations; of all
+   steps since the last row the worst error and depth, and how many they are */
+enum { UNUSED, ERROR, STEPS, DEPTH, DONE, FIRST_KEPT, KEPT = 4, OTHERS = FIRST_KEPT + KEPT * TOUCHES };
+static const double MARGIN = 0.1;   /* m/s: what is nearer than half a step at this speed is looked at */
+static const double PUSHED = 1e-7;  /* m: what is deeper at the end of a step is pushed out */
+static const double OPENED = 1e-11; /* m or rad: equations that are further off are closed */
+/* Of impulses that no velocity shows, as where two points of a foot push against each other, this share is left in
+   the next step. */
+static const double FADING = 0.9;
+
+typedef struct {
+  Touch touch;
+  int pair, link;
+  hc_v free[3];             /* velocities at the end, if nothing touched */
+  hc_v before, start;       /* normal velocity and gap at the beginning */
+  hc_v start_velocity[3];   /* J v: those of the beginning, seen from the end */
+  hc_v bounce, height;      /* its normal speed and gap at the end, where it bounces; else 0 */
+} Near;
+
+typedef struct {
+  Cones cones, spare;
+  hc_v rows[ROWS][NV + 1]; /* Y */
+  hc_v smooth[ROWS];       /* velocities without impulses */
+  hc_v gap[ROWS];          /* of normals, stops and equations: less h/2 u+, then at the end of the step */
+  hc_v plain[ROWS], mean[ROWS], lowest[PAIRS + 1], side[STOPS + 1];
+  Near near[TOUCHES];
+  int count, stops, first_stop, first_rub, first_equation, n, joint[STOPS + 1];
+} Scratch;
+
+/* Y from J' in x, over the rows of L that `support` names, largest first. */
+static void transform(const hc_v *y, const int *support, int n, hc_v *x) {
+  EACH(a, n) {
+    const int k = support[a];
+    const hc_v value = x[k];
+    for (int e = L_START[k]; e < L_START[k + 1]; e++) x[L_COLUMN[e]] -= y[AT_L + e] * value;
+    x[k] = value * y[AT_ROOT + k];
+  }
+}
+
+/* The velocity of a point x of a link that moves by a twist (w, v) about the world's origin: v + w x x. */
+static inline void point_velocity(const hc_v *twist, const hc_v *x, hc_v *u) {
+  cross3(twist, x, u);
+  EACH(k, 3) u[k] += twist[3 + k];
+}
+
+static double least(hc_v x) {
+  double found = LANE(x, 0);
+  for (int l = 1; l < HC_LANES; l++) found = fmin(found, LANE(x, l));
+  return found;
+}
+
+/* Which place to take for a touch with this gap: a free one, or that of the furthest if it is nearer; or -1. */
+static int place(const Scratch *s, hc_v gap) {
+  int at = 0;
+  if (s->count < TOUCHES) return s->count;
+  for (int i = 1; i < TOUCHES; i++)
+    if (least(s->near[i].touch.gap) > least(s->near[at].touch.gap)) at = i;
+  return least(gap) < least(s->near[at].touch.gap) ? at : -1;
+}
+
+/* All pairs of a point and a ground that may touch in this step, in any lane; of too many, the nearest. */
+static void find_touches(Scratch *s, const hc_v *y, double h, const double *points, const double *grounds,
+                         const double *field) {
+  hc_v fastest = hc_splat(0), u[3];
+  Near now;
+  EACH(k, PAIRS) {
+    const double *point = points + k / GROUNDS * POINT_SIZE;
+    const hc_v *link = y + AT_LINK[(int)point[LINK]];
+    touch(point, link, grounds + k % GROUNDS * GROUND_SIZE, field, &now.touch);
+    point_velocity(link + 12, now.touch.point, u);
+    fastest = hc_fmax(fastest, hc_fabs(dot3(now.touch.frame[0], u)));
+    point_velocity(link + 18, now.touch.point, u);
+    s->lowest[k] = now.touch.gap - h / 2 * dot3(now.touch.frame[0], u);
+  }
+  const hc_v far = h / 2 * (MARGIN + 2.0 * fastest); /* the fastest approach says how far to look */
+  s->count = 0;
+  EACH(k, PAIRS) {
+    const double *point = points + k / GROUNDS * POINT_SIZE;
+    const int at = hc_any(HC_MASK(s->lowest[k] < far)) ? place(s, s->lowest[k]) : -1;
+    if (at < 0) continue;
+    now.link = (int)point[LINK], now.pair = k;
+    const hc_v *link = y + AT_LINK[now.link];
+    touch(point, link, grounds + k % GROUNDS * GROUND_SIZE, field, &now.touch);
+    tangents(now.touch.frame);
+    point_velocity(link + 12, now.touch.point, u);
+    EACH(i, 3) now.free[i] = dot3(now.touch.frame[i], u);
+    now.start = 2.0 * s->lowest[k] - now.touch.gap, now.touch.gap = s->lowest[k];
+    point_velocity(link + 18, now.touch.point, u);
+    EACH(i, 3) now.start_velocity[i] = dot3(now.touch.frame[i], u);
+    EACH(i, 3) u[i] = now.touch.point[i] - h * u[i]; /* where it was */
+    point_velocity(link + 24, u, u);
+    now.before = dot3(now.touch.frame[0], u);
+    now.bounce = now.height = hc_splat(0);
+    s->near[at] = now;
+    s->count += at == s->count;
+  }
+}
+
+/* Speed and gap at the end of a step in which a contact is hit at time t and thrown back: Newton's law, with the
+   free acceleration before and after. Thrown back by less than it falls again within the step, it rests. */
+static void restitute(Near *now, double e, double h, hc_i hit) {
+  const hc_v zero = hc_splat(0), speed = -now->before, a = (now->before - now->free[0]) / h;
+  const hc_v gap = hc_fmax(now->start, zero), square = speed * speed + 2.0 * a * gap;
+  const hc_v root = hc_sqrt(hc_fmax(square, zero));
+  const hc_v t = hc_select(HC_MASK(square > 0.0), hc_fmin(2.0 * gap / (speed + root), hc_splat(h)), hc_splat(h));
+  const hc_v left = h - t, thrown = e * (speed + a * t), after = thrown - a * left;
+  hit &= HC_MASK(speed > 0.0) & HC_MASK(after > 0.0) & HC_MASK(thrown > 0.0);
+  now->bounce = hc_select(hit, after, zero);
+  now->height = hc_select(hit, hc_fmax(thrown * left - a * left * left * 0.5, zero), zero);
+}
+
+/* Rows of contacts: J' of a point from the twists of its link, in its frame. */
+static void contact_rows(Scratch *s, const hc_v *y, const double *grounds, double h) {
+  Cones *c = &s->cones;
+  EACH(i, s->count) {
+    Near *now = &s->near[i];
+    const double *ground = grounds + now->pair % GROUNDS * GROUND_SIZE;
+    const int *support = SUPPORT + SUPPORT_START[now->link];
+    const int n = SUPPORT_START[now->link + 1] - SUPPORT_START[now->link];
+    EACH(k, 3) EACH(j, NV) s->rows[3 * i + k][j] = hc_splat(0);
+    for (int j = COLUMN_START[now->link]; j < COLUMN_START[now->link + 1]; j++) {
+      hc_v v[3];
+      point_velocity(y + TWIST[j], now->touch.point, v);
+      EACH(k, 3) s->rows[3 * i + k][COLUMN[j]] = dot3(now->touch.frame[k], v);
+    }
+    EACH(k, 3) {
+      transform(y, support, n, s->rows[3 * i + k]);
+      s->smooth[3 * i + k] = c->b[3 * i + k] = now->free[k];
+    }
+    s->gap[3 * i] = now->touch.gap;
+    c->mu[i] = hc_splat(ground[FRICTION]);
+    const hc_i hit = HC_MASK(now->touch.gap + h / 2 * now->free[0] <= 0.0);
+    if (ground[RESTITUTION] > 0 && hc_any(hit)) restitute(now, ground[RESTITUTION], h, hit);
+    /* what does not reach the ground may come nearer until it touches */
+    const hc_v room = 2 / h * hc_fmax(now->touch.gap, hc_splat(0));
+    c->b[3 * i] += hc_select(hit, -now->bounce, room);
+  }
+}
+
+/* A row of one velocity; `side` is its sign. */
+static void joint_row(Scratch *s, const hc_v *y, int row, int joint, hc_v side) {
+  EACH(j, NV) s->rows[row][j] = hc_splat(0);
+  s->rows[row][joint] = side;
+  transform(y, JOINT_SUPPORT + JOINT_START[joint], JOINT_START[joint + 1] - JOINT_START[joint], s->rows[row]);
+  s->smooth[row] = s->cones.b[row] = side * y[AT_FREE + joint];
+}
+
+/* Rows of end stops that are near, of joints that dry friction holds or brakes, and of equations. */
+static void other_rows(Scratch *s, const hc_v *y, double h) {
+  Cones *c = &s->cones;
+  int row = s->first_stop = 3 * s->count;
+  s->stops = 0;
+  EACH(k, STOPS) {
+    const hc_v q = y[AT_MIDDLE + STOP_COORDINATE[k]], free = y[AT_FREE + STOP_VELOCITY[k]];
+    const hc_v below = q - STOP_LOWER[k], above = STOP_UPPER[k] - q, gap = hc_fmin(below, above);
+    if (!hc_any(HC_MASK(gap < h / 2 * (MARGIN + 2.0 * hc_fabs(free))))) continue;
+    const hc_v side = hc_select(HC_MASK(below < above), hc_splat(1), hc_splat(-1));
+    joint_row(s, y, row, STOP_VELOCITY[k], side);
+    const hc_i hit = HC_MASK(gap + h / 2 * side * free <= 0.0);
+    c->b[row] += hc_select(hit, hc_splat(0), 2 / h * hc_fmax(gap, hc_splat(0)));
+    c->lo[row] = hc_splat(0), c->hi[row] = hc_splat(INFINITY), s->gap[row] = gap;
+    s->joint[s->stops] = k, s->side[s->stops++] = side, row++;
+  }
+  s->first_rub = row;
+  EACH(k, RUBS) {
+    joint_row(s, y, row, RUB_VELOCITY[k], hc_splat(1));
+    c->hi[row] = hc_fmax(h * y[AT_BOUND + k], hc_splat(0)), c->lo[row] = -c->hi[row], s->gap[row] = hc_splat(0), row++;
+  }
+  s->first_equation = row;
+  EACH(k, EQUATIONS) {
+    hc_v u = hc_splat(0);
+    EACH(j, NV) s->rows[row][j] = y[AT_EQUATIONS + k * NV + j], u += s->rows[row][j] * y[AT_FREE + j];
+    transform(y, EVERY, NV, s->rows[row]);
+    s->smooth[row] = c->b[row] = u, c->lo[row] = hc_splat(-INFINITY), c->hi[row] = hc_splat(INFINITY);
+    s->gap[row] = y[AT_EQUATIONS + EQUATIONS * NV + k], row++;
+  }
+  s->n = c->n = row, c->nc = s->count;
+}
+
+static void products(Scratch *s) {
+  EACH(i, s->n) EACH(j, i + 1) {
+    const hc_v *a = s->rows[i], *b = s->rows[j];
+    hc_v sum = hc_splat(0);
+    EACH(k, NV) sum += a[k] * b[k];
+    s->cones.G[i][j] = s->cones.G[j][i] = sum;
+  }
+}
+
+/* What the same rows bore in the last step. */
+static void recall(Scratch *s, const hc_v *memory) {
+  hc_v *p = s->cones.p;
+  EACH(i, s->count) {
+    const double which = s->near[i].pair;
+    hc_v found[3] = {hc_splat(0), hc_splat(0), hc_splat(0)};
+    for (int k = PAIRS <= TOUCHES ? s->near[i].pair : 0; k < (PAIRS <= TOUCHES ? s->near[i].pair + 1 : TOUCHES); k++) {
+      const hc_v *one = memory + FIRST_KEPT + KEPT * k;
+      const hc_i same = HC_MASK(one[0] == 1 + which);
+      EACH(j, 3) found[j] = hc_select(same, FADING * one[1 + j], found[j]);
+    }
+    EACH(j, 3) p[3 * i + j] = found[j];
+  }
+  EACH(i, s->stops) p[s->first_stop + i] = memory[OTHERS + s->joint[i]];
+  EACH(k, RUBS + EQUATIONS) {
+    const int row = s->first_rub + k;
+    p[row] = clamped(memory[OTHERS + STOPS + k], s->cones.lo[row], s->cones.hi[row]);
+  }
+}
+
+/* `done` steps since the last row, of which the memory before, `old`, tells. */
+static void keep(const Scratch *s, const hc_v *old, int done, int repeats, hc_v *memory) {
+  const hc_v *p = s->cones.p, carried = hc_splat(done != 0);
+  EACH(k, MEMORY) memory[k] = hc_splat(0);
+  memory[ERROR] = hc_fmax(s->cones.error, carried * old[ERROR]), memory[STEPS] = s->cones.steps + carried * old[STEPS];
+  memory[DEPTH] = carried * old[DEPTH], memory[DONE] = hc_splat(done + 1 < repeats ? done + 1 : 0);
+  EACH(i, s->count) {
+    hc_v *one = memory + FIRST_KEPT + KEPT * (PAIRS <= TOUCHES ? s->near[i].pair : i);
+    one[0] = hc_splat(1 + s->near[i].pair);
+    EACH(j, 3) one[1 + j] = p[3 * i + j];
+  }
+  EACH(i, s->stops) memory[OTHERS + s->joint[i]] = p[s->first_stop + i];
+  EACH(k, RUBS + EQUATIONS) memory[OTHERS + STOPS + k] = p[s->first_rub + k];
+}
+
+/* Impulses that throw back may add energy where several act at once, which no impact does: then as much of the
+   bounce is left as leaves the energy what it was. Impulses p add p' (u + u_start) / 2 = p' m + p' G p / 2. */
+static void bounce_without_gain(Scratch *s) {
+  Cones *c = &s->cones;
+  hc_v gained = hc_splat(0), most = hc_splat(0), rest = hc_splat(0), linear = hc_splat(0), square = hc_splat(0);
+  EACH(i, s->count) most = hc_fmax(most, s->near[i].bounce);
+  if (!hc_any(HC_MASK(most > 0.0))) return;
+  EACH(i, s->n) {
+    const hc_v start = i < 3 * s->count ? s->near[i / 3].start_velocity[i % 3] : s->smooth[i];
+    s->mean[i] = (s->smooth[i] + start) * 0.5;
+    gained += c->p[i] * (s->mean[i] + (c->u[i] - c->b[i]) * 0.5);
+  }
+  const hc_i gains = HC_MASK(gained > 0.0);
+  if (!hc_any(gains)) return;
+  const hc_v error = c->error;
+  EACH(i, s->n) s->plain[i] = c->p[i];
+  EACH(i, s->count) c->b[3 * i] += s->near[i].bounce;
+  solve_cones(c); /* the impact that throws nothing back */
+  EACH(i, s->n) { /* the gain of p + share (plain - p) */
+    hc_v Gd = hc_splat(0), Gp = hc_splat(0);
+    const hc_v d = s->plain[i] - c->p[i];
+    EACH(j, s->n) Gd += c->G[i][j] * (s->plain[j] - c->p[j]), Gp += c->G[i][j] * c->p[j];
+    rest += c->p[i] * (s->mean[i] + Gp * 0.5), linear += d * (s->mean[i] + Gp), square += d * Gd * 0.5;
+  }
+  const hc_v root = linear * linear - 4.0 * square * rest;
+  hc_v share = (-linear + hc_sqrt(hc_fmax(root, hc_splat(0)))) * inverted(2.0 * square);
+  share = hc_select(HC_MASK(square > 0.0) & HC_MASK(root > 0.0), share, hc_splat(0));
+  share = hc_select(gains, clamped(share, hc_splat(0), hc_splat(1)), hc_splat(1));
+  EACH(i, s->n) c->p[i] += share * (s->plain[i] - c->p[i]);
+  EACH(i, s->count) s->near[i].bounce = hc_select(gains, hc_splat(0), s->near[i].bounce);
+  EACH(i, s->count) s->near[i].height = hc_select(gains, hc_splat(0), s->near[i].height);
+  c->error = hc_fmax(error, hc_select(gains, c->error, hc_splat(0)));
+}
+
+/* Impulses of this step, and sum = Y' p, from which the velocities follow. */
+static void impulses(Scratch *s, const hc_v *y, const hc_v *memory, const double *const *tables, double h, hc_v *sum) {
+  find_touches(s, y, h, tables[0], tables[1], tables[2]);
+  contact_rows(s, y, tables[1], h);
+  other_rows(s, y, h);
+  EACH(k, NV) sum[k] = hc_splat(0);
+  s->cones.error = s->cones.steps = hc_splat(0);
+  if (!s->n) return;
+  products(s);
+  recall(s, memory);
+  hc_v largest = hc_splat(1);
+  EACH(i, s->n) largest = hc_fmax(largest, hc_fabs(s->smooth[i]));
+  s->cones.tolerance = 1e-11 * largest;
+  solve_cones(&s->cones);
+  bounce_without_gain(s);
+  EACH(i, s->n) EACH(k, NV) sum[k] += s->cones.p[i] * s->rows[i][k];
+}
+
+/* Displacements Y' d that bring gaps to where they may be: no further than the ground, at the height to which it
+   bounces, and equations closed. s->gap has those at the end of the step as far as they are known. */
+static int push(Scratch *s, hc_v *moved) {
+  Cones *c = &s->spare;
+  int map[ROWS], n = 0;
+  hc_i needed = HC_MASK(hc_splat(0) > 0.0);
+  EACH(i, s->n) {
+    const int is_contact = i < 3 * s->count, is_equation = i >= s->first_equation;
+    if ((is_contact && i % 3) || (i >= s->first_rub && !is_equation)) continue;
+    const hc_v bounce = is_contact ? s->near[i / 3].bounce : hc_splat(0);
+    const hc_i held = is_equation ? HC_MASK(hc_splat(1) > 0.0) : HC_MASK(bounce > 0.0);
+    c->b[n] = s->gap[i] - (is_contact ? s->near[i / 3].height : hc_splat(0));
+    needed |= HC_MASK(c->b[n] < -(is_equation ? OPENED : PUSHED));
+    needed |= held & HC_MASK(c->b[n] > (is_equation ? OPENED : PUSHED));
+    c->lo[n] = hc_select(held, hc_splat(-INFINITY), hc_splat(0)), c->hi[n] = hc_splat(INFINITY);
+    map[n++] = i;
+  }
+  if (!hc_any(needed)) return 0;
+  EACH(a, n) EACH(b, n) c->G[a][b] = s->cones.G[map[a]][map[b]];
+  EACH(a, n) c->p[a] = hc_splat(0);
+  c->nc = 0, c->n = n, c->tolerance = hc_select(needed, hc_splat(1e-13), hc_splat(INFINITY));
+  solve_cones(c);
+  EACH(a, n) EACH(k, NV) moved[k] += hc_select(needed, c->p[a], hc_splat(0)) * s->rows[map[a]][k];
+  return 1;
+}
+
+/* Gaps at the end of the step, to first order. */
+static void expect_gaps(Scratch *s, double h) {
+  EACH(i, s->n) {
+    if (i < 3 * s->count && i % 3) continue;
+    hc_v u = s->smooth[i];
+    EACH(j, s->n) u += s->cones.G[i][j] * s->cones.p[j];
+    s->gap[i] += h / 2 * u;
+  }
+}
+
+/* Gaps at the end of the step as they are, from what `finish` gives; the deepest. */
+static hc_v true_gaps(Scratch *s, const hc_v *z, const double *const *tables) {
+  hc_v deepest = hc_splat(0);
+  Touch now;
+  EACH(i, s->count) {
+    Near *near = &s->near[i];
+    const double *ground = tables[1] + near->pair % GROUNDS * GROUND_SIZE;
+    touch(tables[0] + near->pair / GROUNDS * POINT_SIZE, z + FINAL_LINKS + 12 * near->link, ground, tables[2], &now);
+    s->gap[3 * i] = now.gap, deepest = hc_fmax(deepest, -now.gap);
+    near->bounce = near->height = hc_splat(0); /* what was thrown back is where it should be */
+  }
+  EACH(i, s->stops) {
+    const int k = s->joint[i];
+    const hc_v q = z[NV + STOP_COORDINATE[k]];
+    s->gap[s->first_stop + i] = hc_select(HC_MASK(s->side[i] > 0.0), q - STOP_LOWER[k], STOP_UPPER[k] - q);
+  }
+  EACH(k, EQUATIONS) s->gap[s->first_equation + k] = z[FINAL_EQUATIONS + k];
+  return deepest;
+}
+
+/* Forces in the world (N) and where they act (m), by contact; a contact of several points has their sum. Forces
+   are the mean of all steps since the last row, of which this is number `done`. */
+static void report(const Scratch *s, const double *points, const hc_v *old, int done, int repeats, double h,
+                   hc_v *record) {
+  hc_v weight[CONTACTS + 1];
+  EACH(i, CONTACTS) weight[i] = hc_splat(0);
+  EACH(i, 6 * CONTACTS) record[i] = done && i % 6 < 3 ? old[i] : hc_splat(0);
+  EACH(i, s->count) {
+    const Near *near = &s->near[i];
+    const hc_v *p = s->cones.p + 3 * i;
+    const int which = (int)points[near->pair / GROUNDS * POINT_SIZE + CONTACT];
+    hc_v *one = record + 6 * which;
+    EACH(k, 3) {
+      hc_v f = hc_splat(0);
+      EACH(j, 3) f += near->touch.frame[j][k] * p[j];
+      one[k] += f / (h * repeats), one[3 + k] += p[0] * near->touch.point[k];
+    }
+    weight[which] += p[0];
+  }
+  EACH(i, CONTACTS) for (int k = 3; k < 6; k++)
+    record[6 * i + k] = hc_select(HC_MASK(weight[i] > 0.0), record[6 * i + k] * inverted(weight[i]), hc_splat(0));
+}
+#endif

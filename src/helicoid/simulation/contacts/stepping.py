@@ -1,0 +1,257 @@
+"""Time stepping with contacts: the loop of a simulation, its law inside, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.compiler.build.binding import Kernel
+from helicoid.compiler.signature import Input
+from helicoid.errors import InputError
+from helicoid.robot import Robot
+from helicoid.simulation.contacts.ground import ContactPoint, Ground, as_grounds
+from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel
+from helicoid.simulation.contacts.shapes import Points, gaps, points_of
+from helicoid.simulation.contacts.terms import terms
+from helicoid.simulation.forces import Forces
+from helicoid.simulation.laws import SymbolicLaw, hashable
+
+_KEPT = 8  # loops that a robot remembers
+_BELOW = 1e-6  # m: a contact that starts deeper is a mistake and no rounding
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """What a robot may touch, and with what: grounds, points of links, and whether its joints have ends."""
+
+    grounds: tuple[Ground, ...]
+    points: Points
+    end_stops: bool
+
+    @staticmethod
+    def of(
+        robot: Robot, ground: Any, contacts: Sequence[ContactPoint] | str | None, end_stops: bool | None
+    ) -> World:
+        """From what a user says.
+
+        Raises:
+            InputError: a part of it makes no sense.
+        """
+        if ground is None and contacts is not None:
+            raise InputError("contacts need something to touch: simulate(..., ground=hc.Ground())")
+        if ground is not None and contacts is None:
+            raise InputError(
+                "what may touch the ground? contacts=[hc.ContactPoint(link, point), ...], or "
+                "contacts='collision' for the collision geometry of all links"
+            )
+        grounds = () if ground is None else as_grounds(ground)
+        return World(
+            grounds, points_of(robot, contacts), ground is not None if end_stops is None else end_stops
+        )
+
+    @property
+    def bouncing(self) -> bool:
+        """Whether any ground throws back."""
+        return any(one.restitution > 0 for one in self.grounds)
+
+    def check_start(self, robot: Robot, q: Array) -> None:
+        """See that nothing starts below the ground, in any of the rollouts (B, nq).
+
+        Raises:
+            InputError: a contact is deeper than rounding explains; it says which, and by how much.
+        """
+        for number, ground in enumerate(self.grounds):
+            deepest, row, rollout = self._deepest(robot, q, ground)
+            if deepest > _BELOW:
+                name = self.points.names[int(self.points.rows[row, 2])]
+                where = f" in rollout {rollout}" if len(q) > 1 else ""
+                which = f" {number}" if len(self.grounds) > 1 else ""
+                raise InputError(
+                    f"contact {name!r} starts {deepest:.3g} m below ground{which}{where}: raise the robot by "
+                    "as much, or lower the ground"
+                )
+
+    def _deepest(self, robot: Robot, q: Array, ground: Ground) -> tuple[float, int, int]:
+        depths = np.full((len(self.points.rows), len(q)), -np.inf)
+        for number, link in enumerate(self.points.links):
+            T = np.asarray(robot.pose(link)(q)).reshape(len(q), 4, 4)
+            for k in np.flatnonzero(self.points.rows[:, 0] == number):
+                depths[k] = -gaps(self.points.rows[k], T, ground)
+        if not depths.size:
+            return -np.inf, 0, 0
+        row, rollout = np.unravel_index(int(np.argmax(depths)), depths.shape)
+        return float(depths[row, rollout]), int(row), int(rollout)
+
+    @property
+    def field(self) -> Array:
+        """The field of heights as C has it; empty where there is none."""
+        return next((one.table for one in self.grounds if one.heights is not None), np.zeros(0))
+
+
+class TimeStepping:
+    """Fills rows of states, each dt (s) after the one before, and remembers forces, errors and depths.
+
+    Args:
+        states: q and v, each (rows, rollouts, n); the caller fills row 0.
+        inputs: θ, and the wrenches that the options name, each (rows or 1, rollouts or 1, size).
+        forces: the torques; where a law is all that has to be asked for, it is computed in the loop.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        world: World,
+        options: Mapping[str, Any],
+        states: tuple[Array, Array],
+        inputs: Sequence[Array],
+        forces: Forces,
+        times: Array,
+        substeps: int,
+    ) -> None:
+        self.world, self._forces, self._times, self._substeps = world, forces, times, substeps
+        rows, rollouts = states[0].shape[:2]
+        law = _Law.of(robot, forces, substeps)
+        self.law = law
+        loop = _loop(robot, world, options, law, rollouts > 1)
+        self._kernel, self._equations = loop.kernel, loop.sizes.others[2]
+        self._memory = np.zeros((rows, rollouts, loop.sizes.memory))
+        self._record = np.zeros((rows, rollouts, 6 * loop.sizes.contacts))
+        own: list[Array] = [forces.net] if law is None else [forces.disturbance, times[:, None].copy()]
+        numbers = [] if law is None or not law.held else [np.full((1, 1), float(substeps))]
+        step = float(times[1]) / substeps if len(times) > 1 else 1.0
+        self._torque = None if law is None else np.zeros((rows, rollouts, robot.nv))
+        kept = [] if self._torque is None else [self._torque]
+        kept += [np.zeros((rows, rollouts))] if law is not None and law.held else []
+        self._states = (*states, *kept, self._memory, self._record)
+        tables = [world.points.rows.ravel(), np.ravel([one.row for one in world.grounds]), world.field]
+        self._inputs = (
+            *own,
+            *inputs,
+            *numbers,
+            np.full((1, 1), step),
+            *(np.ascontiguousarray(table, dtype=np.float64)[None, None] for table in tables),
+            np.full((1, 1), float(substeps)),
+        )
+
+    def run(self, first: int, last: int) -> None:
+        """Compute rows first + 1 to last."""
+        self._kernel.iterate(self._states, self._inputs, first, last, self._substeps)  # type: ignore[attr-defined]
+        if self._torque is not None:
+            # The row after a step holds the torque that acted in it.
+            self._forces.fill(first, self._torque[first + 1 : last + 1], self._times)
+
+    def known(self, n: int, q: Array, v: Array) -> dict[str, Array]:
+        """What the first n rows report, (rows, rollouts, ...): row k is of the step that begins there."""
+        dt = float(self._times[1]) if len(self._times) > 1 else 1.0
+        following = np.minimum(np.arange(n) + 1, max(n - 1, 0))
+        record = self._record[following].reshape(n, q.shape[1], -1, 6)
+        rate = (v[following] - v[:n]) / dt
+        if n > 1:
+            rate[-1] = rate[-2]
+        equations = self._memory[following, :, self._memory.shape[2] - self._equations :]
+        return {
+            "a": rate,
+            "contact_forces": record[..., :3],
+            "contact_points": record[..., 3:],
+            "contact_residual": self._memory[following, :, 1],
+            "penetration": self._memory[:n, :, 3],
+            # As everywhere, λ is what the robot does to its constraints.
+            "constraint_forces": -equations * self._substeps / dt,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Loop:
+    kernel: Kernel
+    sizes: Sizes
+
+
+def _loop(robot: Robot, world: World, options: Mapping[str, Any], law: _Law | None, batch: bool) -> _Loop:
+    """The compiled step, made once for what it depends on."""
+    shape = world.points.links, len(world.points.rows), len(world.points.names), len(world.grounds)
+    key = (
+        *shape,
+        world.field.size,
+        world.end_stops,
+        world.bouncing,
+        hashable(dict(options)),
+        law and law.key,
+        batch,
+    )
+    loops: dict[Any, _Loop] = robot.memo("loops with contacts", dict)
+    if key not in loops:
+        while len(loops) >= _KEPT:
+            del loops[next(iter(loops))]
+        rubbing = _rubbing(robot) if options.get("friction", True) else []
+        stops = Stop(robot) if world.end_stops else Stop(None)
+        parts = terms(robot, world.points.links, rubbing, world.bouncing, law, **options)
+        states = 2 if law is None else 4 if law.held else 3
+        counts = len(world.points.rows), len(world.grounds), world.field.size, len(world.points.names)
+        sizes = Sizes(robot, parts, counts, states, stops, rubbing)
+        loops[key] = _Loop(contact_kernel(robot, parts, sizes, stops, rubbing, batch), sizes)
+    return loops[key]
+
+
+def _rubbing(robot: Robot) -> list[int]:
+    """Velocities with dry friction; of parameters, all that may have some."""
+    if "friction" in robot.theta.groups:
+        return list(range(robot.nv))
+    found = []
+    for joint in robot.model.independent_joints:
+        _, at = robot.index(joint.name)
+        found += [
+            at.start + k
+            for k in range(joint.type.nv)
+            if joint.friction[k] > 0 or joint.static_friction[k] > 0
+        ]
+    return found
+
+
+class _Law:
+    """A symbolic controller inside the step: more states, the torque and how long it has been held."""
+
+    def __init__(self, law: SymbolicLaw, limit: Array | None, held: bool) -> None:
+        self._law, self._limit, self.held = law, limit, held
+        self.key = law.source, law.names, law.which, limit is not None, held
+
+    @staticmethod
+    def of(robot: Robot, forces: Forces, substeps: int) -> _Law | None:
+        law = forces.only_law
+        if not isinstance(law, SymbolicLaw):
+            return None
+        symbols = ca.SX.sym("t"), ca.SX.sym("q", robot.nq), ca.SX.sym("v", robot.nv)
+        return None if law.expression(*symbols) is None else _Law(law, forces.limit, substeps > 1)
+
+    def inputs(self, own: Sequence[Input]) -> list[Input]:
+        """Of the step, from those without a law: (q, v, tau, theta, ...)."""
+        q, v, tau, *others = own
+        count = [Input("count", ())] if self.held else []
+        total = [Input("substeps", ())] if self.held else []
+        return [
+            q,
+            v,
+            tau,
+            *count,
+            Input("disturbance", v.shape),
+            Input("t", ()),
+            *others,
+            *total,
+            Input("dt", ()),
+        ]
+
+    def torque(self, names: Mapping[str, Expression]) -> tuple[Expression, list[Expression]]:
+        """What acts, and the next values of the states beyond q and v."""
+        wanted = self._law.expression(names["t"], names["q"], names["v"])
+        assert wanted is not None
+        tau, following = wanted, []
+        if self.held:
+            done = names["count"]
+            tau = ca.if_else(done < 0.5, wanted, names["tau"])
+            following = [ca.if_else(done + 1.5 > names["substeps"], 0, done + 1)]
+        given = tau if self._limit is None else ca.fmax(ca.fmin(tau, self._limit), -self._limit)
+        return given + names["disturbance"], [tau, *following]

@@ -1,0 +1,170 @@
+"""What a time step with contacts computes before and after its impulses, as expressions.
+
+With q_m = q ⊕ h/2 v, the middle of the step, the velocity that the robot would have without impulses is
+
+    v_free = v + h (M + h D)⁻¹ (τ - b(q_m, v_m) - D v),      v_m = v + h/2 (M + h D)⁻¹ (τ - b(q_m, v) - D v)
+
+of order 2 but for damping, which is implicit and so cannot become unstable. Impulses Jᵀ p make it
+v⁺ = v_free + (M + h D)⁻¹ Jᵀ p, and the step ends at q⁺ = q_m ⊕ (h/2 v⁺ + δ) (Moreau 1988), where δ is what
+has to be pushed out of the ground. J is that of the end of the step, where v⁺ has to obey the laws of
+contact, or nearly so: q_e = q_m ⊕ h/2 v. M + h D = Lᵀ D L keeps the sparsity of the tree (Featherstone 2008,
+section 6.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.compiler.signature import Input
+from helicoid.dynamics.configuration import integrate
+from helicoid.dynamics.kinematics import frame_pose, jacobian
+from helicoid.dynamics.linear import Factors, factor, solve
+from helicoid.robot import Robot
+from helicoid.simulation.equations.stiction import stiction_terms
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The functions `prepare` and `finish` of runtime/contact.c, and where in their vectors things are.
+
+    Attributes:
+        prepare: the inputs (q, v, tau, theta, ..., dt), or those of a loop with a law, to one vector.
+        finish: (the beginning of that vector, Yᵀ p, δ, dt) to (v⁺, q⁺, poses of the links, φ).
+        inputs: of `prepare`.
+        L: for each velocity the columns of its row of L.
+        columns: for each link the velocities that move it, and the number of the twist by which each does.
+        at: where parts of the first vector begin, by the names of runtime/step.h.
+        size: of the first vector.
+    """
+
+    prepare: ca.Function
+    finish: ca.Function
+    inputs: tuple[Input, ...]
+    L: tuple[tuple[int, ...], ...]
+    columns: tuple[Mapping[int, int], ...]
+    at: Mapping[str, int]
+    links_at: tuple[int, ...]
+    size: int
+
+
+def terms(
+    robot: Robot,
+    links: Sequence[str],
+    rubbing: Sequence[int],
+    bouncing: bool,
+    law: Any = None,
+    **options: Any,
+) -> Terms:
+    """The functions of a robot of which some links may touch something.
+
+    Args:
+        rubbing: velocities with dry friction.
+        bouncing: whether the twists of links at the beginning are needed.
+        law: gives (τ, what to keep) from symbols by their names; None where τ is an input.
+        options: as `robot.forward_dynamics.with_options` takes them.
+    """
+    motion = stiction_terms(robot, **options)
+    own = list(motion.inputs)
+    if not any(item.name == "theta" for item in own):
+        own.insert(3, Input("theta", (0,)))
+    inputs = [*own, Input("dt", ())] if law is None else law.inputs(own)
+    names = {item.name: ca.SX.sym(item.name, *item.shape) for item in inputs}
+    q, v, h = names["q"], names["v"], names["dt"]
+    tau, kept = (names["tau"], []) if law is None else law.torque(names)
+    others = [names[item.name] for item in own[3:]]
+    model = robot.model
+    q_m = integrate(model, q, h / 2 * v)
+    q_e = integrate(model, q_m, h / 2 * v)
+    M, force, damping, _ = motion(q_m, v, tau, *others)
+    factors = factor(M + ca.diag(h * damping), model.velocity_names)
+    v_m = v + h / 2 * solve(factors, force - damping * v)
+    force = motion(q_m, v_m, tau, *others)[1]
+    v_free = v + h * solve(factors, force - damping * v)
+    # Static friction is that of the beginning of a step.
+    bound = motion(q_m, v, tau, *others)[3]
+    L = tuple(tuple(row) for row in factors.L)
+    parts: dict[str, list[Expression]] = {
+        "MIDDLE": [q_m],
+        "FREE": [v_free],
+        "L": [factors.L[k][j] for k, row in enumerate(L) for j in row],
+        "ROOT": [ca.sqrt(d) for d in factors.D_inverse],
+        "BOUND": [bound[k] for k in rubbing],
+    }
+    columns: list[dict[int, int]] = []
+    twists = _Twists()
+    for number, link in enumerate(links):
+        # About the world's origin, a joint moves all links that it carries by the same twist.
+        J = jacobian(model, q_e, link, "world")
+        columns.append({k: twists.place(k, J[:, k]) for k in range(model.nv) if not J[:, k].is_zero()})
+        began = jacobian(model, q, link, "world") @ v if bouncing else J @ v
+        parts[f"LINK_{number}"] = [*_pose(robot, q_e, link), J @ v_free, J @ v, began]
+    parts["TWISTS"] = twists.found
+    parts["EQUATIONS"] = []
+    if robot.constraints:
+        A = robot.constraint_jacobian(q_e)
+        parts["EQUATIONS"] = [ca.vec(A.T), robot.constraint_position(q_e) - h / 2 * A @ v]
+    parts["LAW"] = kept
+    at, size = {}, 0
+    for name, expressions in parts.items():
+        at[name] = size
+        size += sum(one.numel() for one in expressions)
+    everything = ca.vertcat(*(ca.vec(ca.densify(one)) for part in parts.values() for one in part))
+    prepare = ca.Function("prepare", [ca.vec(one) for one in names.values()], [everything])
+    finish = _finish(robot, links, factors, L, at["BOUND"])
+    links_at = tuple(at[f"LINK_{k}"] for k in range(len(links)))
+    return Terms(prepare, finish, tuple(inputs), L, tuple(columns), at, links_at, size)
+
+
+class _Twists:
+    """Columns of Jacobians, each once: links have theirs in common unless a joint mimics another."""
+
+    def __init__(self) -> None:
+        self.found: list[Expression] = []
+        self._places: dict[int, list[int]] = {}
+
+    def place(self, velocity: int, column: Expression) -> int:
+        """The number of a column."""
+        known = self._places.setdefault(velocity, [])
+        for number in known:
+            if ca.is_equal(self.found[number], column, 1 << 20):
+                return number
+        self.found.append(ca.densify(column))
+        known.append(len(self.found) - 1)
+        return known[-1]
+
+
+def _finish(
+    robot: Robot, links: Sequence[str], factors: Factors, L: Sequence[Sequence[int]], n_middle: int
+) -> ca.Function:
+    model, nv = robot.model, robot.nv
+    middle, total, moved = ca.SX.sym("middle", n_middle), ca.SX.sym("total", nv), ca.SX.sym("moved", nv)
+    h = ca.SX.sym("dt")
+    q_m, rest = middle[: model.nq], middle[model.nq :]
+    v_free, packed, root = rest[:nv], rest[nv : n_middle - model.nq - nv], rest[n_middle - model.nq - nv :]
+
+    def response(y: Expression) -> Expression:
+        """(M + h D)⁻¹ J' p = L⁻¹ D^(-1/2) Y' p."""
+        x, at = [root[k] * y[k] for k in range(nv)], 0
+        for k, row in enumerate(L):
+            for j in row:
+                x[k] = x[k] - packed[at] * x[j]
+                at += 1
+        return ca.vertcat(*x) if x else ca.SX.zeros(0)
+
+    v_next = v_free + response(total)
+    q_next = integrate(model, q_m, h / 2 * v_next + response(moved))
+    poses = [one for link in links for one in _pose(robot, q_next, link)]
+    φ = [robot.constraint_position(q_next)] if robot.constraints else []
+    result = ca.vertcat(*(ca.vec(ca.densify(one)) for one in (v_next, q_next, *poses, *φ)))
+    return ca.Function("finish", [middle, total, moved, h], [result])
+
+
+def _pose(robot: Robot, q: Expression, link: str) -> list[Expression]:
+    """R by rows, then p: 12 numbers."""
+    R, p = frame_pose(robot.model, q, link)
+    return [ca.vec(ca.densify(R).T), p]
