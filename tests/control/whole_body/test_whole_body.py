@@ -367,3 +367,14 @@ def test_a_foot_swings_while_three_stand(dog):
         v = v + DT * a
         q = dog.integrate(q, DT * v)
     assert np.allclose(dog.pose("FR_foot")(q)[:3, 3], goal, atol=5e-3)
+
+
+def test_friction_that_is_compensated_is_that_of_theta():
+    robot = hc.load("planar_2r").parametric("friction")
+    wb = WholeBody(robot, PostureTask([0.3, 0.4]), [], DT, friction="measured")
+    q, v = np.array([0.3, 0.4]), np.array([0.2, -0.3])
+    wb.set(theta=np.zeros(4))
+    free = wb.step(q, v)
+    damping = np.array([0.5, 0.7])
+    wb.set(theta=[*damping, 0.0, 0.0])
+    np.testing.assert_allclose(wb.step(q, v) - free, damping * v, atol=1e-6)

@@ -208,7 +208,8 @@ class Formulation:
         """The function (q, v, p) that gives what the C runtime takes, in the order of `OUTPUTS`."""
         robot = self.robot
         theta = (n["theta"],) if "theta" in n else ()
-        h = robot.bias(q, v, *theta, friction=False) + compensated_friction(robot, self.friction, q, v, v)
+        rubbing = compensated_friction(robot, self.friction, q, v, v, *theta)
+        h = robot.bias(q, v, *theta, friction=False) + rubbing
         J, b, cones, turns = self._contacts(q, v, n)
         E, e, weights, errors = self._tasks(q, v, n, turns)
         lower, upper = self._bounds(q, v, n)
