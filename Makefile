@@ -15,7 +15,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler \
-  test-sanitize lint format bench bench-mpc bench-control bench-identify docs docs-serve wheel clean
+  test-sanitize lint format bench bench-mpc bench-control bench-identify bench-study docs docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,9 @@ bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential
 
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification
+
+bench-study: $(VENV)/.bench $(VENV)/.dev  ## studies on one and two processes, 100,000 closed loops, some minutes
+	@$(BIN)/python -m benchmarks.study $(if $(QUICK),--quick)
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"

@@ -1,0 +1,1 @@
+"""Benchmarks of studies: `python -m benchmarks.study`, or make bench-study."""
