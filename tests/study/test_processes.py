@@ -77,8 +77,11 @@ def test_a_batch_that_hangs_is_searched_for_the_one_that_does() -> None:
 
 
 SCRIPT = """
-    import os, time
+    import os, signal, time
     import helicoid as hc
+
+    # A suite that a script began in the background ignores Ctrl-C, and hands that down.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def episode(case):  # of the main program, without a guard around what follows
         with open("ran", "a") as file:
