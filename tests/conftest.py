@@ -50,14 +50,16 @@ def _has_compiler() -> bool:
 
 
 HAS_COMPILER = _has_compiler()
+SOLVE_IN_C = ("helicoid.mpc", "helicoid.control", "helicoid.aerial.control", "helicoid.walking")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where there is no C compiler, what is about compiled code is left out."""
     if not HAS_COMPILER:
         for item in items:
-            in_c = ("helicoid.mpc", "helicoid.control")  # solve in C
-            controls = isinstance(item, pytest.DoctestItem) and any(name in item.nodeid for name in in_c)
+            controls = isinstance(item, pytest.DoctestItem) and any(
+                name in item.nodeid for name in SOLVE_IN_C
+            )
             if controls or item.get_closest_marker("needs_compiler"):
                 item.add_marker(pytest.mark.skip(reason="there is no C compiler"))
 
