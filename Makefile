@@ -15,7 +15,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler \
-  test-sanitize lint format bench bench-mpc bench-control bench-identify bench-study docs docs-serve wheel clean
+  test-sanitize lint format bench bench-mpc bench-control bench-contact bench-identify bench-study docs docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential
 	@$(BIN)/python -m benchmarks.control.laws
 	@HELICOID_TSID=$(VENV)/tsid/bin/python HELICOID_PLACO=$(VENV)/placo/bin/python \
 	  $(BIN)/python -m benchmarks.control.whole_body
+
+bench-contact: $(VENV)/.bench $(VENV)/.dev  ## time a quadruped on its feet beside MuJoCo, a minute
+	@$(BIN)/python -m benchmarks.contact
 
 bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinocchio, a minute
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.identification

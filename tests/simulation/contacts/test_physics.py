@@ -197,6 +197,6 @@ def test_energy_never_grows() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("friction", [0.0, 0.5, 1.2])
+@pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_energy_never_grows_in_a_thousand_drops(friction: float) -> None:
     check_drops(box(), hc.Ground(friction=friction), 1, 1000, 1.5)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from contact_bodies import G, ball, body
 from numpy.testing import assert_allclose
 
 import helicoid as hc
+from contact_bodies import G, ball, body
 
 pytestmark = pytest.mark.needs_compiler
 
 SLIDER = """<robot name="slider"><link name="world"/><link name="mass"><inertial><mass value="2"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
   <joint name="x" type="prismatic"><parent link="world"/><child link="mass"/><axis xyz="1 0 0"/>
-  <dynamics friction="3.0" damping="0"/><limit lower="-0.1" upper="0.2" velocity="9" effort="99"/></joint></robot>"""
+  <dynamics friction="3.0" damping="0"/>
+  <limit lower="-0.1" upper="0.2" velocity="9" effort="99"/></joint></robot>"""
 
 
 def test_a_joint_stops_at_its_end() -> None:
