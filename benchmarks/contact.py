@@ -1,7 +1,7 @@
 """A1 on four feet with noise in its motors: time of a step beside MuJoCo, in the same run.
 
 Run by `make bench-contact`. Both have sphere feet on level ground, μ = 0.8, elliptic cones, steps of 1 ms and
-the same proportional and derivative law; of MuJoCo the time of `mj_step` alone is counted, not that of the law.
+the same proportional and derivative law; of MuJoCo the time of `mj_step` alone is counted, without the law.
 """
 
 from __future__ import annotations
