@@ -26,3 +26,17 @@ def test_a_payload_is_weighed() -> None:
     assert exact.inertia.mass == pytest.approx(2.0, abs=1e-3)
     np.testing.assert_allclose(exact.inertia.com, [0.05, -0.02, 0.1], atol=2e-3)
     assert exact.on(TRUTH).parameters.values[20] == pytest.approx(loaded.parameters.values[20], abs=1e-3)
+
+
+def test_sigma_is_the_scatter_whatever_the_low_pass() -> None:
+    tip = ROBOT.link_names[-1]
+    clean = recording(TRUTH.with_payload(tip, 2.0, [0.05, -0.02, 0.1], np.diag([0.02, 0.03, 0.04])), 12)
+    assert clean.tau is not None
+    for cutoff in (None, 5.0):
+        off = []
+        for seed in range(8):
+            noise = 0.5 * np.random.default_rng(seed).normal(size=clean.tau.shape)
+            log = hc.Log.from_arrays(clean.t, clean.q, clean.v, clean.a, clean.tau + noise)
+            found = hc.identify_payload(TRUTH, log, tip, cutoff=cutoff)
+            off.append((found.inertia.mass - 2.0) / found.sigma[0])
+        assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8  # eight draws of one number

@@ -41,15 +41,13 @@ def run(
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HelicoidError(f"{output}: no folder can be made there: {error}") from error
-    if friction is not None and len(logs) > 1:
-        raise InputError("a nonlinear friction model is fitted to one log; give one, or leave --friction out")
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", DoubtfulLogWarning)
         training = [read_log(path, robot) for path in logs]
         held = None if validate is None else read_log(validate, robot)
         result = identify(robot, training, estimator=estimator)
         if friction is not None:
-            result = fit_nonlinear(result, training[0], friction)
+            result = fit_nonlinear(result, training, friction)
         assessment = Assessment(result, training, held)
         written = _written(result, held, output)
     for text in dict.fromkeys(str(doubt.message) for doubt in doubts):

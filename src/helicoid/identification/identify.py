@@ -21,7 +21,7 @@ from helicoid.identification.distributed.sources import sources
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.consistent import Bounds
 from helicoid.identification.linear.equations import FORMS, thinning
-from helicoid.identification.linear.estimators import covariance, huber
+from helicoid.identification.linear.estimators import covariance, huber, posterior, repeated
 from helicoid.identification.linear.folds import held_out
 from helicoid.identification.linear.friction_columns import LINEAR
 from helicoid.identification.linear.instrumental import instrumental
@@ -38,6 +38,7 @@ from helicoid.identification.linear.selection import (
     weighed,
     weighted,
 )
+from helicoid.identification.linear.whitened_coordinates import usual_magnitudes
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
@@ -341,6 +342,12 @@ def _fitted(
     part = noise_bandwidth(stretches[0].rate / thin, cutoff)
     spread = covariance(data.whole.combined(data.weights), data.coordinates, strength, part)
     training, expected = _scores(robot, regression, data, fit, x)
+    elsewhere = held_out(data.folds.without_speed(), data.recorded.speeds, fit)
+    elsewhere = elsewhere if len(elsewhere) == len(expected.rmse) else expected.rmse
+    usual = usual_magnitudes(regression)
+    longest = max(stretches, key=len)
+    alike = repeated(regression, longest, x, data.excess) if isinstance(longest, Samples) else data.excess
+    known = posterior(data.whole.combined(data.weights), data.coordinates, alike, usual)
     blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
     said = (
         *notes,
@@ -358,6 +365,8 @@ def _fitted(
         training,
         expected,
         said,
+        posterior=known,
+        unexplained=np.maximum(expected.rmse, elsewhere),
     )
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.errors import InputError
 from helicoid.identification.linear.described import identified_robot
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
@@ -16,6 +17,7 @@ from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.report.score import Score
+from helicoid.identification.report.trust import Trust, motion_range, trust
 from helicoid.robot import Robot
 from helicoid.tables import table
 
@@ -60,6 +62,9 @@ class Identification:
     that was fitted; `held_out` that of each sixth of it by a fit to the other five, which is what to expect
     on new data. `cutoff` (Hz) and `lag` (s) say how signals are low-passed and shifted, `strength` how hard
     the fit was pulled to the description, `notes` in words what was found and done, `logs` what was fitted.
+    `posterior` is the covariance of x for predictions: samples that are alike count as one, and what the log
+    leaves open is as uncertain as before. `unexplained` is the error of each row on samples of other times
+    or speeds than those fitted, the larger of both. Refined results (`fit_nonlinear`) have neither.
     """
 
     nominal: Robot
@@ -74,6 +79,8 @@ class Identification:
     held_out: Score
     notes: tuple[str, ...]
     logs: tuple[Log, ...] = ()
+    posterior: Array | None = None
+    unexplained: Array | None = None
 
     @property
     def sigma(self) -> Array:
@@ -108,6 +115,47 @@ class Identification:
             smooth = low_pass(predicted, even.rate, self.cutoff)
             result[part] = even.back(moved(smooth, -self.lag * even.rate))[: part.stop - part.start]
         return result
+
+    def prediction_interval(self, log: Log, level: float = 0.95) -> tuple[Array, Array]:
+        """Between which values sensors would read, with a probability of `level`: two arrays (N, rows).
+
+        What the model leaves unexplained on held-out samples, noise included, and what is uncertain of the
+        parameters in this very motion: the interval widens where a motion asks for what was not excited.
+        """
+        from scipy.stats import norm
+
+        if not 0 < level < 1:
+            raise InputError(f"level is a probability between 0 and 1, got {level}")
+        predicted, spread = self.predict(log), self._spread(log)
+        assert self.unexplained is not None
+        reach = norm.ppf((1 + level) / 2) * np.sqrt(spread**2 + self.unexplained**2)
+        return predicted - reach, predicted + reach
+
+    def trust(self, log: Log) -> Trust:
+        """Whether the motion of a log lies within what was excited, joint by joint; prints as a table."""
+        spread, robot = self._spread(log), self.nominal
+        assert self.unexplained is not None
+        uncertainty = np.sqrt(np.mean(spread**2, axis=0)) / np.maximum(self.unexplained, 1e-12)
+        trained, asked = (motion_range(robot, logs, self.cutoff) for logs in (self.logs, (log,)))
+        return trust(self.regression.row_names, trained, asked, uncertainty)
+
+    def _spread(self, log: Log) -> Array:
+        """σ of the prediction that comes from the parameters, (N, rows)."""
+        if self.posterior is None or self.unexplained is None:
+            raise InputError(
+                f"a result by {self.estimator!r} does not know how uncertain it is; ask that of hc.identify"
+            )
+        check(self.nominal, log, moving=False)
+        result = np.empty((len(log), len(self.regression.row_names)))
+        for part, even, (q, v, a) in motion(self.nominal, log, self.cutoff):
+            blocks = []
+            for k in range(0, len(q), _BLOCK):
+                rows = self.regression.rows(q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
+                pairs = zip(rows, self.regression.supports, strict=True)
+                squares = [np.sum(Y @ self.posterior[np.ix_(on, on)] * Y, axis=1) for Y, on in pairs]
+                blocks.append(np.sqrt(np.maximum(np.column_stack(squares), 0.0)))
+            result[part] = even.back(np.vstack(blocks))[: part.stop - part.start]
+        return np.abs(result)
 
     def score(self, log: Log) -> Score:
         """How well a log's torques are predicted, joint by joint; prints as a table."""

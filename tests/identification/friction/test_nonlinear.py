@@ -129,3 +129,10 @@ def test_slopes_of_shapes_are_those_of_small_steps(
 def test_unknown_models_are_refused(linear: Identification, log: Log) -> None:
     with pytest.raises(InputError, match="there are: viscous, coulomb, asymmetric, stribeck, sigmoid"):
         fit_nonlinear(linear, log, "magic")
+
+
+def test_several_logs_are_fitted_together(linear: Identification, log: Log) -> None:
+    halves = [log[:150], log[150:]]
+    result = fit_nonlinear(linear, halves, "coulomb")
+    assert result.logs == tuple(halves) and result.training.n_samples == len(log)
+    assert result.score(log).overall_relative < 0.01

@@ -339,3 +339,34 @@ def test_bad_samples_are_left_out(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="tau"):
         identifier.update_window(q, v, a, v[0])
     np.testing.assert_array_equal(identifier.estimate, before)
+
+
+@pytest.mark.parametrize("what, value", [(2, 1e300), (2, 1e10), (1, 1e20), (3, 1e300), (3, 1e4)])
+def test_one_sample_far_off_moves_nothing(what: int, value: float) -> None:
+    """Finite, and of a size that no robot has: 200 good samples later the estimate is what it would be."""
+    rng, robot = np.random.default_rng(0), hc.load("planar_2r")
+    actual = perturbed(robot, rng)
+    q, v, a = samples(robot, 500, rng)
+    plain, disturbed = OnlineIdentifier(robot), OnlineIdentifier(robot)
+    for k in range(500):
+        sample = [q[k], v[k], a[k], actual.inverse_dynamics(q[k], v[k], a[k])]
+        plain.update(*sample)
+        if k == 300:
+            bad = [np.array(x) for x in sample]
+            bad[what][0] = value
+            disturbed.update(*bad)
+            assert not disturbed.trustworthy and disturbed.n_refused == 1
+        disturbed.update(*sample)
+    np.testing.assert_allclose(disturbed.theta, plain.theta, rtol=1e-3, atol=1e-6)
+    assert disturbed.trustworthy
+
+
+def test_a_motion_that_becomes_faster_is_let_in() -> None:
+    rng, robot = np.random.default_rng(0), hc.load("planar_2r")
+    q, v, a = samples(robot, 400, rng)
+    identifier = OnlineIdentifier(robot)
+    for k in range(400):
+        faster = 30.0 if k >= 200 else 0.1
+        state = q[k], faster * v[k], faster * a[k]
+        identifier.update(*state, robot.inverse_dynamics(*state))
+    assert identifier.n_refused < 60 and identifier.n_samples > 340

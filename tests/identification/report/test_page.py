@@ -195,9 +195,6 @@ def test_the_command_says_what_is_wrong(robot: Robot, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(HelicoidError, match="no folder"):
         run(robot, [tmp_path / "none.csv"], None, tmp_path / "file", Console(file=StringIO()))
-    both = [tmp_path / "a.csv", tmp_path / "b.csv"]
-    with pytest.raises(InputError, match="fitted to one log"):
-        run(robot, both, None, tmp_path, Console(file=StringIO()), friction="stribeck")
 
 
 @pytest.mark.parametrize(("rmse", "size", "light"), [(1.0, 0.1, "good"), (10.0, 1.0, "bad")])

@@ -210,12 +210,8 @@ def merged(parts: Sequence[tuple[Folds, Folds]]) -> tuple[Folds, Folds]:
     """The factors of several as those of one."""
     first = parts[0]
     for other in parts[1:]:
-        first = _both(first[0], other[0]), _both(first[1], other[1])
+        first = first[0] | other[0], first[1] | other[1]
     return first
-
-
-def _both(one: Folds, other: Folds) -> Folds:
-    return Folds([a + b for a, b in zip(one.parts, other.parts, strict=True)])
 
 
 class Tree(Generic[_T]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.stack import Factor
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
 from helicoid.progress import Progress, reporting
 
@@ -33,11 +35,11 @@ class NonlinearIdentification(Identification):
 
 def fit_nonlinear(
     result: Identification,
-    log: Log,
+    log: Log | Sequence[Log],
     friction: str = "stribeck",
     progress: Progress | bool | None = None,
 ) -> NonlinearIdentification:
-    """Fit again with a friction model that is not linear in its parameters, from a linear result on.
+    """Fit again with a friction model that is not linear in its parameters, to one log or several.
 
     `friction` is "viscous", "coulomb", "asymmetric", "stribeck" or "sigmoid" and takes the place of all
     viscous, Coulomb and root terms; the other unknowns, the low-pass, the lag and the pull to the description
@@ -63,14 +65,19 @@ def fit_nonlinear(
     plain, model = result.regression, MODELS[friction]
     if plain.wrenches or plain.groups[:1] != ("inertia",):
         raise InputError("a nonlinear fit needs joint torques, and inertia as the first of the unknowns")
-    stretches = [samples.delayed(result.lag) for samples in prepare(result.nominal, log, result.cutoff)[0]]
+    logs = (log,) if isinstance(log, Log) else tuple(log)
+    stretches = [
+        samples.delayed(result.lag)
+        for one in logs
+        for samples in prepare(result.nominal, one, result.cutoff)[0]
+    ]
     with one_blas_thread(), reporting(progress, "Fitting friction") as tell:
         weights = weighted(plain, stretches).weights
         problem = FrictionFit(plain, model, stretches, weights, max(result.strength, 1e-6))
         starts = _starts(problem, result)
         errors = [problem.squares(start, problem.linearised(start)) for start in starts]
         point, factor = solve(problem, starts[int(np.argmin(errors))], tell)
-    return _result(result, problem, point, factor, friction, log)
+    return _result(result, problem, point, factor, friction, logs)
 
 
 def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
@@ -113,7 +120,12 @@ def _improved(problem: FrictionFit, point: Point) -> Point:
 
 
 def _result(
-    result: Identification, problem: FrictionFit, point: Point, factor: Factor, friction: str, log: Log
+    result: Identification,
+    problem: FrictionFit,
+    point: Point,
+    factor: Factor,
+    friction: str,
+    logs: tuple[Log, ...],
 ) -> NonlinearIdentification:
     x = problem.x(point)
     regression = problem.regression(point).loaded_by(x)
@@ -133,7 +145,19 @@ def _result(
         covariance=(spread @ spread.T)[: len(x), : len(x)],
         estimator=f"nonlinear, {friction} friction",
         held_out=replace(result.held_out, rmse=unknown),
+        posterior=None,
+        unexplained=None,
         notes=(*result.notes, f"Fitted again in log-Cholesky coordinates with {friction} friction."),
     )
     new = NonlinearIdentification(**own, model=friction, shapes=shapes)
-    return replace(new, training=new.score(log), logs=(log,))
+    return replace(new, training=_together([new.score(log) for log in logs]), logs=logs)
+
+
+def _together(scores: Sequence[Score]) -> Score:
+    """One score of several logs, each sample counting alike."""
+    n = np.array([score.n_samples for score in scores], dtype=np.float64)
+    rmse, size = (
+        np.sqrt(n @ np.array([getattr(score, name) for score in scores]) ** 2 / n.sum())
+        for name in ("rmse", "size")
+    )
+    return replace(scores[0], rmse=rmse, size=size, n_samples=int(n.sum()))

@@ -165,11 +165,17 @@ def signed(regression: Regression) -> Indices:
     return np.concatenate([np.zeros(0, dtype=np.intp), *own])
 
 
+def free_body(factor: Array) -> Array:
+    """π (10) of one body from the triangular factor (11, 11) of [Y y], by plain least squares."""
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    scale = 1.0 / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
+    return np.asarray(scale * np.linalg.lstsq(R * scale, z, rcond=1e-9)[0], dtype=np.float64)
+
+
 def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
     """π (10) of one body from the triangular factor (11, 11) of [Y y], and its standard deviations."""
     R, z = factor[:-1, :-1], factor[:-1, -1]
-    scale = 1.0 / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
-    free = scale * np.linalg.lstsq(R * scale, z, rcond=1e-9)[0]
+    free = free_body(factor)
     mass = max(abs(float(free[0])), 1e-3)
     # A ball of 10 cm as measure, and a pull to it that only matters where the data say nothing.
     reference = Inertia.from_pseudo(mass * np.diag([0.01, 0.01, 0.01, 1.0]))

@@ -9,14 +9,16 @@ import numpy as np
 from scipy import linalg
 
 from helicoid._typing import Array
-from helicoid.identification.linear.equations import stacked
+from helicoid.identification.linear.equations import stacked, thinning
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Factor, Stack
-from helicoid.identification.linear.whitened_coordinates import WhitenedCoordinates
+from helicoid.identification.linear.whitened_coordinates import EXPECTED, WhitenedCoordinates
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 
 _RANK = 1e-9  # singular values below this part of the largest tell nothing
+_WRONG = 0.3  # of itself: what a described body may be wrong by
+_ROUNDING = 1e-11  # of the longest: columns that are shorter hold nothing but rounding
 _STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
 _ROUNDS = 6  # of reweighting
 _HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
@@ -60,8 +62,12 @@ def total(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
 
 
 def augmented(own: Factor, coordinates: WhitenedCoordinates, strength: float) -> Factor:
-    """A problem in u with rows added that pull the bodies to the description, triangular again."""
-    pull = np.diag(np.sqrt(strength) * coordinates.inertial)
+    """A problem in u with rows added that pull to the description, triangular again.
+
+    `strength` is that of bodies; unknowns of joints are pulled as the coordinates say, whatever it is.
+    """
+    others = 0.0 if coordinates.pull is None else coordinates.pull
+    pull = np.diag(np.sqrt(strength) * coordinates.inertial + others)
     Q, R = np.linalg.qr(np.vstack([own.R, pull]))
     return Factor(R, Q.T @ np.append(own.z, np.zeros(len(pull))), own.rest, own.n_equations)
 
@@ -95,9 +101,45 @@ def covariance(factor: Factor, coordinates: WhitenedCoordinates, strength: float
     spread = coordinates.T @ (scale[:, None] * Vt.T)
     C = (spread[:, kept] / S[kept] ** 2) @ spread[:, kept].T
     open_ones = np.linalg.norm(spread[:, ~kept], axis=1) > 1e-6 * np.linalg.norm(spread, axis=1)
+    dropped = np.abs(coordinates.T[:, scale == 0]).max(axis=1, initial=0.0)
+    open_ones |= dropped > 1e-6 * np.abs(coordinates.T).max(axis=1, initial=0.0)
     open_ones[list(coordinates.untold)] = True
     C[open_ones, open_ones] = np.inf
     return C
+
+
+def posterior(factor: Factor, coordinates: WhitenedCoordinates, excess: float, usual: Array) -> Array:
+    """The covariance of x for predictions: `excess` samples count as one, and nothing is infinite.
+
+    Before the log, bodies may be wrong by a third and unknowns of joints by a tenth of their usual size.
+    """
+    own = coordinates.factor(factor)
+    others = list(coordinates.others)
+    pull = coordinates.inertial / _WRONG
+    pull[others] = coordinates.T[others, others] / (EXPECTED * usual[others])
+    R = np.vstack([own.R / np.sqrt(excess), np.diag(pull)])
+    size = np.linalg.norm(R, axis=0)
+    scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
+    spread = coordinates.T @ (scale[:, None] * np.linalg.pinv(R * scale, rcond=1e-12))
+    C = np.asarray(spread @ spread.T)
+    untold = list(coordinates.untold)
+    C[untold, untold] += (EXPECTED * usual[untold]) ** 2
+    return C
+
+
+def repeated(regression: Regression, samples: Samples, x: Array, most: float) -> float:
+    """How many samples tell as much as one, between 1 (what is left is white noise) and `most`.
+
+    From means over `most` samples: those of white noise are smaller than its samples by √most.
+    """
+    s, m = samples.thinned(thinning(samples)), max(1, round(most))
+    left = s.y - low_pass(regression.predict(x, s.q, s.v, s.a), s.rate, s.cutoff)
+    left = (left - left.mean(axis=0))[: len(left) // m * m]
+    if m == 1 or len(left) < 4 * m:
+        return max(1.0, most)
+    means = left.reshape(-1, m, left.shape[1]).mean(axis=1)
+    found = m * np.mean(means**2, axis=0) / np.maximum(np.mean(left**2, axis=0), 1e-300)
+    return float(np.clip(np.mean(found), 1.0, max(1.0, most)))
 
 
 def huber(
@@ -137,6 +179,8 @@ def _svd(A: Array) -> tuple[Array, Array, Array]:
 
 
 def _scaled(R: Array) -> tuple[Array, Array]:
+    """R with columns of length 1, and what they were multiplied by: 0 for those that are rounding alone."""
     size = np.linalg.norm(R, axis=0)
-    scale = 1.0 / np.where(size > 0, size, 1.0)
+    felt = size > _ROUNDING * size.max(initial=0.0)
+    scale = np.where(felt, 1.0 / np.where(felt, size, 1.0), 0.0)
     return R * scale, scale

@@ -9,17 +9,33 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations import blocks, empty, thinning
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.regression import Indices, Regression
 from helicoid.identification.linear.stack import Stack
+from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.preparation import Samples
 
 FOLDS = 6
+SPEEDS = 3
 
 
 class Folds(NamedTuple):
-    """The stacks of contiguous parts of a log."""
+    """The stacks of contiguous parts of a log, and of its slow, middling and fast samples.
+
+    To predict the fast ones from the others, or the slow ones, is to predict a motion that was not made.
+    `excess` is how many samples there are for each that the motion makes different from the one before.
+    """
 
     parts: list[Stack]
+    speeds: list[Stack]
+    excess: float = 1.0
+
+    def __or__(self, other: Folds) -> Folds:
+        """These samples and those of another, part by part."""
+        parts, speeds = (
+            [a + b for a, b in zip(*pair, strict=True)]
+            for pair in ((self.parts, other.parts), (self.speeds, other.speeds))
+        )
+        return Folds(parts, speeds, max(self.excess, other.excess))
 
     @property
     def whole(self) -> Stack:
@@ -28,7 +44,15 @@ class Folds(NamedTuple):
 
     def without(self) -> list[Stack]:
         """For each part, all the others together."""
-        return [Stack.together([one for one in self.parts if one is not part]) for part in self.parts]
+        return _others(self.parts)
+
+    def without_speed(self) -> list[Stack]:
+        """For each class of speed, all the others together."""
+        return _others(self.speeds)
+
+
+def _others(parts: list[Stack]) -> list[Stack]:
+    return [Stack.together([one for one in parts if one is not part]) for part in parts]
 
 
 def folds(
@@ -47,19 +71,43 @@ def folds(
     """
     lengths = [len(samples.thinned(thinning(samples))) for samples in stretches]
     ends = np.linspace(0, sum(lengths) if total is None else total, count + 1)[1:]
-    smooth = [empty(regression, form) for _ in range(count)]
+    speed = _speeds(stretches)
+    smooth = [empty(regression, form) for _ in range(count * SPEEDS)]
     recorded = list(smooth)
     seen = before
     for samples in stretches:
         for rows, y, raw, weights in blocks(regression, samples, form):
             owner = np.searchsorted(ends, seen + np.arange(len(y)), side="right").clip(max=count - 1)
+            owner = SPEEDS * owner + speed[seen - before : seen - before + len(y)]
             for k in np.unique(owner):
                 own = owner == k
                 mine = [Y[own] for Y in rows]
                 smooth[k] = smooth[k].added(mine, y[own], weights[own])
                 recorded[k] = recorded[k].added(mine, raw[own], weights[own])
             seen += len(y)
-    return Folds(smooth), Folds(recorded)
+    excess = max(_excess(samples) for samples in stretches)
+    return _gathered(smooth, excess), _gathered(recorded, excess)
+
+
+def _gathered(cells: list[Stack], excess: float) -> Folds:
+    """Parts and speeds from the stacks of both."""
+    parts = [Stack.together(cells[k : k + SPEEDS]) for k in range(0, len(cells), SPEEDS)]
+    return Folds(parts, [Stack.together(cells[k::SPEEDS]) for k in range(SPEEDS)], excess)
+
+
+def _excess(samples: Samples) -> float:
+    band = bandwidth(samples.v, samples.rate)
+    return max(1.0, samples.rate / thinning(samples) / (2.0 * band)) if band > 0 else 1.0
+
+
+def _speeds(stretches: Sequence[Samples]) -> Indices:
+    """The class of speed of every thinned sample: 0 slow, up to SPEEDS - 1, as many in each of a stretch."""
+    found = []
+    for samples in stretches:
+        v = samples.thinned(thinning(samples)).v
+        size = np.mean((v / np.maximum(np.sqrt(np.mean(v**2, axis=0)), 1e-12)) ** 2, axis=1)
+        found.append(np.searchsorted(np.quantile(size, np.arange(1, SPEEDS) / SPEEDS), size))
+    return np.concatenate(found).astype(np.intp)
 
 
 def held_out(training: Sequence[Stack], held: Sequence[Stack], fit: Callable[[Stack], Array]) -> Array:

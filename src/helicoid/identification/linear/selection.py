@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.consistent import Bounds, consistent
-from helicoid.identification.linear.estimators import noise_floor, ordinary, ridge, row_weights, total
+from helicoid.identification.linear.estimators import (
+    augmented,
+    noise_floor,
+    ordinary,
+    ridge,
+    row_weights,
+    total,
+)
 from helicoid.identification.linear.folds import Folds, folds, held_out
 from helicoid.identification.linear.regression import Regression
 from helicoid.identification.linear.stack import Stack
@@ -24,11 +32,13 @@ from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
-STRENGTHS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+STRENGTHS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e6)  # with the last, bodies stay as described
 _MIDDLE = 10.0  # strength while other things are chosen
 _MULTIPLES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)  # of the motion's own band
 _TIE = 0.002  # cut-offs whose errors differ by less are alike: the lower one smooths more
 _WORTH = 0.05  # an extra term must lower the held-out error by so much
+_KNOWN = 0.1  # of its usual size: the σ of an unknown, given all others, at which it is told
+_MOSTLY = 0.5  # of the joints
 _MOST = 20_000  # samples on which to choose
 
 Fit = Callable[[Stack], Array]
@@ -37,7 +47,8 @@ Fit = Callable[[Stack], Array]
 class Weighted(NamedTuple):
     """A log's parts, the weight of each row (1/σ²), and the coordinates to fit in.
 
-    `recorded` are the same parts with torques as recorded, whatever the form of the equations.
+    `recorded` are the same parts with torques as recorded, whatever the form of the equations; `excess` is
+    how many samples there are for each that the motion makes different.
     """
 
     folds: Folds
@@ -45,6 +56,7 @@ class Weighted(NamedTuple):
     whole: Stack
     weights: Array
     coordinates: WhitenedCoordinates
+    excess: float
 
 
 def weighted(regression: Regression, stretches: Sequence[Samples], form: str = "torque") -> Weighted:
@@ -64,8 +76,41 @@ def weighed(regression: Regression, parts: Folds, recorded: Folds) -> Weighted:
         factor = whole.combined(weights)
         weights = row_weights(whole, ordinary(factor, whitened_coordinates(regression, factor)), floor)
     factor = whole.combined(weights)
-    own = whitened_coordinates(regression, factor).without_untold(factor, usual_magnitudes(regression))
-    return Weighted(parts, recorded, whole, weights, own)
+    usual = usual_magnitudes(regression)
+    own = whitened_coordinates(regression, factor).without_untold(factor, usual)
+    coordinates = own.pulled(usual, parts.excess)
+    return Weighted(parts, recorded, whole, weights, coordinates, parts.excess)
+
+
+def _pairs(parts: Sequence[Stack]) -> list[Stack]:
+    return [Stack.together(parts[k : k + 2]) for k in range(0, len(parts), 2)]
+
+
+def _told(regression: Regression, data: Weighted, group: str) -> bool:
+    """Whether the log tells a group from all other unknowns: its σ given all of these, for most joints."""
+    own = list(range(len(regression.parameters)))[regression.parameters.groups[group]]
+    known = [k for k in own if k not in data.coordinates.untold]
+    if len(known) <= len(own) // 2:
+        return False
+    assert data.coordinates.pull is not None
+    pull = np.array(data.coordinates.pull)
+    pull[own] = 1e-9 * pull[own]
+    coordinates = replace(data.coordinates, pull=pull)
+    factor = augmented(coordinates.factor(data.whole.combined(data.weights)), coordinates, _MIDDLE)
+    spread = np.linalg.norm(np.linalg.pinv(factor.R, rcond=1e-12)[known], axis=1)
+    sigma = spread * coordinates.T.diagonal()[known] * np.sqrt(data.excess)
+    return bool(np.mean(sigma < _KNOWN * usual_magnitudes(regression)[known]) > _MOSTLY)
+
+
+def unseen(parts: Folds, held: Folds, fit: Fit) -> float:
+    """One figure for the errors on what fits have not seen: other times, and other speeds."""
+    whole = held.whole
+    halves, owners = _pairs(parts.parts), _pairs(held.parts)  # fits cost: fewer parts than for a score
+    errors = (
+        held_out(Folds(halves, []).without(), owners, fit),
+        held_out(parts.without_speed(), held.speeds, fit),
+    )
+    return float(np.sqrt(np.prod([criterion(error, whole) for error in errors])))
 
 
 def fitter(
@@ -134,13 +179,17 @@ def choose_terms(
     bounds: Bounds | None,
     tell: Progress,
 ) -> tuple[str, ...]:
-    """The groups with those extra terms that pay on held-out data, the best first."""
+    """The groups with those extra terms that pay on held-out data, the best first.
+
+    A term that the log cannot tell from all the others is not asked: it would fit this log and no other.
+    """
 
     def error(chosen: tuple[str, ...]) -> float:
         made = regression(chosen)
         data = weighted(made, stretches)
-        fit = fitter("consistent", made, data, _MIDDLE, bounds)
-        return criterion(held_out(data.folds.without(), data.folds.parts, fit), data.whole)
+        if len(chosen) > len(groups) and not _told(made, data, chosen[-1]):
+            return np.inf
+        return unseen(data.folds, data.folds, fitter("ridge", made, data, _MIDDLE, bounds))
 
     best, left = error(groups), list(extras)
     while left:
@@ -158,11 +207,11 @@ def choose_strength(
     regression: Regression, data: Weighted, estimator: str, bounds: Bounds | None, tell: Progress
 ) -> float:
     """How hard to pull to the description: the strength with the least held-out error."""
-    others, errors = data.folds.without(), []
+    errors = []
     for k, strength in enumerate(STRENGTHS):
         tell("Choosing how far to trust the description", k / len(STRENGTHS))
         fit = fitter(estimator, regression, data, strength, bounds)
-        errors.append(criterion(held_out(others, data.folds.parts, fit), data.whole))
+        errors.append(unseen(data.folds, data.folds, fit))
     return STRENGTHS[int(np.argmin(errors))]
 
 

@@ -21,6 +21,7 @@ from helicoid.robot import Robot
 
 _PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serves as a measure
 _TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not told
+EXPECTED = 0.1  # of its usual size: σ of what an unknown of a joint may be beyond what the description says
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +29,7 @@ class WhitenedCoordinates:
     """x = origin + T u: `bodies` are the first of each body's ten elements of u; `others` the rest.
 
     ‖u‖² over the bodies is the squared distance from the description. Columns of T are zero for `untold`
-    unknowns, which stay as described.
+    unknowns, which stay as described. `pull` (u) multiplies the deviations of the others in a prior, if any.
     """
 
     origin: Array
@@ -36,6 +37,18 @@ class WhitenedCoordinates:
     bodies: tuple[int, ...]
     others: tuple[int, ...]
     untold: tuple[int, ...] = ()
+    pull: Array | None = None
+
+    def pulled(self, usual: Array, excess: float) -> WhitenedCoordinates:
+        """These coordinates with a pull to the description for the unknowns of joints.
+
+        An unknown is expected within a tenth of its usual size about what is described. Samples count as if
+        `excess` of them were one: what a model lacks is no noise that is new at each of them.
+        """
+        pull = np.zeros(len(self.origin))
+        others = list(self.others)
+        pull[others] = np.sqrt(excess) * self.T[others, others] / (EXPECTED * usual[others])
+        return replace(self, pull=pull)
 
     def factor(self, factor: Factor) -> Factor:
         """A least squares problem in x as one in u."""
@@ -102,7 +115,7 @@ def usual_magnitudes(regression: Regression) -> Array:
     result = np.ones(len(regression.parameters))
     for group, own in regression.parameters.groups.items():
         if group == "armature":
-            size = inertia + effort / velocity  # full speed after a second
+            size = 0.1 * (inertia + effort / velocity)  # a tenth of the effort gives full speed in a second
         elif group in TERMS:
             size = TERMS[group].usual_size(effort, velocity)
         else:

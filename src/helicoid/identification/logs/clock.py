@@ -8,10 +8,14 @@ from itertools import pairwise
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.logs.filtering import derivative
+from helicoid.identification.logs.filtering import bandwidth, derivative
 from helicoid.identification.logs.log import Log
 
 _GAP = 5.0  # median periods
+_APART = 0.03  # periods of the fastest motion: a gap that is shorter hides nothing
+_ALIKE = 1.1  # times the error of the best clock: simpler ones that err by less are as good
+_WINDOW = 0.05  # s over which velocities are added up
+_DRIFT = 101  # samples over which a counted clock follows the stamps
 _JITTER = 0.01  # of a period: stamps that are less uneven than this are even
 
 
@@ -46,42 +50,77 @@ class Clock:
 
 
 def stretches(log: Log) -> list[slice]:
-    """The parts of a log between gaps: places where several samples in a row are missing."""
+    """The parts of a log between gaps: times without samples that are long for the motion."""
     steps = np.diff(log.t)
-    ends = np.flatnonzero(steps > _GAP * np.median(steps)) + 1
+    period = float(np.median(steps))
+    ends = np.flatnonzero(steps > _GAP * period) + 1
+    if len(ends):
+        band = bandwidth(np.asarray(log.q), 1.0 / period) if len(log) > 8 else 0.0
+        longest = _APART / band if band > 0 else 0.0
+        ends = ends[steps[ends - 1] > max(_GAP * period, longest)]
     edges = [0, *(int(end) for end in ends), len(log)]
     return [slice(start, end) for start, end in pairwise(edges)]
 
 
 def clock(log: Log) -> tuple[Clock, str]:
-    """An even clock for a log without gaps, and a sentence on what was found (empty if nothing)."""
+    """An even clock for a log without gaps, and a sentence on what was found (empty if nothing).
+
+    Three clocks are tried where stamps are uneven: samples that are even, stamps that are so many whole
+    periods apart (samples were lost), stamps as they are. That counts under which velocities add up to the
+    change of positions best, or, without velocities, under which positions are smoothest; of several that
+    are as good, the first.
+    """
     t = log.t
     even = np.linspace(t[0], t[-1], len(t))
     rate = (len(t) - 1) / (t[-1] - t[0])
     jitter = float(np.max(np.abs(np.diff(t) * rate - 1.0)))
     if jitter <= _JITTER:
         return Clock(even, even, rate, False), ""
-    if _stamps_mislead(log, even, rate):
+    candidates = [even, _counted(t), np.asarray(t)]
+    errors = [_disagreement(log, stamps) for stamps in candidates]
+    best = next(k for k, error in enumerate(errors) if error <= _ALIKE * min(errors))
+    if best == 0:
         return Clock(even, even, rate, False), (
             f"The time stamps jitter by up to {100 * jitter:.0f} % of a period but the signals do not: the "
             f"samples are taken as even, at {rate:.6g} Hz."
         )
-    return Clock(even, t, rate, True), (
-        f"The clock jitters by up to {100 * jitter:.0f} % of a period: the signals were resampled at an even "
-        f"{rate:.6g} Hz."
+    how = ", samples are missing and stamps were taken as whole periods apart" if best == 1 else ""
+    return Clock(even, candidates[best], rate, True), (
+        f"The clock jitters by up to {100 * jitter:.0f} % of a period{how}: the signals were "
+        f"resampled at an even {rate:.6g} Hz."
     )
 
 
-def _stamps_mislead(log: Log, even: Array, rate: float) -> bool:
-    """Whether q is smoother over the sample number than over the time stamps.
+def _counted(t: Array) -> Array:
+    """Stamps that are whole periods apart, as many as the steps of t are long, and drift as t does."""
+    steps = np.diff(t)
+    counts = np.maximum(1.0, np.round(steps / np.median(steps)))
+    index = np.concatenate([[0.0], np.cumsum(counts)])
+    line = np.polyval(np.polyfit(index, t, 1), index)
+    half = min(_DRIFT, len(t)) // 2
+    total = np.concatenate([[0.0], np.cumsum(t - line)])
+    low, high = np.arange(len(t)) - half, np.arange(len(t)) + half + 1
+    low, high = low.clip(0), high.clip(max=len(t))
+    stamps = line + (total[high] - total[low]) / (high - low)
+    return stamps if np.all(np.diff(stamps) > 0) else np.asarray(t)
 
-    Stamps that are true make q, resampled, smoother; stamps that jitter on their own make it rougher.
-    """
+
+def _disagreement(log: Log, stamps: Array) -> float:
+    """How far positions are from what velocities add up to, over short windows; or how rough they are."""
     from scipy.interpolate import CubicSpline
 
-    def roughness(q: Array) -> Array:
-        return np.median(np.abs(derivative(derivative(derivative(q, rate), rate), rate)), axis=0)
-
-    resampled = np.asarray(CubicSpline(log.t, log.q, axis=0)(even))
-    as_given, as_stamped = roughness(np.asarray(log.q)), roughness(resampled)
-    return bool(np.mean(np.log((as_given + 1e-300) / (as_stamped + 1e-300))) < 0)
+    q = np.asarray(log.q)
+    if log.v is None or log.v.shape != q.shape:
+        even = np.linspace(stamps[0], stamps[-1], len(stamps))
+        rate = (len(even) - 1) / (even[-1] - even[0])
+        resampled = np.asarray(CubicSpline(stamps, q, axis=0)(even))
+        third = derivative(derivative(derivative(resampled, rate), rate), rate)
+        return float(np.exp(np.mean(np.log(np.median(np.abs(third), axis=0) + 1e-300))))
+    v = np.asarray(log.v)
+    grown = np.vstack(
+        [np.zeros((1, v.shape[1])), np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(stamps)[:, None], axis=0)]
+    )
+    m = max(2, min(len(q) // 4, round(_WINDOW * len(q) / (stamps[-1] - stamps[0]))))
+    off = (q[m:] - q[:-m]) - (grown[m:] - grown[:-m])
+    off -= np.mean(off, axis=0)
+    return float(np.exp(np.mean(np.log(np.sqrt(np.mean(off**2, axis=0)) + 1e-300))))

@@ -16,6 +16,8 @@ from helicoid.robot import Robot
 _SHORTEST = 20  # samples: a stretch between gaps that is shorter is left out
 _DISAGREE = 25.0  # robust standard deviations between v and the derivative of q
 _DISAGREE_PART = 0.03  # and of the largest velocity
+_BEYOND = 1.2  # effort limits: torques beyond are none
+_FEW = 0.1  # of the samples of a joint
 _WHILE = 0.25  # s: noise does not disagree for so long
 
 
@@ -135,6 +137,15 @@ def _stretch(
             f"{np.count_nonzero(spikes)} spikes of the measured values were left out, the first in column "
             f"{name!r} at sample {part.start + sample}."
         )
+    beyond = _beyond_effort(robot, log, y) & ~spikes
+    if beyond.any():
+        sample, column = (int(k) for k in np.argwhere(beyond)[0])
+        notes.append(
+            f"{np.count_nonzero(beyond)} torques beyond the effort limits were left out, the first in column "
+            f"{log.column('tau', column)!r} at sample {part.start + sample}: {y[sample, column]:.4g}, where "
+            f"{robot.limits.effort[column]:.4g} is the limit."
+        )
+        spikes = spikes | beyond
     y = repaired(y, spikes) if spikes.any() else y
     q, v, a = _moving(robot, log, even, cutoff)
     weights = np.ones(y.shape)
@@ -155,6 +166,16 @@ def _stretch(
     raw = even.onto(y)
     smooth = low_pass(raw, even.rate, cutoff)
     return Samples(q, v, a, smooth, raw, weights, even.rate, cutoff, even, part), notes
+
+
+def _beyond_effort(robot: Robot, log: Log, y: Array) -> Mask:
+    """Torques that no drive can give, (N, rows), of joints where they are few: many mean a wrong limit."""
+    if log.wrenches:
+        return np.zeros(y.shape, dtype=bool)
+    effort = robot.limits.effort
+    limited = np.isfinite(effort) & (effort > 0)
+    beyond = np.abs(y) > np.where(limited, _BEYOND * effort, np.inf)
+    return beyond & (np.mean(beyond, axis=0) < _FEW)
 
 
 def _moving(robot: Robot, log: Log, even: Clock, cutoff: float | None) -> tuple[Array, Array, Array]:

@@ -23,6 +23,7 @@ from helicoid.errors import InputError
 from helicoid.identification.identifiability import prior
 from helicoid.identification.identifiability.base_equations import BaseEquations, with_theta
 from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.whitening import usual_sizes
 from helicoid.identification.online.change_detector import ChangeDetector
 from helicoid.identification.online.projection import ConsistentSet
 from helicoid.robot import Robot
@@ -31,6 +32,10 @@ _BLOCK = 8  # columns that LAPACK reflects at once: fastest for 7 rows and 40 to
 _OUTLIER = 16.0  # times the usual ‖e‖²: what is beyond counts for less
 _NOT_FINITE = "a sample holds numbers that are not finite; it was left out"
 _RENEWED = 8  # rows of the prior that are put back at a time
+_GATE = 100.0  # times the usual squares of its rows: a sample beyond is no sample of this robot
+_EASED = 1.5  # by which the usual squares grow with each such sample: a faster motion is soon let in
+_QUIET = 10  # samples without a refused one, before the estimate counts again
+_USUAL = 0.02  # weight of a sample in the mean of the squares
 
 
 class OnlineIdentifier:
@@ -100,11 +105,42 @@ class OnlineIdentifier:
         self.change = ChangeDetector(nv)
         self._restart(np.zeros(r))
         self.n_samples = 0
+        self.n_refused = 0
+        self._usual_squares = self._expected_squares()
+        self._since_refused = 1000
 
     def __repr__(self) -> str:
         robot, groups = self._equations.robot, self._equations.groups
         state = "trustworthy" if self.trustworthy else "not yet trustworthy"
         return f"OnlineIdentifier({robot.name!r}, {', '.join(groups)}, {self.n_samples} samples, {state})"
+
+    def _expected_squares(self) -> float:
+        """The squares of [Y δτ] / σ to begin with: at random configurations, at the robot's usual speeds."""
+        robot, rng = self._equations.robot, np.random.default_rng(0)
+        speed = usual_sizes(robot)[1]
+        squares = []
+        for _ in range(16):
+            v, a = rng.uniform(-1, 1, (2, robot.nv)) * speed
+            rows = np.array(self._equations.torque_rows(robot.random(rng), v, 5.0 * a))
+            squares.append(float(np.sum((rows * self._per_sigma) ** 2)))
+        return float(np.mean(squares))
+
+    def _refused(self, rows: Array) -> bool:
+        """Whether rows [Yᵀ; δτᵀ] / σ are far beyond what is usual; then they are not learnt from.
+
+        Innovations alone do not show it: an acceleration of 1e10 predicts a torque of that size, and is
+        believed.
+        """
+        with np.errstate(over="ignore"):
+            squares = float(np.sum(rows * rows))
+        self._since_refused += 1
+        if not squares <= _GATE * self._usual_squares:
+            self.n_refused += 1
+            self._since_refused = 0
+            self._usual_squares *= _EASED
+            return True
+        self._usual_squares += _USUAL * (squares - self._usual_squares)
+        return False
 
     # Samples --------------------------------------------------------------------------------------------
 
@@ -125,6 +161,10 @@ class OnlineIdentifier:
         held = rate - ω * momentum
         if not (np.isfinite(held).all() and np.isfinite(torque).all() and 0 < dt < np.inf):
             raise InputError(_NOT_FINITE)
+        here = np.vstack([held[:-1], torque - held[-1]])
+        if self._refused(here * self._per_sigma):
+            self._filtered = None  # the filter begins anew at the next sample: none of this stays in it
+            return
         if self._filtered is None:
             # From here on the equation holds exactly, whatever the state is at the start.
             self._filtered = -ω * momentum
@@ -176,6 +216,10 @@ class OnlineIdentifier:
         """Fold in (r + 1, nv) rows [Yᵀ; δτᵀ] of one sample."""
         rows *= self._per_sigma
         R = self._R
+        if not np.isfinite(rows).all():
+            raise InputError(_NOT_FINITE)
+        if self._refused(rows):
+            return
         if self._forgetting < 1.0:
             R *= np.sqrt(self._forgetting)
         R[-1, -1] = 0.0  # where the innovation will be
@@ -284,9 +328,10 @@ class OnlineIdentifier:
 
         True when, over the last 50 samples and since the last change, the uncertainty of the parameters adds
         less than a tenth to the variance of the predicted torques, and these are as near to the measured ones
-        as twice the noise, or else twice as near (in squares) as those of the description.
+        as twice the noise, or else twice as near (in squares) as those of the description; and no sample was
+        refused of late as one that cannot be of this robot (`n_refused` counts them).
         """
-        return self.change.trustworthy
+        return self.change.trustworthy and self._since_refused >= _QUIET
 
     @property
     def robot(self) -> Robot:

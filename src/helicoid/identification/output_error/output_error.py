@@ -124,6 +124,8 @@ def _refined(
         covariance=refined.covariance,
         estimator="output error",
         held_out=replace(result.held_out, rmse=unknown),
+        posterior=None,
+        unexplained=None,
         notes=(*result.notes, note),
     )
     return replace(new, training=new.score(log), logs=(log,))

@@ -8,12 +8,16 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.regression import Regression
+from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.report.score import Score
 from helicoid.model.inertia import Inertia
 
 _OVERFIT = 1.5
 _POOR = 0.2
+_SAME = -0.995  # correlation of q and a of a motion with one frequency
+_SOME = 20_000  # samples
+_FAR, _MANY = 6.0, 0.003  # robust standard deviations, and how many of the samples beyond are heavy tails
 _SHORT = 3.0  # s: about a swing of an arm
 
 
@@ -52,7 +56,47 @@ def remarks(
         yield f"Held-out data ask for {' and '.join(names[e] for e in extras)}."
     if strength:
         yield f"The fit is pulled to the description with strength {strength:g}."
+    held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
+    if held:
+        yield from _one_frequency(regression, held)
+        yield from _heavy_tails(regression, x, held)
     yield from _doubts(regression, x, covariance, training, expected, blurred)
+
+
+def _one_frequency(regression: Regression, stretches: Sequence[Samples]) -> Iterator[str]:
+    """Joints whose acceleration is a multiple of their position: a spring and inertia look alike there."""
+    if regression.wrenches:
+        return
+    q, a = (np.vstack([getattr(samples, name) for samples in stretches]) for name in ("q", "a"))
+    names = []
+    for body in regression.robot.model.bodies:
+        if body.joint.mimic is None and body.joint.type.nq == 1 and body.joint.parent:
+            own, grown = q[:, body.q.start], a[:, body.v.start]
+            if own.std() > 1e-6 and grown.std() > 1e-6 and np.corrcoef(own, grown)[0, 1] < _SAME:
+                names.append(body.joint.name)
+    if names:
+        yield (
+            f"Warning: {', '.join(names)} moved with one frequency: there a spring and the rotor's inertia "
+            "cannot be told apart, and both stay near the description. A motion with two frequencies or more "
+            "would tell: hc.excitation makes one."
+        )
+
+
+def _heavy_tails(regression: Regression, x: Array, stretches: Sequence[Samples]) -> Iterator[str]:
+    """Rows whose residuals are mostly small and now and then huge."""
+    longest = max(stretches, key=len)
+    some = slice(0, min(len(longest), _SOME))
+    q, v, a = longest.q[some], longest.v[some], longest.a[some]
+    off = longest.raw[some] - low_pass(regression.predict(x, q, v, a), longest.rate, longest.cutoff)
+    off = off - np.median(off, axis=0)
+    spread = 1.4826 * np.median(np.abs(off), axis=0)
+    part = np.mean(np.abs(off) > _FAR * np.maximum(spread, 1e-300), axis=0)
+    names = [name for name, many in zip(regression.row_names, part, strict=True) if many > _MANY]
+    if names:
+        yield (
+            f"Warning: what is left of {', '.join(names)} has heavy tails: mostly small, now and then beyond "
+            f'{_FAR:g} robust standard deviations. estimator="huber" counts such samples for less.'
+        )
 
 
 def _doubts(

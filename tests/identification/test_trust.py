@@ -1,0 +1,79 @@
+"""What a result says of motions that it has not seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from synthetic_logs import arm, recording, truth
+
+import helicoid as hc
+from helicoid import InputError
+from helicoid.identification.linear.regression import GROUPS
+
+ROBOT = arm()
+TRUTH = truth(ROBOT, 1)
+OPTIONS = {"groups": GROUPS, "cutoff": None, "lag": 0.0, "strength": 10.0}
+
+
+@pytest.fixture(scope="module")
+def result() -> hc.Identification:
+    return hc.identify(ROBOT, recording(TRUTH, 2, noise=0.5, seconds=8.0), **OPTIONS)
+
+
+def test_intervals_cover_what_another_motion_needs(result: hc.Identification) -> None:
+    test = recording(TRUTH, 9, noise=0.5, seconds=6.0)
+    low, high = result.prediction_interval(test)
+    assert test.tau is not None
+    assert 0.9 < np.mean((low <= test.tau) & (test.tau <= high)) < 0.99
+    narrow = result.prediction_interval(test, 0.5)
+    assert np.all(narrow[1] - narrow[0] < high - low)
+    with pytest.raises(InputError, match="level is a probability"):
+        result.prediction_interval(test, 95)
+
+
+def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Identification) -> None:
+    assert result.trust(result.logs[0])
+    log = recording(TRUTH, 9, seconds=4.0)
+    fast = hc.Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)
+    told = result.trust(fast)
+    assert not told and not told.ok.any()
+    assert "times what was recorded" in str(told) and "Trust(" in repr(told)
+
+
+def test_one_frequency_is_named_and_does_no_harm() -> None:
+    """q̈ = -ω² q: spring and armature cancel in training; another frequency shows what was made of that."""
+    rng, robot = np.random.default_rng(0), hc.serial_chain(2)
+
+    def log(omega: float, noise: float) -> hc.Log:
+        t = np.arange(1200) / 100
+        phase = omega * t[:, None] + [0.3, 1.2]
+        q, v, a = 0.7 * np.sin(phase), 0.7 * omega * np.cos(phase), -0.7 * omega**2 * np.sin(phase)
+        tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + np.tanh(v / 0.05) + 0.3 * np.sin(3 * q)
+        return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
+
+    result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*GROUPS, "spring"))
+    assert result.score(log(1.0, 0.0)).overall_relative < 0.1
+    assert any("moved with one frequency" in note and "hc.excitation" in note for note in result.notes)
+
+
+def test_heavy_tails_and_torques_beyond_limits_are_told() -> None:
+    log = recording(TRUTH, 2, noise=0.05, seconds=6.0)
+    assert log.tau is not None
+    effort = ROBOT.limits.effort
+    bad, rng = np.array(log.tau), np.random.default_rng(0)
+    bad[rng.random(len(bad)) < 0.02, 1] += 0.3 * effort[1] * rng.choice([-1, 1])
+    tails = hc.identify(ROBOT, hc.Log.from_arrays(log.t, log.q, log.v, log.a, bad), **OPTIONS)
+    assert any("huber" in note or "spikes" in note for note in tails.notes)
+    bad = np.array(log.tau)
+    bad[200:240, 1] = 1.5 * effort[1]
+    beyond = hc.identify(ROBOT, hc.Log.from_arrays(log.t, log.q, log.v, log.a, bad), **OPTIONS)
+    assert any("beyond the effort limits" in note for note in beyond.notes)
+    assert beyond.score(recording(TRUTH, 9, seconds=3.0)).overall_relative < 0.05
+
+
+@pytest.mark.parametrize("estimator", ["ordinary", "weighted", "total"])
+def test_without_a_prior_nothing_is_astronomic(estimator: str) -> None:
+    """The first axis is upright: the mass of its body is felt by rounding alone."""
+    log = recording(TRUTH, 2, noise=0.05, seconds=4.0)
+    result = hc.identify(ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0)
+    assert np.abs(result.x).max() < 1e3
