@@ -38,8 +38,8 @@ class Ground:
     restitution: float = 0.0
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     heights: Array | None = field(default=None, repr=False)
-    spacing: float | tuple[float, float] = 0.1
-    origin: tuple[float, float] | None = None
+    spacing: float | tuple[float, float] = field(default=0.1, repr=False)
+    origin: tuple[float, float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _number("height", self.height, "a height (m)", lambda x: abs(x) < np.inf)
