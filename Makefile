@@ -15,7 +15,8 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler \
-  test-sanitize lint format bench bench-mpc bench-control bench-contact bench-identify bench-study docs docs-serve wheel clean
+  test-sanitize lint format bench bench-mpc bench-aerial bench-control bench-contact bench-identify bench-study docs \
+  docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +104,10 @@ bench-control: $(VENV)/.bench $(VENV)/.control  ## time inverse and differential
 	@HELICOID_TSID=$(VENV)/tsid/bin/python HELICOID_PLACO=$(VENV)/placo/bin/python \
 	  $(BIN)/python -m benchmarks.control.whole_body
 
+bench-aerial: $(VENV)/.bench $(VENV)/.aerial  ## time flight beside RotorPy and JSBSim, some minutes
+	@HELICOID_AERIAL_PEERS=$(VENV)/aerial/bin/python $(BIN)/python -m benchmarks.aerial.flight
+	@$(BIN)/python -m benchmarks.aerial.propellers
+
 bench-contact: $(VENV)/.bench $(VENV)/.dev  ## time a quadruped on its feet beside MuJoCo, a minute
 	@$(BIN)/python -m benchmarks.contact
 
@@ -158,6 +163,12 @@ $(VENV)/.demo $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench: $(VENV)/.base pyproject
 # A compiler for other processors; where there is none to be had, what needs it is skipped.
 $(VENV)/.zig: $(VENV)/.base constraints.txt
 	@$(INSTALL) --only-binary :all: ziglang || echo "ziglang cannot be installed here: no aarch64"
+	@touch $@
+
+$(VENV)/.aerial: $(VENV)/.base benchmarks/aerial/peers.txt
+	@echo "Installing RotorPy and JSBSim into $(VENV)/aerial"
+	@$(PYTHON) -m venv $(VENV)/aerial
+	@$(VENV)/aerial/bin/python -m pip --disable-pip-version-check -q install -r benchmarks/aerial/peers.txt
 	@touch $@
 
 $(VENV)/.crocoddyl: $(VENV)/.base benchmarks/crocoddyl.txt

@@ -149,3 +149,27 @@ def test_the_whole_demonstration(tmp_path: Path) -> None:
     assert path.exists()
     told = re.search(r"known to 2 % ([\d.]+) s after", text.getvalue().replace("\n", " "))
     assert told is not None and float(told[1]) < 1.0
+
+
+def test_flights_are_flown_and_shown(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from helicoid.cli.app import app
+    from helicoid.demo.flight import fly_eight
+
+    flown = fly_eight(tmp_path, seed=3, duration=2.0)
+    assert flown.largest < 0.05 and flown.page.read_text().startswith("<!DOCTYPE html>")
+    assert "http" not in flown.page.read_text().replace("http://www.w3.org", "")
+    result = CliRunner().invoke(app, ["demo", "swim"])
+    assert result.exit_code != 0
+
+
+@pytest.mark.slow
+def test_demo_fly_from_the_command_line(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from helicoid.cli.app import app
+
+    result = CliRunner().invoke(app, ["demo", "fly", "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "figure_eight.html").exists() and (tmp_path / "mission.html").exists()

@@ -20,6 +20,7 @@ from helicoid.aerial.control import (
 )
 from helicoid.aerial.fixed_wing import FixedWing, Wing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
+from helicoid.aerial.identification import RotorIdentification, identify_rotors
 from helicoid.aerial.loading import load
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.airfoil import Airfoil
@@ -54,6 +55,7 @@ __all__ = [
     "PositionControl",
     "Propeller",
     "Rotor",
+    "RotorIdentification",
     "Trim",
     "Vehicle",
     "Wind",
@@ -64,6 +66,7 @@ __all__ = [
     "dubins",
     "ground_effect",
     "hover_power",
+    "identify_rotors",
     "legs_flown",
     "load",
     "minimum_snap",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -147,12 +148,14 @@ class FixedWing(Vehicle):
             ]
         return []
 
-    @property
+    @cached_property
     def most_lift(self) -> float:
         """The largest C_L(α)."""
-        alpha = np.linspace(0.0, np.pi / 2, 400)
-        c = self.coefficients
-        return max(float(self._blended(ca.DM(a), ca.DM(c["C_L_0"] + c["C_L_alpha"] * a))) for a in alpha)
+        alpha, c = np.linspace(0.0, np.pi / 2, 1000), self.coefficients
+        straight = c["C_L_0"] + c["C_L_alpha"] * alpha
+        share = 1 / (1 + np.exp(-self.wing.blend * (alpha - self.wing.stall)))
+        plate = 2 * np.sin(alpha) ** 2 * np.cos(alpha)
+        return float(np.max((1 - share) * straight + share * plate))
 
     @property
     def stall_speed(self) -> float:
@@ -185,12 +188,14 @@ class FixedWing(Vehicle):
         """(n, f) about the center of mass for a velocity through the air and rates (p, q, r), z down."""
         c, wing, rho = self.coefficients, self.wing, self.air.density
         V = ca.sqrt(ca.sumsqr(velocity) + 1e-8)
+        ahead = ca.sqrt(velocity[0] ** 2 + velocity[2] ** 2 + 1e-12)
+        sine, cosine = velocity[2] / ahead, velocity[0] / ahead  # of alpha
         alpha, beta = ca.atan2(velocity[2], velocity[0]), ca.asin(velocity[1] / V)
         e, a, r = u[0], u[1], u[2]
         q_hat = wing.chord / (2 * V) * rate[1]
         p_hat, r_hat = wing.span / (2 * V) * rate[0], wing.span / (2 * V) * rate[2]
         straight = c["C_L_0"] + c["C_L_alpha"] * alpha
-        C_L = self._blended(alpha, straight) + c["C_L_q"] * q_hat + c["C_L_delta_e"] * e
+        C_L = self._blended(alpha, straight, sine, cosine) + c["C_L_q"] * q_hat + c["C_L_delta_e"] * e
         C_D = c["C_D_p"] + straight**2 / (math.pi * wing.efficiency * wing.aspect_ratio)
         C_D = C_D + c["C_D_q"] * q_hat + c["C_D_delta_e"] * e
         C_m = c["C_m_0"] + c["C_m_alpha"] * alpha + c["C_m_q"] * q_hat + c["C_m_delta_e"] * e
@@ -203,22 +208,21 @@ class FixedWing(Vehicle):
         lift, drag = pressure * C_L, pressure * C_D
         thrust, torque = self._propulsion(u[3] if self.motor is not None else None, V)
         force = ca.vertcat(
-            -ca.cos(alpha) * drag + ca.sin(alpha) * lift + thrust,
+            -cosine * drag + sine * lift + thrust,
             pressure * C_Y,
-            -ca.sin(alpha) * drag - ca.cos(alpha) * lift,
+            -sine * drag - cosine * lift,
         )
         moment = pressure * ca.vertcat(wing.span * C_l, wing.chord * C_m, wing.span * C_n)
         return ca.vertcat(moment - ca.vertcat(torque, 0, 0), force)
 
-    def _blended(self, alpha: Expression, straight: Expression) -> Expression:
-        """Lift that goes over to a flat plate's beyond the stall."""
-        M, stall = self.wing.blend, self.wing.stall
-        # The blend of the textbook as a sum of two steps that cannot overflow.
-        above = 1 / (1 + ca.exp(-ca.fmin(ca.fmax(M * (alpha - stall), -60), 60)))
-        below = 1 / (1 + ca.exp(ca.fmin(ca.fmax(M * (alpha + stall), -60), 60)))
-        share = above + below - above * below
-        plate = 2 * ca.sign(alpha) * ca.sin(alpha) ** 2 * ca.cos(alpha)
-        return (1 - share) * straight + share * plate
+    def _blended(
+        self, alpha: Expression, straight: Expression, sine: Expression, cosine: Expression
+    ) -> Expression:
+        """Lift that goes over to a flat plate's, 2 sign(α) sin²α cos α, beyond the stall."""
+        # The textbook's blend of two steps; the farther one is below exp(-2 M stall) and left out.
+        beyond = self.wing.blend * (ca.fabs(alpha) - self.wing.stall)
+        share = 1 / (1 + ca.exp(-ca.fmin(ca.fmax(beyond, -60), 60)))
+        return straight + share * (2 * sine * ca.fabs(sine) * cosine - straight)
 
     def _propulsion(self, throttle: Expression | None, V: Expression) -> tuple[Expression, Expression]:
         """Thrust and torque where motor and propeller balance: a quadratic equation for ω."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -20,6 +20,12 @@ from helicoid.model.parts import Geometry, Link, Placement
 from helicoid.robot import Robot
 
 
+@overload
+def load(name: Literal["hummingbird", "firefly"], wind: Wind | None = None) -> Multirotor: ...
+@overload
+def load(name: Literal["aerosonde"], wind: Wind | None = None) -> FixedWing: ...
+@overload
+def load(name: str, wind: Wind | None = None) -> Multirotor | FixedWing: ...
 def load(name: str, wind: Wind | None = None) -> Multirotor | FixedWing:
     """A bundled vehicle: "hummingbird" (quad +), "firefly" (hexa) or "aerosonde" (fixed wing).
 

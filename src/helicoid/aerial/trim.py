@@ -169,7 +169,7 @@ def _newton(function: Function, y: Array, flights: Array, posture: Array) -> tup
         if not going.any():
             break
         J = derivative(y[going], flights[going], posture)
-        step = -np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-10), r[going])
+        step = -_solved(J, r[going])
         step *= np.minimum(1, 100 / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
         length = np.ones(len(step))
         new_y, new_r = y[going].copy(), r[going].copy()
@@ -187,6 +187,16 @@ def _newton(function: Function, y: Array, flights: Array, posture: Array) -> tup
         if open_.all():
             break
     return y, r
+
+
+def _solved(J: Array, r: Array) -> Array:
+    """J⁻¹ r of every row, the least where there are several."""
+    if J.shape[1] == J.shape[2]:
+        try:
+            return np.asarray(np.linalg.solve(J, r[..., None])[..., 0], np.float64)
+        except np.linalg.LinAlgError:
+            pass
+    return np.asarray(np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-10), r), np.float64)
 
 
 def _trim(

@@ -12,6 +12,7 @@ from helicoid.cli.console import FloatingOption, RobotArgument, console, show_do
 from helicoid.robot import load
 
 Base = Literal["fixed", "floating"]
+Demonstration = Literal["load", "fly"]
 
 
 def view(
@@ -96,15 +97,34 @@ def study(
 
 
 def demo(
+    what: Annotated[
+        Demonstration, typer.Argument(help="load: a Panda picks up a load. fly: two flights.")
+    ] = "load",
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the sensors' noise.")] = 0,
 ) -> None:
-    """Let a Panda pick up a load that nobody told it about, and watch it find out."""
+    """Let a Panda pick up a load that nobody told it about, and watch it find out; or watch robots fly."""
+    if what == "fly":
+        _fly(output, seed)
+        return
     with told():
         from helicoid.demo import run
 
         written = run(output, seed, console)
     console.print(f"\nThe motion in 3-D and all plots: [bold]{escape(str(written))}[/]", soft_wrap=True)
+
+
+def _fly(output: Path, seed: int) -> None:
+    with told():
+        from helicoid.demo.flight import fly_eight, fly_mission
+
+        for name, fly in (("Figure eight at 3 m/s", fly_eight), ("Mission at 25 m/s", fly_mission)):
+            flown = fly(output, seed)
+            console.print(
+                f"{name}, in gusts: {flown.rms:.3f} m rms off its way, {flown.largest:.3f} m at most: "
+                f"[bold]{escape(str(flown.page))}[/]",
+                soft_wrap=True,
+            )
 
 
 def codegen(

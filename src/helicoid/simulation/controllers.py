@@ -39,7 +39,13 @@ class Torques(Protocol):
     def tau(self) -> Array | None: ...
 
 
-Controller = Force | Stepping | Torques
+class InLoop(Protocol):
+    """A law with what it follows, for what flies: the compiled loop computes it."""
+
+    def in_loop(self, times: Array) -> Any: ...
+
+
+Controller = Force | Stepping | Torques | InLoop
 
 
 def control_law(controller: Controller, robot: Robot, times: Array) -> Force:

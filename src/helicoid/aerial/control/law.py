@@ -75,13 +75,16 @@ class FlightLaw(Step):
 
     def step(self, q: ArrayLike, v: ArrayLike, **references: ArrayLike) -> Array:
         """The controls for a measured state; references that are not given are zero, or as the law says."""
+        given = {**self._defaults, **references}
+        if len(given) != len(self._defaults):
+            self._check_names(references)
+        return self._call((q, v, *given.values()))[0]
+
+    def _check_names(self, references: Mapping[str, Any]) -> None:
         for name in references:
             if name not in self._shapes:
-                raise InputError(
-                    f"{type(self).__name__} has no reference {name!r}: {', '.join(self._shapes)}"
-                )
-        given = [references.get(name, default) for name, default in self._defaults.items()]
-        return self._call((q, v, *given))[0]
+                there = ", ".join(self._shapes)
+                raise InputError(f"{type(self).__name__} has no reference {name!r}; there are: {there}")
 
     def following(self, **references: Reference) -> Following:
         """The law with its references over time, for `hc.simulate`.
@@ -89,11 +92,7 @@ class FlightLaw(Step):
         Each is constant, an array with a row for each sampling time, or a function of time (s) that gives
         one, for arrays of times too if it can.
         """
-        for name in references:
-            if name not in self._shapes:
-                raise InputError(
-                    f"{type(self).__name__} has no reference {name!r}: {', '.join(self._shapes)}"
-                )
+        self._check_names(references)
         return Following(self, references)
 
 
