@@ -19,7 +19,7 @@ def _run(folder: Path, *command: str | Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tour", "control_tour"])
+@pytest.mark.parametrize("name", ["tour", "control_tour", "flight"])
 def test_a_tour_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
     cells = json.loads((EXAMPLES / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
