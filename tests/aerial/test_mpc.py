@@ -35,6 +35,7 @@ def problem():
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [21, 22])
 def test_figure_eight_within_two_centimetres(problem, seed):
     """3 m/s, lagging motors; the model knows the mean wind, and nothing of gusts."""

@@ -185,5 +185,7 @@ def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
     whitened = Factor(R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, equations)
     own = WhitenedCoordinates(reference.parameters, T, (0,), ())
     u = _program(augmented(whitened, own, _SLIGHT), own, np.zeros((0, 10)), np.zeros(0))
-    covariance = T @ np.linalg.inv(whitened.R.T @ whitened.R + _SLIGHT * np.eye(10)) @ T.T
-    return own.origin + T @ u, np.sqrt(np.diag(covariance))
+    # By singular values: without noise RᵀR is so large that the slight pull would be lost in rounding.
+    _, told, V = np.linalg.svd(whitened.R)
+    spread = T @ V.T / np.sqrt(told**2 + _SLIGHT)
+    return own.origin + T @ u, np.linalg.norm(spread, axis=1)
