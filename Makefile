@@ -65,7 +65,7 @@ test-sanitize: $(VENV)/.dev $(VENV)/.zig  ## C runtimes and generated code under
 	@echo "Testing the extension and the solver under sanitizers"
 	@$(SANITIZED) $(BIN)/python -m pytest -p no:faulthandler -m "not slow" \
 	  -k "not cannot_be_started and not grows and not leaks" \
-	  tests/compiler/test_binding.py tests/compiler/test_iteration.py tests/compiler/test_c_source.py
+	  tests/compiler/build/test_binding.py tests/compiler/test_iteration.py tests/compiler/code/test_c_source.py
 	@echo "Testing the loops of control under sanitizers"
 	@$(SANITIZED) $(BIN)/python -m pytest -p no:faulthandler -m "not slow" \
 	  tests/control/qp/test_program.py tests/control/qp/test_lexicographic.py tests/control/timing tests/control/ik \

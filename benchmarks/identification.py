@@ -20,10 +20,10 @@ import helicoid as hc
 from helicoid._typing import Array
 from helicoid.dynamics.physics import SMOOTHING
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.consistent import consistent
-from helicoid.identification.linear.regression import Regression
-from helicoid.identification.linear.stack import BLOCK, Stack
-from helicoid.identification.linear.whitened_coordinates import whitened_coordinates
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.stack import BLOCK, Stack
+from helicoid.identification.linear.solving.consistent import consistent
+from helicoid.identification.linear.solving.whitened_coordinates import whitened_coordinates
 from helicoid.robot import Robot
 
 SAMPLES = 10_000

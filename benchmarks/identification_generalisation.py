@@ -26,7 +26,7 @@ import numpy as np
 
 import helicoid as hc
 from helicoid._typing import Array
-from helicoid.identification.linear.regression import GROUPS
+from helicoid.identification.linear.equations.regression import GROUPS
 from helicoid.robot import Robot
 
 TUNED, UNTOUCHED = 20260, 77001

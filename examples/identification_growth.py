@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 import helicoid as hc
 from helicoid.identification.identify import identify
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.estimators import ordinary
 from helicoid.identification.linear.selection import weighted
+from helicoid.identification.linear.solving.estimators import ordinary
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.output_error.output_error import fit_output_error
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import helicoid as hc
-from helicoid.identification.linear.wrenches import wrench_regressor
+from helicoid.identification.linear.equations.wrenches import wrench_regressor
 
 Array = NDArray[np.float64]
 

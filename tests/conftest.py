@@ -25,7 +25,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helicoid.compiler.build.toolchain import find_compiler
-from helicoid.compiler.compiled import set_compile
+from helicoid.compiler.evaluation.compiled import set_compile
 from helicoid.errors import CompileError
 
 # Building a symbolic function inside an example is slow by nature, and no fault of the example.

@@ -28,8 +28,8 @@ from helicoid.demo.scenario import (
     Scenario,
     position,
 )
-from helicoid.mpc.closed_loop import Run, Sample
-from helicoid.mpc.comparison import LABELS, Comparison
+from helicoid.mpc.loop.closed_loop import Run, Sample
+from helicoid.mpc.loop.comparison import LABELS, Comparison
 from helicoid.simulation import Trajectory
 from view.browser import CHROMIUM, browser
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.compiler import compiled
+from helicoid.compiler.evaluation import compiled
 from helicoid.interrupts import attended, interruptible, solving
 
 CTRL_C = signal.SIGINT

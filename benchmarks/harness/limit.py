@@ -17,8 +17,8 @@ from helicoid.compiler.build.binding import get_num_threads, set_num_threads
 from helicoid.compiler.build.cache import library
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.code.program import CONSTANT, INPUT, Program
-from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.function import Function
+from helicoid.compiler.symbolic.expressions import flat_function
 
 # Enough to fill two pipelines of latency 4, few enough for the 32 registers of AVX-512, or 16 elsewhere.
 ACCUMULATORS = 24 if native_lanes() == 8 else 12

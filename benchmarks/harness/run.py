@@ -22,7 +22,7 @@ from benchmarks.report import plots, tables
 from benchmarks.report.comparison import Peers, compare_calls, compare_growth
 from benchmarks.report.results import OURS, Results
 from helicoid.compiler.build.toolchain import Compiler, cpu_identity, find_compiler, native_lanes
-from helicoid.compiler.compiled import is_on
+from helicoid.compiler.evaluation.compiled import is_on
 from helicoid.errors import HelicoidError
 
 

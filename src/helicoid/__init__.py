@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from helicoid.compiler.build.binding import set_num_threads
-from helicoid.compiler.compiled import set_compile
+from helicoid.compiler.evaluation.compiled import set_compile
 from helicoid.compiler.function import Function
 from helicoid.errors import (
     CompileError,

@@ -10,7 +10,7 @@ import pytest
 
 from helicoid.compiler.build import binding
 from helicoid.compiler.build.binding import CtypesKernel, get_num_threads, set_num_threads
-from helicoid.compiler.compiled import set_compile
+from helicoid.compiler.evaluation.compiled import set_compile
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.compiler.iteration import Iteration
 from helicoid.errors import InputError

@@ -14,7 +14,7 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import GROUPS, Regression
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.result import Identification
 

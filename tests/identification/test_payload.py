@@ -5,7 +5,7 @@ import pytest
 from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
-from helicoid.identification.linear.regression import GROUPS
+from helicoid.identification.linear.equations.regression import GROUPS
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)

@@ -8,7 +8,7 @@ from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid import InputError
-from helicoid.identification.linear.regression import GROUPS
+from helicoid.identification.linear.equations.regression import GROUPS
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.compiler import numeric
-from helicoid.compiler.compiled import CompiledEvaluator
+from helicoid.compiler.evaluation import numeric
+from helicoid.compiler.evaluation.compiled import CompiledEvaluator
 from helicoid.mpc import Controller
 from helicoid.mpc.controller import TOLERANCE, Due
 from helicoid.mpc.solver.outcome import StepStatus

@@ -26,8 +26,8 @@ from helicoid.compiler.build.cache import RUNTIME
 from helicoid.compiler.build.toolchain import FLAGS
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program
-from helicoid.compiler.expressions import flat_function
 from helicoid.compiler.function import Function
+from helicoid.compiler.symbolic.expressions import flat_function
 from helicoid.mpc import Controller
 from helicoid.mpc.solver import kernels
 from helicoid.mpc.solver.memory import Memory

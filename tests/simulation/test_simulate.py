@@ -12,7 +12,7 @@ import pytest
 import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid._typing import Array
-from helicoid.compiler.compiled import set_compile
+from helicoid.compiler.evaluation.compiled import set_compile
 from helicoid.simulation import SimulationError, running, simulate, start
 from helicoid.simulation.equations import adaptive
 from helicoid.simulation.running import run

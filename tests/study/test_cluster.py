@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.study.folder import StudyWarning
+from helicoid.study.results.folder import StudyWarning
 from helicoid.workers.contract import WorkerError
 
 PATIENCE = 300.0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.study.folder import Folder, StudyWarning
+from helicoid.study.results.folder import Folder, StudyWarning
 
 PATIENCE = 300.0  # seconds, on a busy machine; nothing waits that long unless it fails
 

@@ -11,8 +11,8 @@ import pytest
 
 import helicoid as hc
 from helicoid.study import plan as planning
-from helicoid.study.folder import StudyError, StudyWarning
-from helicoid.study.table import Table
+from helicoid.study.results.folder import StudyError, StudyWarning
+from helicoid.study.results.table import Table
 
 
 def throw(case: Any) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from scipy.optimize import least_squares
 from helicoid._typing import Array, Expression
 from helicoid.aerial.frames import FLIP, angles
 from helicoid.aerial.modes import name_modes
-from helicoid.compiler.definition import Expressions
 from helicoid.compiler.function import Function, Input, Output
+from helicoid.compiler.symbolic.definition import Expressions
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
 from helicoid.simulation.machines.machine import dynamics

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from helicoid.compiler.function import Function
     from helicoid.compiler.iteration import Iteration
-    from helicoid.compiler.signature import Input, Output
+    from helicoid.compiler.symbolic.signature import Input, Output
 
 __all__ = [
     "Function",
@@ -40,9 +40,9 @@ __all__ = [
 
 _HOMES = {
     "Function": "function",
-    "Input": "signature",
+    "Input": "symbolic.signature",
     "Iteration": "iteration",
-    "Output": "signature",
+    "Output": "symbolic.signature",
     "compile_batch": "for_runtimes",
     "compile_kernel": "for_runtimes",
     "compile_runtime": "for_runtimes",

@@ -24,8 +24,8 @@ from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import building
 from helicoid.compiler.code.c_source import SCALAR, Writer, embedded, translation_units
 from helicoid.compiler.code.program import Program
-from helicoid.compiler.compiled import kernel_library
-from helicoid.compiler.signature import Shape
+from helicoid.compiler.evaluation.compiled import kernel_library
+from helicoid.compiler.symbolic.signature import Shape
 from helicoid.progress import reporting
 
 _HIDDEN = '__attribute__((visibility("hidden")))'

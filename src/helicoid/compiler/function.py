@@ -9,23 +9,23 @@ from typing import Any
 
 import casadi as ca
 
-from helicoid.compiler import differentiation
-from helicoid.compiler.arguments import as_matrix, bind
 from helicoid.compiler.build.binding import fast_type
 from helicoid.compiler.building import building
-from helicoid.compiler.definition import Definition, Given
+from helicoid.compiler.evaluation.arguments import as_matrix, bind
+from helicoid.compiler.evaluation.numeric import NumericCall
 from helicoid.compiler.export.c_library import Precision, export_c
 from helicoid.compiler.export.casadi_external import casadi_external
-from helicoid.compiler.expressions import build_function, count_operations
-from helicoid.compiler.numeric import NumericCall
-from helicoid.compiler.signature import (
+from helicoid.compiler.symbolic import differentiation
+from helicoid.compiler.symbolic.definition import Definition, Given
+from helicoid.compiler.symbolic.expressions import build_function, count_operations
+from helicoid.compiler.symbolic.signature import (
     Input,
     Output,
     call_signature,
     describe,
     documentation,
 )
-from helicoid.compiler.storage import load_function, save_function
+from helicoid.compiler.symbolic.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
 from helicoid.tables import table

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.background import BackgroundEvaluator
-from helicoid.compiler.compiled import CompiledEvaluator
-from helicoid.compiler.evaluator import Evaluator
+from helicoid.compiler.evaluation.background import BackgroundEvaluator
+from helicoid.compiler.evaluation.compiled import CompiledEvaluator
+from helicoid.compiler.evaluation.evaluator import Evaluator
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
 

@@ -15,8 +15,8 @@ from rich.text import Text
 from helicoid.demo.report import write_report
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import DURATION, MASS, PICKED_UP, Scenario
-from helicoid.mpc.closed_loop import Sample
-from helicoid.mpc.comparison import ADAPTIVE, FIXED, INFORMED, LABELS
+from helicoid.mpc.loop.closed_loop import Sample
+from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED, LABELS
 
 ROW = 0.5  # s of the motion in a row
 COLORS = {FIXED: "dark_orange", INFORMED: "green", ADAPTIVE: "bright_blue"}

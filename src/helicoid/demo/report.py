@@ -23,7 +23,7 @@ from helicoid.demo.scenario import (
     WAYPOINTS,
     Scenario,
 )
-from helicoid.mpc.comparison import ADAPTIVE, FIXED, INFORMED
+from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED
 from helicoid.view.player import Marker, motion_html
 
 COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--told)", ADAPTIVE: "var(--adaptive)"}

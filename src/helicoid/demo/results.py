@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid.demo.scenario import MASS, PICKED_UP
-from helicoid.mpc.closed_loop import Run
-from helicoid.mpc.comparison import Comparison
+from helicoid.mpc.loop.closed_loop import Run
+from helicoid.mpc.loop.comparison import Comparison
 
 SETTLED = 1.0  # s after picking up: from then on the tracking error counts as that with the load
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.identification.online.identifier import OnlineIdentifier
-from helicoid.mpc.comparison import Comparison, compare
+from helicoid.mpc.loop.comparison import Comparison, compare
 from helicoid.mpc.problem import Problem
 from helicoid.robot import Robot, load
 from helicoid.simulation.plant import Plant, jump, payload

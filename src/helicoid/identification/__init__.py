@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from helicoid.identification.gains import drive_gains, torques_from_currents
     from helicoid.identification.identifiability.identifiability import Identifiability
     from helicoid.identification.identifiability.sparsity import plot_sparsity
-    from helicoid.identification.linear.consistent import Bounds
-    from helicoid.identification.linear.regression import Regression
+    from helicoid.identification.linear.equations.regression import Regression
+    from helicoid.identification.linear.solving.consistent import Bounds
     from helicoid.identification.logs.log import DoubtfulLogWarning, Log
     from helicoid.identification.online.identifier import OnlineIdentifier
     from helicoid.identification.output_error.output_error import fit_output_error
@@ -58,8 +58,8 @@ _HOMES = {
     "gains": ("drive_gains", "torques_from_currents"),
     "identifiability.identifiability": ("Identifiability",),
     "identifiability.sparsity": ("plot_sparsity",),
-    "linear.consistent": ("Bounds",),
-    "linear.regression": ("Regression",),
+    "linear.solving.consistent": ("Bounds",),
+    "linear.equations.regression": ("Regression",),
     "logs.log": ("DoubtfulLogWarning", "Log"),
     "online.identifier": ("OnlineIdentifier",),
     "output_error.output_error": ("fit_output_error",),

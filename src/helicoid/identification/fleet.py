@@ -22,8 +22,8 @@ from helicoid.identification.distributed.compression import (
 from helicoid.identification.distributed.sources import sources
 from helicoid.identification.identify import Estimator, _checked, _chosen, _concluded, _fitted, _Wish
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations import thinning
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.rows import thinning
 from helicoid.identification.linear.selection import Weighted, excerpt, fitter, weighed
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.result import Identification

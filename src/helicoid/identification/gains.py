@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations import thinning
-from helicoid.identification.linear.regression import GROUPS, Regression
-from helicoid.identification.linear.stack import triangular
+from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.rows import thinning
+from helicoid.identification.linear.equations.stack import triangular
 from helicoid.identification.logs.filtering import low_pass, noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check

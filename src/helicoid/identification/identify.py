@@ -19,14 +19,11 @@ from helicoid.identification.distributed.compression import (
 )
 from helicoid.identification.distributed.sources import sources
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.consistent import Bounds
-from helicoid.identification.linear.equations import FORMS, thinning
-from helicoid.identification.linear.estimators import covariance, huber, posterior, repeated
+from helicoid.identification.linear.equations.friction_columns import LINEAR
+from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
+from helicoid.identification.linear.equations.rows import FORMS, thinning
 from helicoid.identification.linear.folds import held_out
-from helicoid.identification.linear.friction_columns import LINEAR
-from helicoid.identification.linear.instrumental import instrumental
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.regression import GROUPS, Regression, stated
 from helicoid.identification.linear.selection import (
     Fit,
     Weighted,
@@ -38,7 +35,10 @@ from helicoid.identification.linear.selection import (
     weighed,
     weighted,
 )
-from helicoid.identification.linear.whitened_coordinates import usual_magnitudes
+from helicoid.identification.linear.solving.consistent import Bounds
+from helicoid.identification.linear.solving.estimators import covariance, huber, posterior, repeated
+from helicoid.identification.linear.solving.instrumental import instrumental
+from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check

@@ -10,8 +10,8 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.consistent import consistent_body, free_body
-from helicoid.identification.linear.stack import triangular
+from helicoid.identification.linear.equations.stack import triangular
+from helicoid.identification.linear.solving.consistent import consistent_body, free_body
 from helicoid.identification.logs.filtering import low_pass, noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check

@@ -11,7 +11,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.described import identified_robot
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check

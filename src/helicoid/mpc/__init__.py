@@ -1,9 +1,9 @@
 """Optimal control: problems, plans, and controllers that solve them while the robot moves, and learn."""
 
-from helicoid.mpc.adaptive import Adaptive
-from helicoid.mpc.closed_loop import Run, Sample, closed_loop
-from helicoid.mpc.comparison import Comparison, compare
 from helicoid.mpc.controller import Controller
+from helicoid.mpc.loop.adaptive import Adaptive
+from helicoid.mpc.loop.closed_loop import Run, Sample, closed_loop
+from helicoid.mpc.loop.comparison import Comparison, compare
 from helicoid.mpc.phases import Phase
 from helicoid.mpc.plan import Plan, Violation
 from helicoid.mpc.problem import Problem

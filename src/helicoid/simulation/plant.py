@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
-from helicoid.simulation.forces import numbers
+from helicoid.simulation.inputs.forces import numbers
 from helicoid.simulation.rollouts import fixed_steps
 from helicoid.simulation.sensors import Sensors
 from helicoid.simulation.start import start

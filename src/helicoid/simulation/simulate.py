@@ -14,10 +14,10 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
 from helicoid.robot import Robot, as_robot
 from helicoid.simulation.contacts import ContactPoint, Ground, World
-from helicoid.simulation.controllers import Controller, control_law
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.adaptive import SOLVERS
-from helicoid.simulation.forces import Force, Forces, NotFinite
+from helicoid.simulation.inputs.controllers import Controller, control_law
+from helicoid.simulation.inputs.forces import Force, Forces, NotFinite
 from helicoid.simulation.machines import Machine, is_machine, simulate_machine
 from helicoid.simulation.machines.simulate import Flight
 from helicoid.simulation.rollouts import Rollouts, divergence

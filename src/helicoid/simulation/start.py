@@ -16,7 +16,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import settling_function
-from helicoid.simulation.forces import Force
+from helicoid.simulation.inputs.forces import Force
 
 _NEAR = 1e-3  # m, rad, and of a quaternion's length: a state further off is a mistake and no rounding
 

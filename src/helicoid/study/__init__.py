@@ -1,12 +1,12 @@
 """Many runs and many logs: studies over random cases, on all cores or many machines."""
 
 from helicoid.study.cases import Case, Cases
-from helicoid.study.closed_loop import closed_loop
 from helicoid.study.distributions import Distribution, choice, log_uniform, normal, uniform
-from helicoid.study.folder import StudyError, StudyWarning
-from helicoid.study.measures import Loops, usual_measures
+from helicoid.study.loops.closed_loop import closed_loop
+from helicoid.study.loops.measures import Loops, usual_measures
+from helicoid.study.results.folder import StudyError, StudyWarning
+from helicoid.study.results.table import Row, Table, read
 from helicoid.study.study import Replay, Study
-from helicoid.study.table import Row, Table, read
 
 __all__ = [
     "Case",

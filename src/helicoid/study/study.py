@@ -17,10 +17,10 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.study.cases import Case, Cases, Sampler
 from helicoid.study.distributions import Distribution, OwnDraw, code_digest, plain_values
-from helicoid.study.folder import Folder, StudyError, StudyWarning
 from helicoid.study.plan import Plan
-from helicoid.study.rows import RESERVED, flat_values, many_results, one_result
-from helicoid.study.table import Row, Table
+from helicoid.study.results.folder import Folder, StudyError, StudyWarning
+from helicoid.study.results.rows import RESERVED, flat_values, many_results, one_result
+from helicoid.study.results.table import Row, Table
 from helicoid.study.task import Chunk, Done, Task
 from helicoid.workers.contract import Engine, Failure
 from helicoid.workers.engine import all_cores, engine

@@ -15,7 +15,7 @@ from helicoid.compiler.build.binding import set_num_threads
 from helicoid.compiler.build.cache import open_cache
 from helicoid.errors import HelicoidError, InputError
 from helicoid.study.cases import Cases, Sampler
-from helicoid.study.rows import Rows, failed, flat_values, many_results, one_result
+from helicoid.study.results.rows import Rows, failed, flat_values, many_results, one_result
 from helicoid.workers.contract import Beat, no_beat
 
 GRACE = 300.0  # seconds: the first call of all may have to compile

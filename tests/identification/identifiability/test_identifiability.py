@@ -10,7 +10,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
-from helicoid.identification.linear.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import GROUPS, Regression
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import Prismatic, Revolute, Universal
 from helicoid.model.model import Model

@@ -12,7 +12,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.identification.friction.models import MODELS
 from helicoid.identification.friction.nonlinear import fit_nonlinear
-from helicoid.identification.linear.regression import GROUPS
+from helicoid.identification.linear.equations.regression import GROUPS
 
 ROBOT = arm(2)
 TRUTH = truth(ROBOT, 1).with_joints(load=0.1, root=0.2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import helicoid as hc
-from helicoid.identification.linear.whitening import UPPER, WEIGHT, Whitening
+from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whitening
 from helicoid.identification.online.identifier import OnlineIdentifier
 from helicoid.identification.online.projection import ConsistentSet
 from helicoid.model.inertia import Inertia

@@ -13,7 +13,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.output_error.elimination import Linearised, solve

@@ -17,7 +17,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.build.cache import RUNTIME, library, loaded
 from helicoid.compiler.building import new_lock
-from helicoid.compiler.signature import Shape
+from helicoid.compiler.symbolic.signature import Shape
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 
 KERNEL_ABI = 1  # HELICOID_KERNEL_ABI of runtime/kernel.h

@@ -25,8 +25,8 @@ from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.check_program import check_program
 from helicoid.compiler.export.files import write_files
-from helicoid.compiler.expressions import flat_function
-from helicoid.compiler.signature import Input, Output, Shape, describe, signature
+from helicoid.compiler.symbolic.expressions import flat_function
+from helicoid.compiler.symbolic.signature import Input, Output, Shape, describe, signature
 from helicoid.errors import HelicoidError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from helicoid.compiler.code.c_names import identifier
 from helicoid.compiler.export.c_library import Routine
 from helicoid.compiler.export.files import write_files
 from helicoid.compiler.function import Function
-from helicoid.compiler.signature import Input, Output
+from helicoid.compiler.symbolic.signature import Input, Output
 from helicoid.control.differential.numbers import Numbers
 
 if TYPE_CHECKING:

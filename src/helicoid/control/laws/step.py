@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Input, Output
 from helicoid.compiler.export.c_library import export_c
-from helicoid.compiler.expressions import from_row_major, row_major
 from helicoid.compiler.function import Function
-from helicoid.compiler.signature import Shape
+from helicoid.compiler.symbolic.expressions import from_row_major, row_major
+from helicoid.compiler.symbolic.signature import Shape
 from helicoid.errors import InputError
 from helicoid.geometry import so3
 from helicoid.interrupts import interruptible

@@ -11,7 +11,7 @@ from helicoid.compiler.code.c_names import identifier
 from helicoid.compiler.export.c_library import Routine
 from helicoid.compiler.export.files import write_files
 from helicoid.compiler.function import Function
-from helicoid.compiler.signature import Input, Output
+from helicoid.compiler.symbolic.signature import Input, Output
 from helicoid.control.differential.exporting import CMAKE, numbers_in_c, places
 from helicoid.control.whole_body.formulation import OUTPUTS
 

@@ -17,9 +17,9 @@ import numpy as np
 from helicoid.errors import HelicoidError, InputError, warn
 from helicoid.identification.distributed.sources import LogFile
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations import thinning
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.rows import thinning
 from helicoid.identification.linear.folds import Folds, folds
-from helicoid.identification.linear.regression import Regression
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, prepare

@@ -18,10 +18,10 @@ from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
 from helicoid.identification.friction.models import FrictionModel, ShapedRegression
-from helicoid.identification.linear.equations import stacked
-from helicoid.identification.linear.regression import Regression
-from helicoid.identification.linear.stack import Factor, Stack, triangle
-from helicoid.identification.linear.whitening import Whitening
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.rows import stacked
+from helicoid.identification.linear.equations.stack import Factor, Stack, triangle
+from helicoid.identification.linear.solving.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
 from helicoid.progress import Progress
 

@@ -19,7 +19,7 @@ from helicoid._typing import Array
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.geometry._array import is_symbolic
-from helicoid.identification.linear.whitening import UPPER, WEIGHT, Whitening, reference
+from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whitening, reference
 from helicoid.model.inertia import Inertia
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.friction_columns import friction_columns, shape_names, signed
-from helicoid.identification.linear.regression import Indices, Regression
+from helicoid.identification.linear.equations.friction_columns import friction_columns, shape_names, signed
+from helicoid.identification.linear.equations.regression import Indices, Regression
 
 RUBBING = ("viscous", "coulomb", "root", "stribeck")  # what a model replaces
 

@@ -13,9 +13,9 @@ from helicoid.identification.friction.fit import FREE, LEAST_MASS, FrictionFit, 
 from helicoid.identification.friction.log_cholesky import solid_bodies
 from helicoid.identification.friction.models import MODELS, ShapedRegression
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.stack import Factor
 from helicoid.identification.linear.selection import weighted
-from helicoid.identification.linear.stack import Factor
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.report.score import Score

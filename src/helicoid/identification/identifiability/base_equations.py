@@ -20,7 +20,7 @@ from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot, as_robot
 

@@ -17,8 +17,8 @@ from scipy.linalg import solve_triangular
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.structural import excited_rows
-from helicoid.identification.linear.regression import Regression
-from helicoid.identification.linear.stack import triangular
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.stack import triangular
 from helicoid.interrupts import interruptible
 from helicoid.robot import Robot
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.base_equations import BaseEquations
-from helicoid.identification.linear.whitening import Whitening, reference, usual_sizes
+from helicoid.identification.linear.solving.whitening import Whitening, reference, usual_sizes
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 

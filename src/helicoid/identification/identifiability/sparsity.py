@@ -10,7 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import PARAMETER_NAMES
 from helicoid.robot import Robot
 

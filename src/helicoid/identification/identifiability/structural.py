@@ -26,7 +26,7 @@ from helicoid._typing import Array
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.composite import elements
 from helicoid.geometry import se3, spatial
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.model.model import WORLD, Model
 

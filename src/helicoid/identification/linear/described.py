@@ -6,7 +6,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
-from helicoid.identification.linear.regression import Regression, stated
+from helicoid.identification.linear.equations.regression import Regression, stated
 from helicoid.robot import Robot
 
 

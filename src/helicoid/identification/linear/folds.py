@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.equations import blocks, empty, thinning
-from helicoid.identification.linear.regression import Indices, Regression
-from helicoid.identification.linear.stack import Stack
+from helicoid.identification.linear.equations.regression import Indices, Regression
+from helicoid.identification.linear.equations.rows import blocks, empty, thinning
+from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.preparation import Samples
 

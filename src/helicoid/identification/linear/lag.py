@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.equations import stacked
-from helicoid.identification.linear.regression import Regression
-from helicoid.identification.linear.stack import Stack
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.rows import stacked
+from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.logs.filtering import derivative, low_pass
 from helicoid.identification.logs.preparation import Samples
 

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.consistent import Bounds, consistent
-from helicoid.identification.linear.estimators import (
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.stack import Stack
+from helicoid.identification.linear.folds import Folds, folds, held_out
+from helicoid.identification.linear.solving.consistent import Bounds, consistent
+from helicoid.identification.linear.solving.estimators import (
     augmented,
     noise_floor,
     ordinary,
@@ -18,10 +21,7 @@ from helicoid.identification.linear.estimators import (
     row_weights,
     total,
 )
-from helicoid.identification.linear.folds import Folds, folds, held_out
-from helicoid.identification.linear.regression import Regression
-from helicoid.identification.linear.stack import Stack
-from helicoid.identification.linear.whitened_coordinates import (
+from helicoid.identification.linear.solving.whitened_coordinates import (
     WhitenedCoordinates,
     usual_magnitudes,
     whitened_coordinates,

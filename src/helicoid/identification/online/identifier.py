@@ -23,7 +23,7 @@ from helicoid.errors import InputError
 from helicoid.identification.identifiability import prior
 from helicoid.identification.identifiability.base_equations import BaseEquations, with_theta
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.whitening import usual_sizes
+from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.online.change_detector import ChangeDetector
 from helicoid.identification.online.projection import ConsistentSet
 from helicoid.robot import Robot

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from helicoid._typing import Array
-from helicoid.identification.linear.whitening import UPPER, WEIGHT, Whitening
+from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whitening
 
 Indices = NDArray[np.intp]
 

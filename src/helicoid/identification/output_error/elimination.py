@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.stack import triangle
+from helicoid.identification.linear.equations.stack import triangle
 
 
 class Linearised(NamedTuple):

@@ -18,9 +18,9 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
-from helicoid.identification.linear.consistent import signed
-from helicoid.identification.linear.regression import Regression
-from helicoid.identification.linear.stack import triangle
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.stack import triangle
+from helicoid.identification.linear.solving.consistent import signed
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.output_error.elimination import Linearised, Step, solve
 from helicoid.identification.output_error.shooting import Flow, Inputs, Simulator

@@ -10,7 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.output_error.multiple_shooting import OutputError, Refinement, Windows, refine

@@ -18,7 +18,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.robot import Robot
 
 _SIMULATED = ("inertia", "viscous", "armature")

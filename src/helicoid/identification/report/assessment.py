@@ -13,9 +13,9 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations import thinning
+from helicoid.identification.linear.equations.rows import thinning
+from helicoid.identification.linear.equations.stack import triangle
 from helicoid.identification.linear.selection import weighted
-from helicoid.identification.linear.stack import triangle
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare

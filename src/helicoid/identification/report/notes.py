@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.regression import Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.report.score import Score

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.compiled import is_on
+from helicoid.compiler.evaluation.compiled import is_on
 from helicoid.compiler.function import Function
 from helicoid.errors import CompileError, InputError
 from helicoid.interrupts import solving

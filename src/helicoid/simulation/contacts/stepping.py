@@ -11,15 +11,15 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler.build.binding import Kernel
-from helicoid.compiler.signature import Input
+from helicoid.compiler.symbolic.signature import Input
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts.ground import ContactPoint, Ground, as_grounds
 from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel
 from helicoid.simulation.contacts.shapes import Points, gaps, points_of
 from helicoid.simulation.contacts.terms import terms
-from helicoid.simulation.forces import Forces
-from helicoid.simulation.laws import SymbolicLaw, hashable
+from helicoid.simulation.inputs.forces import Forces
+from helicoid.simulation.inputs.laws import SymbolicLaw, hashable
 
 _KEPT = 8  # loops that a robot remembers
 _BELOW = 1e-6  # m: a contact that starts deeper is a mistake and no rounding

@@ -12,9 +12,9 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler.definition import Expressions
 from helicoid.compiler.function import Function
-from helicoid.compiler.signature import Input, Output
+from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.compiler.symbolic.signature import Input, Output
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import rate_matrix

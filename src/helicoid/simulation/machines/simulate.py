@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.definition import Expressions
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.compiler.iteration import Iteration
+from helicoid.compiler.symbolic.definition import Expressions
 from helicoid.errors import InputError
 from helicoid.progress import Progress
-from helicoid.simulation.forces import NotFinite, numbers
+from helicoid.simulation.inputs.forces import NotFinite, numbers
 from helicoid.simulation.machines.laws import Feedback, LoopLaw, steering
 from helicoid.simulation.machines.machine import Machine, clipped, rk4_step
 from helicoid.simulation.running import Advance, run

@@ -1,0 +1,1 @@
+"""Calls with numbers: arguments, what computes them, and compiling while the work goes on."""

@@ -1,0 +1,149 @@
+"""When a function is compiled, and what computes it until then or instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from helicoid._typing import Array
+from helicoid.compiler.build import binding
+from helicoid.compiler.build.cache import in_cache, library, loaded
+from helicoid.compiler.build.processes import side_by_side
+from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.compiler.building import new_lock
+from helicoid.compiler.code.c_source import c_source
+from helicoid.compiler.code.program import Program, UnsupportedOperation
+from helicoid.compiler.evaluation.evaluator import Evaluator, Flat, VirtualMachineEvaluator
+from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
+from helicoid.progress import reporting
+
+# Up to this many operations, the code for one sample and that for batches share a library; beyond, each is
+# compiled when first needed.
+TOGETHER = 3000
+
+
+def _wanted_by_environment() -> bool | Literal["background"]:
+    value = os.environ.get("HELICOID_COMPILE", "1").strip().lower()
+    if value == "background":
+        return "background"
+    if value not in ("0", "1", "no", "yes", "off", "on", "false", "true", ""):
+        raise HelicoidError(f"HELICOID_COMPILE is 0, 1 or background, not {value!r}")
+    return value not in ("0", "no", "off", "false")
+
+
+_on = _wanted_by_environment()
+_warned = False
+
+
+def set_compile(on: bool | Literal["background"]) -> None:
+    """Whether functions are compiled at their first numeric call.
+
+    With "background" the first calls do not wait: CasADi's virtual machine answers them, about ten times
+    slower and equal but for rounding, while another process compiles; from then on the code answers. The
+    variable HELICOID_COMPILE (0, 1 or background) says so from the start. What is compiled stays so.
+    """
+    global _on
+    if isinstance(on, str) and on != "background":
+        raise HelicoidError(f'set_compile takes True, False or "background"; got {on!r}')
+    _on = on if on == "background" else bool(on)
+
+
+def is_on() -> bool:
+    """Whether functions that are called for the first time now are compiled."""
+    return bool(_on)
+
+
+def kernel_library(
+    program: Program, kinds: Sequence[str], tell: Callable[[float], None] = lambda done: None
+) -> Path:
+    """The library with code of these kinds, "scalar" or "batch", from the cache or compiled now."""
+    lanes, scalar, batch = native_lanes(), "scalar" in kinds, "batch" in kinds
+    content = _content(program, kinds)
+    return library(content, lambda: c_source(program, lanes, scalar, batch), tell=tell)
+
+
+def _content(program: Program, kinds: Sequence[str]) -> str:
+    return f"kernel {program.digest} {native_lanes()} {'scalar' in kinds} {'batch' in kinds}"
+
+
+class CompiledEvaluator:
+    """Computes a function by compiled code; each kind of code is compiled, or loaded, when first needed.
+
+    Args:
+        flat: what it computes.
+
+    Raises:
+        UnsupportedOperation: something in the function cannot be said in C.
+    """
+
+    def __init__(self, flat: Flat) -> None:
+        self._flat = flat
+        self._program = Program.from_casadi(flat.function)
+        self._paths: dict[str, Path] = {}
+        self._lock = new_lock()
+        self.kernel: binding.Kernel | None = None
+
+    def kinds(self, kind: str) -> tuple[str, ...]:
+        """What is compiled together with this kind."""
+        return ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
+
+    def is_cached(self, kind: str) -> bool:
+        """Whether `prepare` needs no compiler."""
+        return kind in self._paths or in_cache(_content(self._program, self.kinds(kind)))
+
+    def prepare(self, kind: str) -> binding.Kernel:
+        """The kernel, after seeing that it has code of a kind, "scalar" or "batch"."""
+        with self._lock:
+            if kind not in self._paths:
+                kinds = self.kinds(kind)
+                count = f"{self._program.n_operations} operations"
+                text = f"Compiling {self._flat.name} ({count}), once for the cache"
+                with reporting(None, text) as tell:
+                    self._load(kinds, lambda done: tell(text, done))
+            assert self.kernel is not None
+            return self.kernel
+
+    def _load(self, kinds: Sequence[str], tell: Callable[[float], None]) -> None:
+        def made() -> Path:
+            # The extension that calls kernels is compiled once and for all, beside the first kernel.
+            path: Path
+            path, _ = side_by_side([lambda: kernel_library(self._program, kinds, tell), binding.prepare])
+            return path
+
+        def load(path: Path) -> binding.Kernel:
+            paths = {**self._paths, **dict.fromkeys(kinds, path)}
+            kernel = binding.load_kernel(list(dict.fromkeys(paths.values())), *self._flat[2:])
+            self._paths = paths
+            return kernel
+
+        self.kernel = loaded(made, load)
+
+    def evaluate(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        self.prepare("scalar").evaluate(inputs, outputs)
+
+    def evaluate_batch(self, inputs: Sequence[Array], outputs: Sequence[Array], n_samples: int) -> None:
+        self.prepare("batch").evaluate_batch(inputs, outputs, n_samples)
+
+
+def best_evaluator(flat: Flat, kind: str) -> Evaluator:
+    """Compiled code of a kind where that is wanted and possible, else CasADi's virtual machine."""
+    global _warned
+    if _on == "background":
+        from helicoid.compiler.evaluation.background import BackgroundEvaluator
+
+        return BackgroundEvaluator(flat)
+    if _on:
+        try:
+            evaluator = CompiledEvaluator(flat)
+            evaluator.prepare(kind)
+            return evaluator
+        except UnsupportedOperation:
+            pass  # the virtual machine knows every operation
+        except CompileError as error:
+            if not _warned:
+                _warned = True
+                text = f"functions run on CasADi's virtual machine, ten times slower than compiled: {error}"
+                warn(PerformanceWarning(text))
+    return VirtualMachineEvaluator(flat.function, flat.input_shapes, flat.output_shapes)

@@ -1,0 +1,94 @@
+"""Calls with numbers: arrays in, arrays out, by whatever computes them best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.compiler.building import building, new_lock
+from helicoid.compiler.evaluation.arguments import as_arrays, as_targets
+from helicoid.compiler.evaluation.compiled import CompiledEvaluator, best_evaluator
+from helicoid.compiler.evaluation.evaluator import Evaluator, Flat
+from helicoid.compiler.symbolic.definition import Definition
+from helicoid.compiler.symbolic.expressions import flat_function
+from helicoid.compiler.symbolic.signature import result_type
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+class NumericCall:
+    """What a function does with numbers; its evaluator is made at the first call.
+
+    Args:
+        definition: of the function.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self.result_type = result_type(definition.name, definition.outputs)
+        self.evaluator: Evaluator | None = None
+        self._definition = definition
+        self._input_shapes = tuple(item.shape for item in definition.inputs)
+        self._output_shapes = tuple(item.shape for item in definition.outputs)
+        self._lock = new_lock()
+
+    def __call__(self, values: Sequence[Any], out: Any) -> Any:
+        """Results for one value per input, in order: new ones, or written to `out`."""
+        known = self._definition
+        arrays, n_samples = self._arrays(values)
+        targets = [] if out is None else as_targets(known.usage, known.outputs, out, n_samples)
+        aliased = any(np.may_share_memory(target, array) for target in targets for array in arrays)
+        lead = () if n_samples is None else (n_samples,)
+        results = targets
+        if out is None or aliased:
+            results = [np.empty(lead + shape) for shape in self._output_shapes]
+        evaluator = self.made("scalar" if n_samples is None else "batch")
+        if n_samples is None:
+            evaluator.evaluate(arrays, results)
+        else:
+            evaluator.evaluate_batch(arrays, results, n_samples)
+        if out is None:
+            return self.pack([result if result.ndim else result.item() for result in results])
+        if aliased:
+            for target, result in zip(targets, results, strict=True):
+                target[...] = result
+        return out
+
+    def _arrays(self, values: Sequence[Any]) -> tuple[Sequence[Array], int | None]:
+        for value, shape in zip(values, self._input_shapes, strict=True):
+            if type(value) is not np.ndarray or value.dtype is not _FLOAT64 or value.shape != shape:
+                break
+            flags = value.flags
+            if not (flags.c_contiguous and flags.aligned):
+                break
+        else:
+            return values, None
+        return as_arrays(self._definition.usage, self._definition.inputs, values)
+
+    def pack(self, results: Sequence[Any]) -> Any:
+        """One result as itself, several as a named tuple."""
+        return results[0] if len(results) == 1 else self.result_type._make(results)
+
+    def made(self, kind: str) -> Evaluator:
+        """The evaluator; if there is none yet, one with code of a kind, "scalar" or "batch", if wanted."""
+        if self.evaluator is None:
+            with self._lock:
+                if self.evaluator is None:
+                    self.evaluator = best_evaluator(self._flat(), kind)
+        return self.evaluator
+
+    def compile(self, kind: str) -> None:
+        """See that there is compiled code of a kind, whether it is wanted by default or not."""
+        evaluator = self.made(kind)
+        if not isinstance(evaluator, CompiledEvaluator):
+            evaluator = CompiledEvaluator(self._flat())
+        evaluator.prepare(kind)
+        self.evaluator = evaluator
+
+    def _flat(self) -> Flat:
+        known = self._definition
+        with building():
+            function = flat_function(known.casadi, known.inputs, known.outputs)
+        return Flat(known.name, function, self._input_shapes, self._output_shapes, self.result_type)

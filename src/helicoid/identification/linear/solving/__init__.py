@@ -1,0 +1,1 @@
+"""Solving stacked equations: least squares, bodies that can exist, instruments, whitened coordinates."""

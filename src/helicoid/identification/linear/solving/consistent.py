@@ -1,0 +1,191 @@
+"""The fit that bodies can have: a semidefinite program on the compressed problem.
+
+    min ‖R x - z‖² + strength · distance²   with   L⁻¹ P_i(x) L⁻ᵀ ⪰ ε for every body i, and bounds
+
+P_i is the pseudo-inertia of body i (Wensing, Kim and Slotine 2018), L Lᵀ that of the described body: no body
+keeps less than ε of what it is said to have in any direction, so the result is strictly consistent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
+from helicoid.errors import HelicoidError, InputError
+from helicoid.identification.linear.equations.regression import Indices, Regression
+from helicoid.identification.linear.equations.stack import Factor
+from helicoid.identification.linear.solving.estimators import augmented
+from helicoid.identification.linear.solving.whitened_coordinates import WhitenedCoordinates
+from helicoid.identification.linear.solving.whitening import Whitening
+from helicoid.model.inertia import Inertia
+
+LEAST = 1e-3  # ε
+_SLIGHT = 1e-4
+NON_NEGATIVE = ("armature", *(term.name for term in TERMS.values() if term.sign > 0))
+# Whitened elements go row by row through the upper triangle, the solver's cone column by column.
+_COLUMN_MAJOR = [0, 1, 4, 2, 5, 7, 3, 6, 8, 9]
+_IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is known of bodies, by link name: mass (least, most) in kg; center of mass (lower, upper) in m.
+
+    The center of mass is in the frame of the body, each bound three numbers.
+    """
+
+    mass: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    com: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
+
+    def rows(self, regression: Regression) -> tuple[Array, Array]:
+        """A, b with A x <= b."""
+        names = [body.name for body in regression.robot.model.bodies]
+        n = len(regression.parameters)
+        A: list[Array] = []
+        b: list[float] = []
+
+        def add(start: int, row: Array, limit: float) -> None:
+            A.append(np.zeros(n))
+            A[-1][start : start + 4] = row
+            b.append(limit)
+
+        for link in (*self.mass, *self.com):
+            if link not in names:
+                raise InputError(f"bounds: no moving body is called {link!r}; there are: {', '.join(names)}")
+        first = regression.parameters.groups["inertia"].start
+        for link, (least, most) in self.mass.items():
+            start = first + 10 * names.index(link)
+            add(start, np.array([1.0, 0, 0, 0]), most)
+            add(start, np.array([-1.0, 0, 0, 0]), -least)
+        for link, (lower, upper) in self.com.items():  # lower m <= h <= upper m
+            start = first + 10 * names.index(link)
+            for k, unit in enumerate(np.eye(3)):
+                add(start, np.concatenate([[-float(np.asarray(upper)[k])], unit]), 0.0)
+                add(start, np.concatenate([[float(np.asarray(lower)[k])], -unit]), 0.0)
+        return np.array(A).reshape(-1, n), np.array(b)
+
+
+def consistent(
+    regression: Regression,
+    factor: Factor,
+    coordinates: WhitenedCoordinates,
+    strength: float,
+    bounds: Bounds | None = None,
+) -> Array:
+    """x of the program above; friction, load dependence, springs and armature are not negative.
+
+    `strength` weighs the squared whitened distance from the description, rows being weighted by 1/σ².
+    """
+    own = augmented(coordinates.factor(factor), coordinates, strength)
+    nonnegative = np.setdiff1d(signed(regression), coordinates.untold)
+    A_bound, b_bound = (bounds or Bounds()).rows(regression)
+    # u holds deviations from the description: x = origin + T u >= 0.
+    signs = coordinates.origin[nonnegative] / coordinates.T.diagonal()[nonnegative]
+    linear = np.vstack([-np.eye(len(own.z))[nonnegative], A_bound @ coordinates.T])
+    limits = np.concatenate([signs, b_bound - A_bound @ coordinates.origin])
+    x = coordinates.origin + coordinates.T @ _program(own, coordinates, linear, limits)
+    x[nonnegative] = np.maximum(x[nonnegative], 0.0)
+    return x
+
+
+def _program(own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> Array:
+    """u of min ‖R u - z‖² with linear u <= limits and every body's matrix ⪰ ε."""
+    free = np.asarray(np.linalg.lstsq(own.R, own.z, rcond=None)[0], dtype=np.float64)
+    if _allowed(free, coordinates, linear, limits):
+        return free  # where nothing holds it back, the least squares are the answer
+    # The solver stops at a small gap: the sum of squares is to be about 1, whatever the units.
+    largest = float(np.linalg.norm(own.R)) or 1.0
+    likely = max(float(np.linalg.norm(own.z)) / np.sqrt(len(own.z)), 1e-8 * largest)
+    for size in (likely, np.sqrt(likely * largest), largest):
+        status, u = _solved(own, coordinates, linear, limits, size)
+        if "Solved" in status:
+            return u
+    raise HelicoidError(
+        f"no physically consistent parameters were found (the solver says {status}); "
+        "if there are bounds, see that they do not contradict each other"
+    )
+
+
+def _allowed(u: Array, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> bool:
+    """Whether u satisfies all that the program asks for."""
+    if np.any(linear @ u > limits):
+        return False
+    upper = np.triu_indices(4)
+    for start in coordinates.bodies:
+        W = np.zeros((4, 4))
+        W[upper] = (coordinates.stated(start) + u[start : start + 10]) / np.where(
+            upper[0] == upper[1], 1.0, np.sqrt(2)
+        )
+        if np.linalg.eigvalsh(W, UPLO="U")[0] < LEAST:
+            return False
+    return True
+
+
+def _solved(
+    own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array, size: float
+) -> tuple[str, Array]:
+    """The solver's status and u, the sum of squares divided by size²."""
+    import clarabel  # type: ignore[import-untyped]
+    from scipy import sparse
+
+    p = len(own.z)
+    # Unknowns (u, e): min ½ ‖e‖² with R u - e = z keeps the conditioning of R, which RᵀR would square.
+    blocks = [sparse.hstack([sparse.csc_matrix(own.R / size), -sparse.identity(p)])]
+    right, cones = [own.z / size], [clarabel.ZeroConeT(p)]
+
+    def add(rows: Array, upper: Array, cone: object) -> None:
+        blocks.append(sparse.hstack([sparse.csc_matrix(rows), sparse.csc_matrix((len(rows), p))]))
+        right.append(upper)
+        cones.append(cone)
+
+    if len(linear):
+        add(linear, limits, clarabel.NonnegativeConeT(len(linear)))
+    for start in coordinates.bodies:
+        order = np.array(_COLUMN_MAJOR)
+        stated = coordinates.stated(start)[order]
+        add(-np.eye(p)[start + order], stated - LEAST * _IDENTITY, clarabel.PSDTriangleConeT(4))
+    P = sparse.block_diag([sparse.csc_matrix((p, p)), sparse.identity(p)], format="csc")
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    A = sparse.vstack(blocks, format="csc")
+    solution = clarabel.DefaultSolver(P, np.zeros(2 * p), A, np.concatenate(right), cones, settings).solve()
+    return str(solution.status), np.array(solution.x)[:p]
+
+
+def signed(regression: Regression) -> Indices:
+    """The unknowns that cannot be negative, as indices."""
+    groups = regression.parameters.groups
+    index = np.arange(len(regression.parameters))
+    own = [index[groups[group]] for group in NON_NEGATIVE if group in groups]
+    return np.concatenate([np.zeros(0, dtype=np.intp), *own])
+
+
+def free_body(factor: Array) -> Array:
+    """π (10) of one body from the triangular factor (11, 11) of [Y y], by plain least squares."""
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    scale = 1.0 / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
+    return np.asarray(scale * np.linalg.lstsq(R * scale, z, rcond=1e-9)[0], dtype=np.float64)
+
+
+def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
+    """π (10) of one body from the triangular factor (11, 11) of [Y y], and its standard deviations."""
+    R, z = factor[:-1, :-1], factor[:-1, -1]
+    free = free_body(factor)
+    mass = max(abs(float(free[0])), 1e-3)
+    # A ball of 10 cm as measure, and a pull to it that only matters where the data say nothing.
+    reference = Inertia.from_pseudo(mass * np.diag([0.01, 0.01, 0.01, 1.0]))
+    T = np.asarray(Whitening(reference).inverse, dtype=np.float64)
+    rest = float(factor[-1, -1] ** 2)
+    noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1, equations - 10), 1e-18)
+    whitened = Factor(R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, equations)
+    own = WhitenedCoordinates(reference.parameters, T, (0,), ())
+    u = _program(augmented(whitened, own, _SLIGHT), own, np.zeros((0, 10)), np.zeros(0))
+    # By singular values: without noise RᵀR is so large that the slight pull would be lost in rounding.
+    _, told, V = np.linalg.svd(whitened.R)
+    spread = T @ V.T / np.sqrt(told**2 + _SLIGHT)
+    return own.origin + T @ u, np.linalg.norm(spread, axis=1)

@@ -1,0 +1,186 @@
+"""Estimators of the least squares family, on the triangular factors of a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy import linalg
+
+from helicoid._typing import Array
+from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.equations.rows import stacked, thinning
+from helicoid.identification.linear.equations.stack import Factor, Stack
+from helicoid.identification.linear.solving.whitened_coordinates import EXPECTED, WhitenedCoordinates
+from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.preparation import Samples
+
+_RANK = 1e-9  # singular values below this part of the largest tell nothing
+_WRONG = 0.3  # of itself: what a described body may be wrong by
+_ROUNDING = 1e-11  # of the longest: columns that are shorter hold nothing but rounding
+_STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
+_ROUNDS = 6  # of reweighting
+_HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
+
+
+def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
+    """min ‖Y x - y‖²; of all solutions the one nearest to the description."""
+    own = coordinates.factor(factor)
+    U, S, Vt = _svd(_scaled(own.R)[0])
+    scale = _scaled(own.R)[1]
+    kept = _RANK * S[0] < S
+    return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
+
+
+def ridge(factor: Factor, coordinates: WhitenedCoordinates, strength: float) -> Array:
+    """min ‖Y x - y‖² + strength · distance², the distance from the description in whitened coordinates."""
+    own = augmented(coordinates.factor(factor), coordinates, strength)
+    solution = np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0]
+    return coordinates.origin + coordinates.T @ solution
+
+
+def total(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
+    """Truncated total least squares: errors in Y as in y, in the directions of x that stand out of them.
+
+    Columns are scaled to length 1, as is y. Directions with singular values below the relative residual of
+    ordinary least squares are noise (Fierro et al. 1997): there x stays as described. In the others,
+    x = -V₁₂ / v₂₂ of the smallest singular vector of [Y y] (Golub and Van Loan, section 6.3).
+    """
+    own = coordinates.factor(factor)
+    A, scale = _scaled(own.R)
+    U, S, Vt = _svd(A)
+    y = np.append(own.z, np.sqrt(own.rest))
+    size = float(np.linalg.norm(y))
+    seen = U[:, _RANK * S[0] < S]
+    residual = np.sqrt(max(0.0, 1.0 - float(np.sum((seen.T @ own.z) ** 2)) / size**2)) if size > 0 else 0.0
+    kept = np.maximum(_RANK * S[0], _STANDING_OUT * residual) < S
+    B = np.vstack([U[:, kept] * S[kept], np.zeros(np.count_nonzero(kept))])
+    smallest = np.linalg.svd(np.column_stack([B, y / size]))[2][-1] if size > 0 else np.ones(B.shape[1] + 1)
+    solution = -size * smallest[:-1] / smallest[-1]
+    return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ solution))
+
+
+def augmented(own: Factor, coordinates: WhitenedCoordinates, strength: float) -> Factor:
+    """A problem in u with rows added that pull to the description, triangular again.
+
+    `strength` is that of bodies; unknowns of joints are pulled as the coordinates say, whatever it is.
+    """
+    others = 0.0 if coordinates.pull is None else coordinates.pull
+    pull = np.diag(np.sqrt(strength) * coordinates.inertial + others)
+    Q, R = np.linalg.qr(np.vstack([own.R, pull]))
+    return Factor(R, Q.T @ np.append(own.z, np.zeros(len(pull))), own.rest, own.n_equations)
+
+
+def row_weights(stack: Stack, x: Array, floor: Array) -> Array:
+    """1/σ² of each row from its residuals, σ no less than `floor`; 0 for rows without samples."""
+    counts = np.array(stack.counts, dtype=np.float64)
+    variance = stack.squares(x) / np.maximum(counts, 1.0)
+    return np.where(counts > 0, 1.0 / np.maximum(variance, floor**2), 0.0)
+
+
+def noise_floor(stack: Stack) -> Array:
+    """A residual below which no row is believed to be: weights stay within what can be computed with."""
+    sizes = np.sqrt(stack.squares(np.zeros(stack.n_unknowns)) / np.maximum(np.array(stack.counts), 1))
+    return np.maximum(1e-6 * sizes, 1e-12)
+
+
+def covariance(factor: Factor, coordinates: WhitenedCoordinates, strength: float, part: float) -> Array:
+    """The covariance of x for rows weighted by 1/σ²: (YᵀW Y)⁻¹, wider where `part` of the noise is left.
+
+    With a prior of some strength, the covariance after seeing the data. Without, parameters that the data
+    leave open have infinite variance.
+    """
+    own = coordinates.factor(factor)
+    own = Factor(own.R * np.sqrt(part), own.z, own.rest, own.n_equations)
+    if strength > 0:
+        own = augmented(own, coordinates, strength * part)
+    A, scale = _scaled(own.R)
+    S, Vt = _svd(A)[1:]
+    kept = _RANK * S[0] < S
+    spread = coordinates.T @ (scale[:, None] * Vt.T)
+    C = (spread[:, kept] / S[kept] ** 2) @ spread[:, kept].T
+    open_ones = np.linalg.norm(spread[:, ~kept], axis=1) > 1e-6 * np.linalg.norm(spread, axis=1)
+    dropped = np.abs(coordinates.T[:, scale == 0]).max(axis=1, initial=0.0)
+    open_ones |= dropped > 1e-6 * np.abs(coordinates.T).max(axis=1, initial=0.0)
+    open_ones[list(coordinates.untold)] = True
+    C[open_ones, open_ones] = np.inf
+    return C
+
+
+def posterior(factor: Factor, coordinates: WhitenedCoordinates, excess: float, usual: Array) -> Array:
+    """The covariance of x for predictions: `excess` samples count as one, and nothing is infinite.
+
+    Before the log, bodies may be wrong by a third and unknowns of joints by a tenth of their usual size.
+    """
+    own = coordinates.factor(factor)
+    others = list(coordinates.others)
+    pull = coordinates.inertial / _WRONG
+    pull[others] = coordinates.T[others, others] / (EXPECTED * usual[others])
+    R = np.vstack([own.R / np.sqrt(excess), np.diag(pull)])
+    size = np.linalg.norm(R, axis=0)
+    scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
+    spread = coordinates.T @ (scale[:, None] * np.linalg.pinv(R * scale, rcond=1e-12))
+    C = np.asarray(spread @ spread.T)
+    untold = list(coordinates.untold)
+    C[untold, untold] += (EXPECTED * usual[untold]) ** 2
+    return C
+
+
+def repeated(regression: Regression, samples: Samples, x: Array, most: float) -> float:
+    """How many samples tell as much as one, between 1 (what is left is white noise) and `most`.
+
+    From means over `most` samples: those of white noise are smaller than its samples by √most.
+    """
+    s, m = samples.thinned(thinning(samples)), max(1, round(most))
+    left = s.y - low_pass(regression.predict(x, s.q, s.v, s.a), s.rate, s.cutoff)
+    left = (left - left.mean(axis=0))[: len(left) // m * m]
+    if m == 1 or len(left) < 4 * m:
+        return max(1.0, most)
+    means = left.reshape(-1, m, left.shape[1]).mean(axis=1)
+    found = m * np.mean(means**2, axis=0) / np.maximum(np.mean(left**2, axis=0), 1e-300)
+    return float(np.clip(np.mean(found), 1.0, max(1.0, most)))
+
+
+def huber(
+    regression: Regression,
+    stretches: Sequence[Samples],
+    x: Array,
+    fit: Callable[[Stack], Array],
+    form: str = "torque",
+) -> Array:
+    """x of Huber's loss: quadratic up to 1.345 robust standard deviations, linear beyond; starts from x."""
+    for _ in range(_ROUNDS):
+        reweighted = []
+        for samples in stretches:
+            predicted = regression.predict(x, samples.q, samples.v, samples.a)
+            left = samples.y - low_pass(predicted, samples.rate, samples.cutoff)
+            reweighted.append(replace(samples, weights=_huber_weights(left, samples.weights)))
+        x = fit(Stack.together([stacked(regression, samples, form) for samples in reweighted]))
+    return x
+
+
+def _huber_weights(residuals: Array, weights: Array) -> Array:
+    """Weights of an iteratively reweighted fit: residuals beyond 1.345 robust σ count by their size only."""
+    used = weights > 0
+    result = np.array(weights)
+    for k in range(residuals.shape[1]):
+        r = np.abs(residuals[:, k])
+        sigma = 1.4826 * np.median(r[used[:, k]]) if used[:, k].any() else 0.0
+        if sigma > 0:
+            result[:, k] *= np.minimum(1.0, _HUBER * sigma / np.maximum(r, 1e-300))
+    return result
+
+
+def _svd(A: Array) -> tuple[Array, Array, Array]:
+    """By QR iteration: divide and conquer, NumPy's way, now and then fails on factors of deficient rank."""
+    U, S, Vt = linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
+    return U, S, Vt
+
+
+def _scaled(R: Array) -> tuple[Array, Array]:
+    """R with columns of length 1, and what they were multiplied by: 0 for those that are rounding alone."""
+    size = np.linalg.norm(R, axis=0)
+    felt = size > _ROUNDING * size.max(initial=0.0)
+    scale = np.where(felt, 1.0 / np.where(felt, size, 1.0), 0.0)
+    return R * scale, scale
