@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given
 
 import helicoid as hc
 from helicoid import Robot
+from helicoid.dynamics.physics import nominal
+from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError
 from random_trees import assert_close, few, fewer, robots, seeds, state
 
@@ -43,6 +46,20 @@ def test_slotine_li(robot: Robot, seed: int) -> None:
     expected = M @ a_r + robot.coriolis_matrix(q, v) @ v_r + robot.gravity(q)
     assert_close(robot.slotine_li_regressor(q, v, v_r, a_r) @ pi, expected, scale=10.0)
     assert_close(robot.slotine_li_regressor(q, v, v, a), robot.regressor(q, v, a), scale=1.0)
+
+
+@fewer
+@given(robots(), seeds)
+def test_slotine_li_times_vectors(robot: Robot, seed: int) -> None:
+    """Y π and Yᵀ s without Y, for any π."""
+    q, v, _ = state(robot, seed)
+    v_r, a_r, s = np.random.default_rng(seed).normal(size=(3, robot.nv))
+    pi = np.random.default_rng(seed).normal(size=10 * robot.n_bodies)
+    given = (ca.SX(ca.DM(x)) for x in (q, v, v_r, a_r, pi, s))
+    products = slotine_li_products(robot.model, nominal(robot.model), *given)
+    Y = robot.slotine_li_regressor(q, v, v_r, a_r)
+    for product, expected in zip(products, (Y @ pi, Y.T @ s), strict=True):
+        assert_close(ca.evalf(product).full().ravel(), expected, scale=10.0)
 
 
 @few

@@ -12,9 +12,12 @@ from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, compensated_friction
 from helicoid.dynamics.physics import nominal
+from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot.robot import Robot, as_robot
+
+_PLACES = np.tril_indices(4)  # of what is kept of a root
 
 
 class AdaptiveControl(TorqueLaw):
@@ -62,7 +65,7 @@ class AdaptiveControl(TorqueLaw):
         if robot.nq != n or robot.theta.groups:
             raise InputError("AdaptiveControl takes joints of one coordinate each, and no parametric robot")
         self._dt, self._zero, self._friction = float(dt), np.zeros(n), friction
-        roots = [_root(body.joint.name, body.inertia) for body in robot.model.bodies]
+        roots = [_root(body.joint.name, body.inertia)[_PLACES] for body in robot.model.bodies]
         super().__init__(
             robot,
             "adaptive_control",
@@ -92,7 +95,9 @@ class AdaptiveControl(TorqueLaw):
     @property
     def parameters(self) -> Array:
         """π̂, 10 for each moving body in the order of `robot.parameters`."""
-        roots = [self._kept(f"root_{k}") for k in range(self.robot.n_bodies)]
+        roots = [np.zeros((4, 4)) for _ in range(self.robot.n_bodies)]
+        for k, L in enumerate(roots):
+            L[_PLACES] = self._kept(f"root_{k}")
         return np.concatenate([Inertia.from_pseudo(L @ L.T).parameters for L in roots])
 
     @property
@@ -105,16 +110,17 @@ class AdaptiveControl(TorqueLaw):
         e, e_dot = x["q_ref"] - x["q"], x["v_ref"] - x["v"]
         v_r, a_r = x["v_ref"] + Λ * e, x["a_ref"] + Λ * e_dot
         s = v_r - x["v"]
-        Y = robot.slotine_li_regressor(x["q"], x["v"], v_r, a_r)
-        roots = [x[f"root_{k}"] for k in range(robot.n_bodies)]
+        roots = [_lower(x[f"root_{k}"]) for k in range(robot.n_bodies)]
         pi = ca.vertcat(*(_parameters(L @ L.T) for L in roots))
-        tau = Y @ pi + nominal(robot.model).armature * a_r + x["damping"] * s
+        physics = nominal(robot.model)
+        tau, forces = slotine_li_products(robot.model, physics, x["q"], x["v"], v_r, a_r, pi, s)
+        tau += physics.armature * a_r + x["damping"] * s
         tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"])
         # At a limit the motion says nothing of the model that the law asked for.
         free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0
-        forces = ca.if_else(free, Y.T @ s, 0)
+        rate = ca.if_else(free, self._dt * x["rate"], 0)
         memory = {
-            f"root_{k}": _stepped(L, self._dt * x["rate"] * _dual(forces[10 * k : 10 * k + 10]))
+            f"root_{k}": _entries(_stepped(L, rate * _dual(forces[10 * k : 10 * k + 10])))
             for k, L in enumerate(roots)
         }
         return Torque(tau, memory)
@@ -127,6 +133,17 @@ def _root(name: str, inertia: Inertia) -> Array:
     values, vectors = np.linalg.eigh(inertia.pseudo)
     P = (vectors * np.maximum(values, 1e-6 * values.sum())) @ vectors.T
     return np.asarray(np.linalg.cholesky((P + P.T) / 2), dtype=np.float64)
+
+
+def _lower(entries: Expression) -> Expression:
+    L = ca.SX(4, 4)
+    for k, (i, j) in enumerate(zip(*_PLACES, strict=True)):
+        L[int(i), int(j)] = entries[k]
+    return L
+
+
+def _entries(L: Expression) -> Expression:
+    return ca.vertcat(*(L[int(i), int(j)] for i, j in zip(*_PLACES, strict=True)))
 
 
 def _parameters(P: Expression) -> Expression:
@@ -149,21 +166,11 @@ def _dual(w: Expression) -> Expression:
 
 
 def _stepped(L: Expression, B: Expression) -> Expression:
-    """L⁺ with P⁺ = L (1 + X/2)² Lᵀ, X = Lᵀ B L: P + P B P to first order, and positive whatever B is.
+    """L⁺ = L (1 + Z), with Z lower triangular and Z + Zᵀ = X = Lᵀ B L: then P⁺ = L⁺ L⁺ᵀ is P + P B P to first
+    order, and positive whatever B is.
 
     A step that would change P by more than a tenth is shortened to that.
     """
     X = L.T @ B @ L
     X = X * ca.fmin(1, 0.1 / ca.sqrt(ca.sumsqr(X) + 1e-30))
-    return _triangular(L @ (ca.SX.eye(4) + X / 2))
-
-
-def _triangular(A: Expression) -> Expression:
-    """L, lower triangular, with L Lᵀ = A Aᵀ (Cholesky)."""
-    P = A @ A.T
-    L = ca.SX.zeros(4, 4)
-    for j in range(4):
-        L[j, j] = ca.sqrt(P[j, j] - ca.sumsqr(L[j, :j]))
-        for i in range(j + 1, 4):
-            L[i, j] = (P[i, j] - ca.dot(L[i, :j], L[j, :j])) / L[j, j]
-    return L
+    return L + L @ (ca.tril(X) - ca.diag(ca.diag(X)) / 2)

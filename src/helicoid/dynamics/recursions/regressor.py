@@ -55,14 +55,38 @@ def slotine_li_regressor(
     True
     """
     tree = elements(model, q)
-    V, _ = _motions(tree, v, v, a_r, physics.gravity)
-    V_r, A_r = _motions(tree, v, v_r, a_r, physics.gravity)
+    return _gathered(model, tree, _slotine_li_wrench(tree, physics, v, v_r, a_r))
 
-    def wrench(i: int) -> Expression:
-        turning = wrench_cross(V[i], _inertia_map(V_r[i])) + wrench_cross(V_r[i], _inertia_map(V[i]))
-        return _inertia_map(A_r[i] - motion_cross(V[i], V_r[i]) / 2) + turning / 2
 
-    return _gathered(model, tree, wrench)
+def slotine_li_products(
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    v: Expression,
+    v_r: Expression,
+    a_r: Expression,
+    pi: Expression,
+    s: Expression,
+) -> tuple[Expression, Expression]:
+    """Y π (nv) and Yᵀ s (10 n_bodies) of `slotine_li_regressor`, in one pass each, without Y.
+
+    A body's columns of Yᵀ s are Λᵀ of the twist that velocities s would give it: its share of the power.
+    """
+    tree = elements(model, q)
+    wrench = _slotine_li_wrench(tree, physics, v, v_r, a_r)
+    twists, _ = _motions(tree, s, s, ca.SX.zeros(model.nv), ca.SX.zeros(3))
+    carried, products = [ca.SX.zeros(6) for _ in tree], ca.SX.zeros(10 * len(model.bodies))
+    for i, element in enumerate(tree):
+        if element.body >= 0:
+            W, place = wrench(i), slice(10 * element.body, 10 * element.body + 10)
+            carried[i], products[place] = W @ pi[place], W.T @ twists[i]
+    tau = ca.SX.zeros(model.nv, 1)
+    for i in reversed(range(len(tree))):
+        element = tree[i]
+        add_block(tau, element.coordinates, range(1), element.multiplier * (element.motion.S.T @ carried[i]))
+        if element.parent != WORLD:
+            carried[element.parent] += to_parent(element.motion, carried[i])
+    return tau, products
 
 
 def momentum_regressor(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
@@ -166,6 +190,20 @@ def _motions(
         turning = motion_cross(actual[-1], S @ element.velocity(v_r))
         accelerations.append(from_parent(motion, A_r) + S @ element.velocity(a_r) + turning)
     return twists, accelerations
+
+
+def _slotine_li_wrench(
+    tree: list[Element], physics: Physics, v: Expression, v_r: Expression, a_r: Expression
+) -> Wrench:
+    """What each element's body adds to M a_r + C v_r + g, 6 × 10."""
+    V, _ = _motions(tree, v, v, a_r, physics.gravity)
+    V_r, A_r = _motions(tree, v, v_r, a_r, physics.gravity)
+
+    def wrench(i: int) -> Expression:
+        turning = wrench_cross(V[i], _inertia_map(V_r[i])) + wrench_cross(V_r[i], _inertia_map(V[i]))
+        return _inertia_map(A_r[i] - motion_cross(V[i], V_r[i]) / 2) + turning / 2
+
+    return wrench
 
 
 def _gathered(model: Model, tree: list[Element], wrench: Wrench) -> Expression:
