@@ -364,6 +364,28 @@ def _endless(robot: hc.Robot) -> Any:
     return robot.model.replaced(joints=tuple(joints))
 
 
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e15, 1e100])
+def test_a_start_after_many_turns_costs_no_digits(far: float) -> None:
+    """Whole turns towards such a start would leave none of the angle."""
+    robot = hc.load("planar_2r")
+    robot = robot.with_model(_endless(robot))
+    ik, T = InverseKinematics(robot, "tip"), robot.pose("tip")([0.3, 0.8])
+    for q0 in ([far, 0.0], [-far, far]):
+        found = ik(T[None], q0)
+        np.testing.assert_array_equal(found.q[0], ik(T, q0).q)
+        assert found.success.all()
+        np.testing.assert_allclose(robot.pose("tip")(found.q[0]), T, atol=2e-6)
+
+
+def test_limits_of_many_turns_are_no_hindrance(rng: Any) -> None:
+    """Some files write 1e16 rad for an endless joint."""
+    robot = hc.load("planar_2r").with_joints(lower=-1e16, upper=1e16)
+    ik, Q = InverseKinematics(robot, "tip"), rng.uniform(-3.0, 3.0, size=(20, 2))
+    for q0 in (None, robot.random(rng)):
+        found = ik(robot.pose("tip")(Q), q0)
+        assert found.success.all() and np.abs(found.q).max() < 20.0
+
+
 @pytest.mark.slow
 def test_orientation_alone(ur5: hc.Robot) -> None:
     R = np.asarray(so3.exp([0.5, -1.0, 2.0]))
@@ -374,6 +396,8 @@ def test_orientation_alone(ur5: hc.Robot) -> None:
 BAD = [
     (np.full((4, 4), np.nan), "must be finite"),
     (np.diag([1.0, 1.0, -1.0, 1.0]), "is no rotation"),
+    (np.array([np.eye(4), np.full((4, 4), np.inf)]), "must be finite"),
+    (np.array([np.eye(4), np.diag([1.0, 1.0, -1.0, 1.0])]), "is no rotation"),
     (np.eye(4) * 1.01, "last row"),
     (np.eye(3), "has shape (4, 4)"),
     (np.zeros((2, 3, 4, 4)), "has shape (4, 4)"),

@@ -129,13 +129,23 @@ class InverseKinematics:
             quick = self._engine.one(target, q0, self._starts)
             if quick is not None and (quick.success or not self.robot.model.floating):
                 return quick
-        targets, many = numbers(self._problem, target)
+        targets, many = self._read(target)
         start = None if q0 is None else starts(self._problem, q0, len(targets))
         q, e, facts = self._found(targets, start)
         if many:
             return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3])
         success, error, count, iterations = facts[0].tolist()
         return Solution(q[0], success > 0, error, e[0], int(count), int(iterations))
+
+    def _read(self, target: Any) -> tuple[Array, bool]:
+        """Targets (n, numbers), checked in C where they are an array already; and whether they are many."""
+        shape = self._target_shape
+        if shape is not None and type(target) is np.ndarray and target.ndim == len(shape) + 1:
+            plain = _is_plain(target, (len(target), *shape)) and target.flags.c_contiguous
+            flat = target.reshape(len(target), int(np.prod(shape))) if plain else None
+            if flat is not None and self._engine.accepts(flat):
+                return flat, True
+        return numbers(self._problem, target)
 
     def _found(self, targets: Array, start: Array | None) -> Found:
         """From all starts; once more for what was not reached, with a floating base carried to its target."""

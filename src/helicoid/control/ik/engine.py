@@ -120,6 +120,10 @@ class Engine:
             q, e = memory.q.copy(), memory.e.copy()
         return Solution(q, success > 0, error, e, int(count), int(iterations))
 
+    def accepts(self, targets: Array) -> bool:
+        """Whether all targets (n, numbers) are finite, and rotations where they should be."""
+        return bool(self._library.ik_refuses(self.model, targets.ctypes.data, None, len(targets)) < 0)
+
     def solve(self, targets: Array, q0: Array | None, most: int) -> Found:
         """Search for targets (n, numbers), each from its row of q0 first, from `most` starts at most."""
         n = len(targets)
@@ -148,8 +152,16 @@ class _Single:
 
 
 def _table(p: Problem) -> Array:
-    """Random configurations within the limits, always the same; what does not move is at its default."""
-    return np.where(p.moving_coordinates, p.robot.random(SEED, size=TABLE), p.default())
+    """Random configurations within the limits, always the same; what does not move is at its default.
+
+    A joint that may turn more than three times starts within half a turn of zero, or of what is near it:
+    limits of 1e16 rad, which files have, leave no digits for the angle.
+    """
+    (low, high), turn = p.bounds, p.circles
+    Q, many = p.robot.random(SEED, size=TABLE), (turn > 0) & (high - low > 3 * turn)
+    middle = np.clip(0.0, low + turn / 2, np.maximum(low, high - turn / 2))
+    whole = np.rint(np.divide(Q - middle, turn, out=np.zeros_like(Q), where=many))
+    return np.where(p.moving_coordinates, Q - turn * whole, p.default())
 
 
 def _own_coordinates(p: Problem) -> list[int]:

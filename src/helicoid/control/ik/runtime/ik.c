@@ -100,7 +100,8 @@ static void close_search(const ik_model *m, ik_queue *u, ik_search *p) {
   double *q = u->q + p->number * NQ, *facts = u->facts + 4 * p->number, error = 0.0;
   COORDINATES(k) {
     const double about = p->q0 ? p->q0[k] : 0.0, period = m->period[k];
-    q[k] = period > 0 && m->moves[k] ? p->q[k] - period * rint((p->q[k] - about) / period) : p->q[k];
+    const int near = fabs(about) <= 1e13 * m->tolerance[0]; /* beyond, rounding of q would be seen */
+    q[k] = period > 0 && m->moves[k] && near ? p->q[k] - period * rint((p->q[k] - about) / period) : p->q[k];
   }
   for (int i = 0; i < M; i++) {
     u->e[p->number * M + i] = p->e[i];
