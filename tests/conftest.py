@@ -32,7 +32,7 @@ from helicoid.errors import CompileError
 settings.register_profile(
     "default",
     deadline=None,
-    max_examples=10,
+    max_examples=6,
     derandomize="CI" in os.environ,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -18,15 +18,19 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 RUNNABLE = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
-# Pages that identify, solve optimal control problems or differentiate a lot: they run in the long suite.
+# Pages that identify, solve optimal control problems, compile or differentiate a lot: they run in the long suite.
 LONG = {
     "adaptive.md",
+    "contact.md",
     "derivatives.md",
     "drives.md",
+    "export.md",
+    "flight.md",
     "identification-theory.md",
     "identification.md",
     "control.md",
     "mpc.md",
+    "whole-body.md",
 }
 
 BLOCK = re.compile(

@@ -66,6 +66,7 @@ def test_figure_eight_within_two_centimetres(problem, seed):
     assert np.all(flight.controls >= lower - 1e-6) and np.all(flight.controls <= upper + 1e-6)
 
 
+@pytest.mark.slow
 def test_plans_keep_rotor_limits_and_know_their_parts(problem):
     quad = hc.aerial.load("hummingbird")
     hover = quad.trim()

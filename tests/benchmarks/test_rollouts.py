@@ -52,6 +52,7 @@ def test_rollouts_stand_in_tables_and_targets(results: Results) -> None:
     assert reached["rollouts side by side, against MuJoCo's rollout"].met is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["mujoco", "pinocchio"])
 def test_peers_simulate_the_same_motion(library: str) -> None:
     import importlib

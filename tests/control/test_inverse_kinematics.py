@@ -223,6 +223,7 @@ def test_every_joint_type_and_base(robot: hc.Robot, seed: int) -> None:
                 assert np.linalg.norm(part) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_four_feet_and_the_center_of_mass_of_a_floating_robot(rng: Any) -> None:
     robot = hc.load("quadruped", base="floating")
     feet = [name for name in robot.link_names if "foot" in name.lower()][:4]

@@ -167,6 +167,7 @@ def steady_state() -> tuple[Array, Array, float]:
     return np.array([np.cos(TILT / 2), np.sin(TILT / 2), 0.0, 0.0]), ω, spin
 
 
+@pytest.mark.slow
 def test_top_precesses_steadily() -> None:
     """In steady motion the spin axis turns about the vertical, and nothing else changes: ω̇ = Ω × ψ̇ e."""
     robot = top()

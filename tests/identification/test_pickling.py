@@ -71,6 +71,7 @@ def test_exciting_motions(pool: ProcessPoolExecutor) -> None:
             np.testing.assert_array_equal(here, there)
 
 
+@pytest.mark.slow
 def test_online_identifiers_go_on_where_they_were(pool: ProcessPoolExecutor) -> None:
     identifier = hc.OnlineIdentifier(ROBOT, ("inertia", "friction"), noise=0.1, forgetting=0.99)
     samples = list(zip(LOG.q, LOG.v, LOG.a, LOG.tau, strict=True))

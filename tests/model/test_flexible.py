@@ -103,6 +103,7 @@ def swing(robot: Robot, q: Array, v: Array, motors: list[int], dt: float, n: int
     return robot.link_positions(q)
 
 
+@pytest.mark.slow
 def test_rigid_limit() -> None:
     """As the stiffness grows, the links move as those of the rigid robot with armature; error ~ 1/K."""
     rigid = geared()

@@ -607,6 +607,7 @@ def test_reading_a_robot_needs_no_mesh_library() -> None:
     assert told.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_chain_of_thousands_of_links() -> None:
     n = 1100  # more than Python's functions may nest
     body = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

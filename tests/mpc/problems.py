@@ -5,9 +5,13 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import pytest
 
 import helicoid as hc
 from helicoid.mpc import Problem
+
+# Accelerations as controls are the default; torques as controls are for the long suite.
+FORMULATIONS = ["inverse_dynamics", pytest.param("forward_dynamics", marks=pytest.mark.slow)]
 
 TARGET = [0.4, 0.0, 0.9]
 

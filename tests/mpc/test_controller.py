@@ -188,6 +188,7 @@ def test_states_that_no_robot_can_be_in_give_numbers(controller: Controller) -> 
     assert controller.ok
 
 
+@pytest.mark.slow
 def test_torque_limits_without_labels_and_named_conflicts() -> None:
     """A soft wish that is far off is not what cannot be met."""
     problem = Problem(hc.serial_chain(1), horizon=4, dt=0.05)
@@ -253,6 +254,7 @@ def test_a_budget_of_time_stops_a_step() -> None:
     assert controller.status == "out of time" and "allowed time" in controller.details
 
 
+@pytest.mark.slow
 def test_an_ode() -> None:
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
     problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=20, dt=0.1)
@@ -282,6 +284,7 @@ def test_as_many_iterations_as_the_budget_has_time_for() -> None:
     assert counts == [4, 4, 1]
 
 
+@pytest.mark.slow
 def test_a_free_duration_shrinks_as_the_robot_gets_there() -> None:
     """The plan is shifted by the period (s), not by that part of its grid: the rest takes that much less."""
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")

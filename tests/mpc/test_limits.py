@@ -10,6 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.mpc import Controller, Problem
+from mpc.problems import FORMULATIONS
 
 CART = """
 <robot name="cart">
@@ -45,13 +46,14 @@ def drive(controller: Controller, q: float, v: float, steps: int) -> tuple[np.nd
     return np.concatenate(Q), np.concatenate(V)
 
 
-@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_cart_stops_at_the_end_of_its_rail(formulation: str) -> None:
     q, v = drive(Controller(cart(formulation)), -1.0, 0.0, 40)
     assert v.max() > 1.9  # as fast as its motor can
     assert q.max() < 1.0005 and q[-1] == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_semi_implicit_steps_run_past_it_by_half_a_period() -> None:
     """What the other integrator is for: h v / 2 at v = 2 m/s."""
     q, v = drive(Controller(cart(integrator="semi_implicit")), -1.0, 0.0, 40)
@@ -63,7 +65,7 @@ def test_integrators_have_names() -> None:
         Problem(hc.load(CART), horizon=2, dt=0.1, integrator="euler")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize(
     ("q", "v", "farthest", "seconds"),
     [
@@ -109,7 +111,9 @@ LIFT = """
 
 
 @pytest.mark.parametrize("share", [-0.2, 0.0, 0.2])
-@pytest.mark.parametrize("kind", ["range of the joint", "box of a frame"])
+@pytest.mark.parametrize(
+    "kind", ["range of the joint", pytest.param("box of a frame", marks=pytest.mark.slow)]
+)
 def test_rests_at_a_limit_though_its_model_is_wrong(share: float, kind: str) -> None:
     """Lighter than believed, gravity's torque drives it out in every period. A plan that is to be back in the
     next one makes it chatter: 0.5 rad/s rms, the arm thrown about to help the slide."""
@@ -135,6 +139,7 @@ def test_rests_at_a_limit_though_its_model_is_wrong(share: float, kind: str) -> 
     assert np.sqrt(np.mean(states[-500:, 2:] ** 2, axis=0)).max() < 0.005
 
 
+@pytest.mark.slow
 def test_rests_wherever_the_target_is() -> None:
     """A small sample of `benchmarks.mpc_trust`: points in and out of reach, limits kept, no lie."""
     robot = hc.load("planar_2r")
@@ -170,7 +175,7 @@ def fast_arm(formulation: str) -> Problem:
     return problem
 
 
-@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_velocity_limits_hold_between_samples_too(formulation: str) -> None:
     """Under the torque of the plan alone they are exceeded by 4 % here (3.8 and 3.9)."""
     controller, robot, h = Controller(fast_arm(formulation)), hc.load("planar_2r"), 0.05 / 20

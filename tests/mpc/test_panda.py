@@ -22,7 +22,7 @@ from benchmarks.mpc import NOISE, Q0, panda, task
     [
         pytest.param("none", 1.41722, marks=pytest.mark.slow),
         pytest.param("torque", 1.42606, marks=pytest.mark.slow),
-        ("all", 1.44014),
+        pytest.param("all", 1.44014, marks=pytest.mark.slow),
     ],
 )
 def test_cost_and_warm_steps(limits: str, cost: float, rng: np.random.Generator) -> None:

@@ -30,6 +30,7 @@ def test_a_conflict_is_named() -> None:
     assert not ipopt.success and ipopt.violations
 
 
+@pytest.mark.slow
 def test_soft_constraints_are_exceeded_when_that_is_cheaper() -> None:
     robot = hc.load("planar_2r")
     wall = robot.pose("tip")(START)[2, 3] - 0.1
@@ -50,6 +51,7 @@ def test_soft_constraints_are_exceeded_when_that_is_cheaper() -> None:
     assert excess[0] > excess[1] > 0.01 and excess[2] < 1e-5
 
 
+@pytest.mark.slow
 def test_an_obstacle_is_kept_away_from() -> None:
     robot = hc.load("planar_2r")
     problem = Problem(robot, horizon=15, dt=0.05)

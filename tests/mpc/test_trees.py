@@ -13,7 +13,7 @@ from random_trees import robots
 
 
 @pytest.mark.slow
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     robots(max_bodies=3),
     st.sampled_from(["inverse_dynamics", "forward_dynamics"]),

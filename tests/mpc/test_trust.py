@@ -15,7 +15,7 @@ from helicoid.mpc import Controller
 from helicoid.mpc.controller import TOLERANCE, Due
 from helicoid.mpc.solver.outcome import StepStatus
 from mpc.nodes import TREE
-from mpc.problems import START, arm, reset
+from mpc.problems import FORMULATIONS, START, arm, reset
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_no_measurement_raises(controller: Controller, useless: Any) -> None:
         assert controller.status == "bad measurement" and np.isfinite(tau).all()
 
 
-@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_torque_stays_within_the_motors_whatever_is_set(formulation: str) -> None:
     """Bounds far above the motors', costs that ask for more, pushes, fallbacks; a motor without effort."""
     robot = hc.load("planar_2r").with_joints(effort=[20.0, 0.0])
@@ -166,7 +166,7 @@ def test_torque_stays_within_the_motors_whatever_is_set(formulation: str) -> Non
 
 
 @pytest.mark.parametrize("kind", ["arm", pytest.param("tree", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_nothing_is_compiled_after_the_constructor(
     kind: str, formulation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ class TestContacts:
         assert_allclose(held.constraint_jacobian(q)[2], J[3], atol=1e-15)
         assert_allclose(held.constraint_position(q), 0, atol=1e-15)
 
+    @pytest.mark.slow
     def test_corners_of_a_foot_are_redundant(self) -> None:
         robot = hc.load("quadruped", base="floating")
         corners = np.array([[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.05, 0.05)])

@@ -58,6 +58,7 @@ def delta_robot() -> tuple[hc.Robot, np.ndarray, list[float]]:
     return robot, q, [0, 0, -height - np.sqrt(DELTA_ROD**2 - radius**2)]
 
 
+@pytest.mark.slow
 def test_a_delta_robot_closes_and_its_motors_share_its_weight() -> None:
     robot, q, expected = delta_robot()
     np.testing.assert_allclose(robot.pose("platform")(q)[:3, 3], expected, atol=1e-12)

@@ -100,7 +100,7 @@ def _ran(place: Path) -> list[int]:
     return [int(line) for line in (place / "ran").read_text().split()] if (place / "ran").exists() else []
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_study_that_is_killed_or_interrupted_goes_on(tmp_path: Path, how: signal.Signals) -> None:
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))

@@ -11,6 +11,7 @@ def firefly():
     return hc.aerial.load("firefly")
 
 
+@pytest.mark.slow
 def test_matrix_and_program_agree_where_nothing_limits(firefly, rng):
     allocation = hc.aerial.Allocation(firefly)
     for _ in range(10):

@@ -493,6 +493,7 @@ def test_processes_race(folder):
     assert all(entry.name == entry_key("answer") for entry in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_clearing_while_others_build(folder):
     """A thread clears without pause; every build still ends with a library or finds none, never fails."""
     stop, failures = threading.Event(), []

@@ -99,6 +99,7 @@ def test_every_operation_even_of_nan_and_infinities(compile_kernel: Compile, lan
         assert relative_error(found, wanted) < 1e-12
 
 
+@pytest.mark.slow
 def test_many_pieces_in_several_units(compile_kernel: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c_source_module, "UNIT", (1200, 1200))
     function = deep_graph(np.random.default_rng(3), 1500)

@@ -45,6 +45,7 @@ def test_answers_come_at_once_and_from_compiled_code_later() -> None:
     np.testing.assert_allclose(function(np.array([x, 2 * x]), 2.0).x[0], first.x, rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.needs_compiler
 def test_each_kind_of_a_large_function_waits_until_asked_for() -> None:
     hc.set_compile("background")

@@ -135,6 +135,7 @@ def test_a_trajectory_is_followed_without_drift(weighted, panda):
     assert max(errors[400:]) <= 1.1 * max(errors[200:300])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"solver": "projection", "priorities": "strict"}])
 def test_through_a_stretched_elbow_and_back(options):
     robot = hc.load("planar_2r")
@@ -220,6 +221,7 @@ def test_links_stay_apart_and_the_nearest_are_named(panda):
         DifferentialIK(panda, into_itself, DT, self_distance=0.05, capsules=other)
 
 
+@pytest.mark.slow
 def test_constraints_are_kept(rng):
     robot = hc.load(four_bar_urdf())
     q = joint_angles(four_bar_angles(0.7))

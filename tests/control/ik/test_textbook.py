@@ -144,6 +144,7 @@ def test_euler_angles_agree_at_the_target(problem: Problem) -> None:
     assert np.allclose(textbook.rows(NEAR, target_at(Q))[0][:3], difference)
 
 
+@pytest.mark.slow
 def test_limits_are_kept_here_too() -> None:
     robot = hc.load("planar_2r").with_joints(lower={"joint_1": -0.5}, upper={"joint_1": 0.5})
     for method in METHODS:

@@ -21,6 +21,7 @@ def both(robot: hc.Robot, point: Array) -> tuple[hc.control.PrioritisedInverseDy
     return recursion, program
 
 
+@pytest.mark.slow
 def test_recursion_and_programs_agree_where_no_limit_holds(rng: np.random.Generator) -> None:
     robot = hc.load("panda").with_joints(effort=1e4, velocity=1e3, friction=0, damping=0)
     recursion, program = both(robot, robot.pose(FRAME)(Q + 0.05)[:3, 3])

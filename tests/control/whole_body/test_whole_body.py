@@ -188,6 +188,7 @@ def test_what_contradicts_itself_is_named_and_left_by_the_least(wb, dog):
     assert wb.violations and wb.details.startswith("limits contradict each other; exceeded: ")
 
 
+@pytest.mark.slow
 def test_accelerations_yield_before_motors_do(arm):
     q, v = HOME, np.full(7, 8.0)  # too fast to be slowed down as limits want it
     arm.set(torque_limit=1.0, braking=1e4, posture=HOME)
@@ -240,6 +241,7 @@ def test_measurements_of_no_use_let_the_last_torque_die_away(wb, dog):
     assert wb.ok
 
 
+@pytest.mark.slow
 def test_a_closed_loop_is_kept():
     robot = hc.load(four_bar_urdf())
     q = joint_angles(four_bar_angles(0.7))
@@ -264,6 +266,7 @@ def test_theta_of_a_parametric_robot_counts(dog):
     assert sum(f[2] for f in wb.forces.values()) == pytest.approx(1.1 * light, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_copies_go_on_alone(wb, dog):
     q, v = standing(dog), np.zeros(18)
     wb.step(q, v)
@@ -369,6 +372,7 @@ def test_a_foot_swings_while_three_stand(dog):
     assert np.allclose(dog.pose("FR_foot")(q)[:3, 3], goal, atol=5e-3)
 
 
+@pytest.mark.slow
 def test_friction_that_is_compensated_is_that_of_theta():
     robot = hc.load("planar_2r").parametric("friction")
     wb = WholeBody(robot, PostureTask([0.3, 0.4]), [], DT, friction="measured")

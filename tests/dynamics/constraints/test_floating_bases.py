@@ -46,6 +46,7 @@ def projected(robot: hc.Robot, q: np.ndarray, rng: np.random.Generator) -> None:
     assert np.allclose(again, a, rtol=1e-4, atol=1e-4 * (1 + np.abs(a).max()))
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(robots(), st.integers(0, 2**31))
 def test_random_trees(robot: hc.Robot, seed: int) -> None:
@@ -56,6 +57,7 @@ def test_random_trees(robot: hc.Robot, seed: int) -> None:
     check(held, names[len(names) // 2], q, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("contacts", "frame"), [(FEET, "trunk"), (FEET[:2], "RL_foot"), (FEET[:1], "trunk")])
 def test_a_quadruped_on_some_feet(contacts: tuple[str, ...], frame: str, rng: np.random.Generator) -> None:
     robot = hc.load("quadruped", base="floating")

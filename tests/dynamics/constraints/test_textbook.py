@@ -171,6 +171,7 @@ class TestStewartPlatform:
         assert_allclose(force, expected, atol=1e-3)
         assert_allclose(along.T @ force, -weight, atol=1e-3)
 
+    @pytest.mark.slow
     def test_heavy_legs_by_virtual_work(self) -> None:
         robot, q = self.at_rest(3.0)
         still = np.zeros(robot.nv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 import helicoid as hc
@@ -80,6 +81,7 @@ def test_outside_forces_alone_change_the_momentum(robot: hc.Robot, seed: int) ->
     assert_close(rate, np.concatenate([n, f]), 1e-9, scale=size)
 
 
+@pytest.mark.slow
 def test_a_cat_lands_on_its_feet() -> None:
     """In free flight angular momentum stays zero while torques inside turn the body round."""
     robot = hc.load("quadruped", base="floating")

@@ -107,6 +107,7 @@ def test_a_tree_merges_in_the_same_order_whatever_comes_first(rng: np.random.Gen
     assert len({total(rng.permutation(11)) for _ in range(20)}) == 1
 
 
+@pytest.mark.slow
 def test_processes_find_the_same(folder: Path) -> None:
     settings: dict[str, Any] = {"groups": ("inertia", "viscous", "coulomb"), "cutoff": 10.0, "lag": 0.0}
     same(

@@ -170,6 +170,7 @@ def folding(kind: str = "capsule") -> Robot:
     return Robot(Model("folding", tuple(links), tuple(joints)))
 
 
+@pytest.mark.slow
 def test_self_collision_is_avoided() -> None:
     robot = folding()
     motion = excitation(robot, 6.0, clearance=0.03, iterations=30, use=1.0, harmonics=4)

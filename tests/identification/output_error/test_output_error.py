@@ -100,6 +100,7 @@ def test_elimination_is_the_dense_solution(rng: np.random.Generator) -> None:
     assert step.predicted == pytest.approx(left @ left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("off", "seconds", "noise"), [(0.2, 2.0, 1e-5), pytest.param(0.4, 4.0, 1e-4, marks=pytest.mark.slow)]
 )

@@ -27,6 +27,7 @@ def folding(apart: bool, **options: object) -> hc.mpc.Problem:
     return problem
 
 
+@pytest.mark.slow
 @pytest.mark.needs_compiler
 def test_the_plan_keeps_its_distance() -> None:
     capsules = capsule_arm(3).capsules()

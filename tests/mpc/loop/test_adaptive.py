@@ -116,6 +116,7 @@ def test_a_load_is_found_and_tracking_recovers(seed: int) -> None:
     assert result.fixed.rms(1.5) > 3 * result.informed.rms(1.5)
 
 
+@pytest.mark.slow
 def test_nothing_is_handed_over_while_it_is_unknown() -> None:
     run = comparison(0).adaptive
     soon = (run.t > 0.5) & (run.t < 0.54)

@@ -40,7 +40,7 @@ def test_limits_become_active_and_all_solvers_agree(formulation: str) -> None:
     assert np.isclose(np.abs(plans[0].v).max(), 2, rtol=1e-6)
 
 
-@settings(max_examples=12)
+@settings()
 @given(st.tuples(UNIT, UNIT), st.tuples(UNIT, UNIT), st.tuples(UNIT, UNIT), st.floats(0.7, 3.0))
 def test_random_starts_targets_and_limits(
     q: tuple[float, float], v: tuple[float, float], target: tuple[float, float], limit: float

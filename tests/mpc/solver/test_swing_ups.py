@@ -24,6 +24,7 @@ def check(name: str) -> Plan:
     return ours
 
 
+@pytest.mark.slow
 def test_pendulum() -> None:
     plan = check("pendulum")
     # Too weak to lift it at once: it swings back before it goes up.

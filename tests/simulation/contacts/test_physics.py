@@ -68,6 +68,7 @@ def test_a_sliding_block_stops_after_v_squared_over_two_mu_g() -> None:
     assert np.abs(motion.v[-1]).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_a_sliding_ball_ends_up_rolling_at_five_sevenths() -> None:
     robot = ball(0.1)
     motion = hc.simulate(
@@ -87,6 +88,7 @@ def test_a_sliding_ball_ends_up_rolling_at_five_sevenths() -> None:
     )  # ω grows: an error of order h
 
 
+@pytest.mark.slow
 def test_a_spinning_disc_on_its_face_stops_by_the_friction_of_its_rim() -> None:
     R = 0.1
     robot = disc(R, 0.02)
@@ -106,6 +108,7 @@ def test_a_spinning_disc_on_its_face_stops_by_the_friction_of_its_rim() -> None:
     assert np.abs(motion.v[motion.t > still + 2e-3]).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_coin_rolls_in_a_circle_as_steady_rolling_says() -> None:
     """Euler's disc with its center at rest: it precesses by Ω² = 4 g / (R sin α) without slip."""
     R, α = 0.1, 0.5  # α between the disc and the ground
@@ -126,6 +129,7 @@ def test_a_coin_rolls_in_a_circle_as_steady_rolling_says() -> None:
     assert error(500) < 1e-3 and 1.8 < error(500) / error(1000) < 2.2
 
 
+@pytest.mark.slow
 def test_a_table_on_eight_points_shares_its_weight() -> None:
     table = CUBE
     corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
@@ -141,6 +145,7 @@ def test_a_table_on_eight_points_shares_its_weight() -> None:
     assert_allclose(motion.q[-1], motion.q[0], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_points_in_one_place_and_on_one_line_are_no_trouble() -> None:
     points = [(-0.1, 0, -0.1), (0.1, 0, -0.1), (0.1, 0, -0.1), (0, 0, -0.1)]
     contacts = [hc.ContactPoint("cube", point) for point in points]

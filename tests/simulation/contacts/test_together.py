@@ -60,6 +60,7 @@ def test_loops_dry_friction_and_contacts_act_together() -> None:
     assert_allclose(motion.contact_forces[-1, :, 2].sum(), 3 * G, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_ball_rolls_into_a_hollow_of_a_field() -> None:
     x = np.linspace(-1, 1, 81)
     ground = hc.Ground(heights=0.3 * (x[None] ** 2 + x[:, None] ** 2), spacing=0.025, friction=0.5)
@@ -70,6 +71,7 @@ def test_a_ball_rolls_into_a_hollow_of_a_field() -> None:
     assert motion.penetration.max() < 1e-6 and motion.contact_residual.max() < 1e-8
 
 
+@pytest.mark.slow
 def test_a_capsule_comes_to_lie_on_its_side() -> None:
     capsule = body('<capsule radius="0.05" length="0.2"/>', 1.0, (0.005, 0.005, 0.001), "capsule")
     q0 = [0, 0, 0.2, np.cos(0.5), np.sin(0.5), 0, 0]
@@ -78,6 +80,7 @@ def test_a_capsule_comes_to_lie_on_its_side() -> None:
     assert_allclose(motion.contact_forces[-1, 0], [0, 0, G], atol=1e-2)
 
 
+@pytest.mark.slow
 def test_a_law_in_the_loop_a_callable_and_a_batch_agree() -> None:
     robot = ball(0.1)
     q, v = ca.SX.sym("q", 7), ca.SX.sym("v", 6)

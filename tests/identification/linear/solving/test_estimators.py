@@ -48,6 +48,7 @@ def test_forms_without_acceleration_agree(form: str, tolerance: float) -> None:
     assert wrong_torque(result) < tolerance
 
 
+@pytest.mark.slow
 def test_errors_fall_with_the_root_of_the_number_of_samples() -> None:
     def error(seconds: float) -> float:
         found = [
