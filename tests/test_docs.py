@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 RUNNABLE = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
-# Pages that identify, solve optimal control problems, compile or differentiate a lot: they run in the long suite.
+# Pages that identify, solve optimal control problems, compile or differentiate a lot: for the long suite.
 LONG = {
     "adaptive.md",
     "contact.md",

@@ -296,3 +296,15 @@ def test_no_velocity_limit() -> None:
 def test_impossible_limits() -> None:
     with pytest.raises(HelicoidError, match="no exciting motion"):
         excitation(hc.load("planar_2r"), 5.0, velocity=2.0, effort=0.05, start=[1.5, 0.0], iterations=15)
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda"])
+def test_stopped_early_it_keeps_its_limits(name: str) -> None:
+    """A busy machine leaves the solver hardly a step: what it has then is drawn back within the limits."""
+    robot = hc.load(name)
+    motion = excitation(robot, 6.0, time_limit=1e-3)
+    limits = robot.limits
+    assert np.all(motion.q >= limits.lower - 1e-6) and np.all(motion.q <= limits.upper + 1e-6)
+    assert np.all(np.abs(motion.v) <= limits.velocity + 1e-6)
+    assert np.all(np.abs(motion.tau) <= 1.005 * limits.effort)
+    assert np.ptp(motion.q, axis=0).min() > 0.05

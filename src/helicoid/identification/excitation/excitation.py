@@ -25,6 +25,7 @@ from helicoid.simulation.trajectory import Trajectory
 _SMOOTHING = 0.1  # rad/s: Coulomb friction turns over a width that an optimiser can see
 _STARTS = 30  # random motions, the best of which is improved
 _DENSE = 10  # how much finer the result is checked than it was optimised
+_ROUNDING = 1e-6  # rad, m and their rates
 _TIGHTEST = 0.2  # of one, or m: a bound that must be tightened by more cannot be kept
 
 
@@ -161,37 +162,47 @@ def _solved(
     problem: ExcitationProblem, y: Array, iterations: int, seconds: float, told: Callable[[int, float], None]
 ) -> Array:
     """Solve, look between the points, and tighten what is exceeded there until nothing is."""
-    n = _DENSE * 12 * problem.series.harmonics
-    margins: dict[str, float] = {}
+    start, margins = y, dict[str, float]()
     for part in (0.7, 0.1, 0.1, 0.1):
         y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, told)
-        exceeded = {what: by for what, by in problem.violations(y, n).items() if by > 0}
+        exceeded = _exceeded(problem, y)
         if not exceeded:
-            return _within(problem, y, n)
+            return y
         for what, by in exceeded.items():
             margins[what] = margins.get(what, 0.0) + 1.2 * by + 1e-3
         if max(margins.values()) > _TIGHTEST:
             break
+    return _withdrawn(problem, start, y)
+
+
+def _withdrawn(problem: ExcitationProblem, start: Array, y: Array) -> Array:
+    """The first motion within the limits on the way back from y to where the search began.
+
+    A solver that ran out of time stops beside the limits, often by very little.
+    """
+    for back in np.geomspace(1e-3, 1.0, 40):
+        motion = y + back * (start - y)
+        exceeded = _exceeded(problem, motion)
+        if not exceeded:
+            return motion
     what, by = max(exceeded.items(), key=lambda item: item[1])
     raise HelicoidError(
         f"no exciting motion within the limits was found: {what} is exceeded by {by:.3g}; allow more of it "
-        "(`effort`, `workspace`, `clearance`), or a longer duration"
+        "(`effort`, `workspace`, `clearance`), a longer duration or a longer `time_limit`"
     )
 
 
-def _within(problem: ExcitationProblem, y: Array, n: int) -> Array:
-    """Check the linear limits too: a solver that was stopped early may not have reached them."""
+def _exceeded(problem: ExcitationProblem, y: Array) -> dict[str, float]:
+    """Which limits a motion exceeds and by how much, between the points of the optimisation too."""
+    n, bounds = _DENSE * 12 * problem.series.harmonics, problem.bounds
     q, v, a = (Phi @ problem.series.coefficients(y) for Phi in problem.series.matrices(problem.grid(n)))
-    bounds = problem.bounds
     over = {
-        "position": float(np.maximum(q - bounds.upper, bounds.lower - q).max()),
-        "velocity": float((np.abs(v) - bounds.velocity).max()),
-        "acceleration": float((np.abs(a) - bounds.acceleration).max()),
+        "position": float(np.maximum(q - bounds.upper, bounds.lower - q).max()) - _ROUNDING,
+        "velocity": float((np.abs(v) - bounds.velocity).max()) - _ROUNDING,
+        "acceleration": float((np.abs(a) - bounds.acceleration).max()) - _ROUNDING,
+        **problem.violations(y, n),
     }
-    worst = max(over, key=lambda name: over[name])
-    if over[worst] > 1e-6:
-        raise HelicoidError(f"no exciting motion was found in time: {worst} is exceeded by {over[worst]:.3g}")
-    return y
+    return {what: by for what, by in over.items() if by > 0}
 
 
 def _result(problem: ExcitationProblem, y: Array, rate: float, notes: tuple[str, ...]) -> Excitation:
