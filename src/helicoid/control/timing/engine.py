@@ -62,7 +62,8 @@ class Passed(NamedTuple):
             STANDS: the path cannot leave `point`.
         profile: (5, N + 1): time, path velocity, path acceleration of the interval that follows, the highest
             controllable path velocity and that of the velocity limits.
-        lowest, highest: the path velocities to start with from which the end can be reached.
+        lowest, highest: the path velocities to start with from which the end can be reached; these and what
+            follows are told where it failed.
         point: where it failed.
         rows: the two rows that contradict each other there, 2 j of row j or 2 j + 1 of that row at the far
             end of the interval; -1 for a bound of x.
@@ -70,10 +71,10 @@ class Passed(NamedTuple):
 
     outcome: Outcome
     profile: Array
-    lowest: float
-    highest: float
-    point: int
-    rows: tuple[int, int]
+    lowest: float = np.nan
+    highest: float = np.nan
+    point: int = -1
+    rows: tuple[int, int] = (-1, -1)
 
 
 class Laid(NamedTuple):
@@ -81,16 +82,34 @@ class Laid(NamedTuple):
 
     Args:
         verdict: ALLOWED; LEAVES: leaves the limits of a joint at a point; STUCK: moves a joint that may not.
-        q: (3, N + 1, n): q, q' and q''.
+        block: (7, N + 1, n): q, q, q, 0, 0, q', q''; what `torque_rows` needs of inverse dynamics is in it.
         x_max: (N + 1), the squared path velocity that velocity limits allow.
         joint, point: where it is not allowed.
     """
 
     verdict: Verdict
-    q: Array
+    block: Array
     x_max: Array
     joint: int
     point: int
+
+
+def through(q: Array) -> tuple[Array, Array] | None:
+    """Knots (k), the length of the way, and coefficients (k - 1, 4, n) of the cubics through q (k, n).
+
+    None where a number is not finite or two values in a row are equal.
+    """
+    k, n = q.shape
+    knots, c, work = np.empty(k), np.empty((k - 1, 4, n)), np.empty(k * (n + 1))
+    moves = _library().topp_through(k, n, _at(q), _at(knots), _at(c), _at(work))
+    return (knots, c) if moves else None
+
+
+def check(bounds: Array) -> tuple[bool, bool, bool]:
+    """Whether bounds (4, 2, n) of position, velocity, acceleration and torque make sense; whether some of the
+    acceleration and of the torque are finite."""
+    found = _library().topp_bounds(bounds.shape[2], _at(bounds))
+    return not found & 1, bool(found & 2), bool(found & 4)
 
 
 def spline(s: Array, q: Array) -> Array:
@@ -112,11 +131,24 @@ def evaluate(breaks: Array, c: Array, s: Array) -> Array:
 def lay(breaks: Array, c: Array, s: Array, bounds: Array, fastest: float) -> Laid:
     """The path on the grid s; `bounds` is (4, n), lower and upper ones of q and of v."""
     (pieces, _, n), m = c.shape, len(s)
-    out, info = np.empty(3 * m * n + m), np.zeros(2, np.int64)
+    block, x_max, info = np.empty((7, m, n)), np.empty(m), np.zeros(2, np.int64)
     path = pieces, n, _at(breaks), _at(c)
-    verdict = _library().topp_lay(*path, m, _at(s), _at(bounds), fastest, _at(out), _at(info))
+    verdict = _library().topp_lay(*path, m, _at(s), _at(bounds), fastest, _at(block), _at(x_max), _at(info))
     joint, point = info.tolist()
-    return Laid(Verdict(verdict), out[:-m].reshape(3, m, n), out[-m:], joint, point)
+    return Laid(Verdict(verdict), block, x_max, joint, point)
+
+
+def torque_rows(tau: Array, block: Array | None, taken: Array | None) -> tuple[Array, Array, Array]:
+    """a, b, c (m, n) of τ = a u + b x + c, from τ (3 m, n) at rest, with acceleration q', with q' and q''.
+
+    With the block of a path they are (m, 2 n), after rows of accelerations; `taken` is added to c.
+    """
+    n = tau.shape[1]
+    m, width = len(tau) // 3, n if block is None else 2 * n
+    a, b, c = (np.empty((m, width)) for _ in range(3))
+    given = _at(tau), None if block is None else _at(block), None if taken is None else _at(taken)
+    _library().topp_torque_rows(m, n, *given, _at(a), _at(b), _at(c))
+    return a, b, c
 
 
 def solve(rows: Rows, start: float, end: float, both_ends: bool) -> Passed:
@@ -127,6 +159,8 @@ def solve(rows: Rows, start: float, end: float, both_ends: bool) -> Passed:
     s, a, b, c, *bounds = rows
     given = _at(s), _at(a), _at(b), None if c is None else _at(c), *map(_at, bounds)
     outcome = _library().topp_solve(n, m, both_ends, *given, start, end, _at(out), _at(info), _at(work))
+    if outcome == Outcome.SOLVED:
+        return Passed(Outcome.SOLVED, out[:5])
     point, first, second = info.tolist()
     lowest, highest = np.sqrt(out.ravel()[6 * n : 6 * n + 2]).tolist()
     return Passed(Outcome(outcome), out[:5], lowest, highest, point, (first, second))
@@ -163,9 +197,12 @@ def _library() -> ctypes.CDLL:
         raise CompileError(f"{error}. Time-optimal motion is computed by compiled C") from error
     pointer, integer, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
     path: list[Any] = [integer, integer, pointer, pointer]
+    library.topp_through.argtypes, library.topp_through.restype = [integer, integer, *4 * [pointer]], integer
+    library.topp_bounds.argtypes, library.topp_bounds.restype = [integer, pointer], integer
     library.topp_spline.argtypes = [*path, pointer, pointer]
     library.topp_evaluate.argtypes = [*path, integer, *4 * [pointer]]
-    library.topp_lay.argtypes = [*path, integer, pointer, pointer, number, pointer, pointer]
+    library.topp_lay.argtypes = [*path, integer, pointer, pointer, number, *3 * [pointer]]
+    library.topp_torque_rows.argtypes = [integer, integer, *6 * [pointer]]
     library.topp_solve.argtypes = [*3 * [integer], *7 * [pointer], number, number, *3 * [pointer]]
     library.topp_motion.argtypes = [*path, integer, pointer, pointer, integer, pointer, pointer]
     library.topp_lay.restype = library.topp_solve.restype = integer

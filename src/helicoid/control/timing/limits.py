@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.timing.engine import check
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
@@ -48,17 +49,16 @@ def read_limits(
     """None is what the robot states; of accelerations, which it does not state, no limit."""
     own = robot.limits
     bounds = np.empty((4, 2, robot.nv))
-    bounds[0] = own.lower, own.upper
+    bounds[0, 0], bounds[0, 1] = own.lower, own.upper
     stated = (None, own.velocity, np.inf, own.effort)
     given = (position, velocity, acceleration, torque)
     for name, target, value, default in zip(_NAMES, bounds, given, stated, strict=True):
         value = default if value is None else value
         if value is not None:
             _fill(name, target, value)
-    low, high = bounds[:, 0], bounds[:, 1]
-    if not (low <= high).all() or low[1:3].max() > 0 or high[1:3].min() < 0:
+    sensible, accelerations, torques = check(bounds)
+    if not sensible:
         _refuse(robot, bounds)
-    accelerations, torques = (bool(np.isfinite(bounds[k]).any()) for k in (2, 3))
     if not (accelerations or torques):
         raise InputError("nothing limits the acceleration: give acceleration= or torque=")
     return Limits(bounds[:2].reshape(4, robot.nv), bounds[2], bounds[3], accelerations, torques)
@@ -68,6 +68,9 @@ _NAMES = ("position", "velocity", "acceleration", "torque")
 
 
 def _fill(name: str, target: Array, value: ArrayLike) -> None:
+    if type(value) is float:
+        target[0], target[1] = -value, value
+        return
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

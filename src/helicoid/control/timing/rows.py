@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.control.timing.engine import Rows, Verdict, lay
+from helicoid.control.timing.engine import Rows, Verdict, lay, torque_rows
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.limits import Limits
 from helicoid.errors import InputError
@@ -37,8 +37,8 @@ class PathLimits:
         self.friction = friction and limits.has_torques
         fastest = FASTEST * (path.end - path.start)
         laid = lay(path.breaks, path.coefficients, s, limits.position_and_velocity, fastest)
-        self.q, self.q1, self.q2 = laid.q
-        self.x_max = laid.x_max
+        self.block, self.x_max = laid.block, laid.x_max
+        self.q, self.q1, self.q2 = laid.block[2], laid.block[5], laid.block[6]
         if laid.verdict == Verdict.LEAVES:
             self._refuse_position(laid.joint, laid.point)
         if laid.verdict == Verdict.STUCK:
@@ -56,29 +56,21 @@ class PathLimits:
         )
 
     @cached_property
-    def dynamics(self) -> tuple[Array, Array, Array]:
-        """A, B, C (N + 1, nv) of τ = A u + B x + C, without friction."""
-        n, zero = len(self.q), np.zeros_like(self.q)
-        q = np.concatenate([self.q] * 3)
-        v = np.concatenate([zero, zero, self.q1])
-        a = np.concatenate([zero, self.q1, self.q2])
-        tau = torques(self.robot, q, v, a, False)
-        C = tau[:n]
-        return tau[n : 2 * n] - C, tau[2 * n :] - C, C
+    def dynamics(self) -> Array:
+        """τ (3 (N + 1), nv) at rest, with acceleration q', and with velocity q' and acceleration q''."""
+        flat = self.block.reshape(-1, self.robot.nv)
+        n = 3 * len(self.s)
+        return torques(self.robot, flat[:n], flat[n : 2 * n], flat[len(flat) - n :], False)
 
     def rows(self, taken: Array | None = None) -> Rows:
         """The rows: nv of accelerations, nv of torques, or one of the two; `taken` is lost to friction."""
         acceleration, torque = self.limits.acceleration, self.limits.torque
         if not self.limits.has_torques:
             return Rows(self.s, self.q1, self.q2, None, acceleration[0], acceleration[1], self.x_max)
-        A, B, C = self.dynamics
-        C = C if taken is None else C + taken
-        if not self.limits.has_accelerations:
-            return Rows(self.s, A, B, C, torque[0], torque[1], self.x_max)
-        a, b = np.concatenate([self.q1, A], axis=1), np.concatenate([self.q2, B], axis=1)
-        c = np.concatenate([np.zeros_like(C), C], axis=1)
-        lower, upper = np.concatenate([acceleration, torque], axis=1)
-        return Rows(self.s, a, b, c, lower, upper, self.x_max)
+        both = self.limits.has_accelerations
+        rows = torque_rows(self.dynamics, self.block if both else None, taken)
+        lower, upper = np.concatenate([acceleration, torque], axis=1) if both else torque
+        return Rows(self.s, *rows, lower, upper, self.x_max)
 
     def row_name(self, row: int) -> str:
         """What a row limits, in words."""
