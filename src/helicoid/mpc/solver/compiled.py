@@ -174,31 +174,35 @@ class Compiled:
         return hard and not robot.unactuated and not robot.constraints
 
     def _moving(self) -> ca.Function:
-        """(x, τ, θ, period) -> accelerations under a torque that is held: now, in the middle, at the end.
+        """(x, τ, θ, t) -> velocities gained after t / 2 and t under a torque that is held, and x after t.
 
-        They are those of Runge and Kutta's method of order four.
+        By Runge and Kutta's method of order four (Nyström's form for the coordinates).
         """
-        system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
+        system, robot, t = self.structure.system, self.structure.robot, ca.SX.sym("t")
         assert robot is not None
         q, v, tau, theta = system.symbols["q"], system.symbols["v"], ca.SX.sym("tau", robot.nv), system.theta
 
-        def after(t: Expression, shift: Expression, a: Expression) -> Expression:
-            there = configuration.integrate(robot.model, q, t * v + t**2 / 2 * shift)
-            return robot.forward_dynamics(there, v + t * a, tau, theta)
+        def after(share: float, shift: Expression, a: Expression) -> Expression:
+            there = configuration.integrate(robot.model, q, share * t * v + (share * t) ** 2 / 2 * shift)
+            return robot.forward_dynamics(there, v + share * t * a, tau, theta)
 
-        start = after(ca.SX(0), ca.SX.zeros(robot.nv), ca.SX.zeros(robot.nv))
-        first = after(h / 2, start, start)
-        second = after(h / 2, start, first)
-        middle, end = (first + second) / 2, after(h, first, second)
-        return ca.Function("moving", [system.x, tau, theta, h], [start, middle, end])
+        none = ca.SX.zeros(robot.nv)
+        start = after(0.0, none, none)
+        first = after(0.5, start, start)
+        second = after(0.5, start, first)
+        end, middle = after(1.0, second, second), (first + second) / 2
+        gained = t / 24 * (5 * start + 8 * middle - end), t / 6 * (start + 4 * middle + end)
+        place = configuration.integrate(robot.model, q, t * v + t**2 / 6 * (start + first + second))
+        x = ca.vertcat(place, v + gained[1], system.x[robot.nq + robot.nv :])
+        return ca.Function("moving", [system.x, tau, theta, t], [*gained, x])
 
     def _inertias(self) -> ca.Function:
-        """(x, θ, period) -> mass matrix and its inverse half a period later."""
+        """(x, θ, period) -> mass matrix half a period later."""
         system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
         assert robot is not None
         halfway = configuration.integrate(robot.model, system.symbols["q"], h / 2 * system.symbols["v"])
-        both = robot.mass_matrix(halfway, system.theta), robot.mass_matrix_inverse(halfway, system.theta)
-        return ca.Function("inertias", [system.x, system.theta, h], [ca.densify(one) for one in both])
+        M = robot.mass_matrix(halfway, system.theta)
+        return ca.Function("inertias", [system.x, system.theta, h], [ca.densify(M)])
 
     def _applied(self) -> ca.Function:
         """(x, u, θ, period) -> what a controller applies for a period (s): the torque.

@@ -2,18 +2,21 @@
  *
  * A plan has constant accelerations, a robot a constant torque: between samples velocities bend by h^2 a' / 8, and
  * where a torque is cut to its limit, the joints that it is coupled to leave the plan. So the motion under the torque
- * is predicted, by a parabola through the accelerations now, half a period later and at its end, and the torque is
- * changed by Gauss's principle of least constraint:
- *   minimise da' M da / 2  subject to  tau + M da within the limits of torque,  v(t) + t da within those of velocity
- * at t = h/4, h/2 and h. A joint whose torque is cut loses acceleration alone, the others follow the plan. The
- * multipliers, one for each acceleration and each torque, are found row by row (Hildreth 1957). */
+ * is predicted, in two steps of Runge and Kutta's, and the torque is changed by Gauss's principle of least constraint:
+ *   minimise dtau' M^-1 dtau / 2  subject to  tau + dtau within the limits of torque,
+ *                                             v(t) + dv(t)/dtau dtau within those of velocity, t = h/4, h/2, 3h/4, h
+ * A joint whose torque is cut loses acceleration alone, the others follow the plan. dv/dtau is found by differences, all
+ * joints at once: t M^-1 would not do for light arms with strong motors, which pass through their whole range of
+ * velocities within a period. The multipliers, one for each velocity and each torque, are found row by row (Hildreth
+ * 1957). Then the motion is predicted again, since it is not linear in the torque. */
 #ifndef HELICOID_MPC_KEEPING_H
 #define HELICOID_MPC_KEEPING_H
 #include "nodes.h"
 
 #define BETWEEN 0.002 /* of a limit: what a velocity may exceed it by within a period, not at its end */
-#define ROUNDS 2      /* predictions, each with what the one before changed */
-#define SWEEPS 8
+#define ROUNDS 4      /* predictions, each with what the one before changed */
+#define SWEEPS 100
+#define SMALL 1e-4    /* (rad/s) what a velocity changes by in the differences */
 
 static inline double within(double value, double low, double high) {
   return smaller_of(larger_of(value, low), high);
@@ -36,73 +39,101 @@ static void clip(mpc *s) {
   }
 }
 
-/* What may be added to the acceleration of joint j, for the velocities that `held` predicts from v. Where the plan,
- * with its acceleration, exceeds a limit itself, it may. */
-static void room(const mpc *s, int j, double v, double planned, double *low, double *high) {
+/* The velocities gained after each quarter of a period under each of `count` torques: gained[quarter][torque][joint]. */
+static void predict(mpc *s, const double *x, const double *torques, double *gained, int64_t count) {
+  const double half = s->loop[PERIOD] / 2;
+  const int64_t size = count * NTAU;
+  for (int part = 0; part < 2; part++) {
+    const double *in[] = {part ? s->midway : x, torques, s->theta, &half};
+    const ptrdiff_t stride[] = {part ? NXA : 0, NTAU, 0, 0};
+    double *first = gained + 2 * part * size, *out[] = {first, first + size, part ? s->unused : s->midway};
+    run(s, s->moving, in, stride, out, count);
+  }
+  for (int64_t j = 0; j < 2 * size; j++) gained[2 * size + j] += gained[size + j % size];
+}
+
+/* What may be added to the velocity of joint j after a quarter k. Where the plan, with its acceleration, exceeds a
+ * limit itself, it may. */
+static void room(const mpc *s, int k, int j, double v, double planned, double *low, double *high) {
   const int row = (int)s->speed_row[j] - 1;
   *low = -INFINITY, *high = INFINITY;
   if (row < 0) return;
-  const double h = s->loop[PERIOD], *a = s->held + j;
   const double least = s->lower[NRP + row] / s->speed_scale[j], most = s->upper[NRP + row] / s->speed_scale[j];
-  for (double share = 0.25; share <= 1; share *= 2) {
-    const double t = share * h, more = share < 1 ? BETWEEN : 0, plan = v + t * planned;
-    const double bend = a[2 * NTAU] - 2 * a[NTAU] + a[0], slope = 4 * a[NTAU] - 3 * a[0] - a[2 * NTAU];
-    const double there = v + t * (a[0] + share * (slope / 2 + share * 2 * bend / 3));
-    *high = smaller_of(*high, (larger_of(most + more * fabs(most), plan) - there) / t);
-    *low = larger_of(*low, (smaller_of(least - more * fabs(least), plan) - there) / t);
-  }
-  if (*low > *high) *low = *high = 0.5 * (*low + *high);
+  const double more = k < QUARTERS - 1 ? BETWEEN : 0, there = v + s->held[k * NTAU + j];
+  const double plan = v + s->loop[PERIOD] * (k + 1) / QUARTERS * planned;
+  *high = larger_of(most + more * fabs(most), plan) - there;
+  *low = smaller_of(least - more * fabs(least), plan) - there;
 }
 
-/* One row: the least multiplier that puts its value, a sum with the matrix' column, within its bounds. */
-static double sweep_row(const double *matrix, int i, double *value, double *other, double *multiplier, double low,
-                        double high) {
-  const double *column = matrix + (int64_t)i * NTAU, stiffness = column[i];
+/* How velocities change with torques, a row for each quarter and joint, and how torques do with its multiplier:
+ * rows of A and of A M; then those of the torques themselves, 1 and M. Returns whether they are numbers. */
+static int find_rows(mpc *s, const double *x) {
+  double *M = s->inertia, *A = s->sensitivity, *AM = A + ROWS * NTAU, *torques = s->nearby, *gained = AM;
+  double step[NTAU];
+  const double *there[] = {x, s->theta, s->loop + PERIOD};
+  const ptrdiff_t stride[] = {0, 0, 0};
+  run(s, s->inertias, there, stride, &M, 1);
+  for (int j = 0; j < NTAU; j++) {
+    step[j] = SMALL * M[j * NTAU + j] / s->loop[PERIOD];
+    memcpy(torques + j * NTAU, s->torque, NTAU * sizeof(double));
+    torques[j * NTAU + j] += step[j];
+  }
+  predict(s, x, torques, gained, NTAU);
+  for (int k = 0; k < QUARTERS; k++)
+    for (int j = 0; j < NTAU; j++)
+      for (int i = 0; i < NTAU; i++)
+        A[(k * NTAU + i) * NTAU + j] = (gained[(k * NTAU + j) * NTAU + i] - s->held[k * NTAU + i]) / step[j];
+  memset(A + QUARTERS * NTAU * NTAU, 0, NTAU * NTAU * sizeof(double));
+  for (int j = 0; j < NTAU; j++) A[(QUARTERS * NTAU + j) * NTAU + j] = 1;
+  for (int r = 0; r < ROWS; r++)
+    for (int j = 0; j < NTAU; j++) {
+      double total = 0;
+      for (int i = 0; i < NTAU; i++) total += A[r * NTAU + i] * M[j * NTAU + i];
+      AM[r * NTAU + j] = total;
+    }
+  return all_finite(A, 2 * ROWS * NTAU);
+}
+
+static double dot(const double *a, const double *b) {
+  double total = 0;
+  for (int i = 0; i < NTAU; i++) total += a[i] * b[i];
+  return total;
+}
+
+/* One row: the least multiplier that puts its value within its bounds. Returns how much that changed it. */
+static double sweep_row(const double *a, const double *am, double *dtau, double *multiplier, double low, double high) {
+  const double stiffness = dot(a, am), value = dot(a, dtau);
   if (!(stiffness > 0)) return 0;
-  const double without = value[i] - stiffness * multiplier[i];
-  const double change = (within(without, low, high) - without) / stiffness - multiplier[i];
+  const double without = value - stiffness * *multiplier;
+  const double change = (within(without, low, high) - without) / stiffness - *multiplier;
   if (change == 0) return 0;
-  multiplier[i] += change;
-  other[i] += change;
-  for (int j = 0; j < NTAU; j++) value[j] += column[j] * change;
-  return fabs(stiffness * change) / (1 + fabs(value[i]));
+  *multiplier += change;
+  for (int j = 0; j < NTAU; j++) dtau[j] += am[j] * change;
+  return fabs(stiffness * change) / (1 + fabs(value));
 }
 
 /* Change the torque for a motion from x, whose plan has the accelerations `planned`. It stays within its bounds. */
 static void keep_speeds(mpc *s, const double *x, const double *planned) {
-  double *M = s->inertia, *inverse = s->inertia + NTAU * NTAU;
-  double *low = s->keeping, *high = low + 2 * NTAU, *change = high + 2 * NTAU, *multiplier = change + 2 * NTAU;
-  const double *v = x + (int)s->loop[VELOCITY_AT];
-  const ptrdiff_t stride[] = {0, 0, 0, 0};
-  int known = 0;
+  const double *v = x + (int)s->loop[VELOCITY_AT], *A = s->sensitivity;
+  double *low = s->keeping, *high = low + ROWS, *multiplier = high + ROWS, dtau[NTAU];
   for (int round = 0; round < ROUNDS; round++) {
-    const double *in[] = {x, s->torque, s->theta, s->loop + PERIOD};
-    double *out[] = {s->held, s->held + NTAU, s->held + 2 * NTAU};
-    run(s, s->moving, in, stride, out, 1);
-    int kept = 1;
+    predict(s, x, s->torque, s->held, 1);
     for (int j = 0; j < NTAU; j++) {
       double least, most;
       torque_bounds(s, j, &least, &most);
-      room(s, j, v[j], planned[j], low + j, high + j);
-      low[NTAU + j] = least - s->torque[j], high[NTAU + j] = most - s->torque[j];
+      for (int k = 0; k < QUARTERS; k++) room(s, k, j, v[j], planned[j], low + k * NTAU + j, high + k * NTAU + j);
+      low[QUARTERS * NTAU + j] = least - s->torque[j], high[QUARTERS * NTAU + j] = most - s->torque[j];
     }
-    for (int j = 0; j < 2 * NTAU; j++) kept = kept && low[j] <= 0 && 0 <= high[j];
-    if (kept || !all_finite(s->held, 3 * NTAU)) break;
-    if (!known) {
-      const double *there[] = {x, s->theta, s->loop + PERIOD};
-      double *both[] = {M, inverse};
-      run(s, s->inertias, there, stride, both, 1);
-      if (!all_finite(s->inertia, 2 * NTAU * NTAU)) break;
-      known = 1;
-    }
-    memset(change, 0, 4 * NTAU * sizeof(double)); /* and the multipliers behind it */
-    double *da = change, *dtau = change + NTAU, moved = 1;
-    for (int sweep = 0; sweep < SWEEPS && moved > 1e-4; sweep++) {
+    int kept = 1;
+    for (int r = 0; r < ROWS; r++) kept = kept && low[r] <= 0 && 0 <= high[r];
+    if (kept || !all_finite(s->held, QUARTERS * NTAU) || !find_rows(s, x)) break;
+    memset(multiplier, 0, ROWS * sizeof(double));
+    memset(dtau, 0, sizeof dtau);
+    double moved = 1;
+    for (int sweep = 0; sweep < SWEEPS && moved > 1e-5; sweep++) {
       moved = 0;
-      for (int i = 0; i < NTAU; i++)
-        moved = larger_of(moved, sweep_row(inverse, i, da, dtau, multiplier, low[i], high[i]));
-      for (int i = 0; i < NTAU; i++)
-        moved = larger_of(moved, sweep_row(M, i, dtau, da, multiplier + NTAU, low[NTAU + i], high[NTAU + i]));
+      for (int r = 0; r < ROWS; r++)
+        moved = larger_of(moved, sweep_row(A + r * NTAU, A + (ROWS + r) * NTAU, dtau, multiplier + r, low[r], high[r]));
     }
     for (int j = 0; j < NTAU; j++)
       if (isfinite(dtau[j])) s->torque[j] += dtau[j];

@@ -83,6 +83,8 @@ static inline double dot_z(const double *a, const double *b) {
   return sum(total);
 }
 
+#define QUARTERS 4 /* of a period, at whose ends velocities are looked at */
+#define ROWS ((QUARTERS + 1) * NTAU) /* these and torques: see keeping.h */
 #define FILTER_SIZE 100 /* pairs that the search far from a solution remembers */
 
 /* One list for the fields that hold numbers: name, doubles of a node (or in all), is it for each node. */
@@ -104,7 +106,8 @@ static inline double dot_z(const double *a, const double *b) {
   F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
   F(settings, N_SETTINGS) F(results, N_RESULTS) F(filter, 2 * FILTER_SIZE)                                    \
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
-  F(speed_row, NTAU) F(speed_scale, NTAU) F(held, 3 * NTAU) F(inertia, 2 * NTAU * NTAU) F(keeping, 8 * NTAU) \
+  F(speed_row, NTAU) F(speed_scale, NTAU) F(held, QUARTERS * NTAU) F(midway, NTAU * NXA) F(unused, NTAU * NXA) F(nearby, NTAU * NTAU) \
+  F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(keeping, 3 * ROWS) \
   F(returning, NRP)
 
 enum {
@@ -138,8 +141,8 @@ enum { NEW_PLAN, OLD_PLAN, BRAKING };            /* FALLBACK: what was applied *
 enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the status of the solver */
 
 /* One list for the functions that are called; those that a problem has no use for are NULL. The last five are of a
- * controller of a robot: what is applied, what brakes, what holds still; accelerations under a torque that is held,
- * the mass matrix and its inverse. */
+ * controller of a robot: what is applied, what brakes, what holds still; velocities under a torque that is held,
+ * the mass matrix. */
 #define KERNELS(F) \
   F(stage) F(values) F(last) F(last_values) F(bend) F(retract) F(local) F(applied) F(braking) F(holding) \
   F(moving) F(inertias)
