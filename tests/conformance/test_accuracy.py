@@ -23,7 +23,7 @@ def path_of(file: str):
     ("file", "base"),
     [
         ("icub.urdf", "fixed"),
-        ("human.urdf", "floating"),
+        pytest.param("human.urdf", "floating", marks=pytest.mark.slow),
         ("double_pendulum_continuous.urdf", "floating"),
         ("kinova.urdf", "fixed"),
     ],

@@ -51,7 +51,7 @@ def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(panda: hc.Robot, 
 @pytest.mark.parametrize(
     ("speed", "radius", "friction_time"),
     [
-        pytest.param(0.03, 0.05, None, id="all of MuJoCo's own"),
+        pytest.param(0.03, 0.05, None, id="all of MuJoCo's own", marks=pytest.mark.slow),
         pytest.param(0.2, 0.1, 0.5, id="slow friction"),
     ],
 )

@@ -182,6 +182,7 @@ def test_top_precesses_steadily() -> None:
     assert_close(azimuth, PRECESSION * np.linspace(0.0, 0.5, 2001), 1e-7)
 
 
+@pytest.mark.slow
 def test_top_keeps_energy_and_two_momenta() -> None:
     """A nutating top keeps its energy, its angular momentum about the vertical and about its own axis."""
     robot = top()

@@ -99,6 +99,7 @@ def test_values_that_the_log_tells_are_found(twin: tuple[Identification, list[st
     assert names[0] in str(plain.parameters) and "held out" in repr(plain)
 
 
+@pytest.mark.slow
 def test_a_lag_is_found_and_undone() -> None:
     log = recording(TRUTH, 2, noise=0.2, seconds=6.0)
     late = Log.from_arrays(log.t[:-6], log.q[:-6], log.v[:-6], log.a[:-6], log.tau[:-6])

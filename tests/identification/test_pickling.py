@@ -63,6 +63,7 @@ def test_identifiability(pool: ProcessPoolExecutor) -> None:
         assert str(other) == str(told)
 
 
+@pytest.mark.slow
 def test_exciting_motions(pool: ProcessPoolExecutor) -> None:
     motion = hc.excitation(ROBOT, 4.0, harmonics=3, velocity=2.0, iterations=3)
     for other in both_ways(pool, motion):

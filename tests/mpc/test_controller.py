@@ -219,6 +219,7 @@ def test_torque_is_clipped(controller: Controller) -> None:
     assert np.abs(tau).max() <= 40
 
 
+@pytest.mark.slow
 def test_theta_changes_without_compiling() -> None:
     plain = hc.load("planar_2r")
     robot = plain.parametric("payload", payload_link="tip")

@@ -25,6 +25,7 @@ def test_matrix_and_program_agree_where_nothing_limits(firefly, rng):
         assert np.all(found.speeds <= 838.0 + 1e-6)
 
 
+@pytest.mark.slow
 def test_yaw_gives_way_first(firefly):
     found = hc.aerial.Allocation(firefly)(15.0, [0.5, -0.3, 5.0])
     np.testing.assert_allclose(found.given[:3], [15.0, 0.5, -0.3], atol=1e-3)

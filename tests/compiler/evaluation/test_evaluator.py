@@ -6,6 +6,7 @@ import threading
 
 import casadi as ca
 import numpy as np
+import pytest
 
 from helicoid.compiler.evaluation.evaluator import VirtualMachineEvaluator
 from helicoid.compiler.function import Function, Input, Output
@@ -45,6 +46,7 @@ def run_threads(work, count: int) -> None:
         raise failures[0]
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
     """Eight threads build, call, call in batches and with out=; all results equal those of one thread."""
     n_threads, n_samples, reference = 8, 300, long_function()

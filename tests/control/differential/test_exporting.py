@@ -29,7 +29,13 @@ def checked(files, compiler, *flags):
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(
-    "options", [{}, {"priorities": "strict", "acceleration": 5.0, "solver": "projection"}]
+    "options",
+    [
+        {},
+        pytest.param(
+            {"priorities": "strict", "acceleration": 5.0, "solver": "projection"}, marks=pytest.mark.slow
+        ),
+    ],
 )
 def test_it_builds_without_warnings_and_steps_as_python_does(options, compiler, tmp_path):
     robot = hc.load("planar_2r")

@@ -35,6 +35,7 @@ def test_recursion_and_programs_agree_where_no_limit_holds(rng: np.random.Genera
         )
 
 
+@pytest.mark.slow
 def test_at_a_torque_limit_programs_give_up_what_matters_less() -> None:
     """Clipping knows no priorities: it spoils the hand, which a program keeps at the cost of the posture."""
     robot = hc.load("panda").with_joints(velocity=1e3, friction=0, damping=0)

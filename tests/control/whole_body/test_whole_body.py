@@ -198,6 +198,7 @@ def test_accelerations_yield_before_motors_do(arm):
     assert "acceleration of panda_joint1 by" in arm.details
 
 
+@pytest.mark.slow
 def test_joints_brake_before_their_ends(arm):
     wb, robot, q, v = arm, arm.robot, HOME, np.zeros(7)
     wb.set(posture=HOME + 5.0, torque_limit=robot.limits.effort, braking=8.0)

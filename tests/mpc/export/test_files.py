@@ -64,6 +64,7 @@ def test_names_cannot_leave_their_place(tmp_path: Path) -> None:
     assert all("#error" not in text for text in texts)
 
 
+@pytest.mark.slow
 def test_phases_of_contact_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(hc.HelicoidError, match="phases of contact cannot be exported"):
         Controller(hop()).export_c(tmp_path)

@@ -123,6 +123,7 @@ def test_nothing_is_handed_over_while_it_is_unknown() -> None:
     assert np.all(np.abs(run.theta[soon, 0]) < 0.1)
 
 
+@pytest.mark.slow
 def test_all_that_is_handed_over_can_exist() -> None:
     handed = np.unique(comparison(0).adaptive.theta, axis=0)
     assert len(handed) > 20

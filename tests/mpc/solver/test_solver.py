@@ -5,13 +5,13 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import helicoid as hc
 from helicoid.errors import CompileError
 from helicoid.mpc import Controller, Problem
-from mpc.problems import START, arm, reset
+from mpc.problems import FORMULATIONS, START, arm, reset
 
 UNIT = st.floats(-1, 1)
 FREE_BODY = """
@@ -25,7 +25,7 @@ FREE_BODY = """
 </robot>"""
 
 
-@pytest.mark.parametrize("formulation", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_limits_become_active_and_all_solvers_agree(formulation: str) -> None:
     problem = arm(formulation)
     reset(problem)
@@ -40,7 +40,6 @@ def test_limits_become_active_and_all_solvers_agree(formulation: str) -> None:
     assert np.isclose(np.abs(plans[0].v).max(), 2, rtol=1e-6)
 
 
-@settings()
 @given(st.tuples(UNIT, UNIT), st.tuples(UNIT, UNIT), st.tuples(UNIT, UNIT), st.floats(0.7, 3.0))
 def test_random_starts_targets_and_limits(
     q: tuple[float, float], v: tuple[float, float], target: tuple[float, float], limit: float
@@ -118,6 +117,7 @@ def test_weights_of_any_size() -> None:
         assert plan.cost == pytest.approx(factor * before.cost, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_time_optimal_motion_of_a_double_integrator() -> None:
     """From rest to rest over a distance d with |u| ≤ 1: T = 2 √d, bang-bang."""
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
@@ -134,6 +134,7 @@ def test_time_optimal_motion_of_a_double_integrator() -> None:
         np.testing.assert_allclose(plan.u[10:], -1, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_swing_up_of_a_double_pendulum() -> None:
     robot = hc.load("double_pendulum")
     problem = Problem(robot, horizon=60, dt=0.05)

@@ -94,6 +94,7 @@ def test_absurd_states_end(v: float) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.needs_compiler
 def test_the_former_name_says_so() -> None:
     contacts = [hc.ContactPoint("box", (x, y, -0.05)) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]

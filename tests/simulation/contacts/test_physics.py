@@ -28,6 +28,7 @@ def test_a_box_dropped_flat_stops_dead() -> None:
     assert motion.contact_residual.max() < 1e-8 and motion.penetration.max() < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("e", [0.3, 0.8, 1.0])
 def test_with_restitution_it_rises_to_e_squared_h(e: float) -> None:
     ground = hc.Ground(restitution=e)

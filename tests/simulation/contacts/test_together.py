@@ -44,6 +44,7 @@ LOOP = """<robot name="scissors"><link name="world"/>{links}
     <axis xyz="0 1 0"/><dynamics friction="0.2"/></joint></robot>"""
 
 
+@pytest.mark.slow
 def test_loops_dry_friction_and_contacts_act_together() -> None:
     inertial = """<inertial><origin xyz="0.1 0 0"/><mass value="1"/>
       <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>"""

@@ -139,6 +139,7 @@ def test_a_loop_is_what_mujoco_says(tmp_path: Path) -> None:
     np.testing.assert_allclose(replay.trajectory.q[-1], data.qpos, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.needs_compiler
 def test_model_predictive_control_is_an_episode_too() -> None:
     problem = hc.mpc.Problem(ROBOT, horizon=8, dt=0.01)
