@@ -83,7 +83,7 @@ def test_it_is_the_whole_program(name: str, rng: np.random.Generator) -> None:
             continue
         answer = solve(wb, q, v)
         assert answer.flag == 1 and wb.status in ("solved", "no contact")
-        x = wb._memory[wb._at["x"]]
+        x = wb._memory[wb._loop.at["x"]]
         assert np.allclose(x, answer.x, rtol=1e-7, atol=1e-7)
         assert np.allclose(tau, answer.tau, rtol=1e-7, atol=1e-7)
         worst = max(worst, float(np.abs(tau - answer.tau).max()))

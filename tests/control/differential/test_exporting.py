@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import numpy as np
 import pytest
 
 import helicoid as hc
+from control.exported import COMPILERS, checked
 from helicoid.control import DifferentialIK, PoseTask, PositionTask, PostureTask
 from helicoid.errors import HelicoidError
 
 pytestmark = pytest.mark.needs_compiler
-STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
-COMPILERS = [name for name in ("cc", "clang") if shutil.which(name)]
-
-
-def checked(files, compiler, *flags):
-    """What the exported program says."""
-    program = files[0].parent / f"check{len(flags)}"
-    sources = [str(path) for path in files if path.suffix == ".c"]
-    subprocess.run([compiler, *STRICT, *flags, *sources, "-o", str(program), "-lm"], check=True)
-    told = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stdout
-    return float(told.stdout.split()[-1])
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import numpy as np
 import pytest
 
 import helicoid as hc
+from control.exported import COMPILERS, checked
 from helicoid.control import PointContact, PositionTask, PostureTask, SurfaceContact, WholeBody
 
 pytestmark = pytest.mark.needs_compiler
-STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror")
-COMPILERS = [name for name in ("cc", "clang") if shutil.which(name)]
-
-
-def checked(files, compiler, *flags):
-    """What the exported program says."""
-    program = files[0].parent / "check"
-    sources = [str(path) for path in files if path.suffix == ".c"]
-    subprocess.run([compiler, *STRICT, *flags, *sources, "-o", str(program), "-lm"], check=True)
-    told = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stdout
-    return float(told.stdout.split()[-1])
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -81,7 +81,7 @@ def agrees(wb, q, v):
     tau = wb.step(q, v)
     answer = solve(wb, q, v)
     assert answer.flag == 1 and wb.status in ("solved", "no contact")
-    x = wb._memory[wb._at["x"]]
+    x = wb._memory[wb._loop.at["x"]]
     assert np.allclose(x, answer.x, rtol=1e-8, atol=1e-7)
     assert np.allclose(tau, answer.tau, rtol=1e-8, atol=1e-7)
     assert not wb.violations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_kernel
-from helicoid.control.differential import exporting
-from helicoid.control.differential.formulation import Formulation, capsules_apart, levels_of
+from helicoid.control.differential.formulation import OUTPUTS, Formulation, capsules_apart
 from helicoid.control.differential.limits import Limit, limits_at
-from helicoid.control.differential.numbers import finite
-from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
-from helicoid.control.qp.program import needs_compiler
+from helicoid.control.program.levels import Priorities, is_strict, levels_of
+from helicoid.control.program.library import Library, export_c
+from helicoid.control.program.loop import Loop, copied, qp_work
+from helicoid.control.program.numbers import finite
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
@@ -27,7 +25,6 @@ from helicoid.robot.robot import Robot, as_robot
 
 RUNTIME = Path(__file__).parent / "runtime"
 
-Priorities = Literal["weighted", "strict"]
 StepStatus = Literal[
     "solved",
     "infeasible",
@@ -40,6 +37,9 @@ StepStatus = Literal[
 ]
 """How a step went; the first six in the order of the enumeration in runtime/differential.h."""
 _STATUSES: tuple[StepStatus, ...] = get_args(StepStatus)
+_DATA = """\
+DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) \\
+  {p}_data(q, p, first, second, A, lower, upper, errors, damping)"""
 
 
 class DifferentialIK:
@@ -103,24 +103,18 @@ class DifferentialIK:
         capsules: Capsules | None = None,
     ) -> None:
         self.robot = as_robot(robot, "DifferentialIK")
-        if priorities not in ("weighted", "strict"):
-            raise InputError(f"priorities is 'weighted' or 'strict'; got {priorities!r}")
+        strict = is_strict(priorities)
         if solver not in ("qp", "projection"):
             raise InputError(f"solver is 'qp' or 'projection'; got {solver!r}")
         levels = levels_of(self.robot, tasks)
         shapes, pairs = capsules_apart(self.robot, self_distance, capsules, solver)
-        self.formulation = Formulation(
-            self.robot, levels, priorities == "strict", acceleration is not None, shapes, pairs
-        )
+        self.formulation = Formulation(self.robot, levels, strict, acceleration is not None, shapes, pairs)
         self.numbers = self.formulation.numbers(
             dt, gain, acceleration, damping, error_damping, approach, self_distance or 0.0
         )
         self.solver = solver
-        self._layout()
-        self._p = self.numbers.values
-        self._kernel = self._compiled()
-        self._evaluate = self._kernel.evaluate
-        self._memory[-2] = -1
+        self._loop = self._made()
+        self._evaluate, self._p, self._memory = self._loop.evaluate, self._loop.p, self._loop.memory
         options: dict[str, Any] = {
             "gain": gain,
             "acceleration": acceleration,
@@ -132,10 +126,7 @@ class DifferentialIK:
         self._arguments = (robot, [list(level) for level in levels], dt, priorities), options
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is compiled belongs to this process: a copy finds it in the cache.
-        return _copied, (*self._arguments, self._p.copy(), self._memory.copy())
-
-    runtimes = (RUNTIME, QP_RUNTIME)
+        return copied, (type(self), *self._arguments, self._p, self._memory)
 
     # The loop ---------------------------------------------------------------------------------------
 
@@ -145,7 +136,8 @@ class DifferentialIK:
         try:
             self._evaluate((q, self._p), (v, self._memory))
         except ValueError:
-            self._evaluate((self._as_configuration(q), self._p), (v, self._memory))
+            q = self._loop.as_vector("q", q, self.robot.nq)
+            self._evaluate((q, self._p), (v, self._memory))
         return v
 
     def set(self, **values: ArrayLike) -> None:
@@ -158,19 +150,13 @@ class DifferentialIK:
         """
         if "acceleration_limit" in values and not self.formulation.accelerates:
             raise InputError("acceleration_limit needs DifferentialIK(acceleration=...) from the start")
-        ends = []
-        for name in ("position_lower", "position_upper"):
-            entry = self.numbers[name]
-            ends.append(entry.check(name, values.get(name, self._p[entry.at])))
-        if np.any(ends[0] > ends[1]):
-            raise InputError("position_lower must not exceed position_upper")
-        self.numbers.set(values)
+        self._loop.set(values)
 
     def reset(self, v: ArrayLike = 0.0) -> None:
         """Forget what was: the next step begins at the velocity v, with nothing active."""
-        self._memory[:] = 0
-        self._memory[: self.robot.nv] = finite((self.robot.nv,))("v", v)
-        self._memory[-2] = -1
+        before = finite((self.robot.nv,))("v", v)
+        self._loop.begin()
+        self._memory[: self.robot.nv] = before
 
     def export_c(self, folder: str | os.PathLike[str], name: str = "differential_ik") -> list[Path]:
         """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
@@ -184,118 +170,76 @@ class DifferentialIK:
         Raises:
             HelicoidError: the folder cannot be written to, or has files of these names that no export wrote.
         """
-        kept, Q, V = self._memory.copy(), [], []
-        rng = np.random.default_rng(0)
-        q = self.robot.random(rng)
-        self.reset()
-        for _ in range(20):
-            Q.append(q)
-            V.append(self.step(q))
-            q = self.robot.integrate(q, self.robot.nv**-0.5 * 0.01 * rng.normal(size=self.robot.nv))
-        self._memory[:] = kept
-        return exporting.export_c(self, folder, name, np.array(Q), np.array(V))
+        library = Library(
+            what="Joint velocities from tasks, one call a step.",
+            step="Velocities (nv) for a configuration (nq), to be held for dt; finite and within limits.",
+            falling_back="Beyond the second, the last velocity dies away.",
+            kept="the last velocity first",
+            inputs=("q",),
+            outputs=OUTPUTS,
+            result="v",
+            macro=_DATA,
+            runtime="differential.h",
+            function="differential_step",
+            work=self._work(),
+            tolerance="1e-9",
+        )
+        return export_c(library, self._loop, self.robot, self.step, folder, name)
 
     # What is so -------------------------------------------------------------------------------------
 
     @property
     def status(self) -> StepStatus:
         """How the last step went."""
-        code = int(self._memory[-2])
-        if code == 3 and np.isnan(self._p).any():
-            return "no target"
-        return "not started" if code < 0 else _STATUSES[code]
+        return _STATUSES[self._loop.code]
 
     @property
     def ok(self) -> bool:
         """Whether the last velocity is the best within the limits."""
-        return int(self._memory[-2]) == 0
+        return self._loop.ok
 
     @property
     def iterations(self) -> int:
         """Steps of the active set in the last call."""
-        return int(self._memory[-1])
+        return self._loop.iterations
 
     def error(self, task: str | Task) -> Array:
         """What was missing to a task at the last step, e(q); zeros before the first."""
-        name = task if isinstance(task, str) else task.name
-        tasks = zip(self.formulation.names, self.formulation.tasks, strict=True)
-        known = [name in (one, other.name) for one, other in tasks]
-        if True not in known:
-            raise InputError(f"there is no task {name!r}; there are {', '.join(self.formulation.names)}")
-        return self._memory[self._errors[known.index(True)]].copy()
+        return self._loop.error(task)
 
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The limits that the last velocity is at."""
         if not self.ok and self.status != "infeasible":
             return ()
-        return tuple(limits_at(self.formulation, self.numbers, self._memory, self._lower, self._upper))
+        return tuple(limits_at(self.formulation, self._loop))
 
     # How it is made ---------------------------------------------------------------------------------
 
-    def _layout(self) -> None:
-        """The memory of runtime/differential.h."""
-        rows = [task.rows(self.robot) for task in self.formulation.tasks]
-        nv, n = self.robot.nv, self.robot.nv + self.formulation.n_rows
-        self._lower, self._upper = slice(2 * nv + n, 2 * nv + 2 * n), slice(2 * nv + 2 * n, 2 * nv + 3 * n)
-        starts = 2 * nv + 3 * n + np.cumsum([0, *rows])
-        self._errors = [slice(a, b) for a, b in pairwise(starts)]
-        self._memory = np.zeros(int(starts[-1]) + 2)
-
-    @property
-    def memory_size(self) -> int:
-        """Numbers that a loop keeps."""
-        return self._memory.size
-
-    def definitions(self) -> str:
-        """The sizes that runtime/differential.h needs, in C."""
-        at = self.numbers
-        levels = ", ".join(map(str, self.formulation.level_rows))
+    def _made(self) -> Loop:
+        """The step of runtime/differential.h: its memory and its sizes."""
+        f, robot, at = self.formulation, self.robot, self.numbers
+        nv, n, rows = robot.nv, robot.nv + f.n_rows, sum(task.rows(robot) for task in f.tasks)
+        q, p = ca.SX.sym("q", robot.nq), ca.SX.sym("p", at.values.size)
+        memory = {"last": nv, "before": nv, "state": n, "lower": n, "upper": n, "errors": rows, "info": 2}
         sizes: dict[str, Any] = {
-            "NQ": self.robot.nq,
-            "NV": self.robot.nv,
-            "NP": self._p.size,
-            "NE": sum(task.rows(self.robot) for task in self.formulation.tasks),
-            "NM": self.formulation.n_rows,
-            "NC": self.formulation.constraint_rows,
-            "STRICT": int(self.formulation.strict),
-            "SCALED": int(self.solver == "projection"),
-            "LEVELS": f"{{{levels}}}",
-            "NL": len(self.formulation.level_rows),
+            **{"NQ": robot.nq, "NV": nv, "NP": at.values.size},
+            **{"NE": rows, "NM": f.n_rows, "NC": f.constraint_rows},
+            **{"STRICT": int(f.strict), "SCALED": int(self.solver == "projection")},
+            **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},
             "P_DT": at["dt"].at.start,
             "P_APPROACH": at["approach"].at.start,
             "P_ACCELERATION": at["acceleration_limit"].at.start,
             "P_NULL_VELOCITY": at["null_velocity"].at.start,
         }
-        return "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+        data, tasks = f.data(q, p, at.symbols(p)), zip(f.names, f.tasks, strict=True)
+        return Loop(robot, at, memory, tasks, RUNTIME / "differential.c", sizes, data)
 
-    def data(self) -> ca.Function:
-        """The function (q, p) that gives the program of a step."""
-        q, p = ca.SX.sym("q", self.robot.nq), ca.SX.sym("p", self._p.size)
-        return self.formulation.data(q, p, self.numbers.symbols(p))
-
-    def _compiled(self) -> Any:
-        text = f'{self.definitions()}#include "differential.c"\n'
-        shapes = [(self.robot.nq,), (self._p.size,)], [(self.robot.nv,), (self._memory.size,)]
-        with needs_compiler():
-            return compile_kernel("the controller", text, self.runtimes, *shapes, {"data": self.data()})
-
-    def _as_configuration(self, q: ArrayLike) -> Array:
-        """q as the loop reads it. What is none is refused at the first step, a bad measurement later."""
-        shape, got = (self.robot.nq,), repr(q)
-        try:
-            given = np.array(q, dtype=np.float64)
-            if given.shape == shape:
-                return given
-            got = f"shape {given.shape}"
-        except (TypeError, ValueError, OverflowError):
-            pass
-        if self._memory[-2] < 0:
-            raise InputError(f"q must be numbers of shape {shape}; got {got}")
-        return np.full(shape, np.nan)
-
-
-def _copied(arguments: tuple[Any, ...], options: dict[str, Any], p: Array, memory: Array) -> DifferentialIK:
-    made = DifferentialIK(*arguments, **options)
-    made._p[:], made._memory[:] = p, memory
-    return made
+    def _work(self) -> int:
+        """STEP_WORK of runtime/differential.h; with less, the library that is written does not compile."""
+        f = self.formulation
+        nv, rows, m = f.robot.nv, f.level_rows, f.n_rows
+        n, total = nv + m, sum(rows)
+        levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + qp_work(nv, m + total)
+        data = (total if f.strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
+        return data + (levels if f.strict else qp_work(nv, m))

@@ -17,16 +17,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid._typing import Array, Expression
+from helicoid._typing import Expression
 from helicoid.compiler.code.c_names import distinct
-from helicoid.control.differential.numbers import Check, Numbers, finite, numbers_of
+from helicoid.control.program.levels import Levels, bounded_coordinates, target_check
+from helicoid.control.program.numbers import Numbers, finite, numbers_of
 from helicoid.control.tasks import Task
-from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
 from helicoid.robot.collision.pairs import Pair, distances
 from helicoid.robot.robot import Robot
+
+OUTPUTS = ("first", "second", "A", "lower", "upper", "errors", "damping")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Formulation:
     """What a step is made of: the robot, tasks in levels, and whether accelerations are limited."""
 
     robot: Robot
-    levels: tuple[tuple[Task, ...], ...]
+    levels: Levels
     strict: bool
     accelerates: bool
     capsules: Capsules | None = None
@@ -104,7 +106,7 @@ class Formulation:
         return numbers
 
     def data(self, q: Expression, p: Expression, numbers: Mapping[str, Expression]) -> ca.Function:
-        """The function (q, p) -> first, second, A, lower, upper, errors, damping of the C runtime."""
+        """The function (q, p) that gives what the C runtime takes, in the order of `OUTPUTS`."""
         E, e, weights, errors, missing = [], [], [], [], []
         names = iter(self.names)
         for level in self.levels:
@@ -194,53 +196,6 @@ _RESERVED = (
     *("dt", "damping", "error_damping", "null_velocity", "velocity_limit", "acceleration_limit"),
     *("position_lower", "position_upper", "approach", "self_distance"),
 )
-
-
-def bounded_coordinates(robot: Robot) -> tuple[list[tuple[int, int]], list[int]]:
-    """Coordinates that a velocity is the rate of, (in q, in v), and limited ones that none is."""
-    q = ca.SX.sym("q", robot.nq)
-    N = rate_matrix(robot.model, q)
-    limits = robot.limits
-    pairs, others = [], []
-    for k in range(robot.nq):
-        row = ca.sparsify(N[k, :])
-        columns = row.sparsity().get_triplet()[1]
-        if len(columns) == 1 and row.is_constant() and float(row[columns[0]]) == 1.0:
-            pairs.append((k, columns[0]))
-        elif np.isfinite(limits.lower[k]) or np.isfinite(limits.upper[k]):
-            others.append(k)
-    return pairs, others
-
-
-def target_check(robot: Robot, task: Task) -> Check:
-    """A check for targets; none, as long as there is none, is NaN: then the robot does not move."""
-
-    def check(_: str, value: ArrayLike | None) -> Array:
-        return np.full(task.target_size(robot), np.nan) if value is None else task.numbers(robot, value)
-
-    return check
-
-
-def levels_of(
-    robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]], who: str = "DifferentialIK"
-) -> tuple[tuple[Task, ...], ...]:
-    """Tasks as given by a user, in levels; refused where they are none."""
-    given = [tasks] if isinstance(tasks, Task) else list(tasks)
-    levels = tuple((level,) if isinstance(level, Task) else tuple(level) for level in given)
-    flat = [task for level in levels for task in level]
-    for task in flat:
-        if not isinstance(task, Task):
-            raise InputError(
-                f"tasks are such as hc.control.PoseTask('tool0'), or lists of them; got {task!r}"
-            )
-        if who == "DifferentialIK":
-            check_motion(task, who)
-        task.check(robot)
-    if not flat or () in levels:
-        raise InputError(f"{who} needs a task")
-    if len({id(task) for task in flat}) < len(flat):
-        raise InputError("a task is listed twice")
-    return levels
 
 
 def capsules_apart(

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from helicoid._typing import Array
 from helicoid.control.differential.formulation import Formulation
-from helicoid.control.differential.numbers import Numbers
+from helicoid.control.program.loop import Loop
+from helicoid.control.program.numbers import Numbers
 
 Kind = Literal["velocity", "position", "acceleration", "self_distance"]
 Side = Literal["lower", "upper"]
@@ -23,12 +23,11 @@ class Limit(NamedTuple):
     side: Side
 
 
-def limits_at(
-    formulation: Formulation, numbers: Numbers, memory: Array, lower: slice, upper: slice
-) -> Iterator[Limit]:
+def limits_at(formulation: Formulation, loop: Loop) -> Iterator[Limit]:
     """The limits that the velocity in the memory of runtime/differential.h is at."""
     robot, shapes, pairs = formulation.robot, formulation.capsules, formulation.pairs
-    sides: tuple[tuple[Side, slice, int], ...] = (("lower", lower, -1), ("upper", upper, 1))
+    numbers, memory, lower = loop.numbers, loop.memory, loop.at["lower"]
+    sides: tuple[tuple[Side, slice, int], ...] = (("lower", lower, -1), ("upper", loop.at["upper"], 1))
     for joint in robot.joint_names:
         for k in range(robot.nv)[robot.index(joint)[1]]:
             for side, bounds, sign in sides:

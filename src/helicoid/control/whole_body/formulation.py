@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler.code.c_names import distinct
-from helicoid.control.differential.formulation import bounded_coordinates, target_check
-from helicoid.control.differential.numbers import Numbers, finite, numbers_of
 from helicoid.control.laws.torque import Friction, compensated_friction
+from helicoid.control.program.levels import Levels, bounded_coordinates, target_check
+from helicoid.control.program.numbers import Numbers, finite, numbers_of
 from helicoid.control.tasks import ForceTask, PostureTask, Task, TorqueTask
 from helicoid.control.whole_body.contacts import Contact, PointContact, check_friction, check_normal
 from helicoid.dynamics.tree import along_motion
@@ -47,7 +47,7 @@ class Formulation:
     """What a step is made of."""
 
     robot: Robot
-    levels: tuple[tuple[Task, ...], ...]
+    levels: Levels
     contacts: tuple[Contact, ...]
     strict: bool
     friction: Friction

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+import casadi as ca
 import numpy as np
 
-if TYPE_CHECKING:
-    from helicoid.control.whole_body.whole_body import WholeBody
+from helicoid.control.program.loop import Loop
+from helicoid.control.whole_body.formulation import Formulation
 
 Kind = Literal["acceleration", "friction", "force", "torque"]
 
@@ -25,9 +26,9 @@ class Held(NamedTuple):
     excess: float
 
 
-def limits_at(wb: WholeBody) -> Iterator[Held]:
+def limits_at(f: Formulation, loop: Loop) -> Iterator[Held]:
     """The limits that hold the last step back, those that it exceeds included."""
-    f, robot, memory, at = wb.formulation, wb.robot, wb._memory, wb._at
+    robot, memory, at, numbers = f.robot, loop.memory, loop.at, loop.numbers
     x, lower, upper, state = memory[at["x"]], memory[at["lower"]], memory[at["upper"]], memory[at["state"]]
     names = list(robot.model.velocity_names)
     for k in range(robot.nv):
@@ -35,13 +36,13 @@ def limits_at(wb: WholeBody) -> Iterator[Held]:
         if state[k] or excess > 0:
             yield Held(names[k], "acceleration", excess)
     cone = robot.nv + f.n_forces + robot.constraints.rows
-    friction = wb._cone_rows()
-    for one, start, on in zip(f.contacts, f.starts, memory[at["is_on"]], strict=True):
+    contacts = zip(f.contacts, f.contact_names, f.starts, memory[at["is_on"]], strict=True)
+    for one, name, start, on in contacts:
         rows, forces = slice(cone, cone + one.cone_rows), x[robot.nv + start : robot.nv + start + one.size]
         cone = rows.stop
-        C = next(friction)
         if not on:
             continue
+        C = np.array(ca.DM(one.cone(ca.SX(float(loop.p[numbers[f"{name}_friction"].at][0])))))
         excess = float(max(0.0, np.max(C @ forces)))
         excess = excess if excess > 1e-6 * (1 + np.abs(forces).max()) else 0.0
         if np.any(state[rows]) or excess > 0:
@@ -50,7 +51,7 @@ def limits_at(wb: WholeBody) -> Iterator[Held]:
         excess = _excess(x[normal], lower[normal], upper[normal])
         if state[normal] or excess > 0:
             yield Held(one.name, "force", excess)
-    most = wb.numbers.values[wb.numbers["torque_limit"].at]
+    most = loop.p[numbers["torque_limit"].at]
     for j, k in enumerate(robot.actuated):
         wanted = abs(float(memory[at["wanted"]][k]))
         excess = _excess(wanted, -np.inf, most[j])

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_kernel
-from helicoid.control.differential.formulation import bounded_coordinates, levels_of
 from helicoid.control.laws.torque import Friction
-from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
-from helicoid.control.qp.program import needs_compiler
+from helicoid.control.program.levels import Priorities, bounded_coordinates, is_strict, levels_of
+from helicoid.control.program.library import export_c
+from helicoid.control.program.loop import copied
 from helicoid.control.tasks import Task
-from helicoid.control.whole_body import exporting
+from helicoid.control.whole_body import compiled
 from helicoid.control.whole_body.contacts import Contact, named, world_forces
 from helicoid.control.whole_body.formulation import Formulation
 from helicoid.control.whole_body.limits import Held, limits_at
@@ -26,9 +24,6 @@ from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.robot.robot import Robot, as_robot
 
-RUNTIME = Path(__file__).parent / "runtime"
-
-Priorities = Literal["weighted", "strict"]
 StepStatus = Literal[
     "solved",
     "infeasible",
@@ -113,8 +108,7 @@ class WholeBody:
         decay: float = 0.95,
     ) -> None:
         self.robot = as_robot(robot, "WholeBody")
-        if priorities not in ("weighted", "strict"):
-            raise InputError(f"priorities is 'weighted' or 'strict'; got {priorities!r}")
+        strict = is_strict(priorities)
         if friction not in ("none", "measured"):
             raise InputError(f"friction is 'none' or 'measured'; got {friction!r}")
         if not self.robot.actuated:
@@ -126,26 +120,20 @@ class WholeBody:
             )
         levels = levels_of(self.robot, tasks, "WholeBody")
         made = named(contacts, self.robot)
-        self.formulation = Formulation(self.robot, levels, made, priorities == "strict", friction)
+        self.formulation = Formulation(self.robot, levels, made, strict, friction)
         options: dict[str, Any] = {
             **{"acceleration": acceleration, "braking": braking, "approach": approach, "ramp": ramp},
             **{"contact_damping": contact_damping, "damping": damping, "force_damping": force_damping},
             "decay": decay,
         }
         self.numbers = self.formulation.numbers(dt, frequency, damping_ratio, **options)
-        self._p = self.numbers.values
-        self._layout()
-        self._kernel = self._compiled()
-        self._evaluate = self._kernel.evaluate
-        self._begin()
+        self._loop = compiled.loop(self.formulation, self.numbers)
+        self._evaluate, self._p, self._memory = self._loop.evaluate, self._loop.p, self._loop.memory
         options |= {"frequency": frequency, "damping_ratio": damping_ratio, "friction": friction}
         self._arguments = (robot, [list(level) for level in levels], made, dt, priorities), options
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is compiled belongs to this process: a copy finds it in the cache.
-        return _copied, (*self._arguments, self._p.copy(), self._memory.copy())
-
-    runtimes = (RUNTIME, QP_RUNTIME)
+        return copied, (type(self), *self._arguments, self._p, self._memory)
 
     # The loop ---------------------------------------------------------------------------------------
 
@@ -155,7 +143,8 @@ class WholeBody:
         try:
             self._evaluate((q, v, self._p), (tau, self._memory))
         except ValueError:
-            q, v = self._as_vector("q", q, self.robot.nq), self._as_vector("v", v, self.robot.nv)
+            q = self._loop.as_vector("q", q, self.robot.nq)
+            v = self._loop.as_vector("v", v, self.robot.nv)
             self._evaluate((q, v, self._p), (tau, self._memory))
         return tau
 
@@ -180,17 +169,11 @@ class WholeBody:
                 self._contact_name(name) for name in ([contacts] if isinstance(contacts, str) else contacts)
             }
             changes |= {f"{name}_active": float(name in on) for name in self.formulation.contact_names}
-        ends = []
-        for name in ("position_lower", "position_upper"):
-            entry = self.numbers[name]
-            ends.append(entry.check(name, changes.get(name, self._p[entry.at])))
-        if np.any(ends[0] > ends[1]):
-            raise InputError("position_lower must not exceed position_upper")
-        self.numbers.set(changes)
+        self._loop.set(changes)
 
     def reset(self) -> None:
         """Forget what was: the next step begins without a ramp, with nothing active."""
-        self._begin()
+        self._loop.begin()
 
     def export_c(self, folder: str | os.PathLike[str], name: str = "whole_body") -> list[Path]:
         """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
@@ -204,32 +187,20 @@ class WholeBody:
         Raises:
             HelicoidError: the folder cannot be written to, or has files of these names that no export wrote.
         """
-        kept, states, torques = self._memory.copy(), [], []
-        rng = np.random.default_rng(0)
-        q = self.robot.random(rng)
-        self._begin()
-        for _ in range(20):
-            v = 0.1 * rng.normal(size=self.robot.nv)
-            states.append(np.concatenate([q, v]))
-            torques.append(self.step(q, v))
-            q = self.robot.integrate(q, 0.01 * v)
-        self._memory[:] = kept
-        return exporting.export_c(self, folder, name, np.array(states), np.array(torques))
+        library = compiled.library(self.formulation, self._loop)
+        return export_c(library, self._loop, self.robot, self.step, folder, name)
 
     # What is so -------------------------------------------------------------------------------------
 
     @property
     def status(self) -> StepStatus:
         """How the last step went."""
-        code = int(self._memory[self._at["info"]][0])
-        if code == 3 and np.isnan(self._p).any():
-            return "no target"
-        return "not started" if code < 0 else _STATUSES[code]
+        return _STATUSES[self._loop.code]
 
     @property
     def ok(self) -> bool:
         """Whether the last torque is the best within all limits, and something holds the robot."""
-        return int(self._memory[self._at["info"]][0]) == 0
+        return self._loop.ok
 
     @property
     def details(self) -> str:
@@ -240,35 +211,36 @@ class WholeBody:
         if self.status == "no contact":
             return "no contact holds the floating base: it falls, whatever the motors do"
         if self.status == "no target":
-            missing = [name for name in self.numbers.names if np.isnan(self._p[self.numbers[name].at]).any()]
-            return f"no target was set for {', '.join(missing)}"
+            return f"no target was set for {', '.join(self._loop.missing())}"
         return "" if self.ok or self.status == "not started" else "the last good torque dies away"
 
     @property
     def accelerations(self) -> Array:
         """a of the last step (nv), as its model has them."""
-        return self._memory[self._at["x"]][: self.robot.nv].copy()
+        return self._memory[self._loop.at["x"]][: self.robot.nv].copy()
 
     @property
     def forces(self) -> Mapping[str, Array]:
         """What the ground does to each contact, world axes: f (3), or (n, f) (6) of a sole."""
-        return world_forces(self.formulation.contacts, self._memory[self._at["forces"]])
+        return world_forces(self.formulation.contacts, self._memory[self._loop.at["forces"]])
 
     @property
     def contacts(self) -> tuple[str, ...]:
         """The contacts that held in the last step."""
-        on = self._memory[self._at["is_on"]]
+        on = self._memory[self._loop.at["is_on"]]
         return tuple(one.name for one, held in zip(self.formulation.contacts, on, strict=True) if held)
 
     @property
     def iterations(self) -> int:
         """Steps of the active set in the last call."""
-        return int(self._memory[self._at["info"]][1])
+        return self._loop.iterations
 
     @property
     def limits(self) -> tuple[Held, ...]:
         """What held the last step back."""
-        return tuple(limits_at(self)) if self.status in ("solved", "infeasible", "no contact") else ()
+        if self.status not in ("solved", "infeasible", "no contact"):
+            return ()
+        return tuple(limits_at(self.formulation, self._loop))
 
     @property
     def violations(self) -> tuple[Held, ...]:
@@ -277,64 +249,7 @@ class WholeBody:
 
     def error(self, task: str | Task) -> Array:
         """What was missing to a task of motion or momentum at the last step; zeros before the first."""
-        name = task if isinstance(task, str) else task.name
-        for own, other, at in self._errors:
-            if name in (own, other):
-                return self._memory[at].copy()
-        known = ", ".join(own for own, _, _ in self._errors)
-        raise InputError(f"there is no task of motion {name!r}; there are {known or 'none'}")
-
-    # How it is made ---------------------------------------------------------------------------------
-
-    def _layout(self) -> None:
-        """The memory of runtime/whole_body.h."""
-        f, nv = self.formulation, self.robot.nv
-        limits = f.n_variables + f.n_cones + len(self.robot.actuated)
-        measured = [(n, t) for n, t in zip(f.names, f.tasks, strict=True) if t.of in ("motion", "momentum")]
-        rows = [task.rows(self.robot) for _, task in measured]
-        contacts = len(f.contacts)
-        sizes = {
-            **{"torque": nv, "wanted": nv, "x": f.n_variables, "forces": f.n_forces, "state": limits},
-            **{"lower": f.n_variables, "upper": f.n_variables, "cap": contacts, "is_on": contacts},
-            **{"fall": contacts, "errors": sum(rows), "info": 3},
-        }
-        ends = np.cumsum([0, *sizes.values()]).tolist()
-        self._at = {name: slice(a, b) for name, a, b in zip(sizes, ends[:-1], ends[1:], strict=True)}
-        starts = self._at["errors"].start + np.cumsum([0, *rows])
-        self._errors = [
-            (name, task.name, slice(int(start), int(start) + count))
-            for (name, task), start, count in zip(measured, starts[:-1], rows, strict=True)
-        ]
-        self._memory = np.zeros(ends[-1])
-
-    def _begin(self) -> None:
-        self._memory[:] = 0
-        self._memory[self._at["info"].start] = -1
-
-    @property
-    def memory_size(self) -> int:
-        """Numbers that a loop keeps."""
-        return self._memory.size
-
-    def definitions(self) -> str:
-        """The sizes that runtime/whole_body.h needs, in C."""
-        return exporting.definitions(self)
-
-    def data(self) -> ca.Function:
-        """The function (q, v, p) that gives the data of a step."""
-        robot = self.robot
-        q, v = ca.SX.sym("q", robot.nq), ca.SX.sym("v", robot.nv)
-        p = ca.SX.sym("p", self._p.size)
-        return self.formulation.data(q, v, p, self.numbers.symbols(p))
-
-    def _compiled(self) -> Any:
-        text = f'{self.definitions()}#include "whole_body.c"\n'
-        inputs = [(self.robot.nq,), (self.robot.nv,), (self._p.size,)]
-        outputs = [(self.robot.nv,), (self._memory.size,)]
-        with needs_compiler():
-            return compile_kernel(
-                "the controller", text, self.runtimes, inputs, outputs, {"data": self.data()}
-            )
+        return self._loop.error(task, "task of motion")
 
     def _contact_name(self, name: str) -> str:
         f = self.formulation
@@ -343,27 +258,3 @@ class WholeBody:
                 return own
         known = ", ".join(one.name for one in f.contacts)
         raise InputError(f"there is no contact {name!r}; there are {known or 'none'}")
-
-    def _cone_rows(self) -> Iterator[Array]:
-        for one, name in zip(self.formulation.contacts, self.formulation.contact_names, strict=True):
-            yield np.array(ca.DM(one.cone(ca.SX(float(self._p[self.numbers[f"{name}_friction"].at][0])))))
-
-    def _as_vector(self, name: str, given: ArrayLike, size: int) -> Array:
-        """A measurement as the loop reads it. What is none is refused at the first step, a bad one later."""
-        got = repr(given)
-        try:
-            vector = np.array(given, dtype=np.float64)
-            if vector.shape == (size,):
-                return vector
-            got = f"shape {vector.shape}"
-        except (TypeError, ValueError, OverflowError):
-            pass
-        if self._memory[self._at["info"]][0] < 0:
-            raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
-        return np.full(size, np.nan)
-
-
-def _copied(arguments: tuple[Any, ...], options: dict[str, Any], p: Array, memory: Array) -> WholeBody:
-    made = WholeBody(*arguments, **options)
-    made._p[:], made._memory[:] = p, memory
-    return made

@@ -1,0 +1,1 @@
+"""What tasks become: named numbers, levels, a step that solves a program in C, and the same as a library."""

@@ -1,0 +1,140 @@
+"""One step in C that solves a program: the numbers it reads, the memory it keeps, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.compiler import compile_kernel
+from helicoid.control.program.numbers import Numbers
+from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
+from helicoid.control.qp.program import needs_compiler
+from helicoid.control.tasks import Task
+from helicoid.errors import InputError
+from helicoid.robot.robot import Robot
+
+NOT_FINITE = 3
+"""The code of a step with numbers that are none, as enumerated in the runtimes."""
+NOT_STARTED, NO_TARGET = -2, -1
+
+
+class Loop:
+    """A compiled step, by composition: a controller says what it is made of, this runs it.
+
+    Args:
+        robot: whose.
+        numbers: what `set` changes between steps.
+        memory: sizes of what the runtime keeps, by name and in its order: "errors", and "info", which begins
+            with the code of the last step and how many steps of the active set it took.
+        tasks: whose errors the memory has, with their names as identifiers.
+        source: the runtime, such as `.../runtime/differential.c`.
+        sizes: what it has defined.
+        data: the function from measurements and numbers to the program of a step.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        numbers: Numbers,
+        memory: Mapping[str, int],
+        tasks: Iterable[tuple[str, Task]],
+        source: Path,
+        sizes: Mapping[str, Any],
+        data: ca.Function,
+    ) -> None:
+        self.numbers, self.data = numbers, data
+        self.p = numbers.values
+        ends = np.cumsum([0, *memory.values()]).tolist()
+        self.at = {name: slice(a, b) for name, a, b in zip(memory, ends[:-1], ends[1:], strict=True)}
+        self.memory = np.zeros(ends[-1])
+        self._errors, start = [], self.at["errors"].start
+        for name, task in tasks:
+            stop = start + task.rows(robot)
+            self._errors.append((name, task.name, slice(start, stop)))
+            start = stop
+        self.runtimes = (source.parent, QP_RUNTIME)
+        self.definitions = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+        text = f'{self.definitions}#include "{source.name}"\n'
+        inputs = [(data.size1_in(k),) for k in range(data.n_in())]
+        outputs = [(robot.nv,), self.memory.shape]
+        with needs_compiler():
+            kernel = compile_kernel("the controller", text, self.runtimes, inputs, outputs, {"data": data})
+        self.evaluate: Any = kernel.evaluate
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was."""
+        self.memory[:] = 0
+        self.memory[self.at["info"].start] = NOT_STARTED
+
+    @property
+    def code(self) -> int:
+        """How the last step went, as the runtime enumerates it, or NOT_STARTED, or NO_TARGET."""
+        code = int(self.memory[self.at["info"].start])
+        return NO_TARGET if code == NOT_FINITE and np.isnan(self.p).any() else code
+
+    @property
+    def ok(self) -> bool:
+        """Whether the last step was solved."""
+        return int(self.memory[self.at["info"].start]) == 0
+
+    @property
+    def iterations(self) -> int:
+        """Steps of the active set in the last call."""
+        return int(self.memory[self.at["info"].start + 1])
+
+    def missing(self) -> list[str]:
+        """The names of numbers that were not set."""
+        return [name for name in self.numbers.names if np.isnan(self.p[self.numbers[name].at]).any()]
+
+    def error(self, task: str | Task, kind: str = "task") -> Array:
+        """What was missing to a task at the last step; zeros before the first."""
+        name = task if isinstance(task, str) else task.name
+        for own, other, at in self._errors:
+            if name in (own, other):
+                return self.memory[at].copy()
+        known = ", ".join(own for own, _, _ in self._errors)
+        raise InputError(f"there is no {kind} {name!r}; there are {known or 'none'}")
+
+    def set(self, changes: Mapping[str, ArrayLike]) -> None:
+        """Change numbers, all or, where one is refused, none; the ends of ranges stay in order."""
+        ends = []
+        for name in ("position_lower", "position_upper"):
+            entry = self.numbers[name]
+            ends.append(entry.check(name, changes.get(name, self.p[entry.at])))
+        if np.any(ends[0] > ends[1]):
+            raise InputError("position_lower must not exceed position_upper")
+        self.numbers.set(changes)
+
+    def as_vector(self, name: str, given: ArrayLike, size: int) -> Array:
+        """A measurement as the step reads it. What is none is refused at the first step, a bad one later."""
+        got = repr(given)
+        try:
+            vector = np.array(given, dtype=np.float64)
+            if vector.shape == (size,):
+                return vector
+            got = f"shape {vector.shape}"
+        except (TypeError, ValueError, OverflowError):
+            pass
+        if self.code == NOT_STARTED:
+            raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
+        return np.full(size, np.nan)
+
+
+def copied(kind: Any, arguments: Sequence[Any], options: Mapping[str, Any], p: Array, memory: Array) -> Any:
+    """A controller made again: what is compiled belongs to a process, and is found in the cache."""
+    made = kind(*arguments, **options)
+    made._loop.p[:], made._loop.memory[:] = p, memory
+    return made
+
+
+def qp_work(n: int, m: int) -> int:
+    """QP_WORK of qp/runtime/qp.h."""
+    padded = -(-n // 4) * 4
+    return (3 * padded + 10) * padded + m + 8
