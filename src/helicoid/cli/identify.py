@@ -14,7 +14,8 @@ from rich.table import Table
 
 from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.friction.nonlinear import fit_nonlinear
-from helicoid.identification.identify import Estimator, identify
+from helicoid.identification.identify import identify
+from helicoid.identification.linear.choice import Estimator
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.report.assessment import Assessment
 from helicoid.identification.result import Identification

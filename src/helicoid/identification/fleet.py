@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,9 @@ from helicoid.identification.distributed.compression import (
     surveyed,
 )
 from helicoid.identification.distributed.sources import sources
-from helicoid.identification.identify import Estimator, _checked, _chosen, _concluded, _fitted, _Wish
+from helicoid.identification.identify import check_wish, conclude, fitted
 from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.choice import Estimator, Wish, choose
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
 from helicoid.identification.linear.selection import Weighted, excerpt, fitter, weighed
@@ -129,36 +130,26 @@ def identify_fleet(
     if estimator in ("huber", "instrumental"):
         raise InputError(f"the estimator {estimator!r} looks at samples again and again: take another")
     with one_blas_thread(), reporting(progress, "Identifying a fleet") as tell:
-        wish = _Wish(estimator, "torque", strength, None)
-        return _Fleet(robot, logs, on, wish, groups, cutoff, lag, dead_zone, tell).result()
+        wish = Wish(estimator, "torque", strength, None, groups, cutoff, lag, dead_zone)
+        return _Fleet(robot, logs, on, wish, tell).result()
 
 
 class _Fleet:
     """The steps of `identify_fleet`: read, choose, compress unit by unit, conclude."""
 
-    def __init__(
-        self,
-        robot: Robot,
-        logs: Mapping[str, Any],
-        on: Any,
-        wish: _Wish,
-        groups: Sequence[str] | None,
-        cutoff: Any,
-        lag: float | None,
-        dead_zone: float,
-        tell: Progress,
-    ) -> None:
-        self._robot, self._tell, self._workers = robot, tell, engine(on)
+    def __init__(self, robot: Robot, logs: Mapping[str, Any], on: Any, wish: Wish, tell: Progress) -> None:
+        self._robot, self._wish, self._tell, self._workers = robot, wish, tell, engine(on)
         known = {unit: sources(given) for unit, given in logs.items()}
         everything = [one for own in known.values() for one in own]
         few = some_of(robot, everything)
-        self._wish = _checked(robot, few, wish)
+        check_wish(robot, few, wish)
         some = [part for one in few for part in excerpt(one)]
-        self._choice = _chosen(robot, some, self._wish, groups, cutoff, lag, dead_zone, tell)[0]
-        self._how = Preparation(robot, self._choice.cutoff, dead_zone, tuple(few[0].wrenches))
+        self._choice = choose(robot, some, wish, tell)[0]
+        self._how = Preparation(robot, self._choice.cutoff, wish.dead_zone, tuple(few[0].wrenches))
         survey = surveyed(self._workers, self._how, everything, tell)
         self._notes = left_out(everything, survey)
-        self._few, self._used, at = few, {}, 0
+        self._used: dict[str, Any] = {}
+        at = 0
         for unit, own in known.items():
             pairs = [(k, s) for k, s in zip(own, survey[at : at + len(own)], strict=True) if not s.error]
             at += len(own)
@@ -187,14 +178,12 @@ class _Fleet:
             self._compress(regression)
             return self._data(regression, names)
 
-        common = _concluded(robot, choice, of_all, self._spans(names), self._wish, self._notes, self._tell)
-        wish = _Wish(self._wish.estimator, self._wish.form, common.strength, None)
+        common = conclude(robot, choice, of_all, self._spans(names), self._wish, self._notes, self._tell)
+        wish = replace(self._wish, strength=common.strength)
+        choice = choice._replace(regression=common.regression)
         data = {unit: self._data(common.regression, [unit]) for unit in names}
         units = {
-            unit: _fitted(
-                robot, common.regression, self._spans([unit]), own, wish, choice.cutoff, choice.lag, ()
-            )
-            for unit, own in data.items()
+            unit: fitted(robot, choice, self._spans([unit]), own, wish, ()) for unit, own in data.items()
         }
         usual, differences = self._compared(common, data)
         return Fleet(common, units, tuple(differences), tuple(usual))

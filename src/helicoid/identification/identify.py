@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,17 +19,14 @@ from helicoid.identification.distributed.compression import (
 )
 from helicoid.identification.distributed.sources import sources
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations.friction_columns import LINEAR
-from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
+from helicoid.identification.linear.choice import ESTIMATORS, Choice, Estimator, Wish, choose, prepared
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import FORMS, thinning
 from helicoid.identification.linear.folds import held_out
-from helicoid.identification.linear.lag import estimate_lag
 from helicoid.identification.linear.selection import (
     Fit,
     Weighted,
-    choose_cutoff,
     choose_strength,
-    choose_terms,
     excerpt,
     fitter,
     weighed,
@@ -42,7 +39,7 @@ from helicoid.identification.linear.solving.whitened_coordinates import usual_ma
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
-from helicoid.identification.logs.preparation import Samples, measured, prepare
+from helicoid.identification.logs.preparation import Samples, measured
 from helicoid.identification.report.notes import remarks
 from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
@@ -52,25 +49,7 @@ from helicoid.robot import Robot
 from helicoid.workers.contract import Engine
 from helicoid.workers.engine import engine
 
-Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]
-ESTIMATORS: tuple[Estimator, ...] = (
-    "consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental",
-)  # fmt: skip
 _WITH_PRIOR = ("consistent", "ridge")
-_DEFAULT = (*GROUPS, "root")
-_EXTRAS = ("load", "spring")
-# One equation a sample carries less: neither offsets nor the shape of friction can be told from it.
-_SCALAR = ("inertia", "viscous", "coulomb", "armature")
-
-
-@dataclass(frozen=True)
-class _Wish:
-    """The arguments of `identify` that concern the fit."""
-
-    estimator: Estimator
-    form: str
-    strength: float | None
-    bounds: Bounds | None
 
 
 @interruptible()
@@ -128,65 +107,41 @@ def identify(
     >>> result.score(log).overall_relative < 1e-6
     True
     """
-    wish = _Wish(estimator, form, strength, bounds)
-    if on is not None:
-        workers = engine(on)
-        with one_blas_thread(), reporting(progress, "Identifying") as tell:
-            return _identified_on(workers, robot, log, wish, groups, cutoff, lag, dead_zone, tell)
-    logs = list(log) if isinstance(log, Iterable) and not isinstance(log, str) else [log]
+    wish = Wish(estimator, form, strength, bounds, groups, cutoff, lag, dead_zone)
+    workers = None if on is None else engine(on)
     with one_blas_thread(), reporting(progress, "Identifying") as tell:
-        return _identified(robot, logs, wish, groups, cutoff, lag, dead_zone, tell)
+        if workers is not None:
+            return _identified_on(workers, robot, log, wish, tell)
+        logs = list(log) if isinstance(log, Iterable) and not isinstance(log, str) else [log]
+        return _identified(robot, logs, wish, tell)
 
 
-def _identified(
-    robot: Robot,
-    logs: list[Log],
-    wish: _Wish,
-    groups: Sequence[str] | None,
-    cutoff: float | Literal["auto"] | None,
-    lag: float | None,
-    dead_zone: float,
-    tell: Progress,
-) -> Identification:
-    wish = _checked(robot, logs, wish)
+def _identified(robot: Robot, logs: list[Log], wish: Wish, tell: Progress) -> Identification:
+    check_wish(robot, logs, wish)
     some = [part for one in logs for part in excerpt(one)]
-    choice, stretches, notes = _chosen(robot, some, wish, groups, cutoff, lag, dead_zone, tell)
+    choice, stretches, notes = choose(robot, some, wish, tell)
     tell("Fitting", 0.0)
     if some != logs:
-        everything, notes = _prepared(robot, logs, choice.cutoff, dead_zone)
+        everything, notes = prepared(robot, logs, choice.cutoff, wish.dead_zone)
         stretches = [samples.delayed(choice.lag) for samples in everything]
-    result = _concluded(
-        robot,
-        choice,
-        lambda regression: weighted(regression, stretches, wish.form),
-        stretches,
-        wish,
-        notes,
-        tell,
-    )
+
+    def data(regression: Regression) -> Weighted:
+        return weighted(regression, stretches, wish.form)
+
+    result = conclude(robot, choice, data, stretches, wish, notes, tell)
     return replace(result, logs=tuple(logs))
 
 
-def _identified_on(
-    workers: Engine,
-    robot: Robot,
-    given: Any,
-    wish: _Wish,
-    groups: Sequence[str] | None,
-    cutoff: float | Literal["auto"] | None,
-    lag: float | None,
-    dead_zone: float,
-    tell: Progress,
-) -> Identification:
+def _identified_on(workers: Engine, robot: Robot, given: Any, wish: Wish, tell: Progress) -> Identification:
     """As `_identified`, with logs that only workers hold; what is chosen is chosen on some of them."""
     if wish.estimator in ("huber", "instrumental"):
         raise InputError(f"the estimator {wish.estimator!r} looks at samples again and again: leave out on=")
     known = sources(given)
     few = some_of(robot, known)
-    wish = _checked(robot, few, wish)
+    check_wish(robot, few, wish)
     some = [part for one in few for part in excerpt(one)]
-    choice, _, _ = _chosen(robot, some, wish, groups, cutoff, lag, dead_zone, tell)
-    how = Preparation(robot, choice.cutoff, dead_zone, tuple(few[0].wrenches))
+    choice, _, _ = choose(robot, some, wish, tell)
+    how = Preparation(robot, choice.cutoff, wish.dead_zone, tuple(few[0].wrenches))
     survey = surveyed(workers, how, known, tell)
     notes = [*left_out(known, survey), *(note for one in survey for note in one.notes)]
     good = [k for k, one in enumerate(survey) if not one.error]
@@ -197,50 +152,16 @@ def _identified_on(
         return weighed(regression, *parts)
 
     spans: Any = [span for one in seen for span in one.spans]
-    result = _concluded(robot, choice, data, spans, wish, notes, tell)
+    result = conclude(robot, choice, data, spans, wish, notes, tell)
     return replace(result, logs=tuple(few))
 
 
-class _Choice(NamedTuple):
-    """What a log decides: the cut-off of the low-pass, the lag, and the unknowns."""
-
-    cutoff: float | None
-    lag: float
-    regression: Regression
-
-
-def _chosen(
+def conclude(
     robot: Robot,
-    some: Sequence[Log],
-    wish: _Wish,
-    groups: Sequence[str] | None,
-    cutoff: float | Literal["auto"] | None,
-    lag: float | None,
-    dead_zone: float,
-    tell: Progress,
-) -> tuple[_Choice, list[Samples], list[str]]:
-    """What is not given is chosen by cross-validation on some logs; with it their samples, and notes."""
-    wrenches = tuple(some[0].wrenches)
-    made = _maker(robot, wrenches)
-    chosen = _groups(robot, groups, wrenches, wish.form)
-    if cutoff == "auto":
-        cutoff = choose_cutoff(robot, some, made(chosen), tell)
-    stretches, notes = _prepared(robot, some, cutoff, dead_zone)
-    if lag is None:
-        lag = _lag(made(chosen), stretches, tell)
-    stretches = [samples.delayed(lag) for samples in stretches]
-    if groups is None and not wrenches and wish.form not in ("power", "energy"):
-        extras = [extra for extra in _EXTRAS if extra not in chosen]
-        chosen = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
-    return _Choice(cutoff, lag, made(chosen)), stretches, notes
-
-
-def _concluded(
-    robot: Robot,
-    choice: _Choice,
+    choice: Choice,
     data_of: Callable[[Regression], Weighted],
     stretches: Sequence[Samples],
-    wish: _Wish,
+    wish: Wish,
     notes: Sequence[str],
     tell: Progress,
 ) -> Identification:
@@ -253,12 +174,14 @@ def _concluded(
         x = fitter(wish.estimator, regression, data, wish.strength or 0.0, wish.bounds)(data.whole)
         regression = regression.loaded_by(x)
         data = data_of(regression)
-    result = _fitted(robot, regression, stretches, data, wish, choice.cutoff, choice.lag, notes)
+    choice = choice._replace(regression=regression)
+    result = fitted(robot, choice, stretches, data, wish, notes)
     tell("Fitting", 1.0)
     return result
 
 
-def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:
+def check_wish(robot: Robot, logs: Sequence[Log], wish: Wish) -> None:
+    """Refuse what cannot be, before anything takes long."""
     if wish.estimator not in ESTIMATORS:
         raise InputError(f"no estimator is called {wish.estimator!r}; there are: {', '.join(ESTIMATORS)}")
     if wish.form not in FORMS:
@@ -276,62 +199,18 @@ def _checked(robot: Robot, logs: Sequence[Log], wish: _Wish) -> _Wish:
         raise InputError("the estimator 'instrumental' needs joint torques in the form 'torque'")
     if robot.theta.groups:
         raise InputError("identify takes a robot of numbers; this one is parametric")
-    return wish
 
 
-def _groups(
-    robot: Robot, groups: Sequence[str] | None, wrenches: tuple[str, ...], form: str
-) -> tuple[str, ...]:
-    if groups is not None:
-        return tuple(groups)
-    if wrenches:
-        return ("inertia",)
-    if form in ("power", "energy"):
-        return _SCALAR
-    beyond = (group for group in LINEAR if group not in _DEFAULT and stated(robot, group).any())
-    return (*_DEFAULT, *beyond)
-
-
-def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:
-    cache: dict[tuple[str, ...], Regression] = {}
-
-    def made(groups: tuple[str, ...]) -> Regression:
-        if groups not in cache:
-            cache[groups] = Regression(robot, groups, wrenches=wrenches)
-        return cache[groups]
-
-    return made
-
-
-def _prepared(
-    robot: Robot, logs: Sequence[Log], cutoff: float | None, dead_zone: float
-) -> tuple[list[Samples], list[str]]:
-    stretches: list[Samples] = []
-    notes: list[str] = []
-    for log in logs:
-        own, said = prepare(robot, log, cutoff, dead_zone)
-        stretches.extend(own)
-        notes.extend(f"{log.source}: {note}" for note in said)
-    return stretches, notes
-
-
-def _lag(regression: Regression, stretches: Sequence[Samples], tell: Progress) -> float:
-    tell("Looking for a lag between motion and torque", 0.0)
-    data = weighted(regression, stretches)
-    return estimate_lag(regression, stretches, fitter("ridge", regression, data, 10.0, None), data.weights)
-
-
-def _fitted(
+def fitted(
     robot: Robot,
-    regression: Regression,
+    choice: Choice,
     stretches: Sequence[Samples],
     data: Weighted,
-    wish: _Wish,
-    cutoff: float | None,
-    lag: float,
+    wish: Wish,
     notes: Sequence[str],
 ) -> Identification:
-    strength = wish.strength or 0.0
+    """The result of one fit, with its scores, what it leaves open and what is to be said of it."""
+    (cutoff, lag, regression), strength = choice, wish.strength or 0.0
     fit = fitter(wish.estimator, regression, data, strength, wish.bounds)
     x = fit(data.whole)
     if wish.estimator == "huber":

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from synthetic_logs import arm, motion, recording, truth
 
-from helicoid.identification.identify import ESTIMATORS, identify
+from helicoid.identification.identify import identify
+from helicoid.identification.linear.choice import ESTIMATORS
 from helicoid.identification.linear.equations.regression import GROUPS, Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import Identification

@@ -1,0 +1,106 @@
+"""What a log decides where nobody says: cut-off, lag and unknowns, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from helicoid.identification.linear.equations.friction_columns import LINEAR
+from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
+from helicoid.identification.linear.lag import estimate_lag
+from helicoid.identification.linear.selection import choose_cutoff, choose_terms, fitter, weighted
+from helicoid.identification.linear.solving.consistent import Bounds
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.preparation import Samples, prepare
+from helicoid.progress import Progress
+from helicoid.robot import Robot
+
+Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental"]
+ESTIMATORS: tuple[Estimator, ...] = (
+    "consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental",
+)  # fmt: skip
+_DEFAULT = (*GROUPS, "root")
+_EXTRAS = ("load", "spring")
+# One equation a sample carries less: neither offsets nor the shape of friction can be told from it.
+_SCALAR = ("inertia", "viscous", "coulomb", "armature")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The arguments of `identify`: what is wanted of a fit, and what is left to the log."""
+
+    estimator: Estimator
+    form: str
+    strength: float | None
+    bounds: Bounds | None
+    groups: Sequence[str] | None
+    cutoff: float | Literal["auto"] | None
+    lag: float | None
+    dead_zone: float
+
+
+class Choice(NamedTuple):
+    """What a log decides: the cut-off of the low-pass, the lag, and the unknowns."""
+
+    cutoff: float | None
+    lag: float
+    regression: Regression
+
+
+def choose(
+    robot: Robot, some: Sequence[Log], wish: Wish, tell: Progress
+) -> tuple[Choice, list[Samples], list[str]]:
+    """What is not given is chosen by cross-validation on some logs; with it their samples, and notes."""
+    wrenches = tuple(some[0].wrenches)
+    made = _maker(robot, wrenches)
+    chosen = _groups(robot, wish, wrenches)
+    cutoff = choose_cutoff(robot, some, made(chosen), tell) if wish.cutoff == "auto" else wish.cutoff
+    stretches, notes = prepared(robot, some, cutoff, wish.dead_zone)
+    lag = _lag(made(chosen), stretches, tell) if wish.lag is None else wish.lag
+    stretches = [samples.delayed(lag) for samples in stretches]
+    if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
+        extras = [extra for extra in _EXTRAS if extra not in chosen]
+        chosen = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
+    return Choice(cutoff, lag, made(chosen)), stretches, notes
+
+
+def _groups(robot: Robot, wish: Wish, wrenches: tuple[str, ...]) -> tuple[str, ...]:
+    if wish.groups is not None:
+        return tuple(wish.groups)
+    if wrenches:
+        return ("inertia",)
+    if wish.form in ("power", "energy"):
+        return _SCALAR
+    beyond = (group for group in LINEAR if group not in _DEFAULT and stated(robot, group).any())
+    return (*_DEFAULT, *beyond)
+
+
+def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:
+    cache: dict[tuple[str, ...], Regression] = {}
+
+    def made(groups: tuple[str, ...]) -> Regression:
+        if groups not in cache:
+            cache[groups] = Regression(robot, groups, wrenches=wrenches)
+        return cache[groups]
+
+    return made
+
+
+def prepared(
+    robot: Robot, logs: Sequence[Log], cutoff: float | None, dead_zone: float
+) -> tuple[list[Samples], list[str]]:
+    """Samples of logs, one stretch without a gap after the other, and what is to be said of them."""
+    stretches: list[Samples] = []
+    notes: list[str] = []
+    for log in logs:
+        own, said = prepare(robot, log, cutoff, dead_zone)
+        stretches.extend(own)
+        notes.extend(f"{log.source}: {note}" for note in said)
+    return stretches, notes
+
+
+def _lag(regression: Regression, stretches: Sequence[Samples], tell: Progress) -> float:
+    tell("Looking for a lag between motion and torque", 0.0)
+    data = weighted(regression, stretches)
+    return estimate_lag(regression, stretches, fitter("ridge", regression, data, 10.0, None), data.weights)
