@@ -10,8 +10,8 @@ import pytest
 
 import helicoid as hc
 from helicoid.compiler.code.c_names import identifier
+from helicoid.compiler.export.texts import plain
 from helicoid.mpc import Controller, Problem
-from helicoid.mpc.export.texts import plain
 from mpc.legged import hop
 from mpc.problems import arm
 

@@ -24,6 +24,7 @@ from helicoid.compiler.code.c_names import distinct, identifier
 from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.check_program import check_program
+from helicoid.compiler.export.cmake import cmake
 from helicoid.compiler.export.files import write_files
 from helicoid.compiler.symbolic.expressions import flat_function
 from helicoid.compiler.symbolic.signature import Input, Output, Shape, describe, signature
@@ -109,7 +110,7 @@ def export_library(
         f"{library}.h": _header(library, routines),
         **{f"{routine.name}.c": routine.source(f"{library}.h") for routine in routines},
         "main.c": check_program(f"{library}.h", routines, samples),
-        "CMakeLists.txt": _cmake(library, routines),
+        "CMakeLists.txt": cmake(library, [f"{routine.name}.c" for routine in routines]),
     }
     return write_files(Path(folder), texts)
 
@@ -243,33 +244,6 @@ def _header(library: str, routines: Sequence[Routine]) -> str:
     for routine in routines:
         lines += [*routine.documentation(), f"{routine.prototype};\n"]
     return "\n".join([*lines, "#ifdef __cplusplus\n}\n#endif\n", "#endif\n"])
-
-
-def _cmake(library: str, routines: Sequence[Routine]) -> str:
-    sources = "\n".join(f"  {routine.name}.c" for routine in routines)
-    return f"""\
-# A static library, and a program that compares it with recorded values.
-cmake_minimum_required(VERSION 3.13)
-project({library} C)
-
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_library({library} STATIC
-{sources})
-set_target_properties({library} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-target_include_directories({library} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-if(UNIX)
-  target_link_libraries({library} PUBLIC m)
-endif()
-
-add_executable({library}_check main.c)
-set_target_properties({library}_check PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-target_link_libraries({library}_check PRIVATE {library})
-enable_testing()
-add_test(NAME {library}_check COMMAND {library}_check)
-"""
 
 
 def _extent(shape: Shape) -> str:

@@ -12,7 +12,9 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.code.c_names import identifier
 from helicoid.compiler.export.c_library import Routine
+from helicoid.compiler.export.cmake import cmake
 from helicoid.compiler.export.files import write_files
+from helicoid.compiler.export.texts import number
 from helicoid.compiler.function import Function
 from helicoid.compiler.symbolic.signature import Input, Output
 from helicoid.control.program.loop import Loop
@@ -115,29 +117,6 @@ int main(void) {{
 }}
 """
 
-_CMAKE = """\
-# A static library, and a program that compares it with recorded values.
-cmake_minimum_required(VERSION 3.13)
-project({p} C)
-
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_library({p} STATIC {p}.c {p}_data.c)
-set_target_properties({p} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-target_include_directories({p} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-if(UNIX)
-  target_link_libraries({p} PUBLIC m)
-endif()
-
-add_executable({p}_check main.c)
-set_target_properties({p}_check PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-target_link_libraries({p}_check PRIVATE {p})
-enable_testing()
-add_test(NAME {p}_check COMMAND {p}_check)
-"""
-
 
 @dataclass(frozen=True)
 class Library:
@@ -219,7 +198,7 @@ def export_c(
             f"{p}_data.h": f"#ifndef {guard}\n#define {guard}\n{routine.prototype};\n#endif\n",
             f"{p}_data.c": routine.source(f"{p}_data.h"),
             "main.c": _CHECK.format(**values),
-            "CMakeLists.txt": _CMAKE.format(**values),
+            "CMakeLists.txt": cmake(p, [f"{p}.c", f"{p}_data.c"]),
             **{f"runtime/{path.name}": path.read_text(encoding="utf-8") for path in headers},
         },
     )
@@ -256,6 +235,4 @@ def _places(p: str, numbers: Numbers, others: Mapping[str, int]) -> str:
 
 def _in_c(values: Array) -> str:
     """Numbers as C has them, with commas."""
-    words = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}
-    texts = (repr(float(value)) for value in np.ravel(values))
-    return ", ".join(words.get(text, text) for text in texts)
+    return ", ".join(map(number, np.ravel(values)))

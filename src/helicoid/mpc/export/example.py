@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from helicoid.compiler.export.cmake import cmake as cmake_lists
+from helicoid.compiler.export.texts import array
 from helicoid.mpc.export.header import Header
-from helicoid.mpc.export.texts import array
+
+_SETTINGS = """\
+option(NATIVE "Use all that the processor of this machine has; off for code that others of its kind run" ON)
+"""
+_OPTIONS = """\
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  # As in Python. Never -ffast-math: the order of sums matters, and NaN must be seen.
+  target_compile_options({p} PRIVATE -Wall -Wextra -pedantic -Wno-psabi -O2
+    -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+  if(NATIVE AND NOT CMAKE_CROSSCOMPILING)
+    target_compile_options({p} PRIVATE -march=native)
+  endif()
+endif()
+"""
 
 _MAIN = """\
 /* An example: a robot that moves as planned, nearly, and how long the steps of its controller take. */
@@ -101,37 +116,11 @@ def main_program(header: Header) -> str:
 
 def cmake(header: Header, sources: list[str]) -> str:
     """The file CMakeLists.txt."""
-    p = header.prefix
-    listed = "\n".join(f"  {name}" for name in sources)
-    return f"""\
-# A static library, and an example that prints how long its steps take.
-cmake_minimum_required(VERSION 3.13)
-project({p} C)
-
-option(NATIVE "Use all that the processor of this machine has; off for code that others of its kind run" ON)
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_library({p} STATIC
-{listed})
-set_target_properties({p} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-target_include_directories({p} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-  # As in Python. Never -ffast-math: the order of sums matters, and NaN must be seen.
-  target_compile_options({p} PRIVATE -Wall -Wextra -pedantic -Wno-psabi -O2
-    -fno-math-errno -fno-trapping-math -ffp-contract=fast)
-  if(NATIVE AND NOT CMAKE_CROSSCOMPILING)
-    target_compile_options({p} PRIVATE -march=native)
-  endif()
-endif()
-if(UNIX)
-  target_link_libraries({p} PUBLIC m)
-endif()
-
-add_executable({p}_example main.c)
-set_target_properties({p}_example PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-target_link_libraries({p}_example PRIVATE {p})
-enable_testing()
-add_test(NAME {p}_example COMMAND {p}_example)
-"""
+    return cmake_lists(
+        header.prefix,
+        sources,
+        "A static library, and an example that prints how long its steps take.",
+        "example",
+        _SETTINGS,
+        _OPTIONS.format(p=header.prefix),
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from helicoid.compiler.export.texts import comment, declaration, plain
 from helicoid.mpc.export.settable import Setter
-from helicoid.mpc.export.texts import comment, declaration, plain
 from helicoid.mpc.solver.loop import Loop
 from helicoid.mpc.structure import Structure
 

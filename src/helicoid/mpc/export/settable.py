@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helicoid.compiler.code.c_names import distinct
-from helicoid.mpc.export.texts import number, plain
+from helicoid.compiler.export.texts import number, plain
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.stage import Row
 

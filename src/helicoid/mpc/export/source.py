@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
+from helicoid.compiler.export.texts import array, number, plain
 from helicoid.mpc.export.header import STATISTICS, STATUS, Header
 from helicoid.mpc.export.settable import Settable, definitions
-from helicoid.mpc.export.texts import array, number, plain
 from helicoid.mpc.solver import kernels
 from helicoid.mpc.solver.engine import ONCE, Engine
 

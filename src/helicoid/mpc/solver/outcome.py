@@ -41,11 +41,6 @@ class Status(IntEnum):
         """The status of a controller's step that ended so."""
         return _WORDS[self]
 
-    @property
-    def is_useless(self) -> bool:
-        """Whether there is no plan to go on with."""
-        return self in (Status.BROKEN, Status.STUCK)
-
 
 _TEXTS = {
     Status.SOLVED: "solved",
