@@ -111,12 +111,15 @@ def inertia_parts(robot: Robot) -> list[Part]:
     return parts
 
 
-def corners(parts: Iterable[Part], poses: Array) -> Array:
-    """Points (n, 3) in the world: the corners of the box around each part, at all poses (N, n_bodies, 7)."""
+def corners(parts: Iterable[Part], poses: Array, origin: bool = True) -> Array:
+    """Points (n, 3) in the world: the corners of the box around each part, at all poses (N, n_bodies, 7).
+
+    With `origin`, the world's is one of them.
+    """
     from scipy.spatial.transform import Rotation
 
     cube = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-    found = [np.zeros((1, 3))]  # the origin belongs to the picture
+    found = [np.zeros((int(origin), 3))]
     for part in parts:
         low, high = part.triangles.vertices.min(axis=0), part.triangles.vertices.max(axis=0)
         points = low + cube * (high - low)

@@ -6,6 +6,7 @@ import csv
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,21 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.archive import MAX_BYTES, read_archive
+from helicoid.simulation.contacts import Ground
+from helicoid.simulation.contacts.ground import grounds_of
 
 
 class Motion(NamedTuple):
-    """Times t (N,) in s, ascending, and configurations q (N, nq)."""
+    """Times t (N,) in s, ascending, and configurations q (N, nq); and what it touches.
+
+    `forces` (N) of contacts and the `points` that they act at are (N, contacts, 3) in world axes.
+    """
 
     t: Array
     q: Array
+    forces: Array = np.zeros((0, 0, 3))
+    points: Array = np.zeros((0, 0, 3))
+    grounds: tuple[Ground, ...] = ()
 
 
 def as_motion(robot: Robot, source: Any) -> Motion:
@@ -30,6 +39,9 @@ def as_motion(robot: Robot, source: Any) -> Motion:
     >>> as_motion(hc.load("double_pendulum"), [0.1, 0.2]).q.shape
     (1, 2)
     """
+    if isinstance(source, Motion):
+        checked = as_motion(robot, SimpleNamespace(t=source.t, q=source.q))
+        return source._replace(t=checked.t, q=checked.q)
     if hasattr(source, "trajectory"):
         source = source.trajectory
     if hasattr(source, "t") and hasattr(source, "q"):
@@ -50,15 +62,35 @@ def as_motion(robot: Robot, source: Any) -> Motion:
         raise InputError(
             f"times must ascend; sample {back[0] + 1} is at {t[back[0] + 1]:g} s, before its forerunner"
         )
-    return Motion(t, q)
+    return Motion(t, q, *_contacts(source, len(t)))
+
+
+def _contacts(source: Any, n: int) -> tuple[Array, Array, tuple[Ground, ...]]:
+    """Forces, where they act, and grounds, of a motion that knows of them."""
+    none, grounds = np.zeros((n, 0, 3)), tuple(getattr(source, "grounds", ()))
+    known = getattr(source, "known", {})
+    forces, points = (np.asarray(known.get(key, none)) for key in ("contact_forces", "contact_points"))
+    fits = forces.shape == points.shape == (n, *forces.shape[1:]) and forces.shape[2:] == (3,)
+    return (forces, points, grounds) if fits else (none, none, grounds)
 
 
 def thinned(motion: Motion, rate: float) -> Motion:
-    """At most `rate` samples a second, of those there are; the first and the last stay."""
+    """At most `rate` samples a second, of those there are; the first and the last stay.
+
+    Forces are the means until the next sample that stays.
+    """
     ticks = np.floor((motion.t - motion.t[0]) * rate + 1e-9)
     keep = np.concatenate([[True], np.diff(ticks) > 0])
     keep[-1] = True
-    return Motion(motion.t[keep], motion.q[keep])
+    rows = np.flatnonzero(keep)
+    forces, points = motion.forces, motion.points
+    if forces.size:
+        count = np.diff([*rows, len(keep)])[:, None, None]
+        points = points[np.minimum(rows + count[:, 0, 0] // 2, len(keep) - 1)]
+        forces = np.add.reduceat(forces, rows, axis=0) / count
+    else:
+        forces, points = forces[:0], points[:0]
+    return Motion(motion.t[keep], motion.q[keep], forces, points, motion.grounds)
 
 
 def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> Motion:
@@ -76,7 +108,9 @@ def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = M
         missing = [name for name in ("t", "q") if name not in arrays]
         if missing:
             raise InputError(f"{path}: has no array {missing[0]!r}; there are: {', '.join(arrays)}")
-        return _read(robot, path, arrays["t"], arrays["q"])
+        read = _read(robot, path, arrays["t"], arrays["q"])
+        known = SimpleNamespace(known=arrays, grounds=grounds_of(arrays))
+        return Motion(read.t, read.q, *_contacts(known, len(read.t)))
     if path.suffix.lower() != ".csv":
         raise InputError(f"{path}: a motion is read from .npz or .csv")
     try:

@@ -11,6 +11,7 @@ from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.view.drawing import Part, capsule_parts, collision_parts, extent, inertia_parts, visual_parts
+from helicoid.view.ground import FORCE_COLOR
 from helicoid.view.poses import body_poses, quaternions
 from helicoid.view.triangles import creased
 
@@ -46,6 +47,23 @@ class RobotScene:
             for node, pose in zip(self._bodies, known, strict=True):
                 node.position, node.wxyz = pose[:3], pose[3:]
             self._place_center()
+
+    def add_still(self, name: str, parts: Iterable[Part]) -> None:
+        """Draw what belongs to the world, such as a slope."""
+        self._layers[name] = self._add(name, parts)
+
+    def point(self, arrows: Array) -> None:
+        """Draw forces as arrows (n, 2, 3), from their start to their end."""
+        long = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) > 1e-3 * self.size
+        radius = 0.008 * self.size
+        self._server.scene.add_arrows(
+            f"{self.root.name}/forces",
+            arrows[long].astype(np.float32),
+            colors=tuple(int(255 * x) for x in FORCE_COLOR),
+            shaft_radius=radius,
+            head_radius=3 * radius,
+            head_length=8 * radius,
+        )
 
     def show(self, layer: str, on: bool) -> None:
         """Show or hide one of `LAYERS`; it is made when first shown."""

@@ -58,6 +58,11 @@ def sphere(radius: float) -> Triangles:
     return _revolved([(radius * np.cos(a), radius * np.sin(a)) for a in angles])
 
 
+def cone(radius: float, length: float) -> Triangles:
+    """About z, from its base at 0 to its tip."""
+    return _revolved([(0.0, 0.0), (radius, 0.0), (0.0, length)])
+
+
 def ellipsoid(semi_axes: ArrayLike) -> Triangles:
     """Semi-axes as the columns of a 3 × 3 matrix, centered."""
     ball = sphere(1.0)

@@ -15,6 +15,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot, as_robot
 from helicoid.view.controls import JointSliders, resting
 from helicoid.view.drawing import bounds
+from helicoid.view.ground import arrows, floor_height, ground_parts
 from helicoid.view.motion import Motion, as_motion
 from helicoid.view.playback import Playback, sample
 from helicoid.view.player import COLORS
@@ -43,6 +44,7 @@ class Viewer:
         if ghost is not None:
             faint = RobotScene(self._server, robot, "ghost", tint=COLORS[1])
             self._motions.append((faint, ghost, body_poses(robot, ghost.q)))
+        self._arrows = {scene: arrows(robot, motion, scene.size) for scene, motion, _ in self._motions}
         self._playback: Playback | None = None
         self._target: Target | None = None
         self._synchronised = 0.0
@@ -96,7 +98,8 @@ class Viewer:
         self.close()
 
     def _surroundings(self) -> None:
-        """A floor below everything, and a camera that sees everything."""
+        """The ground, or a floor below everything, and a camera that sees everything."""
+        grounds = self._motions[0][1].grounds if self._motions else ()
         shown = [poses for _, _, poses in self._motions] or [
             body_poses(self._robot, resting(self._robot))[None]
         ]
@@ -115,8 +118,9 @@ class Viewer:
             fade_distance=5 * radius,
             fade_from="origin",
             shadow_opacity=0.25,
-            position=(center[0], center[1], min(low[2], 0.0)),
+            position=(center[0], center[1], floor_height(grounds, low[2])),
         )
+        self._scene.add_still("ground", ground_parts(grounds, center, radius))
         camera = self._server.initial_camera
         camera.fov = 0.7
         camera.look_at = tuple(center)
@@ -175,6 +179,8 @@ class Viewer:
         for scene, motion, poses in self._motions:
             k = sample(motion.t, t)
             scene.place(motion.q[k], poses[k])
+            if motion.forces.size:
+                scene.point(self._arrows[scene][k])
             if scene is self._scene and time.monotonic() > self._synchronised + _SLOWLY:
                 self._sliders.set(motion.q[k])
                 self._synchronised = time.monotonic()
@@ -192,7 +198,8 @@ def view(
     """Show a robot in the browser, at an address of this machine that is printed.
 
     Meshes are drawn where they are found, plain shapes otherwise; every joint has a slider. A `trajectory`,
-    anything with `.t` (s) and `.q` such as a Trajectory or a Plan, is played, with the `ghost` of another
+    anything with `.t` (s) and `.q` such as a Trajectory or a Plan, is played, with its ground and the forces
+    there as red arrows where it has contacts, and with the `ghost` of another
     transparent over it or beside it. With `ik`, the name of a frame (True: the last link), a target can be
     dragged about, and that frame follows by inverse kinematics, within the limits. Where the port is taken,
     the next free one is. With `block` it returns after Ctrl-C; without, at once, and the Viewer it returns is

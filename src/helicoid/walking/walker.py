@@ -14,6 +14,7 @@ from helicoid.control import ForceTask, PointContact, PoseTask, PositionTask, Po
 from helicoid.errors import InputError
 from helicoid.mpc import Controller, Phase, Plan, Problem
 from helicoid.robot.robot import Robot, as_robot
+from helicoid.walking.following import Following, finite
 from helicoid.walking.gait import Gait
 
 
@@ -32,8 +33,11 @@ class Walker:
         foot_radius: of balls around the frames of the feet (m).
         friction: of the ground, less than which is made use of.
         dt, plan_dt, horizon: times between steps of control and of the plan (s), and intervals of the plan.
+        iterations: of the plan, each time; more meet its constraints more closely, and take longer.
         step_height: how high feet are lifted (m).
         ramp: how long forces take to come and go (s).
+        plan_delay: how long after its measurement a plan takes effect (s), as where another processor makes
+            it meanwhile; until then the plan before is followed.
 
     >>> import helicoid as hc
     >>> robot = hc.load("quadruped", base="floating")
@@ -59,18 +63,23 @@ class Walker:
         horizon: int = 20,
         step_height: float = 0.05,
         ramp: float = 0.0,
-        iterations: int = 2,
+        iterations: int = 1,
+        plan_delay: float = 0.0,
     ) -> None:
         self.robot = as_robot(robot, "Walker")
         if not robot.model.floating:
             raise InputError('a robot that walks is on a floating base: hc.load(..., base="floating")')
         if round(plan_dt / dt) < 1 or abs(plan_dt / dt - round(plan_dt / dt)) > 0.51:
             raise InputError(f"plan_dt is at least dt; got {plan_dt!r} and {dt!r}")
+        if not 0 <= plan_delay <= plan_dt:
+            raise InputError(f"plan_delay is from 0 to plan_dt = {plan_dt!r} s; got {plan_delay!r}")
         self.gait, self.dt, self.plan_dt = gait, float(dt), float(plan_dt)
+        self.foot_radius, self.plan_delay = float(foot_radius), float(plan_delay)
         self.trunk = trunk or robot.model.root
         self.posture = np.array(posture, dtype=np.float64)
         self.height = float(self.posture[2])
         self._look = horizon * plan_dt
+        self._nodes: Array = plan_dt * np.arange(horizon + 1, dtype=np.float64)
         self.controller = Controller(
             _problem(robot, self.posture, gait, horizon, plan_dt, foot_radius, friction, step_height),
             iterations=iterations,
@@ -89,16 +98,19 @@ class Walker:
             frequency=[12.0, *(25.0 for _ in gait.feet), 5.0, *(1.0 for _ in gait.feet)],
             ramp=ramp,
         )
+        self._following = Following(robot, self.trunk, gait.feet, self.whole_body)
         self.command = np.zeros(3)
-        self.plan_seconds: list[float] = []
         self.reset()
 
     def reset(self) -> None:
         """Forget what was: it stands, at the time zero."""
         self.time, self._begin, self._end, self._next = 0.0, np.inf, np.inf, 0.0
-        self._plan: Plan | None = None
+        self._follows = False
+        self._waiting: tuple[float, Any] | None = None
         self._planned_at, self._heading, self._started = 0.0, np.nan, False
         self.command[:] = 0.0
+        self.plans, self.plan_seconds = 0, np.nan
+        self.whole_body.reset()
 
     def go(self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0) -> None:
         """Walk with these velocities in the axes of the trunk (m/s, m/s, rad/s), from the next turn on."""
@@ -119,7 +131,9 @@ class Walker:
     @property
     def standing(self) -> tuple[str, ...]:
         """The feet that are on the ground now, by the gait."""
-        return self.phases()[0].contacts
+        if np.isinf(self._begin):
+            return self.gait.feet
+        return self.gait.phases(self.time, self._begin, self._end, self.dt)[0].contacts
 
     def phases(self) -> list[Phase]:
         """What comes next."""
@@ -130,16 +144,22 @@ class Walker:
     def step(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Torques (nv) for a measured state, to be held for dt."""
         q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        usable = bool(np.all(np.isfinite(q)) and np.all(np.isfinite(v)))
-        if usable and (self._plan is None or self.time >= self._next - 1e-9):
+        if finite(q, v) and (not self._follows or self.time >= self._next - 1e-9):
             self._replan(q, v)
-        if self._plan is not None:
-            self._follow()
+        if self._waiting is not None and self.time >= self._waiting[0] + self.plan_delay - 1e-9:
+            self._begin_plan()
+        if self._follows:
+            self._following.set(self.time - self._planned_at, self.standing)
         tau = self.whole_body.step(q, v)
         self.time += self.dt
         return tau
 
     # What is so -------------------------------------------------------------------------------------
+
+    @property
+    def period(self) -> float:
+        """Time between steps (s)."""
+        return self.dt
 
     @property
     def ok(self) -> bool:
@@ -158,8 +178,8 @@ class Walker:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan that is followed."""
-        return self._plan
+        """The last plan that was made."""
+        return self.controller.plan if self._started else None
 
     # How it is done ---------------------------------------------------------------------------------
 
@@ -185,33 +205,17 @@ class Walker:
             self.controller.start(q, v)
             self._started = True
         self.controller.step(q, v)
-        self._plan, self._planned_at = self.controller.plan, self.time
+        self._waiting = self.time, self.controller.motion()
+        if not self._follows:  # there is none to follow meanwhile
+            self._begin_plan()
         self._next = self.time + self.plan_dt
-        self.plan_seconds.append(time.perf_counter() - began)
+        self.plans, self.plan_seconds = self.plans + 1, time.perf_counter() - began
 
-    def _follow(self) -> None:
-        """What the plan wants now, as targets of whole-body control."""
-        plan, robot = self._plan, self.robot
-        assert plan is not None
-        t = min(max(self.time - self._planned_at, 0.0), plan.duration - 1e-9)
-        now = plan.at(t)
-        q, v, a = now.q, now.v, now.a
-        assert q is not None and v is not None and a is not None
-        interval = min(int(t / self.plan_dt + 1e-9), len(plan.t) - 2)
-        numbers: dict[str, Any] = {
-            "trunk": robot.pose(self.trunk)(q),
-            "trunk_velocity": robot.velocity(self.trunk, "world_aligned")(q, v),
-            "trunk_acceleration": robot.acceleration(self.trunk, "world_aligned")(q, v, a),
-            "posture": q,
-            "posture_velocity": v[6:],
-            "posture_acceleration": a[6:],
-        }
-        for foot in self.gait.feet:
-            numbers[f"{foot}_swing"] = robot.pose(foot)(q)[:3, 3]
-            numbers[f"{foot}_swing_velocity"] = robot.velocity(foot, "world_aligned")(q, v)[3:]
-            numbers[f"{foot}_swing_acceleration"] = robot.acceleration(foot, "world_aligned")(q, v, a)[3:]
-            numbers[f"{foot}_plan"] = plan.forces[foot][interval]
-        self.whole_body.set(contacts=self.standing, **numbers)
+    def _begin_plan(self) -> None:
+        assert self._waiting is not None
+        (self._planned_at, motion), self._waiting = self._waiting, None
+        self._following.begin(self._nodes, motion)
+        self._follows = True
 
 
 def _problem(

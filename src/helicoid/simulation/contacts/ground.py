@@ -160,6 +160,43 @@ def as_grounds(ground: Any) -> tuple[Ground, ...]:
     return tuple(given)
 
 
+def ground_arrays(grounds: Sequence[Ground]) -> dict[str, Array]:
+    """Grounds as arrays, for files; `grounds_of` reads them."""
+    if not grounds:
+        return {}
+    found = {
+        "grounds": np.array([[*one.normal, one.height, one.friction, one.restitution] for one in grounds])
+    }
+    for number, one in enumerate(grounds):
+        if one.heights is not None and one.origin is not None:
+            found["ground_heights"] = one.heights
+            found["ground_place"] = np.array([number, *np.ravel(one.spacing), *np.ravel(one.origin)])
+    return found
+
+
+def grounds_of(arrays: dict[str, Array]) -> tuple[Ground, ...]:
+    """The grounds in arrays of a file, which are taken out; none where there are none.
+
+    Raises:
+        InputError: they make no sense.
+    """
+    rows, heights, place = (arrays.pop(f"ground{part}", None) for part in ("s", "_heights", "_place"))
+    if rows is None:
+        return ()
+    if rows.ndim != 2 or rows.shape[1] != 6 or (heights is None) != (place is None):
+        raise InputError(f"grounds are rows of six numbers; got shape {rows.shape}")
+    fields: dict[int, dict[str, Any]] = {}
+    if heights is not None and place is not None:
+        number, *others = _numbers("the place of a field of heights", place).ravel().tolist() + 5 * [np.nan]
+        fields[int(number)] = {"heights": heights, "spacing": tuple(others[:2]), "origin": tuple(others[2:4])}
+    return as_grounds(
+        [
+            Ground(float(height), float(mu), float(e), tuple(normal), **fields.get(k, {}))
+            for k, (*normal, height, mu, e) in enumerate(rows.tolist())
+        ]
+    )
+
+
 def _number(name: str, value: Any, wanted: str, fits: Any) -> None:
     real = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not real or not fits(float(value)):

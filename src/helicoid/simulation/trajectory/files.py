@@ -13,6 +13,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.archive import read_archive, write_whole
+from helicoid.simulation.contacts.ground import ground_arrays, grounds_of
 from helicoid.simulation.trajectory.table import ENERGIES, PER_JOINT, columns
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def _write_npz(trajectory: Trajectory, file: IO[bytes]) -> None:
     arrays |= {"name": trajectory.name, "q_names": trajectory.q_names, "v_names": trajectory.v_names}
     if trajectory.contact_names:
         arrays["contact_names"] = trajectory.contact_names
+    arrays |= ground_arrays(trajectory.grounds)
     np.savez_compressed(file, format=_FORMAT, **arrays)
 
 
@@ -80,8 +82,13 @@ def load(path: Path, robot: Robot | None, max_bytes: float) -> Trajectory:
         own = robot.model.coordinate_names, robot.model.velocity_names
         if own != (q_names, v_names):
             raise InputError(f"{path}: has the joints {', '.join(v_names)}; the robot {', '.join(own[1])}")
+    try:
+        grounds = grounds_of(content)
+    except InputError as error:
+        raise InputError(f"{path}: cannot be read as a trajectory: {error}") from error
     t, q, v, tau = (content.pop(key) for key in ("t", "q", "v", "tau"))
-    return Trajectory(t, q, v, tau, robot, name, q_names, v_names, known=content, contact_names=contacts)
+    names = name, q_names, v_names
+    return Trajectory(t, q, v, tau, robot, *names, known=content, contact_names=contacts, grounds=grounds)
 
 
 def _check_shapes(content: dict[str, Any]) -> None:

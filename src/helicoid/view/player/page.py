@@ -22,10 +22,11 @@ from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.view.drawing import Part, corners, extent, visual_parts
+from helicoid.view.ground import FORCE_COLOR, arrows, floor_height, ground_parts
 from helicoid.view.meshes import Color
 from helicoid.view.motion import Motion, as_motion, thinned
 from helicoid.view.poses import body_poses
-from helicoid.view.triangles import Triangles, creased, sphere, tube, welded
+from helicoid.view.triangles import Triangles, cone, creased, rod, sphere, tube, welded
 
 Theme = Literal["auto", "light", "dark"]
 
@@ -59,13 +60,16 @@ def motion_html(
     label: str = "robot",
     trace: str = "",
     markers: Sequence[Marker] = (),
+    follow: str = "",
     theme: Theme = "auto",
 ) -> str:
     """A motion as a fragment of HTML, to put into a page; it fills the width it is given.
 
     `trajectory` has `.t` (s) and `.q`, such as a Trajectory or a Plan, or is one configuration. `ghosts` are
     other motions of the same robot by name, drawn transparent; `label` is the first one's name beside them.
-    `trace` names a link whose path is drawn. The theme "auto" follows the reader's setting.
+    `trace` names a link whose path is drawn, `follow` one that the camera goes along with. A trajectory with
+    contacts has its ground as the floor, and the forces there as red arrows. The theme "auto"
+    follows the reader's setting.
 
     >>> import helicoid as hc
     >>> from helicoid.view import motion_html
@@ -93,20 +97,29 @@ def motion_html(
         scene.add(_marked(robot, marker), window=(marker.start, marker.end))
     points = corners(parts, np.concatenate(poses))
     low, high = points.min(axis=0), points.max(axis=0)
+    floor, body = low[2], robot.model.frame(follow).body if follow else WORLD
+    if follow:  # the camera needs to see the robot, not its way
+        points = corners(parts, poses[0][:1], origin=False)
+        low, high = points.min(axis=0), points.max(axis=0)
+    grounds = motions[0].grounds
+    for part in ground_parts(grounds, (low + high) / 2, float(np.linalg.norm(high - low))):
+        scene.add(part)
     header = {
         "theme": theme,
         "bodies": robot.n_bodies,
         "center": ((low + high) / 2).tolist(),
         "outline": _outline(points),
         "radius": float(np.linalg.norm(high - low) / 2),
-        "floor": float(min(low[2], 0.0)),
+        "floor": floor_height(grounds, floor),
+        "follow": body,
         "cell": _round_length(size / 8),
         "spacing": float(1.1 * (high - low)[1] + 0.2 * size),
         "motions": [
-            scene.motion(motion, pose, COLORS[k % len(COLORS)])
+            scene.motion(motion, pose, COLORS[k % len(COLORS)], arrows(robot, motion, size))
             for k, (motion, pose) in enumerate(zip(motions, poses, strict=True))
         ],
         "parts": scene.parts,
+        "arrow": scene.arrow(size) if any(motion.forces.size for motion in motions) else None,
         "data": scene.packed(),
     }
     moving = any(len(motion.t) > 1 for motion in motions)
@@ -162,8 +175,22 @@ class _Scene:
             }
         )
 
-    def motion(self, motion: Motion, poses: Array, color: tuple[float, float, float]) -> dict[str, Any]:
+    def arrow(self, size: float) -> dict[str, Any]:
+        """An arrow along z; its shaft is as long as wanted, its head as long as it is."""
+        radius = 0.008 * size
+        self.add(
+            Part(WORLD, rod(np.zeros(3), np.array([0, 0, 1.0]), radius, "cylinder"), (*FORCE_COLOR, 1.0))
+        )
+        self.add(Part(WORLD, cone(3.0 * radius, 8 * radius), (*FORCE_COLOR, 1.0)))
+        head, shaft = self.parts.pop(), self.parts.pop()
+        return {"shaft": shaft, "head": head}
+
+    def motion(
+        self, motion: Motion, poses: Array, color: tuple[float, float, float], arrows: Array
+    ) -> dict[str, Any]:
         return {
+            "arrows": arrows.shape[1],
+            "ends": self._put(arrows, "<f4"),
             "color": color,
             "samples": len(motion.t),
             "times": self._put(motion.t, "<f4"),

@@ -133,7 +133,8 @@
     buffer(gl.ELEMENT_ARRAY_BUFFER, indices);
     return array;
   };
-  for (const part of scene.parts) {
+  const shapes = scene.arrow ? [...scene.parts, scene.arrow.shaft, scene.arrow.head] : scene.parts;
+  for (const part of shapes) {
     part.array = upload(
       new Uint16Array(data, part.positions, 3 * part.vertices),
       new Int8Array(data, part.normals, 3 * part.vertices),
@@ -144,6 +145,7 @@
   for (const motion of scene.motions) {
     motion.t = new Float32Array(data, motion.times, motion.samples);
     motion.p = new Float32Array(data, motion.poses, motion.samples * scene.bodies * 7);
+    motion.e = new Float32Array(data, motion.ends, motion.samples * motion.arrows * 6);
     motion.shown = true;
   }
   const depthMap = gl.createTexture();
@@ -190,13 +192,36 @@
     }
     return found;
   };
+  // How far the camera has gone along with what it follows.
+  const drift = () => {
+    if (scene.follow < 0) return [0, 0, 0];
+    const now = poses(scene.motions[0], state.time)[scene.follow], then = scene.motions[0].p.subarray(7 * scene.follow);
+    return [now[0] - then[0], now[1] - then[1], 0];
+  };
+  // Forces: a shaft that is stretched along z, and a head at its end.
+  const forces = (motion, m, shift) => {
+    const found = [], { t, e, arrows } = motion;
+    let k = 0;
+    while (k + 1 < t.length && t[k + 1] <= state.time) k++;
+    for (let c = 0; c < arrows; c++) {
+      const a = e.subarray(6 * (k * arrows + c), 6 * (k * arrows + c) + 6), d = [a[3] - a[0], a[4] - a[1], a[5] - a[2]];
+      const size = Math.hypot(...d);
+      if (size < 1e-3 * scene.radius) continue;
+      const z = unit(d), x = unit(cross(Math.abs(z[2]) > 0.7 ? [0, 1, 0] : [0, 0, 1], z)), y = cross(z, x);
+      const at = (s, p) => new Float32Array([...x, 0, ...y, 0, ...z.map((v) => s * v), 0, p[0], p[1] + shift, p[2], 1]);
+      const ghost = m > 0 && !state.apart;
+      found.push({ part: scene.arrow.shaft, m, ghost, model: at(size, a) }, { part: scene.arrow.head, m, ghost, model: at(1, a.subarray(3)) });
+    }
+    return found;
+  };
   const items = () => scene.motions.flatMap((motion, m) => {
     if (!motion.shown) return [];
     const at = poses(motion, state.time), shift = state.apart ? -m * scene.spacing : 0;
-    return scene.parts
+    const arrows = scene.arrow ? forces(motion, m, shift) : [];
+    return arrows.concat(scene.parts
       .filter((q) => (q.motion < 0 ? q.body >= 0 || m === 0 || state.apart : q.motion === m))
       .filter((q) => state.time >= q.from && state.time <= q.until)
-      .map((part) => ({ part, m, ghost: m > 0 && !state.apart, model: placed(part.body < 0 ? [0, 0, 0, 1, 0, 0, 0] : at[part.body], shift) }));
+      .map((part) => ({ part, m, ghost: m > 0 && !state.apart, model: placed(part.body < 0 ? [0, 0, 0, 1, 0, 0, 0] : at[part.body], shift) })));
   });
   const paint = ({ where }, { part, model }) => {
     gl.uniformMatrix4fv(where.model, false, model);
@@ -214,12 +239,13 @@
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const width = Math.max(1, Math.round(canvas.clientWidth * ratio)), height = Math.max(1, Math.round(canvas.clientHeight * ratio));
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
-    const { azimuth, elevation, distance, at } = state.camera, r = scene.radius;
+    const { azimuth, elevation, distance } = state.camera, r = scene.radius, gone = drift();
+    const at = state.camera.at.map((x, i) => x + gone[i]), center = scene.center.map((x, i) => x + gone[i]);
     const eye = [at[0] + distance * Math.cos(elevation) * Math.cos(azimuth), at[1] + distance * Math.cos(elevation) * Math.sin(azimuth), at[2] + distance * Math.sin(elevation)];
     const wide = r + (state.apart ? scene.spacing * (scene.motions.length - 1) : 0);
     const view = multiply(perspective(lens(), width / height, distance / 100, distance * 4 + 20 * r), lookAt(eye, at, [0, 0, 1]));
     const sun = unit([0.45, -0.35, 0.85]);
-    const light = multiply(orthographic(1.5 * wide, 0.1 * wide, 8 * wide), lookAt(scene.center.map((x, i) => x + 4 * wide * sun[i]), scene.center, [0, 1, 0]));
+    const light = multiply(orthographic(1.5 * wide, 0.1 * wide, 8 * wide), lookAt(center.map((x, i) => x + 4 * wide * sun[i]), center, [0, 1, 0]));
     const list = items(), full = list.filter((i) => !i.ghost && i.part.color[3] > 0.99), clear = list.filter((i) => !full.includes(i));
 
     gl.enable(gl.DEPTH_TEST);
@@ -249,7 +275,7 @@
     gl.useProgram(ground.made);
     gl.uniformMatrix4fv(ground.where.view, false, view);
     gl.uniformMatrix4fv(ground.where.light, false, light);
-    gl.uniform4f(ground.where.plane, scene.center[0], scene.center[1], scene.floor, 6 * wide);
+    gl.uniform4f(ground.where.plane, center[0], center[1], scene.floor, 6 * wide);
     gl.uniform1f(ground.where.cell, scene.cell);
     gl.uniform1f(ground.where.shade, parseFloat(style.getPropertyValue("--shade")));
     gl.uniform3fv(ground.where.line, style.getPropertyValue("--line").split(",").map((x) => parseFloat(x) / 255));

@@ -1,0 +1,1 @@
+"""Robots that walk: the task, the plants, and the sweep over seeds."""

@@ -1,0 +1,150 @@
+"""Ten metres, a turn and a stop, with a wrong mass, little friction and a push, on two plants."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+import helicoid as hc
+from benchmarks.mpc_trot import ANIMALS, standing
+from helicoid._typing import Array
+from helicoid.walking import Gait, Walker
+
+FRICTION, PUSH, DT = 0.6, 50.0, 0.002
+DISTANCE, LONGEST = 10.0, 40.0  # m, s
+Plant = Literal["mujoco", "helicoid"]
+
+
+def walker(name: str, **options: float) -> Walker:
+    """One of the quadrupeds of `benchmarks.mpc_trot` that trots; it counts on less friction than there is."""
+    robot, q = standing(name)
+    a, b, c, d = ANIMALS[name].feet
+    settings: dict[str, float] = {"friction": 0.5, "dt": DT, **options}
+    return Walker(robot, q, Gait(((a, b), (c, d))), foot_radius=ANIMALS[name].radius, **settings)  # type: ignore[arg-type]
+
+
+class Fell(Exception):
+    """It fell."""
+
+
+@dataclass
+class Episode:
+    """What happens to a robot, by a seed; `__call__` is its controller.
+
+    Args:
+        noise: standard deviations of what is measured: angles and positions (rad, m), velocities ten times
+            as much (rad/s, m/s).
+    """
+
+    dog: Walker
+    seed: int
+    noise: float = 0.0
+    distance: float = 0.0
+    tilt: float = 0.0
+    turned: float = np.inf
+    speed: float = np.inf
+    fine: list[bool] = field(default_factory=list)
+    plans: list[float] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        self.mass = float(rng.choice([0.95, 1.05]))
+        angle, self.pushed = rng.uniform(0, 2 * np.pi), rng.uniform(2.0, 18.0)
+        self.force = PUSH * np.array([np.cos(angle), np.sin(angle), 0.0])
+        self._rng, self._q0 = rng, self.dog.posture
+        self.dog.reset()
+
+    def push(self, t: float) -> Array:
+        """The force on the trunk (N, world)."""
+        return self.force if self.pushed <= t < self.pushed + 0.1 else np.zeros(3)
+
+    def measured(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """A state as sensors give it."""
+        if not self.noise:
+            return q, v
+        n = len(v)
+        there = self.dog.robot.integrate(q, self.noise * self._rng.normal(size=n))
+        return there, v + 10 * self.noise * self._rng.normal(size=n)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        """Torques; raises `Fell`, or StopIteration where all is done."""
+        dog, k = self.dog, round(t / DT)
+        self.distance = (
+            max(self.distance, float(np.hypot(*q[:2]))) if np.isinf(self.turned) else self.distance
+        )
+        self.tilt = max(self.tilt, 2 * float(np.hypot(q[4], q[5])))
+        self.speed = float(np.abs(v).max())
+        if abs(q[2] - self._q0[2]) > 0.1 or self.tilt > 0.5:
+            raise Fell(f"fell at {t:.2f} s")
+        if k == 250:
+            dog.go(forward=0.5)
+        if self.distance > DISTANCE and np.isinf(self.turned):
+            self.turned = t
+            dog.go(forward=0.3, turn=0.5)
+        if self.turned + 2.0 <= t < self.turned + 2.0 + DT:
+            dog.stop()
+        if t > self.turned + 4.0:
+            raise StopIteration
+        before, began = dog.plans, time.process_time()
+        tau = dog.step(*self.measured(q, v))
+        (self.steps if dog.plans == before else self.plans).append(time.process_time() - began)
+        self.fine.append(dog.ok)
+        return tau
+
+    @property
+    def success(self) -> bool:
+        """Ten metres, a turn, and it stands."""
+        return self.distance > DISTANCE and np.isfinite(self.turned) and self.speed < 0.2
+
+
+def run(episode: Episode, plant: Plant) -> str:
+    """Let it walk; returns how it ended: "walked", "fell at ... s", "late", "moves on"."""
+    try:
+        (_on_mujoco if plant == "mujoco" else _on_helicoid)(episode)
+    except (Fell, hc.SimulationError) as error:
+        return str(error)
+    except StopIteration:
+        return "walked" if episode.success else "moves on"
+    return "late"
+
+
+def _feet(dog: Walker) -> tuple[tuple[str, ...], float]:
+    return dog.gait.feet, dog.foot_radius
+
+
+def _on_mujoco(episode: Episode) -> None:
+    from benchmarks.walking.mujoco_ground import MuJoCoGround, balls
+
+    dog = episode.dog
+    with tempfile.TemporaryDirectory() as folder:
+        ground = MuJoCoGround(
+            dog.robot, dog.posture, balls(*_feet(dog)), Path(folder), FRICTION, episode.mass
+        )
+    for k in range(round(LONGEST / DT)):
+        ground.hold(episode(k * DT, *ground.state()), DT, episode.push(k * DT))
+
+
+def _on_helicoid(episode: Episode) -> None:
+    dog = episode.dog
+    feet, radius = _feet(dog)
+    robot = dog.robot.with_parameters(episode.mass * dog.robot.parameters.values)
+    start = dog.posture + np.array([0, 0, 1e-6, *np.zeros(robot.nq - 3)])
+    hc.simulate(
+        robot,
+        start,
+        duration=LONGEST,
+        controller=episode,
+        dt=DT,
+        substeps=round(DT / 1e-3),
+        ground=hc.Ground(friction=FRICTION),
+        contacts=[hc.ContactPoint(foot, radius=radius) for foot in feet],
+        f_ext={dog.trunk: lambda t, q, v: np.concatenate([np.zeros(3), episode.push(t)])},
+        expressed_in="world",
+        progress=False,
+    )

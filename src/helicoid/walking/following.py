@@ -1,0 +1,82 @@
+"""What a plan wants at a moment, as the targets of whole-body control: one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.compiler.function import Function
+from helicoid.control import WholeBody
+from helicoid.robot.robot import Robot
+
+
+class Following:
+    """Writes targets of the trunk, of feet and of joints, and planned forces, into a controller's numbers.
+
+    Between the nodes of a plan q is the cubic with the positions and velocities of both, in the tangent space
+    of the left one, v is linear, and accelerations and forces are held. Tasks are called "trunk", "posture",
+    and, of a foot, "foot_swing" and "foot_plan".
+    """
+
+    def __init__(self, robot: Robot, trunk: str, feet: Sequence[str], whole_body: WholeBody) -> None:
+        self.feet = tuple(feet)
+        symbols, wanted = _targets(robot, trunk, feet)
+        flat: dict[str, ca.SX] = {"wanted": ca.vertcat(*wanted.values())}  # type: ignore[dict-item]
+        self._targets = Function.from_expressions("targets", symbols, flat)
+        self._values, numbers = whole_body.numbers.values, whole_body.numbers
+        self._at = np.concatenate([np.arange(self._values.size)[numbers[name].at] for name in wanted])
+        self._forces_at = [numbers[f"{foot}_plan"].at for foot in feet]
+        self._active_at = [numbers[f"{foot}_active"].at for foot in feet]
+
+    def begin(self, t: Array, motion: tuple[Array, Array, Array, Mapping[str, Array]]) -> None:
+        """Follow a plan with nodes at t (s) from now on, as `Controller.motion` has it."""
+        self._t, (self._q, self._v, self._a, forces) = t, motion
+        self._forces = [forces[foot] for foot in self.feet]
+
+    def set(self, t: float, standing: Sequence[str]) -> None:
+        """Targets at t seconds of the plan, or at its end, with these feet on the ground."""
+        k = min(int(np.searchsorted(self._t, t + 1e-9, side="right")) - 1, len(self._a) - 1)
+        h = float(self._t[k + 1] - self._t[k])
+        s = min(max((t - float(self._t[k])) / h, 0.0), 1.0)
+        q, v, values = self._q, self._v, self._values
+        values[self._at] = self._targets(q[k], q[k + 1], v[k], v[k + 1], self._a[k], s, h)
+        for at, forces in zip(self._forces_at, self._forces, strict=True):
+            values[at] = forces[k]
+        for at, foot in zip(self._active_at, self.feet, strict=True):
+            values[at] = float(foot in standing)
+
+
+def _targets(
+    robot: Robot, trunk: str, feet: Sequence[str]
+) -> tuple[dict[str, ca.SX], Mapping[str, Expression]]:
+    """Symbols of two nodes and of where in between, and columns of numbers by name."""
+    sizes = {"q0": robot.nq, "q1": robot.nq, "v0": robot.nv, "v1": robot.nv, "a": robot.nv, "s": 1, "h": 1}
+    symbols = {name: ca.SX.sym(name, size) for name, size in sizes.items()}
+    q0, q1, v0, v1, a, s, h = symbols.values()
+    # A velocity at the right end is another tangent vector at the left: d(q1 ⊖ q0)/dt = D v1.
+    D, chord = robot.difference.jacobian("q1")(q0, q1), robot.difference(q0, q1)
+    moved = (s**3 - 2 * s**2 + s) * h * v0 + (3 * s**2 - 2 * s**3) * chord + (s**3 - s**2) * h * (D @ v1)
+    q, v = robot.integrate(q0, moved), v0 + s * (v1 - v0)
+    frame: Literal["world_aligned"] = "world_aligned"
+    wanted = {
+        "trunk": ca.reshape(robot.pose(trunk)(q).T, 16, 1),
+        "trunk_velocity": robot.velocity(trunk, frame)(q, v),
+        "trunk_acceleration": robot.acceleration(trunk, frame)(q, v, a),
+        "posture": q,
+        "posture_velocity": v[6:],
+        "posture_acceleration": a[6:],
+    }
+    for foot in feet:
+        wanted[f"{foot}_swing"] = robot.pose(foot)(q)[:3, 3]
+        wanted[f"{foot}_swing_velocity"] = robot.velocity(foot, frame)(q, v)[3:]
+        wanted[f"{foot}_swing_acceleration"] = robot.acceleration(foot, frame)(q, v, a)[3:]
+    return symbols, wanted
+
+
+def finite(*values: Array) -> bool:
+    """Whether all numbers are."""
+    return all(bool(np.isfinite(value).all()) for value in values)
