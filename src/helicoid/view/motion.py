@@ -16,7 +16,7 @@ from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.archive import MAX_BYTES, read_archive
 from helicoid.simulation.contacts import Ground
-from helicoid.simulation.contacts.ground import grounds_of
+from helicoid.simulation.ground import grounds_of
 
 
 class Motion(NamedTuple):

@@ -12,7 +12,7 @@ from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.simulation.contacts.collision import collision_points
-from helicoid.simulation.contacts.ground import ContactPoint, Ground
+from helicoid.simulation.ground import ContactPoint, Ground
 
 BALL, RIM = 0, 1  # of runtime/surfaces.h
 

@@ -14,10 +14,10 @@ from helicoid.compiler.build.binding import Kernel
 from helicoid.compiler.symbolic.signature import Input
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.contacts.ground import ContactPoint, Ground, as_grounds
 from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel
 from helicoid.simulation.contacts.shapes import Points, gaps, points_of
 from helicoid.simulation.contacts.terms import terms
+from helicoid.simulation.ground import ContactPoint, Ground, as_grounds
 from helicoid.simulation.inputs.forces import Forces
 from helicoid.simulation.inputs.laws import SymbolicLaw, hashable
 
