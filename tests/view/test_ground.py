@@ -101,7 +101,7 @@ def test_a_camera_may_go_along() -> None:
 def test_grounds_and_forces_survive_a_file(tmp_path: Path) -> None:
     x = np.linspace(-1, 1, 9)
     field = hc.Ground(heights=x[None] + 0 * x[:, None])
-    grounds = [hc.Ground(normal=(1, 0, 0), height=-5, restitution=0.5), field]
+    grounds = [hc.Ground(normal=(1, 0, 0), height=-5.0, restitution=0.5), field]
     motion = hc.simulate(BOX, [0, 0, 0.5, 1, 0, 0, 0], duration=0.02, ground=grounds, contacts="collision")
     motion.save(tmp_path / "box.npz")
     back = hc.Trajectory.load(tmp_path / "box.npz", BOX)
