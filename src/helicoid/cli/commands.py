@@ -12,7 +12,7 @@ from helicoid.cli.console import FloatingOption, RobotArgument, console, show_do
 from helicoid.robot import load
 
 Base = Literal["fixed", "floating"]
-Demonstration = Literal["load", "fly"]
+Demonstration = Literal["load", "fly", "walk"]
 
 
 def view(
@@ -98,14 +98,14 @@ def study(
 
 def demo(
     what: Annotated[
-        Demonstration, typer.Argument(help="load: a Panda picks up a load. fly: two flights.")
+        Demonstration, typer.Argument(help="load: a Panda picks up a load. fly: two flights. walk: a dog.")
     ] = "load",
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path("demo"),
     seed: Annotated[int, typer.Option(help="Of the sensors' noise.")] = 0,
 ) -> None:
-    """Let a Panda pick up a load that nobody told it about, and watch it find out; or watch robots fly."""
-    if what == "fly":
-        _fly(output, seed)
+    """Let a Panda pick up a load that nobody told it about and find out; or see robots fly and walk."""
+    if what != "load":
+        (_fly if what == "fly" else _walk)(output, seed)
         return
     with told():
         from helicoid.demo import run
@@ -125,6 +125,20 @@ def _fly(output: Path, seed: int) -> None:
                 f"[bold]{escape(str(flown.page))}[/]",
                 soft_wrap=True,
             )
+
+
+def _walk(output: Path, seed: int) -> None:
+    with told():
+        from helicoid.demo.walk import walk, write_page
+
+        with console.status("walking (the plan is compiled once, then kept)"):
+            walked = walk(seed)
+        page = write_page(walked, output)
+    console.print(
+        f"Walked {walked.distance:.2f} m with a push, a turn and a stop, tilted by {walked.tilt:.3f} rad at "
+        f"most: [bold]{escape(str(page))}[/]",
+        soft_wrap=True,
+    )
 
 
 def codegen(

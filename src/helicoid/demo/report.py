@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.charts import Axis, Band, Chart, Level, Line
+from helicoid.demo.page import document
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (
     CENTER,
@@ -42,21 +42,10 @@ def write_report(scenario: Scenario, results: Results, folder: Path) -> Path:
 
 def page(scenario: Scenario, results: Results) -> str:
     """The whole page."""
-    files = resources.files("helicoid.demo")
-    style, program = ((files / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     charts = tracking(results), payload(results), torques(scenario, results), step_times(results)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        "<title>Helicoid: a robot that learns what it carries</title>\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
-        '<div class="brand">Helicoid</div>\n<h1>A robot that learns what it carries</h1>\n'
-        f'<p class="lead">{_lead()}</p>\n{_figures(results)}\n'
-        f'<div class="stage">\n{_motion(scenario, results)}\n</div>\n'
-        f'<div class="charts">\n{"".join(_figure(*chart) for chart in charts)}\n</div>\n'
-        f"{_table(results)}\n{_words(results)}\n</main>\n<script>\n{program}</script>\n</body>\n</html>\n"
-    )
+    words = f"{_table(results)}\n{_words(results)}"
+    title = "A robot that learns what it carries"
+    return document(title, _lead(), _figures(results), _motion(scenario, results), charts, words)
 
 
 def _lead() -> str:
@@ -67,20 +56,17 @@ def _lead() -> str:
     )
 
 
-def _figures(results: Results) -> str:
+def _figures(results: Results) -> list[tuple[str, str]]:
     fixed, informed, adaptive = (results.error_after(run) for run in results.comparison.runs)
     mass, doubt = results.mass
     step = float(np.median(results.comparison.adaptive.seconds))
-    figures = [
+    return [
         (f"{results.identified_after:.2f} s", f"until the mass is known to 2 %, and stays so: {MASS:g} kg"),
         (f"{mass:.3f} kg", f"estimated in the end, ± {doubt:.3f} (two standard deviations)"),
         (f"{1e3 * adaptive:.1f} mm", f"tracking error with the load; {1e3 * fixed:.0f} mm had it not "
          f"learned, {1e3 * informed:.1f} had it been told"),
         (f"{1e3 * step:.2f} ms", f"for a step of control and learning; there is {1e3 * PERIOD:g} ms"),
     ]  # fmt: skip
-    return (
-        f'<div class="figures">{"".join(f"<div><b>{a}</b><span>{b}</span></div>" for a, b in figures)}</div>'
-    )
 
 
 def _motion(scenario: Scenario, results: Results) -> str:
@@ -98,14 +84,6 @@ def _motion(scenario: Scenario, results: Results) -> str:
         ghosts={FIXED: runs.fixed.trajectory},
         trace=TOOL,
         markers=markers,
-    )
-
-
-def _figure(chart: Chart, note: str) -> str:
-    """A chart with its title, legend and a sentence below."""
-    return (
-        f'<figure class="chart"><figcaption><b>{escape(chart.title)}</b></figcaption>'
-        f'<div class="keys">{chart.legend}</div>{chart.svg()}<p>{escape(note)}</p></figure>'
     )
 
 
