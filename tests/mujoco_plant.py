@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import casadi as ca
 import mujoco
 import numpy as np
 
 import helicoid as hc
 from helicoid._typing import Array
+from helicoid.dynamics.physics import nominal
 
 
 class MuJoCoPlant:
@@ -55,6 +57,9 @@ class MuJoCoPlant:
                 pair = spec.add_pair(geomname1="ball", geomname2="floor", condim=3)
                 pair.friction, pair.solreffriction = [friction, friction, 0, 0, 0], [friction_time, 1.0]
         self.model = spec.compile()
+        self.model.dof_armature[:] = np.array(
+            ca.evalf(nominal(robot.model).armature)
+        ).ravel()  # no URDF has it
         self.model.opt.timestep = dt
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         self.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,9 +16,28 @@ FRAME = "panda_link8"
 Q = np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8])
 
 
+class Arm(NamedTuple):
+    robot: hc.Robot
+    frame: str
+    q: Array
+
+
+def smooth(name: str) -> hc.Robot:
+    return hc.load(name).with_joints(friction=0, damping=0)
+
+
 @pytest.fixture(scope="module")
 def panda() -> hc.Robot:
-    return hc.load("panda").with_joints(friction=0, damping=0)
+    return smooth("panda")
+
+
+@pytest.fixture(scope="module", params=["panda", pytest.param("ur5", marks=pytest.mark.slow)])
+def arm(request: pytest.FixtureRequest, panda: hc.Robot) -> Arm:
+    """The Panda, for which gains were chosen, and an arm for which they were not, with heavy motors."""
+    if request.param == "panda":
+        return Arm(panda, FRAME, Q)
+    heavy = smooth("ur5").with_joints(armature=0.1)
+    return Arm(heavy, "tool0", np.array([0.3, -1.2, 1.6, -1.9, -1.5, 0.4]))
 
 
 def circle(t: float, T: Array, radius: float, speed: float) -> tuple[Array, Array, Array]:
@@ -35,14 +55,15 @@ def circle(t: float, T: Array, radius: float, speed: float) -> tuple[Array, Arra
     return pose, twist, change
 
 
-def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(panda: hc.Robot, tmp_path: Path) -> None:
-    plant = MuJoCoPlant(panda, tmp_path)
-    law = hc.control.TaskSpaceControl(panda, FRAME, frequency=30.0)
-    T, errors = panda.pose(FRAME)(Q), []
+def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(arm: Arm, tmp_path: Path) -> None:
+    robot, frame, Q = arm
+    plant = MuJoCoPlant(robot, tmp_path)
+    law = hc.control.TaskSpaceControl(robot, frame, frequency=30.0)
+    T, errors = robot.pose(frame)(Q), []
     plant.start(Q)
     for k in range(2500):
         pose, twist, change = circle(k * 1e-3, T, 0.1, 0.5)
-        errors.append(np.linalg.norm(panda.pose(FRAME)(plant.q)[:3, 3] - pose[:3, 3]))
+        errors.append(np.linalg.norm(robot.pose(frame)(plant.q)[:3, 3] - pose[:3, 3]))
         plant.step(law.step(plant.q, plant.v, pose, twist, change, Q))
         assert law.ok, law.status
     assert max(errors) < 1e-3
@@ -56,17 +77,18 @@ def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(panda: hc.Robot, 
     ],
 )
 def test_ten_newton_while_a_circle_is_traced_on_a_plate(
-    panda: hc.Robot, tmp_path: Path, speed: float, radius: float, friction_time: float | None
+    arm: Arm, tmp_path: Path, speed: float, radius: float, friction_time: float | None
 ) -> None:
     """The force is felt by a sensor, pressing is -z, and the plate is 2 mm below the ball at the start.
 
     How fast MuJoCo's own contacts can be slid on, and why, says `MuJoCoPlant`.
     """
-    T, ball = panda.pose(FRAME)(Q), 0.02
+    robot, frame, Q = arm
+    T, ball = robot.pose(frame)(Q), 0.02
     plate = T[2, 3] - ball - 0.002
-    plant = MuJoCoPlant(panda, tmp_path, tip=FRAME, plate=plate, radius=ball, friction_time=friction_time)
+    plant = MuJoCoPlant(robot, tmp_path, tip=frame, plate=plate, radius=ball, friction_time=friction_time)
     law = hc.control.OperationalSpaceControl(
-        panda, FRAME, (1, 1, 1, 1, 1, 0), frequency=20.0, force_gain=10.0, force_damping=100.0, dt=1e-3
+        robot, frame, (1, 1, 1, 1, 1, 0), frequency=20.0, force_gain=10.0, force_damping=100.0, dt=1e-3
     )
     wanted, pressed, errors = np.array([0, 0, 0, 0, 0, -10.0]), [], []
     plant.start(Q)
@@ -76,20 +98,21 @@ def test_ten_newton_while_a_circle_is_traced_on_a_plate(
         plant.step(law.step(plant.q, plant.v, pose, wanted, felt, twist, change, q_posture=Q))
         assert law.ok, law.status
         pressed.append(plant.pressed())
-        errors.append(np.linalg.norm(panda.pose(FRAME)(plant.q)[:2, 3] - pose[:2, 3]))
+        errors.append(np.linalg.norm(robot.pose(frame)(plant.q)[:2, 3] - pose[:2, 3]))
     assert np.abs(np.array(pressed[1000:]) - 10.0).max() < 0.5
     assert max(errors[1000:]) < 5e-3
 
 
-def test_ten_newton_move_the_frame_by_what_the_stiffness_says(panda: hc.Robot, tmp_path: Path) -> None:
-    plant, stiffness = MuJoCoPlant(panda, tmp_path), np.array([100.0, 100.0, 100.0, 400.0, 600.0, 800.0])
-    law = hc.control.TaskSpaceControl(panda, FRAME, stiffness=stiffness)
-    T, force = panda.pose(FRAME)(Q), np.array([0, 0, 0, 10.0, -10.0, 10.0])
-    J = panda.jacobian(FRAME, "world_aligned")
+def test_ten_newton_move_the_frame_by_what_the_stiffness_says(arm: Arm, tmp_path: Path) -> None:
+    robot, frame, Q = arm
+    plant, stiffness = MuJoCoPlant(robot, tmp_path), np.array([100.0, 100.0, 100.0, 400.0, 600.0, 800.0])
+    law = hc.control.TaskSpaceControl(robot, frame, stiffness=stiffness)
+    T, force = robot.pose(frame)(Q), np.array([0, 0, 0, 10.0, -10.0, 10.0])
+    J = robot.jacobian(frame, "world_aligned")
     plant.start(Q)
     for _ in range(2000):
         plant.step(law.step(plant.q, plant.v, T, q_posture=Q) + J(plant.q).T @ force)
-    moved = panda.pose(FRAME)(plant.q)[:3, 3] - T[:3, 3]
+    moved = robot.pose(frame)(plant.q)[:3, 3] - T[:3, 3]
     np.testing.assert_allclose(moved, force[3:] / stiffness[3:], rtol=0.02)
 
 
