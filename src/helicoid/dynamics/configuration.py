@@ -24,3 +24,16 @@ def difference(model: Model, q0: Expression, q1: Expression) -> Expression:
         if body.joint.mimic is None:
             result[body.v] = body.joint.type.difference(q0[body.q], q1[body.q])
     return result
+
+
+def unit(model: Model, q: Expression) -> Expression:
+    """q with unit quaternions."""
+    return integrate(model, q, ca.SX.zeros(model.nv)) if model.nq != model.nv else q
+
+
+def is_near_unit(model: Model, q: Expression) -> Expression:
+    """Whether quaternions of q have unit length but for rounding: |q|² within 0.1 of 1."""
+    near = ca.SX(1)
+    for place in model.quaternions:
+        near = ca.logic_and(near, ca.fabs(ca.sumsqr(q[place]) - 1) <= 0.1)
+    return near

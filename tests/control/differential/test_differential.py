@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from control.ball import shoulder
 from helicoid.control import DifferentialIK, OrientationTask, PoseTask, PositionTask, PostureTask
 from helicoid.errors import CompileError, HelicoidError, InputError
 from helicoid.geometry import so3
@@ -180,6 +181,20 @@ def test_what_is_no_measurement_makes_the_motion_die_away(weighted):
     ik.reset()
     ik.step(HOME)
     assert ik.ok
+
+
+def test_a_quaternion_that_is_not_unit_is_no_configuration():
+    robot = shoulder()
+    q = np.array([0.6, 0.0, 0.8, 0.0, 0.3])
+    ik = DifferentialIK(robot, [PositionTask("hand", [0.5, 0.5, 0.5])], DT)
+    good = ik.step(q)
+    ik.reset()
+    np.testing.assert_allclose(ik.step(np.append(1.01 * q[:4], q[4:])), good, atol=1e-12)
+    for length in (0.0, 0.5, 2.0):
+        assert np.all(np.isfinite(ik.step(np.append(length * q[:4], q[4:]))))
+        assert not ik.ok and ik.status == "bad measurement"
+    with pytest.raises(InputError, match=r"a quaternion is 2\.0 long"):
+        DifferentialIK(robot, [PostureTask([2.0, 0.0, 0.0, 0.0, 0.0])], DT)
 
 
 def test_as_long_as_there_is_no_target_nothing_moves(panda):

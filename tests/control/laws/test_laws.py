@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from control.ball import shoulder
 from helicoid._typing import Array
 from helicoid.control import (
     AdaptiveControl,
@@ -229,6 +230,21 @@ def test_what_is_not_finite_never_gets_through(kind: str, rng: np.random.Generat
     first = law.step(q, v, q)
     assert law.ok
     np.testing.assert_array_equal(first, laws(robot)[kind].step(q, v, q))
+
+
+def test_rounding_of_a_quaternion_is_taken_off_and_what_is_none_is_told() -> None:
+    robot = shoulder()
+    q, v = np.array([0.6, 0.0, 0.8, 0.0, 0.3]), np.full(4, 0.1)
+    law, other = JointImpedance(robot, 10.0, 1.0), np.array([1.0, 0.0, 0.0, 0.0, 0.0])
+    good = law.step(q, v, other)
+    rounded = np.append(1.01 * q[:4], q[4:])
+    np.testing.assert_allclose(law.step(rounded, v, other), good, atol=1e-12)
+    assert law.ok
+    for length in (0.0, 0.5, 2.0):
+        law.step(np.append(length * q[:4], q[4:]), v, other)
+        assert law.status == "bad measurement"
+        law.step(q, v, np.append(length * other[:4], 0.0))
+        assert law.status == "bad reference"
 
 
 @pytest.mark.parametrize("kind", ["joint impedance", "computed torque", "adaptive"])

@@ -223,7 +223,7 @@ class DifferentialIK:
         q, p = ca.SX.sym("q", robot.nq), ca.SX.sym("p", at.values.size)
         memory = {"last": nv, "before": nv, "state": n, "lower": n, "upper": n, "errors": rows, "info": 2}
         sizes: dict[str, Any] = {
-            **{"NQ": robot.nq, "NV": nv, "NP": at.values.size},
+            **{"NV": nv, "NP": at.values.size},
             **{"NE": rows, "NM": f.n_rows, "NC": f.constraint_rows},
             **{"STRICT": int(f.strict), "SCALED": int(self.solver == "projection")},
             **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},

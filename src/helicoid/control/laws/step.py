@@ -24,9 +24,11 @@ from helicoid.compiler.export.c_library import export_c
 from helicoid.compiler.function import Function
 from helicoid.compiler.symbolic.expressions import from_row_major, row_major
 from helicoid.compiler.symbolic.signature import Shape
+from helicoid.dynamics.configuration import is_near_unit, unit
 from helicoid.errors import InputError
 from helicoid.geometry import so3
 from helicoid.interrupts import interruptible
+from helicoid.model.model import Model
 from helicoid.robot.robot import Robot, as_robot
 
 LARGEST = 1e300
@@ -214,7 +216,7 @@ class Step(ABC):
         return [np.array([np.ravel(row[k]) for row in rows]) for k in range(len(rows[0]))]
 
     def _example(self, item: Input, rng: np.random.Generator) -> Array:
-        if item.name.startswith("q"):
+        if _is_configuration(item.name):
             return self.robot.random(rng)
         if item.shape in ((3, 3), (4, 4)):
             T = np.eye(item.shape[0])
@@ -238,9 +240,10 @@ class Step(ABC):
         symbols = {name: ca.SX.sym(name, *(*shape, 1, 1)[:2]) for name, shape in given.items()}
         numbers, memory = ca.SX.sym("numbers", len(self._values)), ca.SX.sym("memory", len(self._start))
         x = symbols | _unpacked(self._numbers, numbers) | _unpacked(self._memories, memory)
-        law = self._law(x)
-        seen = _finite([symbols[name] for name in measured])
-        asked = _finite([symbols[name] for name in symbols if name not in measured])
+        model = self.robot.model
+        law = self._law(x | {name: unit(model, q) for name, q in symbols.items() if _is_configuration(name)})
+        seen = _sound(model, {name: symbols[name] for name in measured})
+        asked = _sound(model, {name: symbols[name] for name in symbols if name not in measured})
         asked = ca.logic_and(asked, law.sensible)
         made = _finite([*law.results.values(), *law.memory.values()])
         good = ca.logic_and(ca.logic_and(seen, asked), made)
@@ -253,6 +256,19 @@ class Step(ABC):
         bad = ca.if_else(seen, ca.if_else(asked, 4, 3), 2)
         told = ca.vertcat(ca.if_else(good, law.limit > 0, bad), ca.if_else(good, law.limit, 0))
         return [*symbols.values(), numbers, memory], [*chosen, kept, told]
+
+
+def _is_configuration(name: str) -> bool:
+    return name == "q" or name.startswith("q_")
+
+
+def _sound(model: Model, parts: Mapping[str, Expression]) -> Expression:
+    """Whether all are finite, and quaternions among them unit."""
+    sound = _finite(list(parts.values()))
+    for name, q in parts.items():
+        if model.quaternions and _is_configuration(name):
+            sound = ca.logic_and(sound, is_near_unit(model, q))
+    return sound
 
 
 def _finite(parts: Sequence[Expression]) -> Expression:

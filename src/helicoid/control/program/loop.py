@@ -16,6 +16,7 @@ from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
 from helicoid.control.qp.program import needs_compiler
 from helicoid.control.tasks import Task
+from helicoid.dynamics.configuration import unit
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
@@ -34,8 +35,8 @@ class Loop:
             with the code of the last step and how many steps of the active set it took.
         tasks: whose errors the memory has, with their names as identifiers.
         source: the runtime, such as `.../runtime/differential.c`.
-        sizes: what it has defined.
-        data: the function from measurements and numbers to the program of a step.
+        sizes: what it has defined, beside what configuration.h needs.
+        data: the function from measurements, q first, and numbers to the program of a step.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Loop:
         sizes: Mapping[str, Any],
         data: ca.Function,
     ) -> None:
+        data = _of_unit_quaternions(robot, data)
         self.numbers, self.data = numbers, data
         self.p = numbers.values
         ends = np.cumsum([0, *memory.values()]).tolist()
@@ -59,7 +61,9 @@ class Loop:
             self._errors.append((name, task.name, slice(start, stop)))
             start = stop
         self.runtimes = (source.parent, QP_RUNTIME)
-        self.definitions = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
+        turning = "".join(f"{part.start}, " for part in robot.model.quaternions)
+        known = {"NQ": robot.nq, "QUATERNIONS": f"{{{turning}-1}}", **sizes}
+        self.definitions = "".join(f"#define {name} {value}\n" for name, value in known.items())
         text = f'{self.definitions}#include "{source.name}"\n'
         inputs = [(data.size1_in(k),) for k in range(data.n_in())]
         outputs = [(robot.nv,), self.memory.shape]
@@ -138,3 +142,11 @@ def qp_work(n: int, m: int) -> int:
     """QP_WORK of qp/runtime/qp.h."""
     padded = -(-n // 4) * 4
     return (3 * padded + 10) * padded + m + 8
+
+
+def _of_unit_quaternions(robot: Robot, data: ca.Function) -> ca.Function:
+    """The same function, whatever rounding leaves of the length of quaternions in q."""
+    if robot.nq == robot.nv:
+        return data
+    q, *others = (ca.SX.sym(data.name_in(k), data.size1_in(k)) for k in range(data.n_in()))
+    return ca.Function(data.name(), [q, *others], data.call([unit(robot.model, q), *others]))

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid._typing import Expression
+from helicoid._typing import Array, Expression
 from helicoid.control.tasks.task import Task
 from helicoid.dynamics import configuration
 from helicoid.errors import InputError
@@ -45,18 +45,29 @@ class PostureTask(Task):
         if not self.velocities(robot):
             raise InputError(f"{self.name!r}: no joint of {robot.name!r} is meant")
 
-    def velocities(self, robot: Robot) -> list[int]:
-        """The velocities that the rows are about, as indices."""
+    def _meant(self, robot: Robot) -> list[str]:
         floating = {robot.model.independent_joints[0].name} if robot.model.floating else set()
         names = [name for name in robot.joint_names if name not in floating]
-        chosen = names if self.joints is None else list(self.joints)
-        return [k for name in chosen for k in range(robot.nv)[robot.index(name)[1]]]
+        return names if self.joints is None else list(self.joints)
+
+    def velocities(self, robot: Robot) -> list[int]:
+        """The velocities that the rows are about, as indices."""
+        return [k for name in self._meant(robot) for k in range(robot.nv)[robot.index(name)[1]]]
 
     def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
         return (("joints", len(self.velocities(robot))),)
 
     def target_shape(self, robot: Robot) -> tuple[int, ...]:
         return (robot.nq,)
+
+    def numbers(self, robot: Robot, target: ArrayLike | None = None) -> Array:
+        values = super().numbers(robot, target)
+        meant = {k for name in self._meant(robot) for k in range(robot.nq)[robot.index(name)[0]]}
+        for place in robot.model.quaternions:
+            length = np.linalg.norm(values[..., place], axis=-1)
+            if place.start in meant and np.any(np.abs(length - 1) > 1e-3):
+                raise InputError(f"target of {self.name!r}: a quaternion is {length} long; divide it by that")
+        return values
 
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         return configuration.difference(robot.model, q, target)[self.velocities(robot)]

@@ -59,7 +59,7 @@ def _sizes(f: Formulation, at: Numbers, errors: int) -> dict[str, Any]:
     first = f.contact_names[0] if f.contacts else None
     rows = f.all_rows
     return {
-        **{"NQ": robot.nq, "NV": robot.nv, "NU": len(robot.unactuated), "NP": at.values.size},
+        **{"NV": robot.nv, "NU": len(robot.unactuated), "NP": at.values.size},
         **{"NCT": len(f.contacts), "NF": f.n_forces, "NC": f.n_cones, "NK": robot.constraints.rows},
         **{"NE": len(rows), "NM": sum(row.kind == 0 for row in rows), "NS": errors},
         **{"STRICT": int(f.strict), "FLOATING": int(robot.model.floating)},

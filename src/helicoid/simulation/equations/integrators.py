@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import casadi as ca
-
 from helicoid._typing import Expression
-from helicoid.dynamics.configuration import integrate
+from helicoid.dynamics.configuration import integrate, unit
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.model.model import Model
 
@@ -46,11 +44,6 @@ def rk4(model: Model, acceleration: Acceleration, q: Expression, v: Expression, 
     (q_1, v_1), (q_2, v_2), (q_3, v_3), (q_4, v_4) = rates
     q_next = q + h / 6 * (q_1 + 2 * (q_2 + q_3) + q_4)
     return unit(model, q_next), v + h / 6 * (v_1 + 2 * (v_2 + v_3) + v_4)
-
-
-def unit(model: Model, q: Expression) -> Expression:
-    """q with unit quaternions."""
-    return integrate(model, q, ca.SX.zeros(model.nv))
 
 
 STEPS: dict[str, Step] = {"euler": euler, "semi_implicit_euler": semi_implicit_euler, "rk4": rk4}

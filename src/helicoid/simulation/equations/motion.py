@@ -15,12 +15,12 @@ from helicoid._typing import Expression
 from helicoid.compiler.function import Function
 from helicoid.compiler.symbolic.definition import Expressions
 from helicoid.compiler.symbolic.signature import Input, Output
-from helicoid.dynamics.configuration import integrate
+from helicoid.dynamics.configuration import integrate, unit
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.equations.integrators import STEPS, State, unit
+from helicoid.simulation.equations.integrators import STEPS, State
 from helicoid.simulation.equations.stiction import stiction_step, stiction_terms
 
 FIXED = (*STEPS, "stiction")

@@ -8,9 +8,9 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
+from helicoid.dynamics.configuration import unit
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.robot import Robot
-from helicoid.simulation.equations.integrators import unit
 
 
 class Machine(Protocol):

@@ -1,7 +1,7 @@
 /* One step of differential kinematics: from q and numbers to velocities within limits.
  *
- * Sizes are constants: NQ, NV, NP numbers, NE rows of tasks, NM rows that are no bounds, of which the first NC are
- * constraints, STRICT and LEVELS, the rows of each of NL levels, SCALED: limits are kept by scaling the whole motion.
+ * Sizes are constants: those of configuration.h, NV, NP numbers, NE rows of tasks, NM rows that are no bounds, of which
+ * the first NC are constraints, STRICT and LEVELS, the rows of each of NL levels, SCALED: limits are kept by scaling the whole motion.
  * DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) calls the generated function: H and f of a
  * weighted program, or E, e and damping of levels. P_... are places in p.
  *
@@ -16,6 +16,7 @@
 #include "qp.h"
 #define QP_LEVELS_WORK(n, m, t) 0
 #endif
+#include "configuration.h"
 
 enum { STEP_SOLVED, STEP_INFEASIBLE, STEP_OUT_OF_ITERATIONS, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT };
 enum { NB = NV + NM };
@@ -75,12 +76,10 @@ static int solve(const double *p, double *memory, double *v, double *work, doubl
 static int differential_step(const double *q, const double *p, double *v, double *memory, double *work,
                              void *scratch) {
   double *last = memory + LAST, *info = memory + INFO, *lower = memory + LOWER, *upper = memory + UPPER;
-  double sum = 0;
   int status;
   (void)scratch;
-  for (int i = 0; i < NQ; i++) sum += q[i] * 0;
   memcpy(memory + BEFORE, last, NV * sizeof(double));
-  if (sum != 0) {
+  if (!is_configuration(q)) {
     status = STEP_BAD_MEASUREMENT;
   } else {
     double *first = work, *second = first + FIRST, *A = second + SECOND, *damping = A + NM * NV;

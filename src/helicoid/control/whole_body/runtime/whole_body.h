@@ -1,12 +1,13 @@
 /* One step of whole-body control: from q, v and numbers to torques.
  *
- * Sizes are constants: NQ, NV velocities, NU of them without an actuator, NP numbers, NCT contacts with NF forces and
- * NC rows of friction cones, NK rows of the robot's own constraints, NE rows of tasks, NM of them of accelerations, NS
- * of errors. DATA(q, v, p, out, scratch) calls the generated function; P_... are places in p.
+ * Sizes are constants: those of configuration.h, NV velocities, NU of them without an actuator, NP numbers, NCT
+ * contacts with NF forces and NC rows of friction cones, NK rows of the robot's own constraints, NE rows of tasks, NM of
+ * them of accelerations, NS of errors. DATA(q, v, p, out, scratch) calls the generated function; P_... are places in p.
  *
  * `memory` is what a loop keeps, and shows. */
 #ifndef HELICOID_WHOLE_BODY_H
 #define HELICOID_WHOLE_BODY_H
+#include "configuration.h"
 #include "whole_body_reduce.h"
 #if STRICT
 #include "qp_lexicographic.h"
@@ -120,7 +121,7 @@ static int step_of_body(const double *q, const double *v, const double *p, doubl
   double *info = memory + INFO;
   int status, holding = 1;
   (void)scratch;
-  if (!are_numbers(NQ, q) || !are_numbers(NV, v)) {
+  if (!is_configuration(q) || !are_numbers(NV, v)) {
     status = STEP_BAD_MEASUREMENT;
   } else {
     reduction reduced;
