@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helicoid.compiler.build import cache, toolchain
+from helicoid.compiler.build import cache, private, toolchain
 from helicoid.compiler.build.cache import RUNTIME, Cache, entry_key, library, open_cache
 from helicoid.compiler.build.toolchain import Compiler, find_compiler
 from helicoid.compiler.code import c_source
@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     """An empty cache, and no memory of temporary folders that earlier tests fell back to."""
     path = tmp_path / "cache"
     monkeypatch.setenv("HELICOID_CACHE", str(path))
-    monkeypatch.setattr(cache, "_spare", None)
+    monkeypatch.setattr(private, "_spare", None)
     return path
 
 
@@ -278,7 +278,7 @@ def in_a_folder_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def in_a_folder_of_a_group(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.parent.chmod(0o770)
-    monkeypatch.setattr(cache, "_is_private_group", lambda gid: False)
+    monkeypatch.setattr(private, "is_private_group", lambda gid: False)
 
 
 def in_a_folder_of_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,8 +399,8 @@ def test_a_group_of_one_is_private(tmp_path):
     account = pwd.getpwuid(os.geteuid())
     group = grp.getgrgid(account.pw_gid)
     alone = group.gr_name == account.pw_name and not set(group.gr_mem) - {account.pw_name}
-    assert cache._is_private_group(account.pw_gid) is alone
-    assert not cache._is_private_group(ANOTHER_USER)
+    assert private.is_private_group(account.pw_gid) is alone
+    assert not private.is_private_group(ANOTHER_USER)
 
 
 def test_a_pipe_in_an_entry_keeps_nobody_waiting(folder):
@@ -544,10 +544,10 @@ def test_threads_that_need_another_folder_share_one_and_are_told_once(folder, mo
         told.append(warning)
         time.sleep(0.1)  # long enough for the others to come
 
-    monkeypatch.setattr(cache, "warn", slowly)
+    monkeypatch.setattr(private, "warn", slowly)
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(cache._temporary_folder("why"))) for _ in range(4)
+        threading.Thread(target=lambda: found.append(private.temporary_folder("why"))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

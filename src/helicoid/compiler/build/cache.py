@@ -9,7 +9,6 @@ processes may race without locks. A file that does not have its digest is remove
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
 import hashlib
@@ -25,9 +24,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from helicoid.compiler.build.private import (
+    Refused,
+    check_private,
+    digest_of_private,
+    private_folder,
+    temporary_folder,
+)
 from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
-from helicoid.compiler.building import new_lock
-from helicoid.errors import CompileError, PerformanceWarning, warn
+from helicoid.errors import CompileError
 
 RUNTIME = Path(__file__).parent / "runtime"
 
@@ -87,7 +92,7 @@ def library(
         if isinstance(error, CompileError) and not _FULL.search(str(error)):
             raise
         try:
-            return made(Cache(_temporary_folder(f"{cache.folder} cannot be written to ({error})")))
+            return made(Cache(temporary_folder(f"{cache.folder} cannot be written to ({error})")))
         except OSError as second:
             raise CompileError(f"there is no place to compile in: {second}") from second
 
@@ -139,9 +144,9 @@ def open_cache() -> Cache:
     compiles into a folder of its own, which it removes at its end: slower to start, but as fast to call.
     """
     try:
-        return Cache(_private_folder(_folder()))
-    except (OSError, RuntimeError, _Refused) as error:
-        return Cache(_temporary_folder(str(error)))
+        return Cache(private_folder(_folder()))
+    except (OSError, RuntimeError, Refused) as error:
+        return Cache(temporary_folder(str(error)))
 
 
 def _folder() -> Path:
@@ -151,84 +156,6 @@ def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The specification of this variable says to ignore relative paths.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "helicoid"
-
-
-class _Refused(Exception):
-    """A folder or file to which others can write, or which others own."""
-
-
-def _private_folder(folder: Path) -> Path:
-    """The folder, made if it is missing, without symbolic links; refused unless it is private."""
-    with contextlib.suppress(FileExistsError):
-        os.makedirs(folder, mode=0o700)
-    _check_owner(folder, os.lstat(folder))
-    real = Path(os.path.realpath(folder))
-    _check_private(real, os.stat(real))
-    if not real.is_dir():
-        raise _Refused(f"{folder} is no folder")
-    for parent in {*folder.parents, *real.parents}:
-        _check_parent(folder, parent, os.stat(parent))
-    return real
-
-
-def _check_parent(folder: Path, parent: Path, status: os.stat_result) -> None:
-    """Nobody else can put another folder in place of this one: what was verified is what is loaded."""
-    if not hasattr(os, "geteuid"):
-        return
-    if status.st_uid not in (os.geteuid(), 0):
-        raise _Refused(f"{folder} can be replaced by the user number {status.st_uid}, who owns {parent}")
-    mode = status.st_mode
-    open_to_group = mode & stat.S_IWGRP and not _is_private_group(status.st_gid)
-    if (mode & stat.S_IWOTH or open_to_group) and not mode & stat.S_ISVTX:
-        raise _Refused(f"{folder} can be replaced by others, who can write to {parent}")
-
-
-def _is_private_group(gid: int) -> bool:
-    """Whether this is the group of this user alone, to whom some systems give what he makes."""
-    import grp
-    import pwd
-
-    try:
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
-    except KeyError:
-        return False
-    return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
-
-
-def _check_owner(path: Path, status: os.stat_result) -> None:
-    # Root can write anywhere anyway; a cache that an image brings along belongs to it.
-    if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), 0):
-        raise _Refused(f"{path} belongs to another user (number {status.st_uid})")
-
-
-def _check_private(path: Path, status: os.stat_result) -> None:
-    _check_owner(path, status)
-    if hasattr(os, "geteuid") and status.st_mode & 0o022:
-        raise _Refused(f"others can write to {path} (mode {stat.S_IMODE(status.st_mode):04o}; chmod go-w)")
-
-
-def _temporary_folder(reason: str) -> Path:
-    """One folder for all that cannot be kept; made, and told, when first needed."""
-    global _spare
-    with _spare_lock:  # pieces are compiled by several threads
-        if _spare is None or not _spare.is_dir():
-            text = (
-                f"compiled functions are not kept for the next run: {reason}. "
-                "Make it a folder that only you can write to, or name another one in HELICOID_CACHE."
-            )
-            warn(PerformanceWarning(text))
-            _spare = Path(tempfile.mkdtemp(prefix="helicoid-")).resolve()
-            atexit.register(_remove_own, _spare, os.getpid())
-        return _spare
-
-
-def _remove_own(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # a forked process must not take it from its parent
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-_spare: Path | None = None
-_spare_lock = new_lock()
 
 
 @dataclass(frozen=True)
@@ -245,9 +172,9 @@ class Cache:
             if match is None or wanted not in (None, match["compiler"]):
                 continue
             try:
-                if _digest_of_private(path) == match["digest"]:
+                if digest_of_private(path) == match["digest"]:
                     return path
-            except (OSError, _Refused):
+            except (OSError, Refused):
                 pass
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -308,8 +235,8 @@ class Cache:
         target = entry / f"{compiler.identity[:16]}-{digest}.so"
         for _ in range(3):  # another process may be clearing the cache
             try:
-                _check_private(entry, os.lstat(_made(entry)))
-            except _Refused as error:
+                check_private(entry, os.lstat(_made(entry)))
+            except Refused as error:
                 raise PermissionError(str(error)) from error
             with contextlib.suppress(FileNotFoundError):
                 os.replace(output, target)
@@ -322,12 +249,12 @@ class Cache:
         try:
             status = os.lstat(entry)
             if not stat.S_ISDIR(status.st_mode):
-                raise _Refused(f"{entry} is no folder")
-            _check_private(entry, status)
+                raise Refused(f"{entry} is no folder")
+            check_private(entry, status)
             return sorted(path for path in entry.iterdir() if path.suffix == ".so")
         except OSError:
             return []
-        except _Refused:
+        except Refused:
             self._discard(entry)
             return []
 
@@ -361,14 +288,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def _digest_of_private(path: Path) -> str:
-    """The digest of a file that only its owner can write to."""
-    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # what lies there may be a pipe that nobody writes to
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | careful)) as file:
-        status = os.fstat(file.fileno())
-        _check_private(path, status)
-        if not stat.S_ISREG(status.st_mode):
-            raise _Refused(f"{path} is no file")
-        return hashlib.sha256(file.read()).hexdigest()
