@@ -51,9 +51,10 @@ def test_grounds_that_make_no_sense(arguments: dict[str, Any], message: str) -> 
         ({"ground": Ground(), "contacts": "collision", "method": "adaptive"}, "leave it out"),
         ({"ground": Ground(height=0.02), "contacts": "collision"}, "'box' starts 0.02 m below ground: raise"),
         ({"ground": Ground(), "contacts": "collision", "q0": START * np.nan}, "not finite"),
-        (
+        pytest.param(
             {"ground": Ground(), "contacts": "collision", "controller": lambda t, q, v: np.full(6, np.nan)},
             "finite",
+            marks=pytest.mark.needs_compiler,
         ),
     ],
 )
