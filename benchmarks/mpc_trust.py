@@ -1,239 +1,56 @@
 """Closed loops towards random targets, most out of reach: does the robot rest, keep limits, tell the truth?
 
-    python -m benchmarks.mpc_trust [--number 16] [--seed 0] [--only panda] [--quick]
+    python -m benchmarks.mpc_trust [--number 16] [--seed 0] [--only panda] [--quick] [--record FILE]
 
 For each system `number` targets, about half of them beyond reach, with default settings, six seconds each.
 Every second loop has a plant that is not the model (all masses 20 % more or less; of arms also Coulomb and
 viscous friction) and noise on what is measured. In one of four the target moves from where the robot is to
 a point that may be beyond reach and back in four seconds, and stays for four more; `back` is the largest
-distance from it at the end, with the exact model. A loop with the exact model is restless if a velocity in
-the last second has an rms above 0.02 rad/s (m/s). Excess is beyond hard limits, also between samples, under
-the exact model (of torque in all loops). A lie is a step that says ok beside a violation of more than 1 %.
+distance from it at the end, with the exact model.
+
+A loop with the exact model is `moving` if a velocity in the last second has an rms above 0.02 rad/s (m/s).
+It goes on then, up to 20 s: `rest` is when the last came to rest (s), `restless` are those that did not.
+Excess is beyond hard limits, also between samples, under the exact model (of torque in all loops). A lie is
+a step that says ok beside a violation of more than 1 %.
+
+With `--record` every loop is a line of a file (JSON), and those that it has are not run again.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import json
+from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-import helicoid as hc
-from helicoid.mpc import Controller, Problem
+from benchmarks.trust_systems import Case, cases
+from helicoid.mpc import Controller
 
-PERIOD, SECONDS, SUBSTEPS = 0.02, 6.0, 10
+SECONDS, LONGEST = 6.0, 20.0
 EXCURSION, AFTER = 4.0, 4.0  # s, of a target that moves
 NOISE = 1e-4, 2e-3  # rad, rad/s
+STILL = 0.02  # rad/s, rms over a second
+
+TITLES = (
+    *("system", "loops", "moving", "v rms", "rest", "restless", "with errors", "back"),
+    *("v excess", "q excess", "τ excess", "ok", "lies"),
+)
 
 
-@dataclass
-class Case:
-    """A system: its problem, where it starts, draws of targets and plants, what exceeds its limits.
-
-    A target is a point, the number that is called `goal`; `place` is where the system has it. A plant, right
-    or wrong, gives the states within one period from a state and a control. The first `split` elements of the
-    state are positions. `limit` is that of the controls.
-    """
-
-    name: str
-    problem: Problem
-    start: np.ndarray
-    goal: str
-    place: Callable[[np.ndarray], np.ndarray]
-    target: Callable[[np.random.Generator], np.ndarray]
-    plant: Callable[[np.random.Generator, bool], Callable[[np.ndarray, np.ndarray], np.ndarray]]
-    split: int
-    excess: Callable[[np.ndarray], dict[str, float]]
-    limit: np.ndarray
-
-
-@dataclass
-class Row:
-    """What a system's loops came to."""
-
-    name: str
-    loops: int = 0
-    restless: int = 0
-    rms: float = 0.0
-    noisy_rms: float = 0.0
-    back: float = 0.0
-    steps: int = 0
-    ok: int = 0
-    lies: int = 0
-    excess: dict[str, float] = field(
-        default_factory=lambda: {"velocity": 0.0, "position": 0.0, "torque": 0.0}
-    )
-
-
-def direction(rng: np.random.Generator, least: float, most: float, size: int = 3) -> np.ndarray:
-    """A random point at a distance between two."""
-    d = rng.normal(size=size)
-    return np.asarray(d / np.linalg.norm(d) * rng.uniform(least, most))
-
-
-def arm(name: str, robot: hc.Robot, frame: str, start: np.ndarray, base: np.ndarray, reach: float) -> Case:
-    """A robot arm that reaches for points up to twice as far as it can."""
-    problem = Problem(robot, horizon=20, dt=PERIOD)
-    problem.add_position_cost(frame, np.zeros(3), weight=50.0, end_weight=500.0)
-    problem.add_velocity_cost(0.2, end_weight=5.0)
-    problem.add_torque_cost(1e-3)
-    problem.add_limits()
-    start = np.concatenate([start, np.zeros(robot.nv)])
-
-    def target(rng: np.random.Generator) -> np.ndarray:
-        return base + direction(rng, 0.2 * reach, 2.0 * reach)
-
-    def place(x: np.ndarray) -> np.ndarray:
-        return np.asarray(robot.pose(frame)(x[: robot.nq])[:3, 3])
-
-    size = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 10.0)
-    rubbing = robot.with_joints(friction=0.005 * size, damping=0.005 * size)
-    plant = plant_of(robot.forward_dynamics, rubbing.forward_dynamics, robot)
-    excess, limit = excess_of(robot), robot.limits.effort
-    return Case(name, problem, start, "position", place, target, plant, robot.nq, excess, limit)
-
-
-def quadruped() -> Case:
-    """The trunk of a quadruped on four feet, drawn to points up to 40 cm away, most of them out of reach."""
-    robot = hc.load("quadruped", base="floating")
-    q = robot.neutral()
-    q[7:] = np.tile([0.0, 0.7, -1.4], 4)
-    feet = [link for link in robot.link_names if link.endswith("_foot")]
-    q[2] -= min(robot.pose(foot)(q)[2, 3] for foot in feet)
-    for foot in feet:
-        robot = robot.with_contact(foot, kind="point", q=q)
-    problem = Problem(robot, horizon=15, dt=PERIOD)
-    goal = problem.parameter("trunk", q[:3])
-    problem.add_cost("place", problem.q[:3] - goal, 100.0, 1000.0)
-    problem.add_posture_cost(q, 1.0, 1.0)
-    problem.add_velocity_cost(0.1, 1.0)
-    problem.add_control_cost(np.concatenate([np.full(18, 1e-4), np.full(12, 1e-6)]))
-    problem.add_torque_cost(1e-4, reference=np.zeros(18))
-    problem.add_limits()
-    x0 = np.concatenate([q, np.zeros(robot.nv)])
-
-    def held(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return np.asarray(robot.constrained_forward_dynamics.with_options(stabilisation=20.0)(q, v, tau)[0])
-
-    def target(rng: np.random.Generator) -> np.ndarray:
-        return q[:3] + direction(rng, 0.02, 0.4)
-
-    plant, limit = plant_of(held, held, robot), np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)
-    limit[list(robot.unactuated)] = np.inf
-    return Case(
-        *("quadruped on its feet", problem, x0, "trunk", lambda x: x[:3], target, plant, robot.nq),
-        *(excess_of(robot), limit),
-    )
-
-
-Law = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
-
-def plant_of(right: Law, wrong: Law, robot: hc.Robot) -> Callable[[np.random.Generator, bool], Any]:
-    """Plants of a robot, from accelerations of (q, v, τ); the wrong one is heavier or lighter by 20 %."""
-
-    def plant(rng: np.random.Generator, is_wrong: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        share = rng.choice([-0.2, 0.2]) if is_wrong else 0.0
-        law = wrong if is_wrong else right
-
-        def advance(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-            """Heavier by a share: the same motion as with less torque against friction and damping.
-
-            Steps of order 2: Euler's would add more to velocities than the limits are to be kept to.
-            """
-            states, h, acting = [x], PERIOD / SUBSTEPS, tau / (1 + share)
-            for _ in range(SUBSTEPS):
-                q, v = states[-1][: robot.nq], states[-1][robot.nq :]
-                middle = v + h / 2 * law(q, v, acting)
-                a = law(robot.integrate(q, h / 2 * v), middle, acting)
-                states.append(np.concatenate([robot.integrate(q, h * middle), v + h * a]))
-            return np.array(states[1:])
-
-        return advance
-
-    return plant
-
-
-def excess_of(robot: hc.Robot) -> Callable[[np.ndarray], dict[str, float]]:
-    """How much states exceed a robot's limits, as a part of them."""
-    limits = robot.limits
-    half = np.where(np.isfinite(limits.upper - limits.lower), (limits.upper - limits.lower) / 2, np.inf)
-
-    def excess(x: np.ndarray) -> dict[str, float]:
-        q, v = x[:, : robot.nq], x[:, robot.nq :]
-        with np.errstate(invalid="ignore"):
-            outside = np.maximum(q - limits.upper, limits.lower - q) / half
-        return {
-            "velocity": float((np.abs(v) / limits.velocity).max() - 1),
-            "position": float(np.nan_to_num(outside, nan=-1.0).max()),
-        }
-
-    return excess
-
-
-def quadrotor() -> Case:
-    """A quadrotor in a plane: x, z, angle and their rates, two thrusts; targets beyond walls and ceiling."""
-    x, u = ca.SX.sym("x", 6), ca.SX.sym("u", 2)
-    mass, arm_length, inertia, g = 1.0, 0.2, 0.02, 9.81
-    m = ca.SX.sym("mass")
-
-    def rate(mass: Any) -> ca.SX:
-        total, turn = u[0] + u[1], arm_length * (u[1] - u[0]) / inertia
-        return ca.vertcat(x[3:], -total * ca.sin(x[2]) / mass, total * ca.cos(x[2]) / mass - g, turn)
-
-    problem = Problem.from_ode(x, u, rate(mass), horizon=25, dt=0.04)
-    goal = problem.parameter("goal", [0.0, 0.0])
-    problem.add_cost("position", x[:2] - goal, 10.0, end_weight=100.0)
-    problem.add_cost("rest", x[2:], 0.5, end_weight=5.0)
-    problem.add_cost("effort", u - mass * g / 2, 0.01)
-    problem.add_constraint("thrust", u, 0.0, 10.0, scale=0.1)
-    problem.add_constraint("wall", x[:2], -1.0, 1.0)
-    problem.add_constraint("speed", x[3:5], -2.0, 2.0, scale=0.5)
-    f = ca.Function("f", [x, u, m], [rate(m)])
-
-    def plant(rng: np.random.Generator, wrong: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        true = mass * (1 + (rng.choice([-0.2, 0.2]) if wrong else 0.0))
-
-        def advance(state: np.ndarray, control: np.ndarray) -> np.ndarray:
-            h, states = 0.04 / SUBSTEPS, [state]
-            for _ in range(SUBSTEPS):
-                s = states[-1]
-                k1 = np.array(f(s, control, true)).ravel()
-                k2 = np.array(f(s + h / 2 * k1, control, true)).ravel()
-                k3 = np.array(f(s + h / 2 * k2, control, true)).ravel()
-                k4 = np.array(f(s + h * k3, control, true)).ravel()
-                states.append(s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-            return np.array(states[1:])
-
-        return advance
-
-    def excess(states: np.ndarray) -> dict[str, float]:
-        return {
-            "velocity": float(np.abs(states[:, 3:5]).max() / 2.0 - 1),
-            "position": float(np.abs(states[:, :2]).max() - 1),
-        }
-
-    def target(rng: np.random.Generator) -> np.ndarray:
-        return direction(rng, 0.2, 2.5, 2)
-
-    start, limit = np.zeros(6), np.full(2, 10.0)
-    return Case(
-        *("quadrotor (plane)", problem, start, "goal", lambda x: x[:2], target, plant, 3, excess, limit)
-    )
-
-
-def loop(case: Case, row: Row, rng: np.random.Generator, wrong: bool, moving: bool) -> None:
-    """One target."""
+def loop(case: Case, rng: np.random.Generator, wrong: bool, moving: bool) -> dict[str, Any]:
+    """One target: what became of it."""
     controller = Controller(case.problem)
     home, goal = case.place(case.start), case.target(rng)
     controller.set(**{case.goal: home if moving else goal})
     advance = case.plant(rng, wrong)
     robot = case.problem.robot
+    second, steps = round(1.0 / controller.period), round(LONGEST / controller.period)
+    asked = round((EXCURSION + AFTER if moving else SECONDS) / controller.period)
     x, seen = case.start.copy(), []
-    for k in range(round((EXCURSION + AFTER if moving else SECONDS) / controller.period)):
+    told: dict[str, Any] = dict(wrong=wrong, moving=moving, steps=0, ok=0, lies=0, torque=0.0)
+    for k in range(steps):
         if moving:
             away = np.sin(np.pi * min(1.0, k * controller.period / EXCURSION)) ** 2
             controller.set(**{case.goal: home + away * (goal - home)})
@@ -243,44 +60,43 @@ def loop(case: Case, row: Row, rng: np.random.Generator, wrong: bool, moving: bo
             measured[case.split :] += NOISE[1] * rng.normal(size=len(x) - case.split)
         both = (measured,) if robot is None else (measured[: case.split], measured[case.split :])
         u = controller.step(*both)
-        row.steps += 1
-        row.ok += controller.ok
-        row.lies += controller.ok and bool(controller.plan.violation > 0.01)
-        row.excess["torque"] = max(row.excess["torque"], float((np.abs(u) / case.limit).max() - 1))
+        told["steps"] += 1
+        told["ok"] += int(controller.ok)
+        told["lies"] += int(controller.ok and bool(controller.plan.violation > 0.01))
+        told["torque"] = max(told["torque"], float((np.abs(u) / case.limit).max() - 1))
         seen.append(advance(x, u))
         x = seen[-1][-1]
-    states = np.concatenate(seen)
-    last = states[-round(1.0 / controller.period) * SUBSTEPS :, case.split :]
-    rms = float(np.sqrt((last**2).mean(axis=0)).max())
-    row.loops += 1
-    if wrong:
-        row.noisy_rms = max(row.noisy_rms, rms)
-        return
-    if moving:
-        row.back = max(row.back, float(np.linalg.norm(case.place(x) - home)))
-    row.rms = max(row.rms, rms)
-    row.restless += rms > 0.02
-    for name, value in case.excess(states).items():
-        row.excess[name] = max(row.excess[name], value)
+        if k + 1 < asked:
+            continue
+        last = np.concatenate(seen[-second:])[:, case.split :]
+        rms = float(np.sqrt((last**2).mean(axis=0)).max())
+        if k + 1 == asked:
+            told |= {"rms": rms, "back": float(np.linalg.norm(case.place(x) - home)) if moving else 0.0}
+        told |= {"still": rms <= STILL, "rest": (k + 1) * controller.period}
+        if wrong or told["still"]:
+            break
+    return told | case.excess(np.concatenate(seen))
 
 
-def cases(quick: bool) -> list[Callable[[], Case]]:
-    """The systems, each made when its turn comes."""
+def row(name: str, loops: list[dict[str, Any]]) -> str:
+    """What a system's loops came to."""
+    right = [one for one in loops if not one["wrong"]]
 
-    def chain() -> Case:
-        robot = hc.serial_chain(3)
-        frame = robot.link_names[-1]
-        return arm("arm of 3 joints", robot, frame, np.full(3, 0.3), np.array([0, 0, 0.09]), 0.82)
+    def most(of: list[dict[str, Any]], key: str) -> float:
+        return max((one[key] for one in of), default=0.0)
 
-    def panda() -> Case:
-        start = np.array([0, -0.8, 0, -2.4, 0, 1.6, 0.8])
-        return arm("Panda", hc.load("panda"), "panda_link8", start, np.array([0, 0, 0.33]), 0.9)
-
-    def ur5() -> Case:
-        start = np.array([0, -1.2, 1.5, -1.0, -1.57, 0.0])
-        return arm("UR5", hc.load("ur5"), "tool0", start, np.array([0, 0, 0.1]), 0.95)
-
-    return [chain, quadrotor] if quick else [chain, quadrotor, panda, ur5, quadruped]
+    late = [one for one in right if one["rms"] > STILL]
+    steps = sum(one["steps"] for one in loops)
+    excess = [most(right, "velocity"), most(right, "position"), most(loops, "torque")]
+    texts = [
+        *(name, f"{len(loops)}", f"{len(late)}", f"{most(right, 'rms'):.4f}"),
+        f"{most([one for one in late if one['still']], 'rest'):.1f}" if late else "",
+        f"{sum(not one['still'] for one in right)}",
+        *(f"{most([one for one in loops if one['wrong']], 'rms'):.4f}", f"{most(right, 'back'):.3f}"),
+        *(f"{100 * max(0.0, value):.2f} %" for value in excess),
+        *(f"{100 * sum(one[key] for one in loops) / max(1, steps):.1f} %" for key in ("ok", "lies")),
+    ]
+    return f"| {' | '.join(texts)} |"
 
 
 def main() -> None:
@@ -290,26 +106,31 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="systems whose name contains this")
     parser.add_argument("--quick", action="store_true", help="two small systems, four targets")
+    parser.add_argument("--record", type=Path, help="a file of loops that were run, to go on from")
     options = parser.parse_args()
     number = min(4, options.number) if options.quick else options.number
-    titles = (
-        "system | loops | restless | v rms | with errors | back | v excess | q excess | τ excess | ok | lies"
-    )
-    print(f"| {titles} |\n{'|---' * 11}|")
+    known: dict[tuple[str, int, int], dict[str, Any]] = {}
+    if options.record is not None and options.record.exists():
+        for line in options.record.read_text().splitlines():
+            one = json.loads(line)
+            known[one["system"], one["seed"], one["number"]] = one
+    print(f"| {' | '.join(TITLES)} |\n{'|---' * len(TITLES)}|", flush=True)
     for make in cases(options.quick):
-        if options.only.lower() not in make.__name__:
+        system = make.__name__
+        if options.only.lower() not in system:
             continue
-        case, rng = make(), np.random.default_rng(options.seed)
-        row = Row(case.name)
+        case, loops = make(), []
         for k in range(number):
-            loop(case, row, rng, wrong=k % 2 == 1, moving=k % 4 > 1 and k % 8 > 3)
-        excess = " | ".join(f"{100 * max(0.0, row.excess[name]):.2f} %" for name in row.excess)
-        print(
-            f"| {row.name} | {row.loops} | {row.restless} | {row.rms:.4f} | {row.noisy_rms:.4f} | "
-            f"{row.back:.3f} | {excess} | "
-            f"{100 * row.ok / row.steps:.1f} % | {100 * row.lies / row.steps:.1f} % |",
-            flush=True,
-        )
+            key = system, options.seed, k
+            if key not in known:
+                rng = np.random.default_rng([options.seed, k])
+                told = loop(case, rng, wrong=k % 2 == 1, moving=k % 4 > 1 and k % 8 > 3)
+                known[key] = dict(system=system, seed=options.seed, number=k) | told
+                if options.record is not None:
+                    with options.record.open("a") as file:
+                        file.write(json.dumps(known[key]) + "\n")
+            loops.append(known[key])
+        print(row(case.name, loops), flush=True)
 
 
 if __name__ == "__main__":

@@ -248,9 +248,12 @@ def test_a_sample_of_the_benchmark_of_trust(name: str) -> None:
     from benchmarks import mpc_trust as trust
 
     case = next(make for make in trust.cases(False) if make.__name__ == name)()
-    rng, row = np.random.default_rng(23), trust.Row(name)
-    for k in range(8):
-        trust.loop(case, row, rng, wrong=k % 2 == 1, moving=k > 5)
-    assert row.lies == 0
-    assert all(value < 0.01 for value in row.excess.values())
-    assert row.back < 0.01
+    loops = [
+        trust.loop(case, np.random.default_rng([23, k]), wrong=k % 2 == 1, moving=k > 5) for k in range(8)
+    ]
+    assert sum(one["lies"] for one in loops) == 0
+    for one in loops:
+        assert one["torque"] < 0.01
+        if not one["wrong"]:
+            assert max(one["velocity"], one["position"], one["back"]) < 0.01
+            assert one["still"]

@@ -189,8 +189,6 @@ def test_what_a_controller_is_told_of_phases_is_for_its_next_step() -> None:
     with pytest.raises(HelicoidError):
         controller.set(phases="trot", swing_height=0.1)
     np.testing.assert_array_equal(controller._memory.lower, before)
-    with pytest.raises(HelicoidError, match="cannot be exported"):
-        controller.export_c("nowhere")
     twin = copy.deepcopy(controller)
     assert twin._memory.schedule is not None and twin._memory.schedule.phases[0].duration == np.inf
 

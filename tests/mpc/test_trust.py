@@ -83,6 +83,19 @@ def test_a_start_that_runs_out_of_iterations_says_so(controller: Controller) -> 
     assert repr(hasty).endswith(f"{hasty.status})")
 
 
+def test_a_start_at_the_goal_is_one_iteration_with_statistics() -> None:
+    """Its first step promises nothing more: that is a plan, of which something can be said."""
+    problem = hc.mpc.Problem(hc.load("planar_2r"), horizon=4, dt=0.05)
+    problem.add_posture_cost(START, 1.0, 1.0)
+    problem.add_velocity_cost(1.0, 1.0)
+    problem.add_control_cost(1e-3)
+    controller = Controller(problem)
+    controller.step(START, [0.0, 0.0])
+    said = controller.statistics
+    assert controller.ok and said["iterations"] == 1
+    assert said["cost"] == pytest.approx(0.0, abs=1e-9) and said["violation"] == 0 and said["gap"] < 1e-9
+
+
 def test_words_before_the_first_step(controller: Controller) -> None:
     assert controller.status == "not started" and not controller.ok and controller.details == ""
     assert all(np.isnan(value) for value in controller.statistics.values())

@@ -279,11 +279,12 @@ class Controller:
 
         Raises:
             HelicoidError: the folder holds a file of one of these names that no export wrote, or cannot be
-                written to; or the problem has phases, which a library in C would not follow.
+                written to.
         """
         from helicoid.mpc.export import export_controller
 
-        return export_controller(self._compiled, self._new_loop(self._memory), Path(folder), name)
+        loop = self._new_loop(self._memory)
+        return export_controller(self._compiled, loop, self._memory.switching, Path(folder), name)
 
     def __repr__(self) -> str:
         return f"Controller({self._structure.intervals} intervals, period {self.period:g} s; {self.status})"

@@ -12,7 +12,6 @@ import helicoid as hc
 from helicoid.compiler.code.c_names import identifier
 from helicoid.compiler.export.texts import plain
 from helicoid.mpc import Controller, Problem
-from mpc.legged import hop
 from mpc.problems import arm
 
 pytestmark = pytest.mark.needs_compiler
@@ -62,13 +61,6 @@ def test_names_cannot_leave_their_place(tmp_path: Path) -> None:
     texts = [(tmp_path / f"{prefix}{suffix}").read_text() for suffix in (".h", ".c")]
     assert f"int {prefix}_set_{identifier('größe')}(" in texts[0]
     assert all("#error" not in text for text in texts)
-
-
-@pytest.mark.slow
-def test_phases_of_contact_are_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(hc.HelicoidError, match="phases of contact cannot be exported"):
-        Controller(hop()).export_c(tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_texts_keep_only_what_is_harmless() -> None:

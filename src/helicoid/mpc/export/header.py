@@ -22,7 +22,7 @@ STATUS = {
 REFUSALS = {
     "WRONG_COUNT": (-1, "no values, or as many as the name does not take"),
     "NOT_A_NUMBER": (-2, "a value is not finite; a bound is NaN, or infinite so that nothing can meet it"),
-    "NEGATIVE": (-3, "a weight is negative"),
+    "NEGATIVE": (-3, "a weight is negative, or a duration not positive"),
     "CROSSED": (-4, "a lower bound would be above its upper one: set both at once"),
 }
 STATISTICS = {

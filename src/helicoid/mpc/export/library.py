@@ -14,7 +14,7 @@ from helicoid.compiler.code.c_names import identifier
 from helicoid.compiler.code.c_source import LARGE, c_source
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.files import write_files
-from helicoid.errors import HelicoidError
+from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.export.example import cmake, main_program
 from helicoid.mpc.export.header import Header
 from helicoid.mpc.export.settable import Settable
@@ -23,6 +23,7 @@ from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.kernels import RUNTIME, node_functions
 from helicoid.mpc.solver.loop import Loop
 from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.switching import Switching
 
 _KERNEL_HEAD = """\
 #if defined(__GNUC__) && !defined(__clang__)
@@ -44,14 +45,12 @@ _KERNEL_HEAD = """\
 _QUICKLY = "#pragma GCC optimize (1)\n"
 
 
-def export_controller(compiled: Compiled, loop: Loop, folder: Path, name: str | None) -> list[Path]:
+def export_controller(
+    compiled: Compiled, loop: Loop, switching: Switching | None, folder: Path, name: str | None
+) -> list[Path]:
     """Write the library of a controller that has not stepped yet; see `Controller.export_c`."""
     structure, engine = compiled.structure, loop.engine
-    if structure.schedule is not None:
-        raise HelicoidError(
-            "a controller with phases of contact cannot be exported: its phases move on in Python. Export "
-            "one whose contacts stay, of robot.constrain(...), or one for each phase"
-        )
+    contacts = None if switching is None else Contacts(switching)
     robot = structure.robot
     prefix = identifier(name or ("ode" if robot is None else robot.name))
     lanes = native_lanes()
@@ -62,12 +61,13 @@ def export_controller(compiled: Compiled, loop: Loop, folder: Path, name: str | 
     texts = {
         f"{prefix}_{key}.c": _kernel(f"{prefix}_{key}_kernel", make, lanes) for key, make in functions.items()
     }
-    header = Header(prefix, structure, loop, engine.bytes)
-    settable = Settable(prefix, Memory.of(engine))
+    more = 0 if contacts is None else contacts.bytes
+    header = Header(prefix, structure, loop, engine.bytes + more)
+    settable = Settable(prefix, Memory.of(engine), contacts)
     sources = [f"{prefix}.c", *texts]
     texts |= {
         f"{prefix}.h": header.text(settable.setters),
-        f"{prefix}.c": source(header, engine, settable, list(functions)),
+        f"{prefix}.c": source(header, engine, settable, list(functions), contacts),
         "main.c": main_program(header),
         "CMakeLists.txt": cmake(header, sources),
     }

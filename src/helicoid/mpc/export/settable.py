@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from helicoid.compiler.code.c_names import distinct
 from helicoid.compiler.export.texts import number, plain
+from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.stage import Row
 
@@ -29,12 +30,13 @@ class Setter:
 class Settable:
     """Tables for runtime/numbers.h, and the functions that use them."""
 
-    def __init__(self, prefix: str, memory: Memory) -> None:
+    def __init__(self, prefix: str, memory: Memory, contacts: Contacts | None) -> None:
         self._memory, self._nodes = memory, len(memory.lower)
         self._numbers: list[str] = []
         self._bounds: list[str] = []
         self._rows: list[str] = []
         wanted = self._parameters() + self._constraints()
+        wanted += [] if contacts is None else contacts.setters()
         names = distinct([f"{prefix}_set_{name}" for name, *_ in wanted])
         self.setters = [Setter(c_name, *rest) for c_name, (_, *rest) in zip(names, wanted, strict=True)]
 
@@ -81,8 +83,10 @@ class Settable:
             (0, last, stages.path_rows),
             (last, last + 1, stages.end_rows),
         ]
-        everywhere = {row.constraint: row.constraint for *_, rows in sections for row in rows}
+        everywhere = dict.fromkeys(row.constraint for *_, rows in sections for row in rows)
         for constraint in everywhere:
+            if constraint.role is not None:  # its bounds follow the phases
+                continue
             rows = [
                 f"{k}, {row.element}, {int(not row.at_first) if first == 0 else first}, {end}, "
                 f"{number(constraint.scale[row.element])}"

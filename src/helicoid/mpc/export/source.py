@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from helicoid.compiler.export.texts import array, number, plain
+from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.export.header import STATISTICS, STATUS, Header
 from helicoid.mpc.export.settable import Settable, definitions
 from helicoid.mpc.solver import kernels
@@ -109,12 +110,17 @@ const double *{p}_plan_controls(const {p}_controller *controller) {{ return ((co
 """
 
 
-def source(header: Header, engine: Engine, settable: Settable, names: list[str]) -> str:
+def source(
+    header: Header, engine: Engine, settable: Settable, names: list[str], contacts: Contacts | None
+) -> str:
     """The file `<prefix>.c`; `names` are those of the kernels that there are."""
     p, stages = header.prefix, engine.stages
-    head = _HEAD.format(p=p, sizes=kernels.definitions(stages), level=kernels.LEVEL)
+    sizes = kernels.definitions(stages) + ("" if contacts is None else contacts.definitions())
+    head = _HEAD.format(p=p, sizes=sizes, level=kernels.LEVEL)
     declared = [f"const helicoid_kernel *{p}_{name}_kernel(void);" for name in names]
     arrays, copies = image(engine)
+    if contacts is not None:
+        arrays, copies = (a + b for a, b in zip((arrays, copies), contacts.first(), strict=True))
     rows = [*stages.path_rows, *stages.end_rows]
     robot = header.structure.robot
     joined = ""

@@ -33,7 +33,7 @@ class Switching:
     """A schedule on a grid of times (s) for a robot of a weight (N), and where its numbers go."""
 
     def __init__(self, stages: Stages, times: Array, schedule: Schedule, weight: float) -> None:
-        self.schedule, self._times, self._weight = schedule, times, weight
+        self.stages, self.schedule, self._times, self.weight = stages, schedule, times, weight
         at, self._offsets = 0, {}
         for role, size in _ROLES.items():
             self._offsets[role] = at
@@ -45,7 +45,7 @@ class Switching:
         places = [
             row for row in stages.path_rows if row.constraint.role and row.constraint.role[0] == "position"
         ]
-        self._starts_anywhere = any(row.at_first for row in places)
+        self.starts_anywhere = any(row.at_first for row in places)
         columns, self._profile = 0, None
         for parameter in stages.parameters:
             size = parameter.symbol.numel()
@@ -99,7 +99,7 @@ class Switching:
         """
         holding = self.nodes.holding[:-1]
         forces = u[:, -3 * holding.shape[1] :].reshape(*holding.shape, 3)
-        share = self._weight / np.maximum(1, holding.sum(axis=1, keepdims=True)) * holding
+        share = self.weight / np.maximum(1, holding.sum(axis=1, keepdims=True)) * holding
         forces[~holding] = 0.0
         idle = holding & (forces[..., 2] <= 0.01 * share)
         forces[idle] = 0.0
@@ -127,7 +127,7 @@ class Switching:
         still = np.where(touching, 0.0, -free), np.where(touching, 0.0, free)
         put = landing & ~np.isnan(nodes.steps)
         if (
-            not self._starts_anywhere
+            not self.starts_anywhere
         ):  # from a given state, one interval takes a foot to rest or to a place, not both
             put[1] = False
         low, high = np.where(put, nodes.steps, -np.inf), np.where(put, nodes.steps, np.inf)

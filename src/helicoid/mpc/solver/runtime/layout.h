@@ -83,6 +83,18 @@ static inline double dot_z(const double *a, const double *b) {
   return sum(total);
 }
 
+/* Contacts that come and go are FEET of an exported controller alone: Python moves its own phases on (switching.h). */
+#ifndef FEET
+#define FEET 0
+#endif
+#if FEET
+#define PHASE_SIZE (1 + 4 * FEET)
+#define FEET_FIELDS(G) G(schedule, N_SCHEDULE) G(phases, MAX_PHASES * PHASE_SIZE)
+#else
+#define FEET_FIELDS(G)
+#endif
+enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
+
 #define QUARTERS 4 /* of a period, at whose ends velocities are looked at */
 #define ROWS ((QUARTERS + 1) * NTAU) /* these and torques: see keeping.h */
 #define FILTER_SIZE 100 /* pairs that the search far from a solution remembers */
@@ -157,7 +169,7 @@ typedef struct {
   double iteration, rest, solved; /* (s) what an interior point's iteration takes, what follows the last one, when */
   int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
-  NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE)
+  NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)
 #undef DECLARE
 } mpc;
 

@@ -7,6 +7,9 @@
 #define HELICOID_MPC_LOOP_H
 #include "keeping.h"
 #include "search.h" /* and the functions of solver.c, which includes this */
+#if FEET
+#include "switching.h"
+#endif
 
 #define PLAN_TOLERANCE 0.01   /* what a plan that is ok may exceed hard rows (scaled) and miss the dynamics by */
 #define OFF_MANIFOLD 0.5      /* by how much a coordinate may be off: a quaternion of half the length is no rounding */
@@ -223,7 +226,8 @@ static void start_from_scratch(mpc *s, const double *x) {
   mpc_reset(s);
   hold_previous(s, 0);
   const int status = mpc_solve(s, (int64_t)(first ? most : smaller_of(HASTY_ITERATIONS, most)));
-  s->outcome[RAN] = s->results[ITERATIONS];
+  /* What the first step solved was one, though the count of those before it is none. */
+  s->outcome[RAN] = status == SOLVED ? larger_of(1, s->results[ITERATIONS]) : s->results[ITERATIONS];
   s->settings[BUDGET] = budget;
   const int useless = status == BROKEN || status == STUCK || (status == OUT_OF_TIME && s->outcome[RAN] < 1);
   if (useless || (s->results[STEP_LENGTH] == 0 && s->results[GAP] > PLAN_TOLERANCE)) {
@@ -263,6 +267,10 @@ static int improve_plan(mpc *s) {
 static void loop_go_on(mpc *s) {
   if (s->outcome[PHASE] != PLANNED) return;
   loop_shift(s);
+#if FEET
+  advance_phases(s, s->loop[PERIOD]);
+  carry_forces(s);
+#endif
   s->outcome[PHASE] = SHIFTED;
 }
 
@@ -285,6 +293,9 @@ static int loop_feedback(mpc *s, const double *x) {
     s->outcome[FALLBACK] = BRAKING;
     memset(s->torque, 0, NTAU * sizeof(double));
   } else if (s->outcome[PHASE] == NEW || s->outcome[PHASE] == LOST) {
+#if FEET
+    if (s->outcome[PHASE] == LOST) advance_phases(s, s->loop[PERIOD]);
+#endif
     start_from_scratch(s, x);
   } else {
     loop_prepare(s);

@@ -74,4 +74,44 @@ EXPORTED int set_bounds(mpc *s, const Bounds *of, const BoundRow *rows, const do
   loop_changed(s);
   return CHANGED;
 }
+
+#if FEET
+/* What is said of phases is for the next step, which goes on by a period first. */
+static int phases_changed(mpc *s, int from_now) {
+  if (from_now && (s->outcome[PHASE] == PLANNED || s->outcome[PHASE] == LOST)) s->schedule[PHASE_TIME] -= s->loop[PERIOD];
+  write_phases(s);
+  loop_changed(s);
+  return CHANGED;
+}
+
+static int refused_phase(const double *phase, int is_last) {
+  if (isnan(phase[0]) || (isinf(phase[0]) && (CYCLIC || !is_last))) return NOT_A_NUMBER;
+  if (!(phase[0] > 0)) return NEGATIVE;
+  for (int foot = 0; foot < FEET; foot++) {
+    if (isnan(phase[1 + 4 * foot])) return NOT_A_NUMBER;
+    for (int axis = 0; axis < 3; axis++)
+      if (isinf(phase[2 + 4 * foot + axis])) return NOT_A_NUMBER;
+  }
+  return CHANGED;
+}
+
+EXPORTED int set_phases(mpc *s, const double *values, size_t count) {
+  const size_t phases = count / PHASE_SIZE;
+  if (!values || count % PHASE_SIZE != 0 || phases < 1 || phases > MAX_PHASES) return WRONG_COUNT;
+  for (size_t k = 0; k < phases; k++) {
+    const int code = refused_phase(values + k * PHASE_SIZE, k + 1 == phases);
+    if (code != CHANGED) return code;
+  }
+  memcpy(s->phases, values, count * sizeof(double));
+  s->schedule[N_PHASES] = (double)phases, s->schedule[PHASE_TIME] = 0;
+  return phases_changed(s, 1);
+}
+
+EXPORTED int set_schedule(mpc *s, int which, const double *value, size_t count) {
+  if (!value || count != 1) return WRONG_COUNT;
+  if (!isfinite(*value)) return NOT_A_NUMBER;
+  s->schedule[which] = *value;
+  return phases_changed(s, which == PHASE_TIME);
+}
+#endif
 #endif

@@ -348,7 +348,7 @@ static size_t bytes_of(int64_t n, const helicoid_kernel *const *kernels, size_t 
   NODE_FIELDS(ADD)
 #undef ADD
 #define ADD(name, size) total += ROOM(size);
-  ONCE_FIELDS(ADD)
+  ONCE_FIELDS(ADD) FEET_FIELDS(ADD)
 #undef ADD
   return total;
 }
@@ -371,7 +371,7 @@ static mpc *place(void *memory, int64_t n, const helicoid_kernel *const *kernels
   NODE_FIELDS(PLACE)
 #undef PLACE
 #define PLACE(name, size) s->name = (double *)at, at += ROOM(size);
-  ONCE_FIELDS(PLACE)
+  ONCE_FIELDS(PLACE) FEET_FIELDS(PLACE)
 #undef PLACE
   s->outcome[STEP_STATUS] = STEP_NOT_STARTED;
   return s;
