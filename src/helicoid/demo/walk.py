@@ -149,7 +149,7 @@ def figures(walked: Walked) -> list[tuple[str, str]]:
     return [
         (f"{walked.distance:.2f} m", "walked, without a fall" if walked.tilt < 0.5 else "until it fell"),
         (f"{np.rad2deg(walked.tilt):.1f}°", "largest tilt of the trunk, push included"),
-        (f"{100 * used:.0f} %", "of the friction there is was used at most; beyond 100 % a foot slips"),
+        (f"{100 * used:.0f} %", "of the friction there is was used at most; at 100 % a foot slips"),
         (f"{1e3 * np.median(plans):.1f} ms", f"for a plan, of {1e3 * walked.walker.plan_dt:g} ms there are; "
          f"{1e6 * np.median(steps):.0f} µs for a step of control, of {1e3 * DT:g} ms"),
     ]  # fmt: skip
