@@ -173,3 +173,17 @@ def test_demo_fly_from_the_command_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["demo", "fly", "-o", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "figure_eight.html").exists() and (tmp_path / "mission.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_demo_walk_from_the_command_line(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from helicoid.cli.app import app
+
+    result = CliRunner().invoke(app, ["demo", "walk", "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "walk.html").read_text()
+    assert "without a fall" in text and text.count("<svg") >= 4
+    assert "http" not in text.replace("http://www.w3.org", "")
