@@ -14,9 +14,9 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler \
-  test-sanitize lint format bench bench-mpc bench-aerial bench-control bench-contact bench-identify bench-study docs \
-  docs-serve wheel clean
+.PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler test-bridges \
+  test-sanitize lint format bench bench-mpc bench-aerial bench-control bench-contact bench-identify bench-study \
+  bench-bridges docs docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,11 @@ test-busy: $(VENV)/.dev  ## three times in a row with two busy loops beside it
 test-v2 test-v3: test-%: $(VENV)/.dev  ## code for x86-64-v2 (2 lanes) or x86-64-v3 (4)
 	@echo "Testing with code for x86-64-$*"
 	@HELICOID_MARCH=x86-64-$* $(SUITE)
+
+test-bridges: $(VENV)/.bridges  ## functions in JAX, in an environment of their own
+	@echo "Testing bridges to JAX"
+	@PYTHONPATH=src $(VENV)/bridges/bin/python -m pytest -rs tests/compiler/bridges tests/test_docs.py \
+	  -k "bridges or learning"
 
 test-native: $(VENV)/.dev
 	@echo "Testing with code for this processor"
@@ -117,6 +122,9 @@ bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinoc
 bench-study: $(VENV)/.bench $(VENV)/.dev  ## studies on one and two processes, 100,000 closed loops, some minutes
 	@$(BIN)/python -m benchmarks.study $(if $(QUICK),--quick)
 
+bench-bridges: $(VENV)/.bridges  ## what JAX add to a call, some seconds
+	@PYTHONPATH=src $(VENV)/bridges/bin/python -m benchmarks.bridges
+
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"
 	@$(BIN)/mkdocs build --strict  # not --quiet, which keeps warnings from being counted
@@ -163,6 +171,12 @@ $(VENV)/.demo $(VENV)/.dev $(VENV)/.docs $(VENV)/.bench: $(VENV)/.base pyproject
 # A compiler for other processors; where there is none to be had, what needs it is skipped.
 $(VENV)/.zig: $(VENV)/.base constraints.txt
 	@$(INSTALL) --only-binary :all: ziglang || echo "ziglang cannot be installed here: no aarch64"
+	@touch $@
+
+$(VENV)/.bridges: $(VENV)/.base tests/compiler/bridges/packages.txt
+	@echo "Installing JAX into $(VENV)/bridges"
+	@$(PYTHON) -m venv $(VENV)/bridges
+	@$(VENV)/bridges/bin/python -m pip --disable-pip-version-check -q install -r tests/compiler/bridges/packages.txt
 	@touch $@
 
 $(VENV)/.aerial: $(VENV)/.base benchmarks/aerial/peers.txt

@@ -1,10 +1,13 @@
 """The documentation is true: its Python runs, its links lead somewhere, its menu is complete.
 
-A Python block that must not run (it needs hardware, or shows an error) has `<!-- no-run -->` just above.
+A Python block that must not run (it needs hardware, or shows an error) has `<!-- no-run -->` just above,
+one that needs a package which is seldom installed `<!-- needs jax -->`: where that is missing, the page
+counts as skipped.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import pkgutil
 import re
 import textwrap
@@ -34,7 +37,8 @@ LONG = {
 }
 
 BLOCK = re.compile(
-    r"^(?P<skip> *<!-- no-run -->\n+)?(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
+    r"^(?P<skip> *<!-- no-run -->\n+)?(?: *<!-- needs (?P<needs>\w+) -->\n+)?"
+    r"(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 FENCED = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -45,13 +49,19 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def missing_packages(path: Path) -> list[str]:
+    """Packages that blocks of this page need, and that are not installed here."""
+    needed = {match["needs"] for match in BLOCK.finditer(path.read_text(encoding="utf-8")) if match["needs"]}
+    return sorted(package for package in needed if importlib.util.find_spec(package) is None)
+
+
 def python_blocks(path: Path) -> list[tuple[int, str]]:
     """Line number of the first line of code, and code, of each Python block that is to run."""
-    text = path.read_text(encoding="utf-8")
+    text, missing = path.read_text(encoding="utf-8"), missing_packages(path)
     return [
         (text.count("\n", 0, match.start("code")) + 1, textwrap.dedent(match["code"]))
         for match in BLOCK.finditer(text)
-        if not match["skip"]
+        if not match["skip"] and match["needs"] not in missing
     ]
 
 
@@ -80,6 +90,8 @@ def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.Monke
     for line, code in python_blocks(path):
         # Blank lines in front make a traceback point at the line of the page.
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), namespace)
+    if missing := missing_packages(path):
+        pytest.skip(f"blocks of {path.name} did not run: {' and '.join(missing)} not installed")
 
 
 @pytest.mark.parametrize("path", RUNNABLE, ids=name)

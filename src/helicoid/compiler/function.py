@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 
+from helicoid.compiler.bridges import bridge
 from helicoid.compiler.build.binding import fast_type
 from helicoid.compiler.building import building
 from helicoid.compiler.evaluation.arguments import as_matrix, bind
@@ -24,6 +25,7 @@ from helicoid.compiler.symbolic.signature import (
     call_signature,
     describe,
     documentation,
+    matrix_shape,
 )
 from helicoid.compiler.symbolic.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
@@ -93,6 +95,7 @@ class Function:
         self._kernel: Any = None
         self._numeric = NumericCall(self._definition)
         self._derived: dict[Any, Function] = {}
+        self._bridges: dict[str, Callable[..., Any]] = {}
         self._usage = self._definition.usage
         self._input_names = frozenset(item.name for item in inputs)
         # Of the instance: `help`, notebooks and editors look here. Subclasses may say more.
@@ -340,6 +343,30 @@ class Function:
     def casadi_external(self, order: int = 2) -> ca.Function:
         """The compiled function with its derivatives as a CasADi function of MX, for NLPs."""
         return casadi_external(self, order)
+
+    def jax(self) -> Callable[..., Any]:
+        """The function of JAX arrays, for `jax.grad`, `jax.vmap` and `jax.jit`; needs `helicoid[jax]`.
+
+        Inputs may have any axes of samples in front, which broadcast. XLA calls the compiled batch code
+        itself, on the CPU. Gradients, and gradients of gradients, come from `vjp`, compiled when first
+        asked for. An input on a manifold has gradients along its entries, as the expression has them: of a
+        quaternion four, of which N(q)ᵀ makes what `vjp` gives. JAX must have double precision turned on;
+        results have the inputs' type.
+
+        Raises:
+            HelicoidError: jax is not installed.
+        """
+        return self._bridged("jax")
+
+    def _bridged(self, package: str) -> Callable[..., Any]:
+        if package not in self._bridges:
+            inputs = [Input(item.name, item.shape) for item in self.inputs]
+            outputs = [
+                Output(y.name, y.shape if len(y.shape) < 3 else matrix_shape(y.shape)) for y in self.outputs
+            ]
+            flat = Function(self.name, inputs, outputs, lambda: self.casadi)
+            self._bridges[package] = bridge(package, self, flat)
+        return self._bridges[package]
 
     def __repr__(self) -> str:
         count = f", {self.n_operations} operations" if self._definition.is_made else ""

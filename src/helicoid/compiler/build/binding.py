@@ -8,7 +8,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -121,6 +121,15 @@ def set_num_threads(n: int) -> None:
         _num_threads = int(n)
         if _extension is not None:
             _extension.set_num_threads(_num_threads)
+        for tell in _followers:
+            tell(_num_threads)
+
+
+def follow_num_threads(tell: Callable[[int], Any]) -> None:
+    """Tell other code that runs batches how many threads one may use, now and whenever that is set."""
+    with _lock:
+        _followers.append(tell)
+        tell(_num_threads)
 
 
 def prepare() -> Any:
@@ -187,6 +196,7 @@ _prepared = False
 _missing = ""  # why there is no extension, until that is said
 _fast_types: dict[Any, Any] = {}
 _num_threads = _all_cores()
+_followers: list[Callable[[int], Any]] = []
 
 
 class _Code(ctypes.Structure):

@@ -85,6 +85,16 @@ class CompiledEvaluator:
         self._lock = new_lock()
         self.kernel: binding.Kernel | None = None
 
+    @property
+    def digest(self) -> str:
+        """Says all of what is computed."""
+        return self._program.digest
+
+    def library(self, kind: str) -> Path:
+        """The file with code of a kind, for whoever loads it by other ways."""
+        self.prepare(kind)
+        return self._paths[kind]
+
     def kinds(self, kind: str) -> tuple[str, ...]:
         """What is compiled together with this kind."""
         return ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)

@@ -1,0 +1,32 @@
+"""What tests of both bridges ask of a package: arrays, gradients, vmap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+class Jax:
+    name = "jax"
+
+    def __init__(self) -> None:
+        self.jax = pytest.importorskip("jax", reason="jax is not installed: pip install 'helicoid[jax]'")
+        self.jax.config.update("jax_enable_x64", True)
+        self.vmap = self.jax.vmap
+
+    def array(self, value: Any, dtype: type = np.float64) -> Any:
+        return self.jax.numpy.asarray(value, dtype)
+
+    def gradient(self, f: Callable[..., Any], xs: Sequence[Any]) -> list[Any]:
+        return list(self.jax.grad(f, tuple(range(len(xs))))(*xs))
+
+    def second(self, f: Callable[..., Any], x: Any) -> Any:
+        return self.jax.jacrev(self.jax.grad(f))(x)
+
+
+def bridge(package: Any, function: Any) -> Callable[..., Any]:
+    made: Callable[..., Any] = getattr(function, package.name)()
+    return made
