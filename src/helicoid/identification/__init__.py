@@ -2,10 +2,11 @@
 
 A log is read and judged (`logs`), becomes rows of a linear least squares problem (`linear`) and, with
 everything chosen by the log itself (`identify.py`), a result (`result.py`) that predicts, writes a URDF and
-a page which says whether to trust it (`report`). What torques can tell at all is a matter of the robot
-(`identifiability`), and of a motion that shows it (`excitation`). From a result on, `friction` fits friction
-of other shapes and `output_error` the motion in place of the torques; `payload.py` finds a load, `gains.py`
-the torque of a drive's current, and `online` does it while the robot works.
+a page which says whether to trust it (`report`), and whether the log is what it says (`diagnosis`). What
+torques can tell at all is a matter of the robot (`identifiability`), and of a motion that shows it
+(`excitation`). From a result on, `friction` fits friction of other shapes and `output_error` the motion in
+place of the torques; `payload.py` finds a load, `gains.py` the torque of a drive's current, and `online`
+does it while the robot works.
 
 The verbs `identify`, `excitation` and `identifiability` are `hc.identify`, `hc.excitation` and
 `hc.identifiability`: in this package their names are those of the modules that hold them.

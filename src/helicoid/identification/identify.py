@@ -10,6 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.identification.diagnosis.diagnosis import diagnose
 from helicoid.identification.distributed.compression import (
     Preparation,
     compressed,
@@ -228,8 +229,10 @@ def fitted(
     alike = repeated(regression, longest, x, data.excess) if isinstance(longest, Samples) else data.excess
     known = posterior(data.whole.combined(data.weights), data.coordinates, alike, usual)
     blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
+    doubt = _doubt(robot, regression, stretches)
     said = (
         *notes,
+        *([f"Warning: most likely, {doubt}."] if doubt else []),
         *remarks(regression, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
     )
     return Identification(
@@ -246,7 +249,15 @@ def fitted(
         said,
         posterior=known,
         unexplained=np.maximum(expected.rmse, elsewhere),
+        doubt=doubt,
     )
+
+
+def _doubt(robot: Robot, regression: Regression, stretches: Sequence[Samples]) -> str:
+    """What the log most likely is, where it is not what it says; "" where it is, or where workers hold it."""
+    held = [samples for samples in stretches if isinstance(samples, Samples)]
+    found = diagnose(robot, held) if held and not regression.wrenches else None
+    return "" if found is None else found.text
 
 
 def _blurred(data: Weighted, fit: Fit) -> Array:

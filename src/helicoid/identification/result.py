@@ -65,6 +65,8 @@ class Identification:
     `posterior` is the covariance of x for predictions: samples that are alike count as one, and what the log
     leaves open is as uncertain as before. `unexplained` is the error of each row on samples of other times
     or speeds than those fitted, the larger of both. Refined results (`fit_nonlinear`) have neither.
+    `doubt` says in a sentence what the log most likely is, where it is not what it says: a flipped sign,
+    exchanged joints, another unit, a wrong gear ratio, currents, a tilted base.
     """
 
     nominal: Robot
@@ -81,6 +83,7 @@ class Identification:
     logs: tuple[Log, ...] = ()
     posterior: Array | None = None
     unexplained: Array | None = None
+    doubt: str = ""
 
     @property
     def sigma(self) -> Array:

@@ -73,7 +73,7 @@ def test_a_good_result_is_called_good(result: Identification, logs: tuple[Log, L
     assessment = Assessment(result, logs[:1], logs[1])
     assert assessment.light == "good"
     assert assessment.verdict.startswith("This result can be trusted: torque error")
-    assert [check.light for check in assessment.checks] == ["good"] * 6
+    assert [check.light for check in assessment.checks] == ["good"] * 7
     assert assessment.described.overall_relative > 3 * assessment.unseen.overall_relative
 
 

@@ -139,6 +139,7 @@ class Assessment:
         return f"{words[self.light]}: {figure}.{why}"
 
     def _checks(self) -> Iterator[Check]:
+        yield self._belonging()
         yield self._prediction()
         yield self._against_description()
         yield self._generalisation()
@@ -148,6 +149,11 @@ class Assessment:
         count = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}, see the notes"
         answer = count if warnings else "nothing to complain about"
         yield Check("the warnings", "Is the data sound?", answer, "doubtful" if warnings else "good")
+
+    def _belonging(self) -> Check:
+        doubt = self.result.doubt
+        answer = f"most likely not: {doubt}" if doubt else "signs, order, units and gravity are as described"
+        return Check("what the log says", "Is the log what it says?", answer, "bad" if doubt else "good")
 
     def _prediction(self) -> Check:
         error = self.unseen.overall_relative

@@ -1,0 +1,24 @@
+"""A guess at what a log really is, and how well the description then explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Candidate(NamedTuple):
+    """What may be so: its kind, the joints it is about, S of the log if so, and a sentence with a remedy.
+
+    `free` is how many numbers were chosen to make S small.
+    """
+
+    kind: str
+    joints: tuple[str, ...]
+    misfit: float
+    text: str
+    free: int = 0
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

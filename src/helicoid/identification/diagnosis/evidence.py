@@ -1,0 +1,146 @@
+"""How well a description explains a log, when bodies may be tens of percent off and friction is unknown.
+
+With y the torques, u the unknowns in units of what each may be off by, and N samples that count as `_COUNT`,
+
+    S = min over u of  Σ_k  n |y_k - Y_k u|² / (N (ε |y_k|)²)  +  |u|²,     friction, armature, springs >= 0
+
+is small for a log that belongs to the description, and large for one whose columns are something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.stack import Factor
+from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes, whitened_coordinates
+from helicoid.identification.logs.preparation import Samples
+from helicoid.robot import Robot
+
+_COUNT = 100.0  # samples that are new: those of a motion follow one another closely
+_UNEXPLAINED = 0.05  # of the torque of a joint: what models of real joints leave
+_BODY = 0.25  # of itself: what a described body may be off by
+_JOINT = 0.2  # of its usual size: what friction, offset and armature may be off by
+_POSITIVE = ("viscous", "coulomb", "armature", "spring")
+_SOME = 250  # samples
+_ROUNDS = 5
+_SUSPECTS = 8  # rows: with more, guesses are about those that are explained worst
+_ROUNDING = 1e-11  # of |y|²: a fit cannot be told to be better
+
+
+class Motion(NamedTuple):
+    """What joints did and what was measured: q (N, nq), v, a, tau (N, nv) of some samples of a log."""
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+
+
+def some_motion(stretches: Sequence[Samples]) -> Motion:
+    """A few hundred samples spread over all stretches, where every row counts."""
+    kept = [np.all(samples.weights > 0, axis=1) for samples in stretches]
+    step = max(1, sum(int(mask.sum()) for mask in kept) // _SOME)
+    pairs = list(zip(stretches, kept, strict=True))
+    names = ("q", "v", "a", "y")
+    return Motion(*(np.vstack([getattr(s, name)[mask][::step] for s, mask in pairs]) for name in names))
+
+
+class Prior(NamedTuple):
+    """The unknowns: x = origin + T u, and the least that each u may be."""
+
+    regression: Regression
+    origin: Array
+    T: Array
+    least: Array
+
+
+def prior(robot: Robot) -> Prior:
+    """What a description lets expect."""
+    regression = Regression(robot, (*GROUPS, "spring"))
+    p = len(regression.parameters)
+    bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0, p))
+    T = _BODY * bodies.T
+    others, usual = list(bodies.others), usual_magnitudes(regression)
+    T[others, others] = _JOINT * usual[others]
+    least = np.full(p, -np.inf)
+    for group in _POSITIVE:
+        own = regression.parameters.groups[group]
+        least[own] = -bodies.origin[own] / T.diagonal()[own]
+    return Prior(regression, bodies.origin, T, least)
+
+
+class Evidence:
+    """The moments of a motion's equations, from which S follows for any order, sign and scale of torques."""
+
+    def __init__(self, known: Prior, motion: Motion, Y: Array | None = None) -> None:
+        regression = known.regression
+        if Y is None:
+            Y = regression.regressor(motion.q, motion.v, motion.a)
+        stated = Y @ known.origin
+        beside = regression.known(motion.q, motion.v, motion.a)
+        stated = stated if beside is None else stated + beside
+        n, nv = motion.tau.shape
+        self.known, self.motion, self.Y, self.names = known, motion, Y, regression.row_names
+        whitened = np.einsum("nkp,pr->knr", Y, known.T, optimize=True)
+        self.squares = np.matmul(whitened.transpose(0, 2, 1), whitened) / n
+        self.with_tau = np.matmul(whitened.transpose(0, 2, 1), motion.tau[None]) / n  # (row, p, column)
+        self.with_stated = np.einsum("knp,nk->kp", whitened, stated) / n
+        self.tau_stated = motion.tau.T @ stated / n  # (column, row)
+        self.tau_tau = np.mean(motion.tau**2, axis=0)
+        self.stated_stated = np.mean(stated**2, axis=0)
+        largest = float(self.tau_tau.max(initial=0.0))
+        self.rows = [k for k in range(nv) if k in regression.jointed and self.tau_tau[k] > 1e-16 * largest]
+
+    def suspects(self, most: int = _SUSPECTS) -> list[int]:
+        """The rows that are explained worst, in order of their number."""
+        if len(self.rows) <= most:
+            return self.rows
+        u = self.fitted()[1]
+        left = {
+            k: self.tau_tau[k]
+            - 2 * (self.tau_stated[k, k] + self.with_tau[k, :, k] @ u)
+            + self.stated_stated[k]
+            + (2 * self.with_stated[k] + self.squares[k] @ u) @ u
+            for k in self.rows
+        }
+        worst = sorted(self.rows, key=lambda k: -left[k] / self.tau_tau[k])
+        return sorted(worst[:most])
+
+    def misfit(self, columns: Sequence[int] | None = None, scale: Array | None = None) -> float:
+        """S where row k is `scale[k]` times the torque in `columns[k]`."""
+        return self.fitted(columns, scale)[0]
+
+    def fitted(self, columns: Sequence[int] | None = None, scale: Array | None = None) -> tuple[float, Array]:
+        """S, and the u that has it."""
+        nv, p = len(self.squares), len(self.known.origin)
+        columns = range(nv) if columns is None else columns
+        scale = np.ones(nv) if scale is None else scale
+        A, b, c = np.eye(p), np.zeros(p), 0.0
+        for k in self.rows:
+            j, s = columns[k], scale[k]
+            weight = _COUNT / (_UNEXPLAINED**2 * s * s * max(self.tau_tau[j], 1e-300))
+            A += weight * self.squares[k]
+            b += weight * (s * self.with_tau[k, :, j] - self.with_stated[k])
+            c += weight * (s * s * self.tau_tau[j] - 2 * s * self.tau_stated[j, k] + self.stated_stated[k])
+        u = _bounded(A, b, self.known.least)
+        return float(c - 2 * b @ u + u @ A @ u) + _ROUNDING * c, u
+
+
+def _bounded(A: Array, b: Array, least: Array) -> Array:
+    """min uᵀA u - 2 bᵀu with u >= least, nearly: what would be less is set there, a few times over."""
+    held = np.zeros(len(b), dtype=bool)
+    u = np.linalg.solve(A, b)
+    for _ in range(_ROUNDS):
+        below = u < least - 1e-12
+        if not below.any():
+            break
+        held |= below
+        free = ~held
+        u = np.where(held, least, 0.0)
+        u[free] = np.linalg.solve(A[np.ix_(free, free)], b[free] - A[np.ix_(free, held)] @ u[held])
+    return np.asarray(u, dtype=np.float64)

@@ -1,0 +1,166 @@
+"""Torques that are something else: of another sign or joint, in another unit, beyond a gear, or currents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.identification.diagnosis.candidate import Candidate, listed
+from helicoid.identification.diagnosis.evidence import Evidence
+
+_UNITS = {1e3: "mN·m", 1e2: "N·cm", 1e-3: "kN·m"}
+_UNIT = 1.7  # factor by which a scale may miss that of a unit
+_UNSCALED = 1.7  # factor between torques and what bodies and friction need: no more than a wrong description
+_FREE = 6.0  # of S: what one more guess must pay for
+_WORTH, _PART = 30.0, 0.8  # of S: by how much, and to which part, one more free scale must lower it
+_MOST = 0.6  # of the joints: so many that are scaled are no gear
+_FAR, _VERY_FAR = 2.5, 8.0  # factors on what described bodies need: of nearly all joints, or of one
+_SEEN = 0.5  # of the variance of a torque without friction: what bodies must explain to be seen in it
+_NEARLY_ALL = 0.7  # of the joints in which bodies are seen
+_COARSE = np.exp(np.linspace(np.log(2e-4), np.log(5e3), 25))
+_FINE = np.exp(np.linspace(-0.4, 0.4, 7))
+
+
+def flipped(evidence: Evidence) -> Iterator[Candidate]:
+    """Torques with the other sign: of all joints, and of some, found one by one."""
+    names, rows = evidence.names, evidence.suspects()
+    sign = np.ones(len(names))
+    if len(rows) > 1:
+        yield _flip(names, evidence.rows, evidence.misfit(scale=-sign) + _FREE)
+    chosen: list[int] = []
+    best = np.inf
+    for _ in range(max(1, len(rows) - 1)):
+        tried = {}
+        for k in rows:
+            if k not in chosen:
+                other = np.array(sign)
+                other[k] = -1.0
+                tried[k] = evidence.misfit(scale=other) + _FREE * (len(chosen) + 1)
+        k = min(tried, key=lambda one: tried[one])
+        if tried[k] > best:
+            return
+        sign[k], best = -1.0, tried[k]
+        chosen.append(k)
+        yield _flip(names, sorted(chosen), best)
+
+
+def _flip(names: Sequence[str], rows: Sequence[int], misfit: float) -> Candidate:
+    joints = tuple(names[k] for k in rows)
+    return Candidate(
+        "sign", joints, misfit,
+        f"the torque of {listed(joints)} has the other sign: multiply it by -1",
+    )  # fmt: skip
+
+
+def exchanged(evidence: Evidence) -> Iterator[Candidate]:
+    """Torques of two joints in each other's columns."""
+    for i, j in combinations(evidence.suspects(), 2):
+        columns = list(range(len(evidence.names)))
+        columns[i], columns[j] = j, i
+        joints = evidence.names[i], evidence.names[j]
+        yield Candidate(
+            "swapped torques", joints, evidence.misfit(columns) + _FREE,
+            f"the torques of {listed(joints)} are in each other's columns: exchange them",
+        )  # fmt: skip
+
+
+def scaled(evidence: Evidence) -> Iterator[Candidate]:
+    """Torques that are multiples of what bodies need: of some joints, found one by one, or of all."""
+    ones, rows = np.ones(len(evidence.names)), evidence.suspects()
+    common = _best(evidence, ones, evidence.rows)
+    for scale in (ones, common * ones):
+        freed: list[int] = []
+        best = evidence.misfit(scale=scale)
+        if scale[0] != 1.0:
+            yield _scale(evidence, evidence.rows, scale, best, 1)
+        while len(freed) < len(rows):
+            tried = {k: scale[k] * _best(evidence, scale, [k]) for k in rows if k not in freed}
+            found = {k: evidence.misfit(scale=_with(scale, k, s)) for k, s in tried.items()}
+            k = min(found, key=lambda one: found[one])
+            if found[k] > min(best - _WORTH, _PART * best):
+                break
+            scale, best = _with(scale, k, tried[k]), found[k]
+            freed.append(k)
+            own = [k for k in evidence.rows if abs(np.log(scale[k])) > np.log(_UNSCALED)]
+            if own:
+                yield _scale(evidence, own, scale, best, len(freed) + (common == scale[rows[0]]))
+
+
+def _best(evidence: Evidence, scale: Array, rows: Sequence[int]) -> float:
+    """The factor on the scale of some rows that has the least S."""
+    best = 1.0
+    for grid in (_COARSE, _FINE):
+        tried = {f: evidence.misfit(scale=_with(scale, rows, f * scale[rows])) for f in best * grid}
+        best = min(tried, key=lambda factor: tried[factor])
+    return float(best)
+
+
+def _with(scale: Array, rows: int | Sequence[int], value: float | Array) -> Array:
+    other = np.array(scale)
+    other[rows] = value
+    return other
+
+
+def _scale(
+    evidence: Evidence, rows: Sequence[int], scale: Array, misfit: float, free: int, everywhere: bool = False
+) -> Candidate:
+    joints, factors = tuple(evidence.names[k] for k in rows), 1.0 / scale[list(rows)]
+    each = listed([f"{joint} ({factor:.2g})" for joint, factor in zip(joints, factors, strict=True)])
+    middle = float(np.exp(np.mean(np.log(factors))))
+    unit = next((u for f, u in _UNITS.items() if abs(np.log(middle / f)) < np.log(_UNIT)), "")
+    alike = float(np.ptp(np.log(factors))) < 2 * np.log(_UNIT)
+    if unit and alike:
+        remedy = next(f for f, u in _UNITS.items() if u == unit)
+        text = f"the torque of {listed(joints)} is in {unit}: divide it by {remedy:g}"
+        return Candidate("unit", joints, misfit, text, free)
+    if everywhere or len(rows) >= max(2, _MOST * len(evidence.rows)):
+        text = (
+            f"what is given as torque is a multiple of it in each joint: {each}. Most likely it is the "
+            "current of the drives: multiply by their gains, which hc.drive_gains finds with a known load"
+        )
+        return Candidate("current", joints, misfit, text, free)
+    text = (
+        f"the torque is a multiple of what bodies and friction need: {each}. Most likely the gear ratio is "
+        "wrong, or the torque that of the motor's side: divide it by that factor"
+    )
+    return Candidate("gear", joints, misfit, text, free)
+
+
+def multiples(evidence: Evidence) -> Candidate | None:
+    """Torques that are far from what the described bodies need: of nearly all joints, or by much of some.
+
+    Bodies could be lighter throughout, and S does not mind much; but not so much lighter.
+    """
+    found = _factors(evidence)
+    far = {k: f for k, f in found.items() if abs(np.log(f)) > np.log(_FAR)}
+    everywhere = len(far) >= max(2, _NEARLY_ALL * len(found)) and len({f > 1 for f in far.values()}) == 1
+    if not everywhere:
+        far = {k: f for k, f in far.items() if abs(np.log(f)) > np.log(_VERY_FAR)}
+    if not far:
+        return None
+    scale = np.ones(len(evidence.names))
+    scale[list(far)] = 1.0 / np.array(list(far.values()))
+    return _scale(evidence, list(far), scale, 0.0, len(far), everywhere)
+
+
+def _factors(evidence: Evidence) -> dict[int, float]:
+    """By row, the multiple of the described torque of bodies in what was measured, where it is seen.
+
+    Beside the joint's own friction, offset, armature and spring.
+    """
+    known, found = evidence.known, {}
+    inertial = known.regression.parameters.groups["inertia"]
+    for k in evidence.rows:
+        Y = evidence.Y[:, k]
+        own = np.delete(Y, np.r_[inertial], axis=1)
+        own = own[:, np.any(own != 0, axis=0)]
+        Q = np.linalg.qr(own / np.linalg.norm(own, axis=0))[0]
+        both = np.column_stack([Y[:, inertial] @ known.origin[inertial], evidence.motion.tau[:, k]])
+        bodies, tau = (both - Q @ (Q.T @ both)).T
+        factor = float(bodies @ tau) / max(float(bodies @ bodies), 1e-300)
+        if factor > 0 and factor * float(bodies @ tau) > _SEEN * float(tau @ tau):
+            found[k] = factor
+    return found

@@ -1,0 +1,103 @@
+"""What is wrong with a log is named; what is not wrong is not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.identification.diagnosis.diagnosis import diagnose
+from helicoid.identification.linear.equations.regression import GROUPS
+from helicoid.identification.logs.filtering import derivative
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.logs.preparation import prepare
+
+sys.path.insert(0, str(Path(__file__).parent))
+from corrupted_logs import KINDS, RATE, Corrupted, make, motion, robots
+
+pytestmark = pytest.mark.filterwarnings("ignore::helicoid.identification.DoubtfulLogWarning")
+
+ARM = hc.serial_chain(3)
+TUNED, UNTOUCHED = 2000, 910_000
+_NAMES = {
+    "sign": ("sign",),
+    "swapped torques": ("swapped torques",),
+    "swapped joints": ("swapped joints",),
+    "degrees": ("motion unit",),
+    "millinewton": ("unit",),
+    "gear": ("gear", "unit"),
+    "current": ("current",),
+    "tilted base": ("tilted base",),
+}
+_WORDS = {"degrees": "is it in degrees?", "millinewton": "is it in mN·m?"}
+
+
+def outcome(case: Corrupted) -> str:
+    """ "named", "other" where something else is named, or "nothing"."""
+    try:
+        check(case.robot, case.log)
+    except hc.InputError as error:
+        return "named" if _WORDS.get(case.kind, "-") in str(error) else "other"
+    found = diagnose(case.robot, prepare(case.robot, case.log, 8.0)[0])
+    if found is None:
+        return "nothing"
+    right = found.kind in _NAMES.get(case.kind, ())
+    here = set(found.joints) <= set(case.joints) if case.kind == "current" else found.joints == case.joints
+    return "named" if right and here else "other"
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(kind, 6 if kind == "gear" else 3) for kind in KINDS])
+def test_what_is_wrong_is_named(kind: str, seed: int) -> None:
+    assert outcome(make(ARM, seed, kind)) == "named"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nothing_is_named_where_nothing_is_wrong(seed: int) -> None:
+    assert outcome(make(ARM, seed, "")) == "nothing"
+
+
+def test_degrees_of_a_small_motion_are_named() -> None:
+    """Within the limits of the joints even as degrees."""
+    t, q = motion(ARM, np.random.default_rng(4), "many")
+    small = 0.1 * (q - q.mean(axis=0)) + 0.5
+    v = derivative(small, RATE)
+    tau = ARM.inverse_dynamics(small, v, derivative(v, RATE))
+    degrees = np.array([1.0, 180 / np.pi, 1.0])
+    wrong = hc.Log.from_arrays(t, small * degrees, v * degrees, tau=tau)
+    found = diagnose(ARM, prepare(ARM, wrong, 8.0)[0])
+    assert found is not None and found.kind == "motion unit" and found.joints == ("joint_2",)
+    assert "multiply it by pi/180" in found.text
+
+
+def test_the_report_says_it() -> None:
+    case = make(ARM, 3, "sign")
+    result = hc.identify(ARM, case.log, groups=GROUPS, cutoff=8.0, lag=0.0, strength=10.0)
+    assert "has the other sign: multiply it by -1" in result.doubt
+    assert any(result.doubt in note for note in result.notes)
+    first = hc.identification.Assessment(result, result.logs).checks[0]
+    assert first.light == "bad" and result.doubt in first.answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(10))
+def test_many_logs_corrupted_and_clean(chunk: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """20 of each in a chunk; every third of a seed that nothing was tuned on."""
+    pool = robots()
+    counts: dict[str, list[str]] = {}
+    for n in range(20 * chunk, 20 * chunk + 20):
+        seed = (UNTOUCHED if n % 3 == 2 else TUNED) + n
+        robot = pool[n % len(pool)]
+        kind = KINDS[(n // 3) % len(KINDS)]
+        own = "untouched" if n % 3 == 2 else "tuned"
+        told = outcome(make(robot, seed, kind))
+        counts.setdefault(f"{own} {told}", []).append(f"{robot.name}:{kind}")
+        clean = outcome(make(robot, seed, ""))
+        counts.setdefault(f"{own} clean {clean}", []).append(f"{robot.name}:{seed}")
+    with capsys.disabled():
+        print({key: (len(own), own if "named" not in key else "") for key, own in counts.items()})
+    assert not [key for key in counts if "clean" in key and not key.endswith("nothing")]
+    named = sum(len(own) for key, own in counts.items() if "clean" not in key and key.endswith(" named"))
+    assert named >= 15
