@@ -206,3 +206,13 @@ def test_smaller_torques_on_unseen_data_are_no_overfitting(
     vars(assessment)["unseen"] = replace(fitted, rmse=rmse * fitted.rmse, size=size * fitted.size)
     answers = {check.topic: check.light for check in assessment.checks}
     assert answers["overfitting"] == light
+
+
+def test_the_page_tells_whether_the_motion_was_excited(result: Identification, logs: tuple[Log, Log]) -> None:
+    log = logs[1]
+    assert log.v is not None and log.a is not None
+    fast = Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)
+    page = report_page(result, logs[0], fast)
+    parsed(page)
+    assert "Does the motion of the validation log lie" in page and "times what was recorded" in page
+    assert "Does the motion of the validation log lie" not in report_page(result, logs[0])

@@ -54,6 +54,7 @@ def report_page(result: Identification, training: Log | Sequence[Log], validatio
     sections = [
         _head(assessment, title),
         _errors(assessment),
+        *([_trust(result, validation)] if validation else []),
         *([_signals(result, validation, "Validation log, not seen by the fit")] if validation else []),
         _signals(result, logs[0], "Training log"),
         _parameters(assessment),
@@ -108,6 +109,24 @@ def _errors(assessment: Assessment) -> str:
         f"<tr class='total'><td>all</td>{total}</tr></table>"
         "<p class='soft'>RMSE in N·m (N); relative: ‖τ − τ̂‖ / ‖τ‖; NRMS: RMSE over twice the effort limit."
         "</p></div>"
+    )
+
+
+def _trust(result: Identification, log: Log) -> str:
+    """Whether the motion of a log lies within what was excited; nothing where a result does not know."""
+    if result.posterior is None or result.unexplained is None or not result.logs:
+        return ""
+    told = result.trust(log)
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td class="{"good" if ok else "bad"}">{"yes" if ok else "no"}</td>'
+        f"<td>{size:.2f}</td><td>{escape(reason)}</td></tr>"
+        for name, ok, size, reason in zip(told.names, told.ok, told.uncertainty, told.reasons, strict=True)
+    )
+    return (
+        "<h2>Does the motion of the validation log lie within what was excited?</h2><div class='card'><table>"
+        f"<tr><th>joint</th><th>trust</th><th>uncertainty</th><th>beyond what was recorded</th></tr>{rows}"
+        "</table><p class='soft'>Uncertainty: σ of the prediction that comes from the parameters, over what "
+        "is unexplained on held-out samples.</p></div>"
     )
 
 
