@@ -96,3 +96,44 @@ def test_a_law_in_the_loop_a_callable_and_a_batch_agree() -> None:
     assert_allclose(many.contact_forces[3], inside.contact_forces, atol=1e-6)
     total = inside.contact_forces[:-1].sum(axis=(0, 1)) * 1e-3
     assert total[2] > 0
+
+
+def test_a_box_in_a_corner_of_three_grounds() -> None:
+    cube = body('<box size="0.2 0.2 0.2"/>', 1.0, (0.02, 0.02, 0.02), "cube")
+    walls = [hc.Ground(normal=(1, 0, 0), friction=0.0), hc.Ground(normal=(0, 1, 0), friction=0.0)]
+    motion = hc.simulate(
+        cube,
+        [0.2, 0.25, 0.1, 1, 0, 0, 0],
+        [0, 0, 0, -2.0, -2.5, 0],
+        0.5,
+        ground=[hc.Ground(friction=0.2), *walls],
+        contacts="collision",
+    )
+    assert motion.penetration.max() < 1e-6 and motion.contact_residual.max() < 1e-8
+    assert motion.q[:, :2].min() > 0.1 - 1e-6 and motion.q[-1, 2] > 0.1 - 1e-6
+    reached = motion.q[:, :2].min(axis=0)
+    assert_allclose(reached, [0.1, 0.1], atol=0.02)  # it slid into the corner
+    assert_allclose(motion.contact_forces[-1].sum(axis=0), [0, 0, G], atol=1e-6)
+
+
+class Damper:
+    """A controller object with a period of two steps."""
+
+    period = 0.002
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def step(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        return np.asarray(np.concatenate([np.zeros(3), -5.0 * v[3:]]))
+
+
+def test_a_controller_object_steers_what_touches() -> None:
+    robot, damper = ball(0.1), Damper()
+    motion = hc.simulate(
+        robot, [0, 0, 0.2, 1, 0, 0, 0], None, 0.4, damper, ground=hc.Ground(), contacts="collision"
+    )
+    assert damper.calls == 200
+    assert_allclose(motion.q[-1, 2], 0.1, atol=1e-6)
+    assert_allclose(motion.tau[:-2:2], motion.tau[1:-1:2])  # held in between
