@@ -219,7 +219,17 @@ def test_what_is_not_finite_never_gets_through(kind: str, rng: np.random.Generat
     q, v, nan = np.array([0.1, 0.2]), np.zeros(2), np.full(2, np.nan)
     good = law.step(q, v, q)
     assert law.ok and law.status == "ok"
-    for bad in (nan, nan * np.inf, np.array([np.inf, 0.0]), np.array([1e200, 0.0]), "x", [1.0], None):
+    for bad in (
+        nan,
+        nan * np.inf,
+        np.array([np.inf, 0.0]),
+        np.array([1e200, 0.0]),
+        "x",
+        [1.0],
+        None,
+        [q, q],
+        [q],
+    ):
         before = np.abs(good).max()
         good = law.step(bad, v, q)
         assert np.isfinite(good).all() and not law.ok and law.status == "bad measurement"

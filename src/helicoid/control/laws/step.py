@@ -140,6 +140,8 @@ class Step(ABC):
     def _call(self, values: Sequence[Any]) -> Any:
         try:
             result = self.function(*values, self._values, self._memory)
+            if result[-1].ndim > 1:
+                raise InputError("a law takes one state at a time; its `function` takes many")
         except InputError:
             if not self._started:
                 raise
