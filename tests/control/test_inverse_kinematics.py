@@ -425,6 +425,7 @@ def test_what_is_no_problem_is_refused(ur5: hc.Robot) -> None:
         ({"tasks": "nowhere"}, "nowhere"),
         ({"tasks": []}, "takes a frame, a task or several"),
         ({"tasks": [PoseTask("tool0"), PoseTask("tool0")]}, "two tasks are called"),
+        ({"tasks": None}, "a frame, a task or several"),
         ({"tasks": "base_link"}, "no joint that is free moves anything"),
         ({"tasks": PositionTask("tool0", weight=0.0)}, "every weight is zero"),
         ({"tasks": "tool0", "tolerance": 0.0}, "tolerance"),

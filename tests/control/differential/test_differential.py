@@ -275,6 +275,8 @@ def test_what_makes_no_sense_is_refused(weighted, panda):
     with pytest.raises(InputError, match="twice"):
         DifferentialIK(panda, [hand, hand], DT)
     with pytest.raises(InputError, match="such as"):
+        DifferentialIK(panda, None, DT)
+    with pytest.raises(InputError, match="such as"):
         DifferentialIK(panda, ["panda_link8"], DT)
     with pytest.raises(InputError, match="takes a robot"):
         DifferentialIK("panda", hand, DT)

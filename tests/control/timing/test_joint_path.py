@@ -48,6 +48,11 @@ def test_wrong_input(s, shape, message):
         JointPath.through([[0, 0], [1, 0], [1, 1]], s=s, shape=shape)
 
 
+def test_a_way_without_a_length():
+    with pytest.raises(InputError, match="too far apart"):
+        JointPath.through([[0.0, 0.0], [1e200, 1e200]])
+
+
 def test_seams_stand_twice_in_a_grid():
     path = JointPath.through([[0, 0], [1, 0], [1, 1]], shape="lines")
     for wanted in (50, [0.0, 0.3, 1.4, 2.0]):

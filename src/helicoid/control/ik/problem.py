@@ -8,7 +8,7 @@ which choose among the solutions of the tasks and never count as missed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -290,7 +290,7 @@ def _closeness(task: Task, weights: list[Array]) -> Array:
 def _tasks(given: str | Task | Sequence[Task]) -> tuple[Task, ...]:
     if isinstance(given, str):
         return (PoseTask(given),)
-    tasks = (given,) if isinstance(given, Task) else tuple(given)
+    tasks = tuple(given) if isinstance(given, Iterable) else (given,)
     if not tasks or not all(isinstance(task, Task) for task in tasks):
         raise InputError(f"inverse kinematics takes a frame, a task or several tasks; got {given!r}")
     names = [task.name for task in tasks]

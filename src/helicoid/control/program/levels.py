@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import casadi as ca
@@ -32,8 +32,8 @@ def levels_of(
     robot: Robot, tasks: Task | Sequence[Task | Sequence[Task]], who: str = "DifferentialIK"
 ) -> Levels:
     """Tasks as given by a user, in levels; refused where they are none."""
-    given = [tasks] if isinstance(tasks, Task) else list(tasks)
-    levels = tuple((level,) if isinstance(level, Task) else tuple(level) for level in given)
+    given = list(tasks) if isinstance(tasks, Iterable) else [tasks]
+    levels = tuple(tuple(level) if isinstance(level, (list, tuple)) else (level,) for level in given)
     flat = [task for level in levels for task in level]
     for task in flat:
         if not isinstance(task, Task):

@@ -66,7 +66,10 @@ class JointPath:
         if found is not None:
             return JointPath(*found)
         _check_finite("waypoints", q)
-        steps = np.sqrt(np.square(q[1:] - q[:-1]).sum(axis=1))
+        with np.errstate(over="ignore"):
+            steps = np.sqrt(np.square(q[1:] - q[:-1]).sum(axis=1))
+        if not np.isfinite(steps.sum()):
+            raise InputError("waypoints are too far apart for the length of the way to be a number")
         if not steps.all():
             k = int(np.flatnonzero(steps == 0)[0])
             raise InputError(f"waypoints {k} and {k + 1} are equal: a path cannot stand still; leave one out")
