@@ -47,8 +47,8 @@ test-v2 test-v3: test-%: $(VENV)/.dev  ## code for x86-64-v2 (2 lanes) or x86-64
 	@echo "Testing with code for x86-64-$*"
 	@HELICOID_MARCH=x86-64-$* $(SUITE)
 
-test-bridges: $(VENV)/.bridges  ## functions in JAX, in an environment of their own
-	@echo "Testing bridges to JAX"
+test-bridges: $(VENV)/.bridges  ## functions in JAX and PyTorch, in an environment of their own
+	@echo "Testing bridges to JAX and PyTorch"
 	@PYTHONPATH=src $(VENV)/bridges/bin/python -m pytest -rs tests/compiler/bridges tests/test_docs.py \
 	  -k "bridges or learning"
 
@@ -122,7 +122,7 @@ bench-identify: $(VENV)/.bench $(VENV)/.dev  ## time identification beside Pinoc
 bench-study: $(VENV)/.bench $(VENV)/.dev  ## studies on one and two processes, 100,000 closed loops, some minutes
 	@$(BIN)/python -m benchmarks.study $(if $(QUICK),--quick)
 
-bench-bridges: $(VENV)/.bridges  ## what JAX add to a call, some seconds
+bench-bridges: $(VENV)/.bridges  ## what JAX and PyTorch add to a call, some seconds
 	@PYTHONPATH=src $(VENV)/bridges/bin/python -m benchmarks.bridges
 
 docs: $(VENV)/.docs  ## build the documentation into site/
@@ -174,7 +174,7 @@ $(VENV)/.zig: $(VENV)/.base constraints.txt
 	@touch $@
 
 $(VENV)/.bridges: $(VENV)/.base tests/compiler/bridges/packages.txt
-	@echo "Installing JAX into $(VENV)/bridges"
+	@echo "Installing JAX and PyTorch into $(VENV)/bridges"
 	@$(PYTHON) -m venv $(VENV)/bridges
 	@$(VENV)/bridges/bin/python -m pip --disable-pip-version-check -q install -r tests/compiler/bridges/packages.txt
 	@touch $@

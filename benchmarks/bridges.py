@@ -1,7 +1,7 @@
-"""What JAX adds to a call: `make bench-bridges`, or `python -m benchmarks.bridges` where that is.
+"""What JAX and PyTorch add to a call: `make bench-bridges`, or `python -m benchmarks.bridges` where they are.
 
 Inverse dynamics of a Panda for a batch, and its gradient: the bare call of the compiled function, then
-through JAX, in turns and on one thread. Medians over rounds, and the part that the package adds.
+through each package, in turns and on one thread. Medians over rounds, and the part that the package adds.
 """
 
 from __future__ import annotations
@@ -24,6 +24,19 @@ def bare(f: hc.Function, values: Any, seed: Any) -> Calls:
     return {"value": lambda: f(*values), "gradient": lambda: vjp(*values, seed)}
 
 
+def through_torch(f: hc.Function, values: Any, seed: Any) -> Calls:
+    import torch
+
+    g, weights = f.torch(), torch.tensor(seed)
+    xs = [torch.tensor(x) for x in values]
+    leaves = [x.clone().requires_grad_() for x in xs]
+    y = g(*leaves)
+    return {
+        "value": lambda: g(*xs),
+        "gradient": lambda: torch.autograd.grad(y, leaves, weights, retain_graph=True),
+    }
+
+
 def through_jax(f: hc.Function, values: Any, seed: Any) -> Calls:
     import jax
 
@@ -42,7 +55,7 @@ def measure(n: int, rounds: int, each: int) -> dict[tuple[str, str], float]:
     hc.set_num_threads(1)
     robot, rng = hc.load("panda"), np.random.default_rng(0)
     values, seed = list(rng.normal(size=(3, n, 7))), rng.normal(size=(n, 7))
-    ways = {"bare": bare, "jax": through_jax}
+    ways = {"bare": bare, "torch": through_torch, "jax": through_jax}
     here = {name: way for name, way in ways.items() if name == "bare" or importlib.util.find_spec(name)}
     made = {name: way(robot.inverse_dynamics, values, seed) for name, way in here.items()}
     times: dict[tuple[str, str], list[float]] = {}

@@ -1,7 +1,7 @@
 """The documentation is true: its Python runs, its links lead somewhere, its menu is complete.
 
 A Python block that must not run (it needs hardware, or shows an error) has `<!-- no-run -->` just above,
-one that needs a package which is seldom installed `<!-- needs jax -->`: where that is missing, the page
+one that needs a package which is seldom installed `<!-- needs torch -->`: where that is missing, the page
 counts as skipped.
 """
 

@@ -358,6 +358,19 @@ class Function:
         """
         return self._bridged("jax")
 
+    def torch(self) -> Callable[..., Any]:
+        """The function of PyTorch tensors, for `backward`, `torch.func` and `vmap`; needs `helicoid[torch]`.
+
+        Inputs may have any axes of samples in front, which broadcast. It computes in double precision, on
+        the CPU; results have the tensors' type, so that of float32 they are rounded to it. Gradients, and
+        gradients of gradients, come from `vjp`, forward derivatives from `jvp`, compiled when first asked
+        for. An input on a manifold has gradients along its entries, as for `jax`.
+
+        Raises:
+            HelicoidError: torch is not installed.
+        """
+        return self._bridged("torch")
+
     def _bridged(self, package: str) -> Callable[..., Any]:
         if package not in self._bridges:
             inputs = [Input(item.name, item.shape) for item in self.inputs]

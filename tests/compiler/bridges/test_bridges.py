@@ -1,4 +1,4 @@
-"""Functions in JAX: our own numbers and gradients. Skipped where not installed."""
+"""Functions in JAX and PyTorch: our own numbers and gradients. Skipped where not installed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from compiler.bridges.learning_packages import Jax, bridge
+from compiler.bridges.learning_packages import Jax, Torch, bridge
 from helicoid.compiler.evaluation.compiled import set_compile
 
 
-@pytest.fixture(scope="module", params=[Jax], ids=["jax"])
+@pytest.fixture(scope="module", params=[Jax, Torch], ids=["jax", "torch"])
 def package(request: pytest.FixtureRequest) -> Any:
     return request.param()
 
@@ -41,7 +41,7 @@ def random_motion(robot: Any, rng: np.random.Generator, n: int | None = None) ->
     return [q, *rng.normal(size=(2, *lead, robot.nv))]
 
 
-@pytest.mark.parametrize("missing", ["jax"])
+@pytest.mark.parametrize("missing", ["jax", "torch"])
 def test_the_error_names_the_extra(missing: str, chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(hc.HelicoidError, match=rf"pip install 'helicoid\[{missing}\]'"):
@@ -160,7 +160,7 @@ class TestVmap:
     ) -> None:
         q, v, a = rng.normal(size=(3, 6, 2))
         g = bridge(package, chain.inverse_dynamics)
-        grad = package.jax.grad
+        grad = package.jax.grad if package.name == "jax" else package.torch.func.grad
         result = package.vmap(grad(lambda *xs: g(*xs).sum()))(*map(package.array, (q, v, a)))
         ours = chain.inverse_dynamics.vjp("q")(q, v, a, np.ones(2))
         np.testing.assert_allclose(np.asarray(result), ours, rtol=1e-12, atol=1e-12)

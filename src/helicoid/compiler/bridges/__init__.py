@@ -1,4 +1,4 @@
-"""Functions inside the graphs of learning libraries: `Function.jax()`."""
+"""Functions inside the graphs of learning libraries: `Function.jax()` and `Function.torch()`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def bridge(package: str, of: Function, flat: Function) -> Callable[..., Any]:
-    """A function as one of a package: "jax".
+    """A function as one of "jax" or "torch".
 
     Args:
         of: what is called: its names, shapes and results.
