@@ -52,6 +52,22 @@ class Case(NamedTuple):
     noise: float
 
 
+def random_link(rng: np.random.Generator, k: int, parent: str) -> str:
+    """A link and the joint that turns it on its parent, in URDF; lighter and weaker the farther out."""
+    m = rng.uniform(0.5, 5.0) * 0.8**k
+    com, size = rng.uniform(-0.1, 0.1, 3), rng.uniform(0.05, 0.15, 3)
+    i = m * (np.sum(size**2) - size**2) / 3
+    axis, xyz = np.roll([0.0, 0.0, 1.0], int(rng.integers(3))), rng.uniform(-0.25, 0.25, 3)
+    words = [" ".join(f"{x:.4f}" for x in value) for value in (com, axis, xyz)]
+    return (
+        f'<link name="link_{k}"><inertial><origin xyz="{words[0]}"/><mass value="{m:.4f}"/>'
+        f'<inertia ixx="{i[0]:.6f}" iyy="{i[1]:.6f}" izz="{i[2]:.6f}" ixy="0" ixz="0" iyz="0"/>'
+        f'</inertial></link><joint name="joint_{k}" type="revolute"><parent link="{parent}"/>'
+        f'<child link="link_{k}"/><origin xyz="{words[2]}"/><axis xyz="{words[1]}"/>'
+        f'<limit lower="-3" upper="3" velocity="4" effort="{60 * 0.8**k:.1f}"/></joint>'
+    )
+
+
 def tree(seed: int) -> str:
     """The URDF of a random chain or tree of 3 to 9 joints."""
     rng = np.random.default_rng(seed)
@@ -60,18 +76,7 @@ def tree(seed: int) -> str:
     for k in range(n):
         straight = k == 0 or rng.random() < 0.85
         parent = f"link_{k - 1}" if straight and k else ("base" if k == 0 else f"link_{rng.integers(0, k)}")
-        m = rng.uniform(0.5, 5.0) * 0.8**k
-        com, size = rng.uniform(-0.1, 0.1, 3), rng.uniform(0.05, 0.15, 3)
-        i = m * (np.sum(size**2) - size**2) / 3
-        axis, xyz = np.roll([0.0, 0.0, 1.0], int(rng.integers(3))), rng.uniform(-0.25, 0.25, 3)
-        words = [" ".join(f"{x:.4f}" for x in value) for value in (com, axis, xyz)]
-        parts.append(
-            f'<link name="link_{k}"><inertial><origin xyz="{words[0]}"/><mass value="{m:.4f}"/>'
-            f'<inertia ixx="{i[0]:.6f}" iyy="{i[1]:.6f}" izz="{i[2]:.6f}" ixy="0" ixz="0" iyz="0"/>'
-            f'</inertial></link><joint name="joint_{k}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="link_{k}"/><origin xyz="{words[2]}"/><axis xyz="{words[1]}"/>'
-            f'<limit lower="-3" upper="3" velocity="4" effort="{60 * 0.8**k:.1f}"/></joint>'
-        )
+        parts.append(random_link(rng, k, parent))
     return f'<robot name="tree_{seed}">{"".join(parts)}</robot>'
 
 

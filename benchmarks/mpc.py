@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import helicoid as hc
+from benchmarks.trust_systems import on_four_feet
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError
 from helicoid.mpc import Controller, Problem
@@ -213,13 +214,7 @@ def growth(robots: dict[str, tuple[hc.Robot, Array]], nodes: tuple[int, ...]) ->
 
 def standing_quadruped() -> None:
     """A quadruped on its four feet lowers and shifts its trunk; forces at the feet are controls."""
-    robot = hc.load("quadruped", base="floating")
-    q = robot.neutral()
-    q[7:] = np.tile([0.0, 0.7, -1.4], 4)
-    feet = [link for link in robot.link_names if link.endswith("_foot")]
-    q[2] -= min(robot.pose(foot)(q)[2, 3] for foot in feet)
-    for foot in feet:
-        robot = robot.with_contact(foot, kind="point", q=q)
+    robot, q = on_four_feet()
     problem = Problem(robot, horizon=15, dt=0.03)
     problem.add_cost("trunk", problem.q[:3] - (q[:3] + np.array([0.03, 0.0, -0.05])), 100.0, 1000.0)
     problem.add_posture_cost(q, 1.0, 1.0)

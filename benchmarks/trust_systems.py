@@ -64,8 +64,8 @@ def arm(name: str, robot: hc.Robot, frame: str, start: np.ndarray, base: np.ndar
     return Case(name, problem, start, "position", place, target, plant, robot.nq, excess, limit)
 
 
-def quadruped() -> Case:
-    """The trunk of a quadruped on four feet, drawn to points up to 40 cm away, most of them out of reach."""
+def on_four_feet() -> tuple[hc.Robot, Any]:
+    """The bundled quadruped, its feet held by the ground, and how it stands."""
     robot = hc.load("quadruped", base="floating")
     q = robot.neutral()
     q[7:] = np.tile([0.0, 0.7, -1.4], 4)
@@ -73,6 +73,12 @@ def quadruped() -> Case:
     q[2] -= min(robot.pose(foot)(q)[2, 3] for foot in feet)
     for foot in feet:
         robot = robot.with_contact(foot, kind="point", q=q)
+    return robot, q
+
+
+def quadruped() -> Case:
+    """The trunk of a quadruped on four feet, drawn to points up to 40 cm away, most of them out of reach."""
+    robot, q = on_four_feet()
     problem = Problem(robot, horizon=15, dt=PERIOD)
     goal = problem.parameter("trunk", q[:3])
     problem.add_cost("place", problem.q[:3] - goal, 100.0, 1000.0)

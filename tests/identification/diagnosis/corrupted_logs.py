@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from benchmarks.identification_generalisation import random_link
 from numpy.typing import NDArray
 
 import helicoid as hc
@@ -34,18 +35,7 @@ def chain(seed: int) -> str:
     rng = np.random.default_rng(seed)
     parts = ['<link name="base"/>']
     for k in range(int(rng.integers(3, 7))):
-        m, com, size = rng.uniform(0.5, 5.0) * 0.8**k, rng.uniform(-0.1, 0.1, 3), rng.uniform(0.05, 0.15, 3)
-        i = m * (np.sum(size**2) - size**2) / 3
-        axis, xyz = np.roll([0.0, 0.0, 1.0], int(rng.integers(3))), rng.uniform(-0.25, 0.25, 3)
-        words = [" ".join(f"{x:.4f}" for x in value) for value in (com, axis, xyz)]
-        parent = f"link_{k - 1}" if k else "base"
-        parts.append(
-            f'<link name="link_{k}"><inertial><origin xyz="{words[0]}"/><mass value="{m:.4f}"/>'
-            f'<inertia ixx="{i[0]:.6f}" iyy="{i[1]:.6f}" izz="{i[2]:.6f}" ixy="0" ixz="0" iyz="0"/>'
-            f'</inertial></link><joint name="joint_{k}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="link_{k}"/><origin xyz="{words[2]}"/><axis xyz="{words[1]}"/>'
-            f'<limit lower="-3" upper="3" velocity="4" effort="{60 * 0.8**k:.1f}"/></joint>'
-        )
+        parts.append(random_link(rng, k, f"link_{k - 1}" if k else "base"))
     return f'<robot name="chain_{seed}">{"".join(parts)}</robot>'
 
 
