@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from helicoid.cli import cache, commands, robots
+from helicoid.cli import cache, commands, learning, robots
 from helicoid.cli.console import console
 
 app = typer.Typer(
@@ -38,7 +38,9 @@ app.command("robots")(robots.list_robots)
 app.command()(robots.info)
 app.command()(robots.check)
 app.command()(commands.view)
-app.command()(commands.identify)
+app.command()(learning.identify)
+app.command()(learning.payload)
+app.command()(learning.gains)
 app.command()(commands.study)
 app.command()(commands.demo)
 app.command()(commands.codegen)

@@ -45,33 +45,6 @@ def view(
         console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)
 
 
-def identify(
-    robot: RobotArgument,
-    logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ, MCAP or a bag.")],
-    validate: Annotated[Path | None, typer.Option(help="A log to judge the result by.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")] = Path(
-        "identified"
-    ),
-    estimator: Annotated[
-        str,
-        typer.Option(
-            help="How: consistent (bodies that exist), ridge, ordinary, weighted, huber, total, instrumental."
-        ),
-    ] = "consistent",
-    friction: Annotated[
-        str | None, typer.Option(help="A friction model to refine with, such as stribeck or sigmoid.")
-    ] = None,
-    floating: FloatingOption = False,
-) -> None:
-    """Find the masses, inertias and friction of a robot from logs of its motion."""
-    with told() as doubts:
-        from helicoid.cli.identify import run
-
-        loaded = load(robot, base="floating" if floating else "fixed")
-        show_doubts(doubts)
-        run(loaded, logs, validate, output, console, estimator, friction)  # type: ignore[arg-type]
-
-
 def study(
     file: Annotated[Path, typer.Argument(help="A Python file that makes an hc.Study called `study`.")],
     episodes: Annotated[

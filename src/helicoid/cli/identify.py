@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -13,9 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from helicoid.errors import HelicoidError, InputError
+from helicoid.identification.friction.models import MODELS
 from helicoid.identification.friction.nonlinear import fit_nonlinear
+from helicoid.identification.gains import torques_from_currents
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.choice import Estimator
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.report.assessment import Assessment
 from helicoid.identification.result import Identification
@@ -30,40 +33,56 @@ def run(
     validate: Path | None,
     output: Path,
     console: Console,
-    estimator: Estimator = "consistent",
+    *,
     friction: str | None = None,
+    gains: Sequence[float] | None = None,
+    **options: Any,
 ) -> Assessment:
     """Identify from the logs, write identified.urdf, report.html and parameters.csv, print a summary.
 
-    `friction` names a model of `fit_nonlinear`, which then starts from the linear result. Doubts about the
-    logs are printed before the summary.
+    `friction` names a model of `fit_nonlinear`, which then starts from the linear result; with `gains` logs
+    hold currents; `options` are those of `identify`. Doubts about the logs are printed before the summary.
     """
+    if friction is not None and friction not in MODELS:
+        raise InputError(f"no friction model is called {friction!r}; there are: {', '.join(MODELS)}")
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HelicoidError(f"{output}: no folder can be made there: {error}") from error
-    with warnings.catch_warnings(record=True) as doubts:
-        warnings.simplefilter("always", DoubtfulLogWarning)
-        training = [read_log(path, robot) for path in logs]
-        held = None if validate is None else read_log(validate, robot)
-        result = identify(robot, training, estimator=estimator)
+    with shown_doubts(console):
+        training = [read_log(path, robot, gains) for path in logs]
+        held = None if validate is None else read_log(validate, robot, gains)
+        result = identify(robot, training, **options)
         if friction is not None:
             result = fit_nonlinear(result, training, friction)
         assessment = Assessment(result, training, held)
         written = _written(result, held, output)
-    for text in dict.fromkeys(str(doubt.message) for doubt in doubts):
-        console.print(f"[bold yellow]doubtful[/] {escape(text)}", soft_wrap=True)
     _print(assessment, written, console)
     return assessment
 
 
-def read_log(path: Path, robot: Robot) -> Log:
-    """A log from a file: .npz, a bag (.mcap, .db3, .bag or a folder), or text with a line of column names."""
+@contextmanager
+def shown_doubts(console: Console) -> Iterator[None]:
+    """Doubts about logs, once each, when what is inside is done."""
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", DoubtfulLogWarning)
+        yield
+    for text in dict.fromkeys(str(doubt.message) for doubt in doubts):
+        console.print(f"[bold yellow]doubtful[/] {escape(text)}", soft_wrap=True)
+
+
+def read_log(path: Path, robot: Robot, gains: Sequence[float] | None = None) -> Log:
+    """A log from a file: .npz, a bag (.mcap, .db3, .bag or a folder), or text with a line of column names.
+
+    With gains (N·m/A), its torques are currents.
+    """
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if path.is_dir() or path.suffix in (".mcap", ".db3", ".bag"):
-        return Log.from_bag(path, robot=robot)
-    return Log.from_npz(path) if path.suffix == ".npz" else Log.from_csv(path)
+        log = Log.from_bag(path, robot=robot)
+    else:
+        log = Log.from_npz(path) if path.suffix == ".npz" else Log.from_csv(path)
+    return log if gains is None else torques_from_currents(log, gains)
 
 
 def _written(result: Identification, validation: Log | None, output: Path) -> list[Path]:

@@ -76,7 +76,7 @@ def drive_gains(
     regression = Regression(robot, groups)
     with one_blas_thread():
         joints = _explained(robot, regression, ((log, False), (loaded, True)), link, cutoff)
-        return _solved(joints, mass, com, inertia)
+        return _solved(joints, robot.model.velocity_names, mass, com, inertia)
 
 
 class _Joint(NamedTuple):
@@ -132,7 +132,11 @@ def _left(factor: Array, n: int, count: int, part: float) -> _Joint:
 
 
 def _solved(
-    joints: Sequence[_Joint], mass: float, com: ArrayLike | None, inertia: ArrayLike | None
+    joints: Sequence[_Joint],
+    names: Sequence[str],
+    mass: float,
+    com: ArrayLike | None,
+    inertia: ArrayLike | None,
 ) -> tuple[Array, Array]:
     """Gains and their σ, over what is unknown of the load as well."""
     from scipy.optimize import least_squares
@@ -167,7 +171,6 @@ def _solved(
     felt = np.array([np.linalg.norm(j.load @ parameters(best.x)) for j in joints])
     missing = np.flatnonzero((felt < 1e-9) | (sigma > 0.5 * np.abs(kappa)))
     if len(missing):
-        raise InputError(
-            f"the gains of joints {missing.tolist()} cannot be told: the load must be felt in each of them"
-        )
+        unfelt = ", ".join(names[k] for k in missing)
+        raise InputError(f"the gains of {unfelt} cannot be told: the load must be felt in each of them")
     return 1.0 / kappa, sigma / kappa**2

@@ -189,6 +189,12 @@ def check_wish(robot: Robot, logs: Sequence[Log], wish: Wish) -> None:
         raise InputError(f"no form of equations is called {wish.form!r}; there are: {', '.join(FORMS)}")
     if wish.bounds is not None and wish.estimator != "consistent":
         raise InputError(f"bounds go with the estimator 'consistent', not with {wish.estimator!r}")
+    if wish.bounds is not None:
+        wish.bounds.check(robot)
+    if wish.strength is not None and not 0 <= wish.strength < np.inf:
+        raise InputError(f"strength of the pull to the description is 0 or more, got {wish.strength}")
+    if not 0 <= wish.dead_zone < np.inf or (wish.lag is not None and not np.isfinite(wish.lag)):
+        raise InputError(f"dead_zone (rad/s, 0 or more) and lag (s): got {wish.dead_zone} and {wish.lag}")
     if not logs:
         raise InputError("identify needs a log")
     for log in logs:

@@ -23,6 +23,7 @@ from helicoid.identification.linear.solving.estimators import augmented
 from helicoid.identification.linear.solving.whitened_coordinates import WhitenedCoordinates
 from helicoid.identification.linear.solving.whitening import Whitening
 from helicoid.model.inertia import Inertia
+from helicoid.robot import Robot
 
 LEAST = 1e-3  # ε
 _SLIGHT = 1e-4
@@ -42,6 +43,18 @@ class Bounds:
     mass: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     com: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
 
+    def check(self, robot: Robot) -> None:
+        """Refuse bodies that there are not, and ranges that hold nothing."""
+        names = [body.name for body in robot.model.bodies]
+        for kind, size in (("mass", 1), ("com", 3)):
+            for link, limits in getattr(self, kind).items():
+                if link not in names:
+                    there = ", ".join(names)
+                    raise InputError(f"bounds: no moving body is called {link!r}; there are: {there}")
+                low, high = (np.asarray(limit, dtype=np.float64).ravel() for limit in limits)
+                if len(low) != size or len(high) != size or not np.all(low <= high):
+                    raise InputError(f"bounds: {kind} of {link!r}: expected (least, most), got {limits!r}")
+
     def rows(self, regression: Regression) -> tuple[Array, Array]:
         """A, b with A x <= b."""
         names = [body.name for body in regression.robot.model.bodies]
@@ -54,9 +67,6 @@ class Bounds:
             A[-1][start : start + 4] = row
             b.append(limit)
 
-        for link in (*self.mass, *self.com):
-            if link not in names:
-                raise InputError(f"bounds: no moving body is called {link!r}; there are: {', '.join(names)}")
         first = regression.parameters.groups["inertia"].start
         for link, (least, most) in self.mass.items():
             start = first + 10 * names.index(link)
