@@ -171,6 +171,6 @@ def _solved(
     felt = np.array([np.linalg.norm(j.load @ parameters(best.x)) for j in joints])
     missing = np.flatnonzero((felt < 1e-9) | (sigma > 0.5 * np.abs(kappa)))
     if len(missing):
-        unfelt = ", ".join(names[k] for k in missing)
+        unfelt = ", ".join(names[int(k)] for k in missing)
         raise InputError(f"the gains of {unfelt} cannot be told: the load must be felt in each of them")
     return 1.0 / kappa, sigma / kappa**2

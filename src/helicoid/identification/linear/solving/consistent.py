@@ -57,6 +57,7 @@ class Bounds:
 
     def rows(self, regression: Regression) -> tuple[Array, Array]:
         """A, b with A x <= b."""
+        self.check(regression.robot)
         names = [body.name for body in regression.robot.model.bodies]
         n = len(regression.parameters)
         A: list[Array] = []
