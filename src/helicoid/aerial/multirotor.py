@@ -19,6 +19,8 @@ from helicoid.aerial.vehicle import GRAVITY, Vehicle, body_robot
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
+_BETWEEN_LAGS = 0.02  # of the largest speed: over which a rotor's lag goes from down to up
+
 
 class Multirotor(Vehicle):
     """A body, or a robot, with rotors.
@@ -208,8 +210,7 @@ class Multirotor(Vehicle):
             if isinstance(rotor.motor, Motor):
                 up, down = rotor.motor.lag_up, rotor.motor.lag_down
                 assert down is not None
-                gain = ca.SX(1 / up) if up == down else ca.if_else(u[k] > omega, 1 / up, 1 / down)
-                rate = gain * (u[k] - omega)
+                rate = _lagging(u[k] - omega, up, down, _BETWEEN_LAGS * rotor.motor.max_speed)
             else:
                 rate = self._driven(rotor, rotor.motor, omega, u[k], voltage)
             speeds.append(ca.fmax(omega, 0))
@@ -289,3 +290,14 @@ class Multirotor(Vehicle):
             Rotor((arm * np.cos(a), arm * np.sin(a), height), propeller, motor, -1 if k % 2 == 0 else 1)
             for k, a in enumerate(angles)
         ]
+
+
+def _lagging(lack: Expression, up: float, down: float, width: float) -> Expression:
+    """ω̇ of a rotor that lacks so much of its commanded speed: over `width` one lag goes over into the other.
+
+    With a kink at zero, where every steady flight is, no derivative would say what a small change does.
+    """
+    if up == down:
+        return lack / up
+    side = lack / ca.sqrt(lack**2 + width**2)  # -1 to 1
+    return lack * ((1 / up + 1 / down) / 2 + (1 / up - 1 / down) / 2 * side)

@@ -257,7 +257,8 @@ class Controller:
         dx = self._structure.system.nx - (x - n) if robot is None else 2 * robot.nv
         K = self._engine.gains()[:, :dx]
         if robot is None:
-            return K
+            units = self._structure.system.units
+            return K / np.array(units) if units else K
         if self._structure.formulation == "forward_dynamics":
             return np.asarray(robot.selection_matrix.T @ K)
         here = self._engine["initial"], self._engine["u"][0], self._memory.theta, self.period

@@ -155,8 +155,9 @@ def allotted_speeds(vehicle: Multirotor, U: Expression) -> tuple[Expression, Exp
     tilting = ca.SX(P[:, 1:3]) @ U[1:3]
     low, high, middle = ca.SX(least), ca.SX(most), (least + most) / 2
     for k in lifting:
-        low = ca.fmax(low, (lower[k] - tilting[k]) / thrust[k])
-        high = ca.fmin(high, (upper[k] - tilting[k]) / thrust[k])
+        tilt = (1 / thrust[k]) * tilting[k]
+        low = ca.fmax(low, lower[k] / thrust[k] - tilt)
+        high = ca.fmin(high, upper[k] / thrust[k] - tilt)
     lift = ca.fmax(ca.fmin(U[0], ca.fmax(high, middle)), ca.fmin(low, middle))
     squares = ca.SX(thrust) * lift
     short = ca.fabs(lift - U[0]) > 1e-9 * most

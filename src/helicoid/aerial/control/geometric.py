@@ -91,6 +91,7 @@ class GeometricControl(RotorcraftLaw):
 
     def _wanted(self, x: Mapping[str, Expression]) -> Wanted:
         R, rate, z = quaternion.to_matrix(x["q"][3:7]), x["v"][:3], ca.vertcat(0, 0, 1)
+        up = R[:, 2]
         p, v = x["q"][:3], R @ x["v"][3:6]
         k_p, k_v = x["frequency"] ** 2, 2 * x["damping"] * x["frequency"]
         e_p, e_v, memory = p - x["position"], v - x["velocity"], {}
@@ -107,22 +108,22 @@ class GeometricControl(RotorcraftLaw):
         body_z = _unit(F)
         through = x["velocity"] - x["wind"]
         F = F + x["drag"] / x["mass"] * (through - ca.dot(through, body_z) * body_z)
-        thrust = ca.dot(F, R @ z)
+        thrust = ca.dot(F, up)
         # Where thrust points elsewhere than F, errors say nothing of how F will go on.
-        agree = ca.fmax(0, ca.dot(_unit(F), R @ z)) ** 4
+        agree = ca.fmax(0, ca.dot(_unit(F), up)) ** 4
         # How errors go on under that thrust, and so F (Lee 2010, appendix).
-        e_a = thrust * (R @ z) - GRAVITY * z - x["acceleration"]
+        e_a = thrust * up - GRAVITY * z - x["acceleration"]
         F_dot = x["jerk"] - agree * (k_p * e_v + k_v * e_a)
         turning = R @ ca.cross(rate, z)
-        thrust_dot = ca.dot(F_dot, R @ z) + ca.dot(F, turning)
-        e_j = thrust_dot * (R @ z) + thrust * turning - x["jerk"]
+        thrust_dot = ca.dot(F_dot, up) + ca.dot(F, turning)
+        e_j = thrust_dot * up + thrust * turning - x["jerk"]
         F_ddot = x["snap"] - agree * (k_p * e_a + k_v * e_j)
         R_d, ω_d, ω_d_dot = _attitude(F, F_dot, F_ddot, -x["yaw"], -x["yaw_rate"])
-        e_R = so3.vee((R_d.T @ R - R.T @ R_d) / 2)
-        ahead = R.T @ R_d @ ω_d
+        E = R.T @ R_d
+        e_R, ahead = so3.vee((E.T - E) / 2), E @ ω_d
         ω, ζ, J = x["attitude_frequency"], x["attitude_damping"], x["inertia"]
         wanted = -(ω**2) * e_R - 2 * ζ * ω * (rate - ahead)
-        wanted = wanted - ca.cross(rate, ahead) + R.T @ R_d @ ω_d_dot
+        wanted = wanted - ca.cross(rate, ahead) + E @ ω_d_dot
         moments = J @ wanted + ca.cross(rate, J @ rate)
         return self._speeds(x["mass"] * thrust, moments, memory)
 
@@ -134,25 +135,34 @@ def _hover_drag(vehicle: Multirotor) -> float:
 
 
 def _unit(vector: Expression) -> Expression:
-    return vector / ca.sqrt(ca.sumsqr(vector) + 1e-12)
+    return vector * _per_size(vector)
+
+
+def _per_size(vector: Expression) -> Expression:
+    """1/|vector|, as a root: products with a quotient would become a division each."""
+    return ca.sqrt(1 / (ca.sumsqr(vector) + 1e-12))
 
 
 def _attitude(
     F: Expression, F_dot: Expression, F_ddot: Expression, psi: Expression, psi_dot: Expression
 ) -> tuple[Expression, Expression, Expression]:
-    """R_d whose z is along F and whose x is ahead, its rate and that rate's rate, as F and ψ move."""
-    s = ca.SX.sym("s")
-    force = F + s * F_dot + s**2 / 2 * F_ddot
-    size = ca.sqrt(ca.sumsqr(force) + 1e-12)
+    """R_d whose z is along F and whose y is across `ahead`, ω_d and ω̇_d as F and ψ move at a steady rate.
+
+    With F = s z, ż = (ω_y, -ω_x, 0) along the axes of R_d is (Ḟ - ṡ z)/s, and once more for z̈. The third
+    rate keeps y · a = 0, a = (cos ψ, sin ψ, 0): (ω × y) · a + y · ȧ = 0, and its derivative.
+    """
     # A force of nearly nothing has no direction: up stands in for it.
-    weak = ca.fmax(0, 1 - size / _LEAST)
-    z = _unit(force / size + weak * ca.vertcat(0, 0, 1))
-    angle = psi + s * psi_dot
-    ahead = ca.vertcat(ca.cos(angle), ca.sin(angle), 0)
+    force = F + ca.fmax(0, _LEAST - ca.sqrt(ca.sumsqr(F) + 1e-12)) * ca.vertcat(0, 0, 1)
+    per_size = _per_size(force)
+    z = force * per_size
+    ahead, aside = ca.vertcat(ca.cos(psi), ca.sin(psi), 0), ca.vertcat(-ca.sin(psi), ca.cos(psi), 0)
     y = _unit(ca.cross(z, ahead))
-    R = ca.horzcat(ca.cross(y, z), y, z)
-    first = ca.reshape(ca.jacobian(ca.vec(R), s), 3, 3)
-    second = ca.reshape(ca.jacobian(ca.vec(first), s), 3, 3)
-    R_d, R_dot, R_ddot = (ca.substitute(one, s, 0) for one in (R, first, second))
-    rate = so3.vee(R_d.T @ R_dot)
-    return R_d, rate, so3.vee(R_d.T @ R_ddot + R_dot.T @ R_dot)
+    R_d = ca.horzcat(ca.cross(y, z), y, z)
+    first, second, a = R_d.T @ F_dot * per_size, R_d.T @ F_ddot * per_size, R_d.T @ ahead
+    a_dot, per_a = R_d.T @ aside * psi_dot, 1 / ca.fmax(a[0], 1e-9)
+    ω_x, ω_y, growth = -first[1], first[0], first[2]  # growth is ṡ/s
+    ω_z = (ω_x * a[2] + a_dot[1]) * per_a
+    ω_x_dot = ω_y * ω_z - second[1] - 2 * growth * ω_x
+    ω_y_dot = second[0] - 2 * growth * ω_y - ω_x * ω_z
+    bent = a[2] * (ω_x_dot + ω_y * ω_z) + 2 * (ω_x * a_dot[2] - ω_z * a_dot[0])
+    return R_d, ca.vertcat(ω_x, ω_y, ω_z), ca.vertcat(ω_x_dot, ω_y_dot, ω_x * ω_y + bent * per_a)

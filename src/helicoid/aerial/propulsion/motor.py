@@ -16,7 +16,8 @@ class Motor:
         max_speed: rad/s.
         min_speed: rad/s; many controllers never stop a rotor in flight.
         lag_up: time constant where the command is faster than the rotor (s); 0 for none.
-        lag_down: where it is slower (s); as `lag_up` unless given.
+        lag_down: where it is slower (s); as `lag_up` unless given. Within 2 % of `max_speed` of the command
+            one goes over into the other, so that derivatives in steady flight mean something.
     """
 
     max_speed: float

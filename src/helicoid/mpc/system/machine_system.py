@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
+from helicoid._typing import Expression
 from helicoid.dynamics import configuration
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
@@ -13,7 +15,12 @@ from helicoid.simulation.machines.machine import rk4_step
 
 
 def machine_system(machine: Machine, substeps: int) -> System:
-    """x = (q, v, z) and u as the machine has them, by `substeps` steps of Runge and Kutta in an interval."""
+    """x = (q, v, z) and u as the machine has them, by `substeps` steps of Runge and Kutta in an interval.
+
+    The solver takes a gap of 0.01 as closed, in rad, m and their rates. Machines' own states may be in the
+    hundreds, as speeds of rotors are, where that is less than rounding a plan to the next node leaves: in the
+    tangent space z is in units of what it starts with, where that is more than 1.
+    """
     if machine.n_noise:
         raise InputError("a plan knows no noise: take the vehicle without gusts, vehicle.with_wind(...)")
     if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
@@ -25,7 +32,19 @@ def machine_system(machine: Machine, substeps: int) -> System:
     state = q, v, z
     for _ in range(substeps):
         state = rk4_step(machine, state, u, ca.SX(0, 1), theta, h / substeps)
-    flat = nq == nv
+    unit = np.maximum(np.abs(machine.start()), 1.0)
+    flat = nq == nv and not np.any(unit > 1)
+    per_unit, of_unit = ca.SX(1 / unit), ca.SX(unit)
+
+    def retract(x: Expression, dx: Expression) -> Expression:
+        ahead = x[nq:] + ca.vertcat(dx[nv : 2 * nv], of_unit * dx[2 * nv :])
+        return ca.vertcat(configuration.integrate(model, x[:nq], dx[:nv]), ahead)
+
+    def local(x0: Expression, x1: Expression) -> Expression:
+        between = x1[nq:] - x0[nq:]
+        turned = configuration.difference(model, x0[:nq], x1[:nq])
+        return ca.vertcat(turned, between[:nv], per_unit * between[nv:])
+
     names = [f"{part} of {name}" for part in "qv" for name in model.velocity_names]
     return System(
         x=ca.vertcat(q, v, z),
@@ -34,9 +53,10 @@ def machine_system(machine: Machine, substeps: int) -> System:
         h=h,
         length=h,
         following=ca.vertcat(*state),
-        tangent=None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv + nz)),
-        retract=lambda x, dx: ca.vertcat(configuration.integrate(model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]),
-        local=lambda x0, x1: ca.vertcat(configuration.difference(model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]),
+        tangent=None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv), ca.diag(unit)),
+        retract=retract,
+        local=local,
+        units=(*np.ones(2 * nv), *unit),
         state_names=[*names, *machine.states],
         symbols={"q": q, "v": v, "states": z, "x": ca.vertcat(q, v, z), "u": u},
     )

@@ -65,6 +65,7 @@ class System:
         control_share: ½ if u is constant over the step, 1 for semi-implicit Euler.
         symbols: what users may write expressions with, by name.
         holds: expressions that must be zero at every node with a control.
+        units: of the tangent space's coordinates where `tangent`, `retract` and `local` scale them, or empty.
     """
 
     x: Expression
@@ -82,6 +83,7 @@ class System:
     control_share: float = 0.5
     symbols: dict[str, Expression] = field(default_factory=dict)
     holds: dict[str, Expression] = field(default_factory=dict)
+    units: tuple[float, ...] = ()
 
     @property
     def nx(self) -> int:
@@ -180,6 +182,7 @@ class System:
             "state_names": list(self.state_names),
             "uses_double_integrator": self.uses_double_integrator,
             "control_share": self.control_share,
+            "units": self.units,
         }
         solves = [y.solves is not None for y in self.intermediates]
         shape = self.tangent is not None, solves, list(self.symbols), list(self.holds)
