@@ -9,6 +9,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL = $(PIP) install -c constraints.txt --no-build-isolation
 
 export PIP_ROOT_USER_ACTION := ignore
+# Tests start hundreds of processes; where nobody keeps bytecode, each compiles all sources again.
+export PYTHONDONTWRITEBYTECODE :=
 # A notice about the tool's future, not about our pages.
 export NO_MKDOCS_2_WARNING := 1
 

@@ -32,7 +32,6 @@ QUICK = {
     ("double_pendulum_continuous.urdf", "floating"),
     ("ur5_robot.urdf", "fixed"),
     ("panda.urdf", "fixed"),  # a finger mimics the other
-    ("kinova.urdf", "floating"),
     ("a1.urdf", "floating"),
     ("allegro_left_hand.urdf", "fixed"),
     ("hextilt_flying_arm_5.urdf", "floating"),

@@ -19,6 +19,7 @@ def path_of(file: str):
 # A head that is a point mass on three axes through one point; many bodies; light links with products of
 # inertia of 1e-13 kg·m² and less, which are more than noise (the error was 200 times Pinocchio's); angles of
 # π/2 to 12 digits (40 times).
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "base"),
     [

@@ -11,7 +11,7 @@ from real_robots import FILES, Array, load, skip_if_faulty, sweep
 import helicoid as hc
 
 pytestmark = pytest.mark.needs_compiler
-FEW = {("panda.urdf", "fixed"), ("allegro_left_hand.urdf", "fixed"), ("a1.urdf", "floating")}
+FEW = {("panda.urdf", "fixed")}
 N = 30
 
 

@@ -2,7 +2,7 @@
 
 from comparison import evaluate, relative_error
 from mujoco_peer import MuJoCo
-from real_robots import FILES, QUICK, load, random_states, sweep
+from real_robots import FILES, load, random_states, sweep
 
 ROBOTS = [
     "double_pendulum_description/urdf/double_pendulum_continuous.urdf",
@@ -14,7 +14,7 @@ ROBOTS = [
 ]
 
 
-@sweep(ROBOTS, QUICK - {("kinova.urdf", "floating")})
+@sweep(ROBOTS)
 def test_dynamics(name: str, base: str) -> None:
     robot = load(name, base)
     states = random_states(robot, 20)

@@ -295,6 +295,7 @@ def test_weights_settle_a_contradiction() -> None:
         assert np.allclose(robot.pose("tip")(found.q)[:3, 3], between, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_posture_chooses_among_solutions_and_never_spoils_one() -> None:
     robot = hc.load("panda")
     rest = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.7])

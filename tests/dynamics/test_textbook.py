@@ -201,6 +201,7 @@ def test_top_keeps_energy_and_two_momenta() -> None:
 # --- double pendulum --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_double_pendulum_keeps_its_energy() -> None:
     """Ten seconds of chaos. A wrong sign anywhere in the Coriolis terms loses it within a swing."""
     robot = hc.load("double_pendulum")

@@ -57,6 +57,7 @@ def test_results(pool: ProcessPoolExecutor, result: hc.Identification, friction:
         np.testing.assert_array_equal(other.robot.parameters.values, own.robot.parameters.values)
 
 
+@pytest.mark.slow
 def test_identifiability(pool: ProcessPoolExecutor) -> None:
     told = hc.identifiability(ROBOT)
     for other in both_ways(pool, told):

@@ -185,6 +185,7 @@ def reaching(robot: Robot, formulation: Any) -> Problem:
     return problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation", ["inverse_dynamics", pytest.param("forward_dynamics", marks=pytest.mark.slow)]
 )

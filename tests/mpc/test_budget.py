@@ -56,7 +56,7 @@ def steps(problem: Problem, budget: float | None) -> tuple[list[str], list[float
 
 def test_no_step_takes_longer_than_its_budget_and_a_few_looks_at_the_clock(counting: Problem) -> None:
     _, free, most = steps(counting, None)
-    for share in (0.1, 0.3, 0.6, 0.9):
+    for share in (0.1, 0.6):
         budget = share * max(free[1:])
         said, seconds, iterations = steps(counting, budget)
         assert max(seconds[1:]) <= budget + 12 * TICK  # the first step may take twenty

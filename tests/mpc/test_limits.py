@@ -110,7 +110,9 @@ LIFT = """
 </robot>"""
 
 
-@pytest.mark.parametrize("share", [-0.2, 0.0, 0.2])
+@pytest.mark.parametrize(
+    "share", [-0.2, pytest.param(0.0, marks=pytest.mark.slow), pytest.param(0.2, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "kind", ["range of the joint", pytest.param("box of a frame", marks=pytest.mark.slow)]
 )
@@ -175,6 +177,7 @@ def fast_arm(formulation: str) -> Problem:
     return problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_velocity_limits_hold_between_samples_too(formulation: str) -> None:
     """Under the torque of the plan alone they are exceeded by 4 % here (3.8 and 3.9)."""

@@ -140,6 +140,7 @@ def test_a_scheduler_that_restarts_loses_nothing(dask: Dask, tmp_path: Path) -> 
     assert np.array_equal(table["x"], study(tmp_path, slow).run(30, on="here")["x"])
 
 
+@pytest.mark.slow
 def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("helicoid.workers.cluster._WAIT", "0.2 s")
     with socket.socket() as free:

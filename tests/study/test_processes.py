@@ -46,6 +46,7 @@ def study(episode: Any, place: Path) -> hc.Study:
     return made
 
 
+@pytest.mark.slow
 def test_whatever_happens_to_a_process_is_a_row_or_nothing(tmp_path: Path) -> None:
     with pytest.warns(StudyWarning, match="3 of 40 episodes failed"):
         table = study(rough, tmp_path).run(40, workers=2, time_limit=10.0, out=tmp_path / "out")

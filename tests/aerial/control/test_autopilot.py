@@ -27,7 +27,7 @@ def level(aircraft):
     return aircraft.trim(speed=SPEED)
 
 
-@pytest.mark.parametrize("seed", [31, 32])
+@pytest.mark.parametrize("seed", [31, pytest.param(32, marks=pytest.mark.slow)])
 def test_mission_in_wind_and_gusts(aircraft, level, seed):
     pilot = Autopilot(aircraft, LEGS, SPEED, DT, wind=BREEZE)
     plant = aircraft.with_wind(Wind(BREEZE, gusts=Dryden(5.0, height=100.0)))

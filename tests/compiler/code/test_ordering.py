@@ -49,6 +49,7 @@ def test_lives_are_counted_from_a_value_to_its_last_use() -> None:
     assert lives(program) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5", "panda", "quadruped"])
 @pytest.mark.parametrize("derivative", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
 def test_derivatives_keep_fewer_values_waiting(name: str, derivative: str) -> None:

@@ -43,7 +43,7 @@ def relative(got: np.ndarray, wanted: np.ndarray) -> float:
 @pytest.mark.parametrize(
     "name",
     [
-        name if name in ("double_pendulum", "ur5") else pytest.param(name, marks=pytest.mark.slow)
+        name if name == "double_pendulum" else pytest.param(name, marks=pytest.mark.slow)
         for name in hc.robots()
     ],
 )

@@ -75,8 +75,8 @@ def everything() -> dict[str, Function]:
 @pytest.mark.parametrize(
     ("precision", "level"),
     [
-        pytest.param("double", "-O0", marks=pytest.mark.slow),
-        ("double", "-O1"),
+        ("double", "-O0"),
+        pytest.param("double", "-O1", marks=pytest.mark.slow),
         pytest.param("double", "-O2", marks=pytest.mark.slow),
         pytest.param("single", "-O1", marks=pytest.mark.slow),
     ],

@@ -268,6 +268,7 @@ def test_products_of_matrices(rng: np.random.Generator) -> None:
     check_products(function, ["A", "B"], rng)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::helicoid.DoubtfulModelWarning")
 @pytest.mark.needs_compiler
 def test_products_are_compiled_and_batched(rng: np.random.Generator) -> None:

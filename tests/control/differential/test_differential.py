@@ -65,6 +65,7 @@ def test_without_limits_it_is_the_pseudo_inverse_with_motion_in_its_null_space(w
     ik.set(posture_weight=1e-6, hand_velocity=0.0, acceleration_limit=15.0)
 
 
+@pytest.mark.slow
 def test_strict_is_the_recursion_by_projections(strict, panda, rng):
     free = {"velocity_limit": np.inf, "position_lower": -np.inf, "position_upper": np.inf}
     ik = started(strict, **free, damping=1e-6, error_damping=0.0)

@@ -185,6 +185,7 @@ def physical(parameters: Array) -> list[Array]:
     return all_of
 
 
+@pytest.mark.slow
 def test_learning_never_raises_the_lyapunov_function_and_stays_physical() -> None:
     """Of an arm that carries 3 kg more than the law was told."""
     told = hc.load("double_pendulum").with_joints(effort=1e4)

@@ -36,7 +36,7 @@ int main(void) {
 
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("sizes", ["", "#define QP_N 4\n"])
+@pytest.mark.parametrize("sizes", ["", pytest.param("#define QP_N 4\n", marks=pytest.mark.slow)])
 def test_it_is_strict_c99_and_solves_the_same(compiler, sizes, rng, tmp_path):
     n, m = 4, 9
     p = problems.equations(rng, n, m)

@@ -70,7 +70,10 @@ def test_a_quadruped_on_some_feet(contacts: tuple[str, ...], frame: str, rng: np
         projected(robot, q, rng)
 
 
-@pytest.mark.parametrize("name", ["panda", "ur5", "kuka_lwr4"])
+@pytest.mark.parametrize(
+    "name",
+    ["panda", pytest.param("ur5", marks=pytest.mark.slow), pytest.param("kuka_lwr4", marks=pytest.mark.slow)],
+)
 def test_an_arm_whose_hand_is_held(name: str, rng: np.random.Generator) -> None:
     free = hc.load(name)
     q = free.random(rng)

@@ -56,6 +56,7 @@ def test_second_derivatives(robot: Robot, seed: int) -> None:
         assert_close(exact, algorithmic, 1e-13 * max(stiffness, 1e4), scale=1.0)
 
 
+@pytest.mark.slow
 def test_second_derivatives_are_symmetric_for_coordinates() -> None:
     """Where v = q̇ the order of differentiation does not matter."""
     robot = hc.load("ur5")

@@ -26,7 +26,7 @@ def deep_tree(seed: int, floating: bool) -> Robot:
     return Robot(Model("deep", tuple(links), tuple(joints), floating))
 
 
-@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("floating", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_columns_are_the_torques_of_unit_accelerations(floating: bool) -> None:
     """M a = ID(q, 0, a) - ID(q, 0, 0) of recursive Newton-Euler, which knows no stations."""
     robot = deep_tree(7, floating)
@@ -38,6 +38,7 @@ def test_columns_are_the_torques_of_unit_accelerations(floating: bool) -> None:
         np.testing.assert_allclose(M @ column, expected, rtol=0, atol=1e-12 * np.abs(M).max())
 
 
+@pytest.mark.slow
 def test_long_chains_take_fewer_operations() -> None:
     """Of a chain of 50 they were 21,663."""
     assert serial_chain(50).mass_matrix.n_operations < 16_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+import pytest
 from hypothesis import assume, given
 
 import helicoid as hc
@@ -29,6 +30,7 @@ def test_articulated_bodies_give_the_inverse(robot: Robot, seed: int) -> None:
     assert_close(M @ found, columns, 1e-13 * max(1e3, np.linalg.cond(M)), scale=1.0)
 
 
+@pytest.mark.slow
 def test_a_long_chain_takes_articulated_bodies_and_a_short_arm_factors() -> None:
     for name, articulated in (("snake", True), ("ur5", False)):
         model = hc.load(name).model
@@ -39,6 +41,7 @@ def test_a_long_chain_takes_articulated_bodies_and_a_short_arm_factors() -> None
         assert (chosen < ca.n_nodes(solve(factor(M), b))) == articulated
 
 
+@pytest.mark.slow
 def test_the_inverse_of_a_long_chain_costs_less_than_by_factors_and_is_symmetric(
     rng: np.random.Generator,
 ) -> None:

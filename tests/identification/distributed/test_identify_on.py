@@ -48,6 +48,7 @@ def same(one: hc.Identification, other: hc.Identification, tolerance: float = 1e
     np.testing.assert_allclose(one.sigma, other.sigma, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_workers_find_what_one_process_finds_with_everything_chosen(folder: Path) -> None:
     alone = hc.identify(ROBOT, list(hc.logs(folder / "*.npz")))
     here = hc.identify(ROBOT, hc.logs(folder / "*.npz"), on="here")

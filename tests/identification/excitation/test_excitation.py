@@ -66,7 +66,7 @@ def test_velocity_and_acceleration_are_derivatives(arm: Excitation) -> None:
     np.testing.assert_allclose((v_after - v_before) / (2 * h), a, atol=1e-7)
 
 
-@pytest.mark.parametrize("criterion", ["d-optimal", "condition"])
+@pytest.mark.parametrize("criterion", ["d-optimal", pytest.param("condition", marks=pytest.mark.slow)])
 def test_better_than_chance(criterion: str) -> None:
     robot = hc.load("planar_2r")
     found = excitation(robot, 6.0, harmonics=4, velocity=2.0, use=1.0, criterion=criterion)  # type: ignore[arg-type]
@@ -298,7 +298,7 @@ def test_impossible_limits() -> None:
         excitation(hc.load("planar_2r"), 5.0, velocity=2.0, effort=0.05, start=[1.5, 0.0], iterations=15)
 
 
-@pytest.mark.parametrize("name", ["ur5", "panda"])
+@pytest.mark.parametrize("name", [pytest.param("ur5", marks=pytest.mark.slow), "panda"])
 def test_stopped_early_it_keeps_its_limits(name: str) -> None:
     """A busy machine leaves the solver hardly a step: what it has then is drawn back within the limits."""
     robot = hc.load(name)

@@ -86,6 +86,7 @@ def test_stribeck_velocity_is_found_and_goes_into_the_robot(linear: Identificati
     np.testing.assert_allclose(torques, result.predict(curved), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sigmoid_is_found(linear: Identification, robot: Robot) -> None:
     t, q, v, a = (getattr(recording(truth(robot, 1), 2, seconds=8.0), name) for name in "tqva")
     torque = robot.inverse_dynamics(q, v, a) + 1.5 * (np.tanh((v + 0.1) / 0.6) - np.tanh(0.1 / 0.6))

@@ -35,7 +35,9 @@ def test_the_robot_predicts_as_the_result_does(extra: tuple[str, ...], tmp_path:
     assert_same(result, hc.load(tmp_path / "found.urdf"))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model", [m if m == "stribeck" else pytest.param(m, marks=pytest.mark.slow) for m in MODELS]
+)
 def test_friction_of_other_shapes_is_in_the_robot_too(model: str) -> None:
     linear = hc.identify(ROBOT, LOG, groups=(*GROUPS, "load"), **OPTIONS)
     result = fit_nonlinear(linear, LOG, model)

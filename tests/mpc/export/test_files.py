@@ -47,6 +47,7 @@ def test_files_of_others_are_left_alone(controller: Controller, tmp_path: Path) 
     assert {path: path.read_text() for path in controller.export_c(tmp_path)} == first
 
 
+@pytest.mark.slow
 def test_names_cannot_leave_their_place(tmp_path: Path) -> None:
     """Of a robot, of joints in labels, of a parameter in another alphabet."""
     x, u = ca.SX.sym('x*/ #error "', 1), ca.SX.sym("u")

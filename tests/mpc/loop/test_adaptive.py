@@ -131,6 +131,7 @@ def test_all_that_is_handed_over_can_exist() -> None:
     assert min(smallest) > -1e-12
 
 
+@pytest.mark.slow
 def test_a_drift_is_followed() -> None:
     moving = hc.mpc.drift(np.zeros(10), LOAD, 0.3, 1.5)
     adaptive = hc.mpc.Adaptive(controller(), identifier())

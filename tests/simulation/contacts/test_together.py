@@ -98,6 +98,7 @@ def test_a_law_in_the_loop_a_callable_and_a_batch_agree() -> None:
     assert total[2] > 0
 
 
+@pytest.mark.slow
 def test_a_box_in_a_corner_of_three_grounds() -> None:
     cube = body('<box size="0.2 0.2 0.2"/>', 1.0, (0.02, 0.02, 0.02), "cube")
     walls = [hc.Ground(normal=(1, 0, 0), friction=0.0), hc.Ground(normal=(0, 1, 0), friction=0.0)]
