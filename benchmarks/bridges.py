@@ -1,39 +1,56 @@
 """What JAX and PyTorch add to a call: `make bench-bridges`, or `python -m benchmarks.bridges` where they are.
 
-Inverse dynamics of a Panda for a batch, and its gradient: the bare call of the compiled function, then
-through each package, in turns and on one thread. Medians over rounds, and the part that the package adds.
+Inverse dynamics of a Panda for a batch, and the same with its gradient, as in a step of training: the bare
+calls of the compiled functions, which allocate their results, then through each package, in turns and on one
+thread. With gradients there is also an operation of PyTorch that computes nothing: what autograd itself
+takes. Processor time, the best of some turns, and what a package adds.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import helicoid as hc
+from benchmarks.harness.calls import Call
+from benchmarks.harness.timing import best_times
 
 Calls = dict[str, Callable[[], Any]]
 
 
 def bare(f: hc.Function, values: Any, seed: Any) -> Calls:
-    vjp = f.vjp()
-    return {"value": lambda: f(*values), "gradient": lambda: vjp(*values, seed)}
+    vjp, out = f.vjp(), np.empty_like(seed)
+    return {
+        "value": lambda: f(*values),
+        "value, out=": lambda: f(*values, out=out),
+        "step": lambda: (f(*values), vjp(*values, seed)),
+    }
 
 
 def through_torch(f: hc.Function, values: Any, seed: Any) -> Calls:
     import torch
 
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *xs: Any) -> Any:
+            ctx.save_for_backward(*xs)
+            return xs[0].view_as(xs[0])
+
+        @staticmethod
+        def backward(ctx: Any, y_bar: Any) -> Any:
+            return (y_bar,) * len(ctx.saved_tensors)
+
     g, weights = f.torch(), torch.tensor(seed)
     xs = [torch.tensor(x) for x in values]
     leaves = [x.clone().requires_grad_() for x in xs]
-    y = g(*leaves)
     return {
         "value": lambda: g(*xs),
-        "gradient": lambda: torch.autograd.grad(y, leaves, weights, retain_graph=True),
+        "step": lambda: torch.autograd.grad(g(*leaves), leaves, weights),
+        "step, nothing": lambda: torch.autograd.grad(Nothing.apply(*leaves), leaves, weights),
     }
 
 
@@ -43,14 +60,19 @@ def through_jax(f: hc.Function, values: Any, seed: Any) -> Calls:
     jax.config.update("jax_enable_x64", True)
     g, weights = f.jax(), jax.numpy.asarray(seed)
     xs = [jax.numpy.asarray(x) for x in values]
-    pullback = jax.jit(jax.vjp(g, *xs)[1])
+
+    @jax.jit
+    def step(xs: Any, weights: Any) -> Any:
+        y, pullback = jax.vjp(g, *xs)
+        return y, pullback(weights)
+
     return {
-        "value": lambda: jax.block_until_ready(g(*xs)),
-        "gradient": lambda: jax.block_until_ready(pullback(weights)),
+        "value": lambda: g(*xs).block_until_ready(),
+        "step": lambda: jax.block_until_ready(step(xs, weights)),
     }
 
 
-def measure(n: int, rounds: int, each: int) -> dict[tuple[str, str], float]:
+def measure(n: int, rounds: int) -> dict[tuple[str, str], float]:
     """Seconds of one call, by what is computed and by what calls it."""
     hc.set_num_threads(1)
     robot, rng = hc.load("panda"), np.random.default_rng(0)
@@ -58,26 +80,27 @@ def measure(n: int, rounds: int, each: int) -> dict[tuple[str, str], float]:
     ways = {"bare": bare, "torch": through_torch, "jax": through_jax}
     here = {name: way for name, way in ways.items() if name == "bare" or importlib.util.find_spec(name)}
     made = {name: way(robot.inverse_dynamics, values, seed) for name, way in here.items()}
-    times: dict[tuple[str, str], list[float]] = {}
-    for _ in range(rounds):
-        for what in ("value", "gradient"):
-            for name, calls in made.items():
-                began = time.perf_counter()
-                for _ in range(each):
-                    calls[what]()
-                times.setdefault((what, name), []).append((time.perf_counter() - began) / each)
-    return {key: float(np.median(found)) for key, found in times.items()}
+    calls = {
+        (what, name): Call("f()", {"f": call}, lambda names: np.asarray(names["f"]()))
+        for name, some in made.items()
+        for what, call in some.items()
+    }
+    for call in calls.values():  # once for the compiler
+        call.names["f"]()
+    return best_times(calls, rounds, turn=0.002)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=4096)
-    parser.add_argument("--rounds", type=int, default=101)
+    parser.add_argument("--rounds", type=int, default=300)
     options = parser.parse_args()
-    found = measure(options.samples, options.rounds, 5)
-    for (what, name), seconds in found.items():
-        more = seconds / found[what, "bare"] - 1
-        print(f"{what:10} {name:6} {1e6 * seconds:8.0f} µs  {'' if name == 'bare' else f'{more:+.0%}'}")
+    found = measure(options.samples, options.rounds)
+    print(f"{options.samples} samples, one thread; processor time, best of {options.rounds} turns")
+    for (what, name), seconds in sorted(found.items()):
+        known = found.get((what, "bare"))
+        more = "" if known is None or name == "bare" else f"{seconds / known - 1:+.0%}"
+        print(f"{what:14} {name:6} {1e6 * seconds:8.0f} µs  {more}")
 
 
 if __name__ == "__main__":

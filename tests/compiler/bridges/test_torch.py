@@ -31,6 +31,30 @@ def test_forward_derivatives_and_hessians_of_torch_func() -> None:
     np.testing.assert_allclose(hessian, energy.hessian()(q[0]), rtol=1e-11, atol=1e-12)
 
 
+def test_gradients_twice_and_of_what_was_overwritten() -> None:
+    robot, rng = hc.serial_chain(2), np.random.default_rng(2)
+    g = robot.inverse_dynamics.torch()
+    values = rng.normal(size=(3, 4, 2))
+    xs = [torch.tensor(x, requires_grad=True) for x in values]
+    y = g(*xs)
+    weights = torch.ones_like(y)
+    for _ in range(2):
+        found = torch.autograd.grad(y, xs, weights, retain_graph=True)
+        for one, ours in zip(found, robot.inverse_dynamics.vjp()(*values, np.ones((4, 2))), strict=True):
+            np.testing.assert_allclose(one, ours, rtol=1e-12, atol=1e-12)
+    with torch.no_grad():
+        xs[0].zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(g(*xs[:2], xs[2]).sum() + y.sum(), xs)
+
+
+def test_without_gradients_nothing_is_recorded() -> None:
+    g, x = hc.serial_chain(2).gravity.torch(), torch.zeros(3, 2, dtype=torch.float64, requires_grad=True)
+    assert g(x).requires_grad and not g(x.detach()).requires_grad
+    with torch.no_grad():
+        assert not g(x).requires_grad
+
+
 def test_numbers_of_a_list_are_not_rounded() -> None:
     robot = hc.serial_chain(2)
     np.testing.assert_array_equal(robot.gravity.torch()([0.1, 0.2]), robot.gravity([0.1, 0.2]))

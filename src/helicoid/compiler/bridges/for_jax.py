@@ -47,10 +47,18 @@ def bridged(of: Function, flat: Function) -> Callable[..., Any]:
         if not jax.config.jax_enable_x64:
             raise HelicoidError(_NO_DOUBLES.format(name=of.name))
         values = bind(of._usage, of.inputs, args, kwargs)
-        return compiled(*(_array(of, item.name, x) for item, x in zip(of.inputs, values, strict=True)))
+        if not all(type(x) is _array_type() and x.dtype == np.float64 for x in values):
+            values = tuple(_array(of, item.name, x) for item, x in zip(of.inputs, values, strict=True))
+        return compiled(*values)
 
     call.__name__, call.__doc__ = of.name, of.__doc__
     return call
+
+
+@functools.cache
+def _array_type() -> Any:
+    """What most values are; `isinstance(value, jax.Array)` takes longer."""
+    return type(jnp.zeros(()))
 
 
 def _array(of: Function, name: str, value: Any) -> Any:

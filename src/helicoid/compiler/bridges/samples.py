@@ -33,6 +33,8 @@ def axes_in_front(usage: str, inputs: Sequence[Input], shapes: Sequence[Shape]) 
                 f"front; got {tuple(shape)}"
             )
         leads.append(tuple(shape[:split]))
+    if leads.count(leads[0]) == len(leads):
+        return leads[0]
     try:
         return np.broadcast_shapes(*leads)
     except ValueError:
@@ -50,16 +52,24 @@ def evaluate(function: Function, arrays: Sequence[Array]) -> list[Array]:
     >>> evaluate(f, [np.ones((3, 1, 2)), np.arange(4.0)])[0].shape
     (3, 4, 2)
     """
-    lead = axes_in_front(function.name, function.inputs, [array.shape for array in arrays])
-    values = []
-    for item, array in zip(function.inputs, arrays, strict=True):
-        # What is the same for all samples is not repeated.
-        shared = all(n == 1 for n in array.shape[: array.ndim - len(item.shape)])
-        wanted = item.shape if shared else (math.prod(lead), *item.shape)
-        values.append((array if shared else np.broadcast_to(array, lead + item.shape)).reshape(wanted))
-    results: Any = function(*values)
-    if len(function.outputs) == 1:
-        results = [results]
+    inputs = function.inputs
+    n = len(arrays[0]) if arrays[0].ndim else 0
+    if all(x.ndim == len(item.shape) + 1 and len(x) == n for item, x in zip(inputs, arrays, strict=True)):
+        return _listed(function, function(*arrays))
+    lead = axes_in_front(function.name, inputs, [x.shape for x in arrays])
+    values = [_rows(item, x, lead) for item, x in zip(inputs, arrays, strict=True)]
+    results = _listed(function, function(*values))
     return [
         np.asarray(y).reshape(lead + item.shape) for item, y in zip(function.outputs, results, strict=True)
     ]
+
+
+def _listed(function: Function, results: Any) -> list[Array]:
+    return [results] if len(function.outputs) == 1 else list(results)
+
+
+def _rows(item: Input, array: Array, lead: Shape) -> Array:
+    """An input with one axis in front, or none where it is the same for all samples: it is not repeated."""
+    if all(n == 1 for n in array.shape[: array.ndim - len(item.shape)]):
+        return array.reshape(item.shape)
+    return np.broadcast_to(array, lead + item.shape).reshape(math.prod(lead), *item.shape)

@@ -23,6 +23,8 @@ def bind(
     >>> bind("f(q[1], v[1])", [Input("q", (1,)), Input("v", (1,))], [1.0], {"v": 2.0})
     (1.0, 2.0)
     """
+    if len(args) == len(inputs) and not kwargs:
+        return tuple(args)
     if len(args) > len(inputs):
         raise InputError(f"{usage}: takes {len(inputs)} inputs; got {len(args)} by position")
     names = [item.name for item in inputs]
