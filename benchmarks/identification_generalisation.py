@@ -18,7 +18,8 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,10 @@ import numpy as np
 
 import helicoid as hc
 from helicoid._typing import Array
-from helicoid.identification.linear.equations.regression import GROUPS
+from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.selection import fitter, weighted
+from helicoid.identification.logs.preparation import prepare
 from helicoid.robot import Robot
 
 TUNED, UNTOUCHED = 20260, 77001
@@ -36,7 +40,7 @@ FAULTS = (
     *("none", "quantised", "delay", "lost", "jitter", "outliers", "gains", "saturated", "filtered"),
     *("flexible", "backlash", "cables"),
 )
-GRID = [(s, g) for s in (1.0, 100.0, 1e4) for g in (GROUPS[:4], (*GROUPS, "root"))]
+STRENGTHS = (1.0, 100.0, 1e4)
 
 
 Torque = Callable[[Array, Array, Array], Array]
@@ -156,10 +160,11 @@ def physics(
     return torque, extras
 
 
-def make(robot: Robot, seed: int) -> Case:
-    """The case of a seed."""
+def make(robot: Robot, seed: int, wanted: str = "") -> Case:
+    """The case of a seed, with the motion that is wanted if one is."""
     rng = np.random.default_rng(seed)
     kind, fault = MOTIONS[int(rng.integers(len(MOTIONS)))], FAULTS[int(rng.integers(len(FAULTS)))]
+    kind = wanted or kind
     torque, extras = physics(robot, rng)
     if fault == "cables":
         plain, size = torque, 0.02 * np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 50.0)
@@ -199,6 +204,24 @@ def make(robot: Robot, seed: int) -> Case:
     return Case(robot, train, hc.Log.from_arrays(T, Q, V, tau=TAU), labels, noise)
 
 
+def settings(
+    case: Case, chosen: hc.Identification
+) -> Callable[[tuple[str, ...], Sequence[float]], Iterator[hc.Identification]]:
+    """Results of fixed unknowns and strengths, with the cut-off and lag of a result; nothing is chosen."""
+    stretches, _ = prepare(case.robot, case.train, chosen.cutoff)
+    stretches = [samples.delayed(chosen.lag) for samples in stretches]
+
+    def results(groups: tuple[str, ...], strengths: Sequence[float]) -> Iterator[hc.Identification]:
+        regression = Regression(case.robot, groups)
+        with one_blas_thread():
+            data = weighted(regression, stretches)
+            for strength in strengths:
+                x = fitter("consistent", regression, data, strength, None)(data.whole)
+                yield replace(chosen, regression=regression, x=x)
+
+    return results
+
+
 def score(case: Case) -> dict[str, Any]:
     """The errors of a case."""
     inner = slice(60, -60)
@@ -212,15 +235,15 @@ def score(case: Case) -> dict[str, Any]:
     started = time.process_time()
     result = hc.identify(case.robot, case.train, progress=False)
     spent = time.process_time() - started
-    fixed: dict[str, Any] = {"cutoff": result.cutoff, "lag": result.lag, "progress": False}
-    friction = hc.identify(case.robot, case.train, strength=1e8, groups=GROUPS[:4], **fixed)
-    grid = [error(hc.identify(case.robot, case.train, strength=s, groups=g, **fixed)) for s, g in GRID]
+    fixed = settings(case, result)
+    a = error(next(fixed(GROUPS[:4], [1e8])))
+    grid = [error(one) for groups in (GROUPS[:4], (*GROUPS, "root")) for one in fixed(groups, STRENGTHS)]
     unknowns, samples = len(result.x), len(case.train) * case.robot.nv
-    found = {"error": error(result), "a": error(friction), "b": min(grid), "seconds": spent}
+    found: dict[str, Any] = {"error": error(result), "a": a, "b": min(grid), "seconds": spent}
+    found["named"] = any("moved with one frequency" in note for note in result.notes)
     found |= {"c": case.noise * (unknowns / samples) ** 0.5, "held_out": result.held_out.overall_relative}
-    if hasattr(result, "prediction_interval"):
-        low, high = result.prediction_interval(case.test)
-        found["covered"] = float(np.mean((low[inner] <= wanted) & (wanted <= high[inner])))
+    low, high = result.prediction_interval(case.test)
+    found["covered"] = float(np.mean((low[inner] <= wanted) & (wanted <= high[inner])))
     return {**case.labels, "strength": result.strength, "groups": result.regression.groups[5:], **found}
 
 
@@ -239,9 +262,16 @@ def summary(lines: list[dict[str, Any]]) -> str:
                 f"worst {r.max():.2f}; above 1.1 {np.mean(r > 1.1):.1%}, 1.3 {np.mean(r > 1.3):.1%}, "
                 f"2 {np.mean(r > 2):.1%}"
             )
-        covered = [line["covered"] for line in own if "covered" in line]
-        if covered:
-            text.append(f"  95 % intervals cover {np.mean(covered):.1%} of the torques")
+        for name, some in (("", own), (" after one frequency", [x for x in own if x["motion"] == "one"])):
+            covered = [line["covered"] for line in some]
+            if covered:
+                text.append(
+                    f"  95 % intervals cover {np.mean(covered):.1%} of the torques{name}, "
+                    f"median {np.median(covered):.1%}, least {min(covered):.1%}"
+                )
+        one = [line["named"] for line in own if line["motion"] == "one"]
+        text.append(f"  one frequency is named in {sum(one)} of {len(one)} cases, and in "
+                    f"{sum(x['named'] for x in own) - sum(one)} of {len(own) - len(one)} others")  # fmt: skip
         text.append(f"  processor time: median {np.median([line['seconds'] for line in own]):.2f} s")
     return "\n".join(text)
 
@@ -252,6 +282,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--out", type=Path, default=Path("generalisation.jsonl"))
     parser.add_argument("--limit", type=float, default=900.0, help="seconds after which to stop")
+    parser.add_argument("--motion", choices=MOTIONS, default="", help="of all cases; by default any")
     options = parser.parse_args()
     lines = (
         [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
@@ -261,7 +292,8 @@ def main() -> None:
     for index in range(len(lines), options.cases):
         untouched = index % 3 == 2
         seed = (UNTOUCHED if untouched else TUNED) + 1000 * index
-        line = {"index": index, "untouched": untouched, **score(make(pool[index % len(pool)], seed))}
+        case = make(pool[index % len(pool)], seed, options.motion)
+        line = {"index": index, "untouched": untouched, **score(case)}
         lines.append(line)
         with options.out.open("a") as file:
             file.write(json.dumps(line) + "\n")

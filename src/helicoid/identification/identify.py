@@ -122,11 +122,14 @@ def _identified(robot: Robot, logs: list[Log], wish: Wish, tell: Progress) -> Id
     some = [part for one in logs for part in excerpt(one)]
     choice, stretches, notes = choose(robot, some, wish, tell)
     tell("Fitting", 0.0)
+    ready = choice.data if some == logs else None
     if some != logs:
         everything, notes = prepared(robot, logs, choice.cutoff, wish.dead_zone)
         stretches = [samples.delayed(choice.lag) for samples in everything]
 
     def data(regression: Regression) -> Weighted:
+        if ready is not None and regression is choice.regression:
+            return ready
         return weighted(regression, stretches, wish.form)
 
     result = conclude(robot, choice, data, stretches, wish, notes, tell)
@@ -217,7 +220,7 @@ def fitted(
     notes: Sequence[str],
 ) -> Identification:
     """The result of one fit, with its scores, what it leaves open and what is to be said of it."""
-    (cutoff, lag, regression), strength = choice, wish.strength or 0.0
+    cutoff, lag, regression, strength = *choice[:3], wish.strength or 0.0
     fit = fitter(wish.estimator, regression, data, strength, wish.bounds)
     x = fit(data.whole)
     if wish.estimator == "huber":

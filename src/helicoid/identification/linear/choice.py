@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from helicoid.identification.linear.equations.friction_columns import LINEAR
 from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.selection import choose_cutoff, choose_terms, fitter, weighted
+from helicoid.identification.linear.selection import Weighted, choose_cutoff, choose_terms, fitter, weighted
 from helicoid.identification.linear.solving.consistent import Bounds
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
@@ -41,11 +41,12 @@ class Wish:
 
 
 class Choice(NamedTuple):
-    """What a log decides: the cut-off of the low-pass, the lag, and the unknowns."""
+    """What a log decides: the cut-off of the low-pass, the lag, and the unknowns; `data`, if made for it."""
 
     cutoff: float | None
     lag: float
     regression: Regression
+    data: Weighted | None = None
 
 
 def choose(
@@ -55,13 +56,16 @@ def choose(
     wrenches = tuple(some[0].wrenches)
     made = _maker(robot, wrenches)
     chosen = _groups(robot, wish, wrenches)
-    cutoff = choose_cutoff(robot, some, made(chosen), tell) if wish.cutoff == "auto" else wish.cutoff
+    cutoff, rough = (
+        choose_cutoff(robot, some, made(chosen), tell) if wish.cutoff == "auto" else (wish.cutoff, None)
+    )
     stretches, notes = prepared(robot, some, cutoff, wish.dead_zone)
-    lag = _lag(made(chosen), stretches, tell) if wish.lag is None else wish.lag
+    lag = _lag(made(chosen), stretches, rough, tell) if wish.lag is None else wish.lag
     stretches = [samples.delayed(lag) for samples in stretches]
     if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
         extras = [extra for extra in _EXTRAS if extra not in chosen]
-        chosen = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
+        chosen, data = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
+        return Choice(cutoff, lag, made(chosen), data if wish.form == "torque" else None), stretches, notes
     return Choice(cutoff, lag, made(chosen)), stretches, notes
 
 
@@ -100,7 +104,9 @@ def prepared(
     return stretches, notes
 
 
-def _lag(regression: Regression, stretches: Sequence[Samples], tell: Progress) -> float:
+def _lag(
+    regression: Regression, stretches: Sequence[Samples], rough: Weighted | None, tell: Progress
+) -> float:
     tell("Looking for a lag between motion and torque", 0.0)
-    data = weighted(regression, stretches)
+    data = weighted(regression, stretches) if rough is None else rough
     return estimate_lag(regression, stretches, fitter("ridge", regression, data, 10.0, None), data.weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Indices, Regression
 from helicoid.identification.linear.equations.rows import blocks, empty, thinning
-from helicoid.identification.linear.equations.stack import Stack
-from helicoid.identification.logs.filtering import bandwidth
+from helicoid.identification.linear.equations.stack import Stack, triangular
+from helicoid.identification.logs.filtering import Mask, bandwidth
 from helicoid.identification.logs.preparation import Samples
 
 FOLDS = 6
@@ -41,6 +42,11 @@ class Folds(NamedTuple):
     def whole(self) -> Stack:
         """All parts together."""
         return Stack.together(self.parts)
+
+    def of(self, everything: Regression, some: Regression) -> Folds:
+        """The same samples with some of the unknowns: no equation is made again."""
+        parts, speeds = ([stack.of_some(everything, some) for stack in own] for own in self[:2])
+        return Folds(parts, speeds, self.excess)
 
     def without(self) -> list[Stack]:
         """For each part, all the others together."""
@@ -72,27 +78,64 @@ def folds(
     lengths = [len(samples.thinned(thinning(samples))) for samples in stretches]
     ends = np.linspace(0, sum(lengths) if total is None else total, count + 1)[1:]
     speed = _speeds(stretches)
-    smooth = [empty(regression, form) for _ in range(count * SPEEDS)]
-    recorded = list(smooth)
+    cells = [_Cell(empty(regression, form)) for _ in range(count * SPEEDS)]
     seen = before
     for samples in stretches:
-        for rows, y, raw, weights in blocks(regression, samples, form):
+        for rows, y, raw, weights, _ in blocks(regression, samples, form):
             owner = np.searchsorted(ends, seen + np.arange(len(y)), side="right").clip(max=count - 1)
             owner = SPEEDS * owner + speed[seen - before : seen - before + len(y)]
             for k in np.unique(owner):
-                own = owner == k
-                mine = [Y[own] for Y in rows]
-                smooth[k] = smooth[k].added(mine, y[own], weights[own])
-                recorded[k] = recorded[k].added(mine, raw[own], weights[own])
+                cells[k].add(owner == k, rows, y, raw, weights)
             seen += len(y)
     excess = max(_excess(samples) for samples in stretches)
-    return _gathered(smooth, excess), _gathered(recorded, excess)
+    parts = [_Cell.together(cells[k : k + SPEEDS]) for k in range(0, len(cells), SPEEDS)]
+    speeds = [_Cell.together(cells[k::SPEEDS]) for k in range(SPEEDS)]
+    own, fast = ([cell.stacks() for cell in cells] for cells in (parts, speeds))
+    smooth, recorded = (Folds([one[k] for one in own], [one[k] for one in fast], excess) for k in (0, 1))
+    return smooth, recorded
 
 
-def _gathered(cells: list[Stack], excess: float) -> Folds:
-    """Parts and speeds from the stacks of both."""
-    parts = [Stack.together(cells[k : k + SPEEDS]) for k in range(0, len(cells), SPEEDS)]
-    return Folds(parts, [Stack.together(cells[k::SPEEDS]) for k in range(SPEEDS)], excess)
+class _Cell:
+    """The samples of a part and a speed: factors of [Y y raw], in which are those of [Y y] and [Y raw]."""
+
+    def __init__(self, none: Stack) -> None:
+        self.none, self.counts = none, np.zeros(len(none.factors), dtype=int)
+        self.factors = [np.zeros((len(R) + 1, len(R) + 1), order="F") for R in none.factors]
+
+    def add(self, own: Mask, rows: Sequence[Array], y: Array, raw: Array, weights: Array) -> None:
+        """More samples: those of a block that are its own, if they count at all."""
+        for k, Y in enumerate(rows):
+            taken = np.flatnonzero(own & (weights[:, k] > 0))
+            block = np.empty((len(taken), Y.shape[1] + 2), order="F")
+            np.take(Y.T, taken, axis=1, out=block.T[:-2])
+            block[:, -2], block[:, -1] = y[taken, k], raw[taken, k]
+            w = weights[taken, k]
+            if np.any(w != 1.0):
+                block *= np.sqrt(w)[:, None]
+            self.factors[k] = triangular(self.factors[k], block)
+            self.counts[k] += len(taken)
+
+    @staticmethod
+    def together(cells: Sequence[_Cell]) -> _Cell:
+        """A cell of the samples of several."""
+        result = _Cell(cells[0].none)
+        for cell in cells:
+            result.counts += cell.counts
+            pairs = zip(result.factors, cell.factors, strict=True)
+            result.factors = [triangular(R, S) if cell.counts.any() else R for R, S in pairs]
+        return result
+
+    def stacks(self) -> tuple[Stack, Stack]:
+        """Low-passed, and as recorded."""
+        smooth, recorded = [], []
+        for R in self.factors:
+            smooth.append(np.asfortranarray(R[:-1, :-1]))
+            other = np.asfortranarray(np.delete(R[:-1], -2, axis=1))
+            other[-1, -1] = np.hypot(R[-2, -1], R[-1, -1])  # what Y leaves: along y, and beside it
+            recorded.append(other)
+        counts = tuple(int(n) for n in self.counts)
+        one, two = (replace(self.none, factors=tuple(own), counts=counts) for own in (smooth, recorded))
+        return one, two
 
 
 def _excess(samples: Samples) -> float:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Regression
-from helicoid.identification.linear.equations.rows import stacked
+from helicoid.identification.linear.equations.rows import blocks, thinning
 from helicoid.identification.linear.equations.stack import Stack
-from helicoid.identification.logs.filtering import derivative, low_pass
+from helicoid.identification.logs.filtering import derivative
 from helicoid.identification.logs.preparation import Samples
 
 _LEAST = 1.5  # samples: a shorter lag is not worth moving signals for
 _GAIN = 0.05  # of the squared error: nor is one that explains no more than this
 _ROUNDS = 3
+_FAR_FROM = 0.2  # of that: a first step so short does not get there
+_FEW = 8  # samples have no slope
+_ENOUGH = 4000  # samples that tell a lag
 
 
 def estimate_lag(
@@ -27,46 +32,83 @@ def estimate_lag(
     it first, for they move with δ. `fit` gives x of a stack, `weights` are those of the rows.
     """
 
+    held = _held(regression, stretches)
+
     def error(stack: Stack) -> float:
         return float(weights @ stack.squares(fit(stack)))
 
-    original = _whole(regression, stretches)
     lag, moved = 0.0, list(stretches)
+    original = stack = _stack(regression, held, _measured(held, moved))
     for _ in range(_ROUNDS):
-        x = fit(_whole(regression, moved))
-        slopes = [_slope(regression, samples, x) for samples in moved]
-        along = fit(_whole(regression, slopes)) - fit(_whole(regression, [_zero(s) for s in slopes]))
+        x = fit(stack)
+        slopes = [derivative(_times(regression, one, x) + one.known, one.rate) for one in held]
+        along = fit(_stack(regression, held, slopes)) - fit(_of_nothing(stack))
         top = bottom = 0.0
-        for samples, slope in zip(moved, slopes, strict=True):
-            own = slope.y - _explained(regression, samples, along)
-            left = samples.y - _predicted(regression, samples, x)
-            w = samples.weights * weights
+        for one, slope, y in zip(held, slopes, _measured(held, moved), strict=True):
+            own = slope - _times(regression, one, along)
+            left = y - _times(regression, one, x)
+            w = one.weights * weights
             top -= float(np.sum(w * own * left))
             bottom += float(np.sum(w * own * own))
         lag += top / bottom if bottom > 0 else 0.0
         lag = float(np.clip(lag, -0.25, 0.25))
+        if abs(lag) * stretches[0].rate < _FAR_FROM * _LEAST:
+            return 0.0
         moved = [samples.delayed(lag) for samples in stretches]
+        stack = _stack(regression, held, _measured(held, moved))
     clear = abs(lag) * stretches[0].rate > _LEAST
-    gain = error(_whole(regression, moved)) < (1 - _GAIN) * error(original)
-    return lag if clear and gain else 0.0
+    return lag if clear and error(stack) < (1 - _GAIN) * error(original) else 0.0
 
 
-def _whole(regression: Regression, stretches: Sequence[Samples]) -> Stack:
-    return Stack.together([stacked(regression, samples) for samples in stretches])
+class _Held(NamedTuple):
+    """Equations of consecutive samples: their motion stays while what was measured moves.
+
+    `known` (N, rows) is the torque known without unknowns; `stretch` and `place` say where y is.
+    """
+
+    rows: list[Array]
+    known: Array
+    weights: Array
+    rate: float
+    stretch: int
+    place: slice
+    step: int
 
 
-def _predicted(regression: Regression, samples: Samples, x: Array) -> Array:
-    predicted = regression.predict(x, samples.q, samples.v, samples.a)
-    return low_pass(predicted, samples.rate, samples.cutoff)
+def _held(regression: Regression, stretches: Sequence[Samples]) -> list[_Held]:
+    """Blocks spread over all stretches."""
+    every = max(1, round(sum(len(s) / thinning(s) for s in stretches) / _ENOUGH))
+    found = []
+    for k, samples in enumerate(stretches):
+        step = thinning(samples)
+        y = samples.y[::step]
+        for one in blocks(regression, samples, every=every):
+            known, rate = y[one.place] - one.y, samples.rate / step
+            if len(known) >= _FEW:
+                found.append(_Held(one.rows, known, one.weights, rate, k, one.place, step))
+    return found
 
 
-def _explained(regression: Regression, samples: Samples, x: Array) -> Array:
-    return low_pass(regression.times(x, samples.q, samples.v, samples.a), samples.rate, samples.cutoff)
+def _measured(held: Sequence[_Held], stretches: Sequence[Samples]) -> list[Array]:
+    """What is to be explained by the unknowns, (N, rows) of each block."""
+    return [stretches[one.stretch].y[:: one.step][one.place] - one.known for one in held]
 
 
-def _slope(regression: Regression, samples: Samples, x: Array) -> Samples:
-    return samples.replaced(derivative(_predicted(regression, samples, x), samples.rate))
+def _stack(regression: Regression, held: Sequence[_Held], y: Sequence[Array]) -> Stack:
+    stack = Stack.empty(regression)
+    for one, own in zip(held, y, strict=True):
+        stack = stack.added(one.rows, own, one.weights)
+    return stack
 
 
-def _zero(samples: Samples) -> Samples:
-    return samples.replaced(np.zeros_like(samples.y))
+def _of_nothing(stack: Stack) -> Stack:
+    """The same equations with 0 as what was measured."""
+    factors = [np.array(R, order="F") for R in stack.factors]
+    for R in factors:
+        R[:, -1] = 0.0
+    return replace(stack, factors=tuple(factors))
+
+
+def _times(regression: Regression, one: _Held, x: Array) -> Array:
+    """Y x, (N, rows)."""
+    return np.column_stack([Y @ x[on] for Y, on in zip(one.rows, regression.supports, strict=True)])

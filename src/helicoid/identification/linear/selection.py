@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from helicoid.identification.linear.solving.whitened_coordinates import (
 )
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import Samples, prepare
+from helicoid.identification.logs.preparation import Samples, judged, smoothed
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
@@ -145,23 +145,35 @@ def excerpt(log: Log) -> list[Log]:
     return [log[int(start) : int(start) + width] for start in starts]
 
 
-def choose_cutoff(robot: Robot, logs: Sequence[Log], regression: Regression, tell: Progress) -> float | None:
+def choose_cutoff(
+    robot: Robot, logs: Sequence[Log], regression: Regression, tell: Progress
+) -> tuple[float | None, Weighted]:
     """The cut-off (Hz) whose low-passed model predicts the torques as recorded best; None: no low-pass.
 
-    The same samples are held out for each, so that their errors compare.
+    The same samples are held out for each, so that their errors compare. With it, the data of that cut-off.
     """
     candidates = list(_cutoffs(logs))
     lowest = next((cutoff for cutoff in candidates if cutoff is not None), None)
     edge = 0.0 if lowest is None else 1.0 / lowest
-    errors = []
-    for k, cutoff in enumerate(candidates):
-        tell("Choosing the cut-off of the low-pass", k / len(candidates))
-        stretches = [s for log in logs for s in prepare(robot, log, cutoff, edge=edge)[0]]
-        data = weighted(regression, stretches)
-        fit = fitter("ridge", regression, data, _MIDDLE, None)
-        left = held_out(data.folds.without(), data.recorded.parts, fit)
-        errors.append(criterion(left, data.recorded.whole))
-    return next(c for c, e in zip(candidates, errors, strict=True) if e <= (1 + _TIE) * min(errors))
+    parts = [one for log in logs for one in judged(robot, log)[0]]
+    errors: dict[int, float] = {}
+    found: dict[int, Weighted] = {}
+
+    def best(tried: Iterable[int]) -> int:
+        for k in tried:
+            if k not in errors:
+                tell("Choosing the cut-off of the low-pass", len(errors) / len(candidates))
+                stretches = [smoothed(robot, one, candidates[k], edge=edge) for one in parts]
+                data = found[k] = weighted(regression, stretches)
+                fit = fitter("ridge", regression, data, _MIDDLE, None)
+                left = held_out(data.folds.without(), data.recorded.parts, fit)
+                errors[k] = criterion(left, data.recorded.whole)
+        return min(k for k, error in errors.items() if error <= (1 + _TIE) * min(errors.values()))
+
+    last = len(candidates) - 1
+    k = best(range(0, max(1, last), 2))
+    k = best(range(max(0, k - 1), min(last, k + 1) + 1))
+    return candidates[k], found[k]
 
 
 def _cutoffs(logs: Sequence[Log]) -> Iterator[float | None]:
@@ -178,18 +190,24 @@ def choose_terms(
     extras: Sequence[str],
     bounds: Bounds | None,
     tell: Progress,
-) -> tuple[str, ...]:
-    """The groups with those extra terms that pay on held-out data, the best first.
+) -> tuple[tuple[str, ...], Weighted]:
+    """The groups with those extra terms that pay on held-out data, the best first; and the data for them.
 
     A term that the log cannot tell from all the others is not asked: it would fit this log and no other.
     """
 
-    def error(chosen: tuple[str, ...]) -> float:
+    everything = regression((*groups, *extras))
+    parts, recorded = folds(everything, stretches)
+
+    def data(chosen: tuple[str, ...]) -> Weighted:
         made = regression(chosen)
-        data = weighted(made, stretches)
-        if len(chosen) > len(groups) and not _told(made, data, chosen[-1]):
+        return weighed(made, parts.of(everything, made), recorded.of(everything, made))
+
+    def error(chosen: tuple[str, ...]) -> float:
+        made, own = regression(chosen), data(chosen)
+        if len(chosen) > len(groups) and not _told(made, own, chosen[-1]):
             return np.inf
-        return unseen(data.folds, data.folds, fitter("ridge", made, data, _MIDDLE, bounds))
+        return unseen(own.folds, own.folds, fitter("ridge", made, own, _MIDDLE, bounds))
 
     best, left = error(groups), list(extras)
     while left:
@@ -197,10 +215,10 @@ def choose_terms(
         errors = {extra: error((*groups, extra)) for extra in left}
         extra = min(errors, key=lambda name: errors[name])
         if errors[extra] > (1 - _WORTH) * best:
-            return groups
+            break
         best, groups = errors[extra], (*groups, extra)
         left.remove(extra)
-    return groups
+    return groups, data(groups)
 
 
 def choose_strength(

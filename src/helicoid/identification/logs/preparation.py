@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,6 +78,16 @@ def measured(log: Log) -> Array:
     return np.asarray(log.tau)
 
 
+class Judged(NamedTuple):
+    """A stretch of a log before any low-pass: its clock, what was measured (repaired), what is left out."""
+
+    log: Log
+    clock: Clock
+    raw: Array
+    weights: Array
+    part: slice
+
+
 def prepare(
     robot: Robot, log: Log, cutoff: float | None = None, dead_zone: float = 0.0, edge: float | None = None
 ) -> tuple[list[Samples], list[str]]:
@@ -87,6 +98,12 @@ def prepare(
     Coulomb friction may be anything, do not count; nor do the first and last `edge` seconds of a stretch,
     by default those in which the filter settles.
     """
+    found, notes = judged(robot, log)
+    return [smoothed(robot, one, cutoff, dead_zone, edge) for one in found], notes
+
+
+def judged(robot: Robot, log: Log) -> tuple[list[Judged], list[str]]:
+    """What does not depend on the low-pass: the stretches, what is left out of them, and why."""
     notes: list[str] = []
     found = []
     parts = stretches(log)
@@ -97,12 +114,27 @@ def prepare(
         if part.stop - part.start < _SHORTEST:
             notes.append(f"Samples {part.start} to {part.stop} are too few by themselves and were left out.")
             continue
-        samples, own = _stretch(robot, log[part], cutoff, dead_zone, edge, part)
-        found.append(samples)
+        one, own = _judged(robot, log[part], part)
+        found.append(one)
         notes.extend(note for note in own if note not in notes)
     if not found:
         raise InputError(f"{log.source}: no {_SHORTEST} samples follow one another without a gap")
     return found, notes
+
+
+def smoothed(
+    robot: Robot, one: Judged, cutoff: float | None, dead_zone: float = 0.0, edge: float | None = None
+) -> Samples:
+    """A stretch after the low-pass; see `prepare`."""
+    log, even, weights = one.log, one.clock, np.array(one.weights)
+    q, v, a = _moving(robot, log, even, cutoff)
+    settling = margin(len(weights), even.rate, cutoff) if edge is None else round(edge * even.rate)
+    trimmed = min(max(settling, 3), len(weights) // 8)
+    weights[:trimmed] = weights[len(weights) - trimmed :] = 0.0
+    if dead_zone > 0 and not log.wrenches:
+        weights[np.abs(v) < dead_zone] = 0.0
+    smooth = low_pass(one.raw, even.rate, cutoff)
+    return Samples(q, v, a, smooth, one.raw, weights, even.rate, cutoff, even, one.part)
 
 
 def motion(
@@ -123,9 +155,7 @@ def _widened(part: slice, n: int) -> slice:
     return slice(start, start + 2)
 
 
-def _stretch(
-    robot: Robot, log: Log, cutoff: float | None, dead_zone: float, edge: float | None, part: slice
-) -> tuple[Samples, list[str]]:
+def _judged(robot: Robot, log: Log, part: slice) -> tuple[Judged, list[str]]:
     even, note = clock(log)
     notes = [note] if note else []
     y = measured(log)
@@ -147,7 +177,6 @@ def _stretch(
         )
         spikes = spikes | beyond
     y = repaired(y, spikes) if spikes.any() else y
-    q, v, a = _moving(robot, log, even, cutoff)
     weights = np.ones(y.shape)
     weights[spikes] = 0.0
     odd = _disagreeing(robot, log, even)
@@ -158,14 +187,7 @@ def _stretch(
             f"{part.start + where[-1]}: these were left out."
         )
         weights[odd] = 0.0
-    settling = margin(len(y), even.rate, cutoff) if edge is None else round(edge * even.rate)
-    trimmed = min(max(settling, 3), len(y) // 8)
-    weights[:trimmed] = weights[len(weights) - trimmed :] = 0.0
-    if dead_zone > 0 and not log.wrenches:
-        weights[np.abs(v) < dead_zone] = 0.0
-    raw = even.onto(y)
-    smooth = low_pass(raw, even.rate, cutoff)
-    return Samples(q, v, a, smooth, raw, weights, even.rate, cutoff, even, part), notes
+    return Judged(log, even, even.onto(y), weights, part), notes
 
 
 def _beyond_effort(robot: Robot, log: Log, y: Array) -> Mask:

@@ -51,3 +51,13 @@ def test_weights_that_are_none_are_refused(dense) -> None:
     regression, states, y, _ = dense
     with pytest.raises(InputError, match="expected 3 numbers >= 0"):
         Stack.of(regression, *states, y).combined(np.array([1.0, -1.0, 1.0]))
+
+
+def test_some_of_the_unknowns_need_no_new_equations(dense) -> None:
+    regression, states, y, _ = dense
+    some = Regression(regression.robot, ("inertia", "coulomb", "armature"))
+    taken = Stack.of(regression, *states, y).of_some(regression, some)
+    made = Stack.of(some, *states, y)
+    assert taken.counts == made.counts
+    for mine, own in zip(taken.factors, made.factors, strict=True):
+        np.testing.assert_allclose(mine.T @ mine, own.T @ own, atol=1e-10 * np.abs(own).max() ** 2)

@@ -29,18 +29,20 @@ class Block(NamedTuple):
     """Consecutive samples: Y of each row over its support, what was measured, and weights (N, rows).
 
     `recorded` is what was measured before its low-pass, in the forms where that is a right-hand side too.
+    `place` is where they are among the thinned samples of their stretch.
     """
 
     rows: list[Array]
     y: Array
     recorded: Array
     weights: Array
+    place: slice = slice(0)
 
 
 def stacked(regression: Regression, samples: Samples, form: str = "torque", block: int = BLOCK) -> Stack:
     """The stack of a stretch."""
     stack = empty(regression, form)
-    for rows, y, _, weights in blocks(regression, samples, form, block):
+    for rows, y, _, weights, _ in blocks(regression, samples, form, block):
         stack = stack.added(rows, y, None if np.all(weights == 1.0) else weights)
     return stack
 
@@ -58,19 +60,24 @@ def empty(regression: Regression, form: str) -> Stack:
 
 
 def blocks(
-    regression: Regression, samples: Samples, form: str = "torque", block: int = BLOCK
+    regression: Regression, samples: Samples, form: str = "torque", block: int = BLOCK, every: int = 1
 ) -> Iterator[Block]:
-    """The filtered equations of a stretch in blocks, thinned to what the low-pass leaves distinct."""
+    """The filtered equations of a stretch in blocks, thinned to what the low-pass leaves distinct.
+
+    With `every` only that many-th of the blocks is made.
+    """
     make = _MAKERS[form]
     samples = samples.thinned(thinning(samples))
     n, since = len(samples), round(_EACH * samples.rate) if form == "energy" else 0
     reach = max(margin(n, samples.rate, samples.cutoff), since) + 4
-    for start in range(0, n, max(block, 4 * reach)):
-        stop = min(n, start + max(block, 4 * reach))
+    size = max(block, 4 * reach)
+    for start in range(0, n, every * size):
+        stop = min(n, start + size)
         low, high = max(0, start - reach), min(n, stop + reach)
         own = slice(start - low, stop - low)
         made = make(regression, samples, slice(low, high))
-        yield Block([Y[own] for Y in made.rows], made.y[own], made.recorded[own], made.weights[own])
+        whole = Block([Y[own] for Y in made.rows], made.y[own], made.recorded[own], made.weights[own])
+        yield whole._replace(place=slice(start, stop))
 
 
 def thinning(samples: Samples) -> int:
@@ -82,7 +89,8 @@ def thinning(samples: Samples) -> int:
 
 def _torque(regression: Regression, s: Samples, part: slice) -> Block:
     rows = regression.rows(s.q[part], s.v[part], s.a[part])
-    rows = [low_pass(Y, s.rate, s.cutoff) for Y in rows]
+    smooth = low_pass(np.concatenate(rows, axis=1), s.rate, s.cutoff)
+    rows = np.split(smooth, np.cumsum([Y.shape[1] for Y in rows])[:-1], axis=1)
     return Block(rows, *_unexplained(regression, s, part), s.weights[part])
 
 

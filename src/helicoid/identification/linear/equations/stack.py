@@ -111,6 +111,16 @@ class Stack:
         counts = tuple(m + n for m, n in zip(self.counts, other.counts, strict=True))
         return Stack(self.supports, self.n_unknowns, factors, counts)
 
+    def of_some(self, everything: Regression, some: Regression) -> Stack:
+        """The stack of the same samples, made with the unknowns of `everything`, with `some` of them."""
+        place = {name: k for k, name in enumerate(everything.parameters.names)}
+        here = np.array([place[name] for name in some.parameters.names])
+        factors = []
+        for R, on, own in zip(self.factors, self.supports, some.supports, strict=True):
+            columns = np.append(np.searchsorted(on, here[own]), len(on))
+            factors.append(np.asfortranarray(triangle(R[:, columns])))
+        return Stack(some.supports, len(here), tuple(factors), self.counts)
+
     def row(self, k: int) -> Factor:
         """The least squares problem of row k alone, in the unknowns of its support."""
         R = self.factors[k]

@@ -146,25 +146,22 @@ def _solved(
 
     p = len(own.z)
     # Unknowns (u, e): min ½ ‖e‖² with R u - e = z keeps the conditioning of R, which RᵀR would square.
-    blocks = [sparse.hstack([sparse.csc_matrix(own.R / size), -sparse.identity(p)])]
-    right, cones = [own.z / size], [clarabel.ZeroConeT(p)]
-
-    def add(rows: Array, upper: Array, cone: object) -> None:
-        blocks.append(sparse.hstack([sparse.csc_matrix(rows), sparse.csc_matrix((len(rows), p))]))
-        right.append(upper)
-        cones.append(cone)
-
-    if len(linear):
-        add(linear, limits, clarabel.NonnegativeConeT(len(linear)))
-    for start in coordinates.bodies:
-        order = np.array(_COLUMN_MAJOR)
-        stated = coordinates.stated(start)[order]
-        add(-np.eye(p)[start + order], stated - LEAST * _IDENTITY, clarabel.PSDTriangleConeT(4))
-    P = sparse.block_diag([sparse.csc_matrix((p, p)), sparse.identity(p)], format="csc")
+    A = np.zeros((p + len(linear) + 10 * len(coordinates.bodies), 2 * p))
+    A[:p, :p], A[:p, p:], A[p : p + len(linear), :p] = own.R / size, -np.eye(p), linear
+    right = [own.z / size, limits]
+    cones = [clarabel.ZeroConeT(p), *([clarabel.NonnegativeConeT(len(linear))] if len(linear) else [])]
+    order = np.array(_COLUMN_MAJOR)
+    for k, start in enumerate(coordinates.bodies):
+        A[p + len(linear) + 10 * k + np.arange(10), start + order] = -1.0
+        right.append(coordinates.stated(start)[order] - LEAST * _IDENTITY)
+        cones.append(clarabel.PSDTriangleConeT(4))
+    P = sparse.csc_matrix(np.diag(np.repeat([0.0, 1.0], p)))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    A = sparse.vstack(blocks, format="csc")
-    solution = clarabel.DefaultSolver(P, np.zeros(2 * p), A, np.concatenate(right), cones, settings).solve()
+    program = clarabel.DefaultSolver(
+        P, np.zeros(2 * p), sparse.csc_matrix(A), np.concatenate(right), cones, settings
+    )
+    solution = program.solve()
     return str(solution.status), np.array(solution.x)[:p]
 
 

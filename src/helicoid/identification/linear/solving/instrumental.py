@@ -34,7 +34,7 @@ def instrumental(
     for samples in stretches:
         followed = simulated(regression.robot, samples)
         pairs = zip(blocks(regression, samples), blocks(regression, followed), strict=True)
-        for (Y, y, _, counted), (Z, _, _, _) in pairs:
+        for (Y, y, _, counted, _), (Z, *_) in pairs:
             for k, on in enumerate(regression.supports):
                 ZW = Z[k].T * (counted[:, k] * weights[k])
                 A[np.ix_(on, on)] += ZW @ Y[k]
