@@ -36,20 +36,24 @@ builds = pytest.mark.parametrize(
 )
 
 # Operation -> what it means for one lane, in C.
-CLOSE = {name: f"{name}(x)" for name in ("sin", "cos", "exp", "tanh")} | {"erfinv": "hc_erfinv_scalar(x)"}
+CLOSE = {
+    **{name: f"{name}(x)" for name in ("sin", "cos", "exp", "tanh", "atan", "asin", "acos")},
+    "erfinv": "hc_erfinv_scalar(x)",
+}
+CLOSE_BINARY = {"atan2": "atan2(x, y)"}
 EXACT_UNARY = {
     "sign": "x < 0 ? -1 : x > 0 ? 1 : x",
     "not": "!x",
     **{name: f"{name}(x)" for name in ("log", "log1p", "expm1", "sqrt", "floor", "ceil", "fabs", "erf")},
     **{
         name: f"{name}(x)"
-        for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
+        for name in ("tan", "sinh", "cosh", "asinh", "acosh", "atanh")
     },
 }
 EXACT_BINARY = {
     **{
         name: f"{name}(x, y)"
-        for name in ("pow", "atan2", "fmod", "remainder", "copysign", "fmin", "fmax", "hypot")
+        for name in ("pow", "fmod", "remainder", "copysign", "fmin", "fmax", "hypot")
     },
     "lt": "x < y",
     "le": "x <= y",
@@ -110,7 +114,7 @@ def library_path(tmp_path_factory) -> Callable[[tuple[int, str]], str]:
             MAP.format(name=name, arguments=arguments, meaning=meaning)
             for arguments, operations in [
                 ("hc_load(x + i)", CLOSE | EXACT_UNARY),
-                ("hc_load(x + i), hc_load(y + i)", EXACT_BINARY),
+                ("hc_load(x + i), hc_load(y + i)", CLOSE_BINARY | EXACT_BINARY),
             ]
             for name, meaning in operations.items()
         ]
@@ -220,13 +224,19 @@ def test_far_angles_are_those_of_libm_and_leave_their_neighbours_alone(library, 
         assert_same_bits(mixed[1::2], apply(vector, far), name)
 
 
+_TURNS = [math.tan(math.pi / 8), 1.0, 1 - 2.0**-53, 1 + 2.0**-52, math.tan(3 * math.pi / 8)]  # other formulas
+
+
 @cache
 def exact_values(name: str) -> tuple[np.ndarray, list]:
     rng = np.random.default_rng(2)
     more = {
         "exp": np.concatenate([rng.uniform(0, 708, 1500), [708.0]]),
         "tanh": rng.uniform(0, 25, 1500),
-        "erfinv": np.concatenate([rng.uniform(0, 1, 150), 1 - 2.0 ** -np.arange(1, 54)]),
+        "atan": np.concatenate([10.0 ** rng.uniform(-2, 2, 1500), 10.0 ** rng.uniform(2, 280, 100), _TURNS]),
+        **dict.fromkeys(
+            ("asin", "acos", "erfinv"), np.concatenate([rng.uniform(0, 1, 150), 1 - 2.0 ** -np.arange(1, 54)])
+        ),
     }[name]
     x = np.concatenate([10.0 ** rng.uniform(-15, 0, 300), [1e-310, 0.34657359, 0.35, 0.5], more])
     x = np.concatenate([x, -x])
@@ -235,7 +245,10 @@ def exact_values(name: str) -> tuple[np.ndarray, list]:
 
 
 @builds
-@pytest.mark.parametrize(("name", "limit"), [("exp", 2.0), ("tanh", 3.0), ("erfinv", 3.0)])
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("exp", 2.0), *((name, 3.0) for name in ("tanh", "erfinv", "atan", "asin", "acos"))],
+)
 def test_other_functions_of_our_own_are_close_to_mpmath(library, build, name, limit):
     x, exact = exact_values(name)
     error = worst_ulp(apply(getattr(library, f"vector_{name}"), x), exact)
@@ -253,6 +266,39 @@ def test_exponential_beyond_the_normal_numbers_and_special_values(library, build
     outside = np.array([1.0, -1.0, 1.0000000000000002, -2.0, math.inf, math.nan, 0.0, -0.0])
     expected = np.array([math.inf, -math.inf, *[math.nan] * 4, 0.0, -0.0])
     assert_same_bits(apply(library.vector_erfinv, outside), expected)
+
+
+@builds
+def test_angles_of_pairs_are_within_three_ulp(library, build):
+    rng = np.random.default_rng(3)
+    slopes = np.concatenate([rng.normal(size=800), 10.0 ** rng.uniform(-300, 280, 200), _TURNS])
+    x = np.concatenate([rng.normal(size=len(slopes)), 10.0 ** rng.uniform(-200, 1, 20), -np.ones(len(_TURNS))])
+    y = np.concatenate([slopes * x[: len(slopes)], np.zeros(20), _TURNS])
+    y, x = np.concatenate([y, x, y]), np.concatenate([x, y, -x])
+    kept = (x != 0) | (y != 0)
+    y, x = y[kept], x[kept]
+    with mpmath.workprec(250):
+        exact = [mpmath.atan2(mpf(float(a)), mpf(float(b))) for a, b in zip(y, x, strict=True)]
+    assert worst_ulp(apply(library.vector_atan2, y, x), exact) <= 3.0
+
+
+@builds
+def test_angles_of_zeros_infinities_and_nan_are_those_of_c(library, build):
+    special = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-300, 1e300, -1.7e308, math.inf, -math.inf, math.nan])
+    y, x = (a.ravel() for a in np.meshgrid(special, [*special, 1.0, -1.0]))
+    value, expected = apply(library.vector_atan2, y, x), apply(library.scalar_atan2, y, x)
+    np.testing.assert_allclose(value, expected, rtol=1e-15, atol=0)
+    assert (np.signbit(value) == np.signbit(expected))[~np.isnan(expected)].all()
+    alone = np.array([0.3, -2.0, 0.7])  # beside lanes that take libm's value
+    mixed = apply(library.vector_atan2, np.ravel([alone, 0 * alone], order="F"), np.ones(6))
+    assert_same_bits(mixed[::2], apply(library.vector_atan2, alone, np.ones(3)))
+    outside = np.array([1.0000000000000002, -2.0, math.inf, math.nan])
+    ends = np.array([1.0, -1.0, 0.0, -0.0])
+    for name in ("asin", "acos"):
+        vector, scalar = getattr(library, f"vector_{name}"), getattr(library, f"scalar_{name}")
+        assert np.isnan(apply(vector, outside)).all()
+        np.testing.assert_allclose(apply(vector, ends), apply(scalar, ends), rtol=1e-15, atol=0)
+    assert np.signbit(apply(library.vector_asin, [-0.0, -1e-320])).all()
 
 
 SPECIAL = np.array([
