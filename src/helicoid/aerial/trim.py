@@ -1,31 +1,24 @@
 """Steady flight: attitude and controls for which nothing accelerates, and small motions about it.
 
-Unknown are roll, pitch and the angle between nose and course (φ, θ, η, z down), the controls u and the
-vehicle's own states z. The velocity is that of the flight asked for, rates are those of its turn, (p, q, r)
-= Rᵀ (0, 0, ψ̇); zero must be all accelerations, ż, and the sideslip of an aircraft or η of a rotorcraft.
-Newton's method with exact derivatives, many flights side by side; where it ends outside of the limits, the
-nearest point inside by least squares.
+By Newton's method with exact derivatives, many flights side by side; where it ends outside of the limits, the
+nearest point inside by least squares. What is unknown and what must be zero is said in `steady.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
-from helicoid._typing import Array, Expression
-from helicoid.aerial.frames import FLIP, angles
+from helicoid._typing import Array
+from helicoid.aerial.frames import FLIP
 from helicoid.aerial.modes import name_modes
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.aerial.steady import Steady, small_motions
 from helicoid.errors import InputError
-from helicoid.geometry import quaternion
-from helicoid.simulation.machines.machine import dynamics
 
 if TYPE_CHECKING:
     from helicoid.aerial.vehicle import Vehicle
@@ -33,6 +26,8 @@ if TYPE_CHECKING:
 _ITERATIONS = 60
 _SOLVED = 1e-8  # m/s² and rad/s²
 _SLACK = 1e-9  # of limits
+_SHORTEST, _LONGEST = 1 / 200, 100.0  # steps of Newton: of a whole one, and in their largest element
+_GRAVITY = 9.81  # of the first guess
 
 
 class Linearisation(NamedTuple):
@@ -90,12 +85,12 @@ class Trim:
 
     def linearise(self) -> Linearisation:
         """A and B of small motions about the trim, by exact derivatives."""
-        vehicle = _calm(self.vehicle)
+        vehicle = Steady.of(self.vehicle).calm
         x = np.concatenate(
             [FLIP @ self.v[3:6], FLIP @ self.v[:3], [self.roll, self.pitch], list(self.states.values())]
         )
         x = np.concatenate([x, self.q[7:], self.v[6:]])
-        A, B = _small_motions(vehicle).jacobian("x", "u")(x, self.u, self.q[2])
+        A, B = small_motions(vehicle).jacobian("x", "u")(x, self.u, self.q[2])
         names = ("u", "v", "w", "p", "q", "r", "roll", "pitch", *vehicle.own_states)
         names += tuple(f"q.{name}" for name in vehicle.robot.model.coordinate_names[7:])
         names += tuple(f"v.{name}" for name in vehicle.robot.model.velocity_names[6:])
@@ -126,123 +121,130 @@ def find_trims(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate: 
 
 def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None) -> list[Trim]:
     speed, climb = flights[:, 0], flights[:, 1]
-    if (
-        not np.isfinite(flights).all()
-        or np.any(speed < 0)
-        or np.any(np.abs(climb) > np.where(speed == 0, np.inf, speed))
-    ):
+    still = speed == 0
+    if not np.isfinite(flights).all() or (speed < 0).any() or (np.abs(climb) > speed)[~still].any():
         raise InputError("trim: numbers are finite, speed is 0 or more and climb at most as large")
-    flights = np.where(
-        (speed == 0)[:, None], np.stack([np.abs(climb), climb, flights[:, 2]], axis=1), flights
-    )
-    calm = _calm(vehicle)
-    posture = calm.robot.neutral() if q is None else np.asarray(q, np.float64)
-    function = _residual(calm)
-    y = _start(calm, flights)
-    y, r = _newton(function, y, flights, posture[2:])
-    return [_trim(vehicle, calm, function, *row, posture) for row in zip(flights, y, r, strict=True)]
+    if still.any():  # straight up or down
+        flights = flights.copy()
+        flights[:, 0] = np.where(still, np.abs(climb), speed)
+    steady = Steady.of(vehicle)
+    posture = (vehicle.robot.neutral() if q is None else np.asarray(q, np.float64))[2:]
+    y, r = _newton(steady, _start(steady, flights), flights, posture)
+    return _trims(vehicle, steady, flights, y, r, posture)
 
 
-def _start(vehicle: Vehicle, flights: Array) -> Array:
+def _start(steady: Steady, flights: Array) -> Array:
     """Roll of a coordinated turn, a little pitch, no sideslip, the vehicle's guess of controls."""
-    y = np.zeros((len(flights), 3 + len(vehicle.controls) + len(vehicle.own_states)))
-    y[:, 0] = np.arctan(flights[:, 0] * flights[:, 2] / 9.81)
-    wings = vehicle.flies_forward
-    y[:, 1] = (
-        np.where(flights[:, 0] > 0, 0.05 + np.arcsin(flights[:, 1] / np.maximum(flights[:, 0], 1e-9)), 0)
-        * wings
-    )
-    guess = vehicle._guess(float(flights[:, 0].mean()))
-    m = 3 + len(vehicle.own_controls)
-    y[:, 3:m] = guess
-    y[:, 3 + len(vehicle.controls) :] = list(vehicle.own_states.values())
+    vehicle, n = steady.calm, steady.n_controls
+    y = np.zeros((len(flights), 3 + n + len(steady.begin)))
+    speed, climb, rate = flights.T
+    y[:, 0] = np.arctan(speed * rate / _GRAVITY)
+    if vehicle.flies_forward:
+        y[:, 1] = np.where(speed > 0, 0.05 + np.arcsin(climb / np.maximum(speed, 1e-9)), 0)
+    guess = vehicle._guess(float(speed.mean()))
+    y[:, 3 : 3 + len(guess)], y[:, 3 + n :] = guess, steady.begin
     return y
 
 
-def _newton(function: Function, y: Array, flights: Array, posture: Array) -> tuple[Array, Array]:
+def _newton(steady: Steady, y: Array, flights: Array, posture: Array) -> tuple[Array, Array]:
     """Newton's method on every row, steps halved where they do not help; of several steps the least."""
-    derivative = function.jacobian("y")
-    r = function(y, flights, posture)
+    r, J = steady.residual(y, flights, posture)
+    found, left, at = y, r, np.arange(len(y))  # `at` are the rows that still go on
+    step, size, length = _newton_step(J, r), np.abs(r).max(axis=1), np.ones((len(y), 1))
     for _ in range(_ITERATIONS):
-        size = np.abs(r).max(axis=1)
-        going = size > _SOLVED * 1e-3
-        if not going.any():
+        trial = y + length * step
+        values, J = steady.residual(trial, flights, posture)
+        sizes = np.abs(values).max(axis=1)
+        better = sizes < size
+        if better.all():
+            y, r, size, step = trial, values, sizes, _newton_step(J, values)
+            length[:] = 1
+        else:
+            y, r, size = _chosen(better, trial, y), _chosen(better, values, r), _chosen(better, sizes, size)
+            step[better] = _newton_step(J[better], values[better])
+            length = np.where(better[:, None], 1.0, length / 2)
+        # What no step makes better is as good as rounding allows, or there is no way from here.
+        going = (size > 1e-3 * _SOLVED) & (better | (size > _SOLVED)) & (length[:, 0] > _SHORTEST)
+        if not going.all():
+            found[at], left[at] = y, r
+            at, flights = at[going], flights[going]
+            y, r, size, step, length = (x[going] for x in (y, r, size, step, length))
+        if not len(at):
             break
-        J = derivative(y[going], flights[going], posture)
-        step = -_solved(J, r[going])
-        step *= np.minimum(1, 100 / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
-        length = np.ones(len(step))
-        new_y, new_r = y[going].copy(), r[going].copy()
-        open_ = np.ones(len(step), bool)
-        for _ in range(8):
-            trial = y[going] + length[:, None] * step
-            value = function(trial, flights[going], posture)
-            better = open_ & (np.abs(value).max(axis=1) < size[going]) & np.isfinite(value).all(axis=1)
-            new_y[better], new_r[better] = trial[better], value[better]
-            open_ &= ~better
-            if not open_.any():
-                break
-            length[open_] /= 2
-        y[going], r[going] = new_y, new_r
-        if open_.all():
-            break
-    return y, r
+    found[at], left[at] = y, r
+    return found, left
 
 
-def _solved(J: Array, r: Array) -> Array:
-    """J⁻¹ r of every row, the least where there are several."""
-    if J.shape[1] == J.shape[2]:
-        try:
-            return np.asarray(np.linalg.solve(J, r[..., None])[..., 0], np.float64)
-        except np.linalg.LinAlgError:
-            pass
-    return np.asarray(np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-10), r), np.float64)
+def _chosen(which: Any, new: Array, old: Array) -> Array:
+    return np.where(which.reshape(-1, *[1] * (new.ndim - 1)), new, old)
 
 
-def _trim(
-    vehicle: Vehicle, calm: Vehicle, function: Function, flight: Array, y: Array, r: Array, posture: Array
+def _newton_step(J: Array, r: Array) -> Array:
+    """-J⁻¹ r of every row, the least where there are several, and not too long."""
+    try:
+        square = J.shape[1] == J.shape[2]
+        step: Any = -np.linalg.solve(J, r[..., None])[..., 0] if square else _least(J, r)
+    except np.linalg.LinAlgError:
+        step = _least(J, r)
+    if not np.abs(step).max(initial=0) < _LONGEST:
+        step *= np.minimum(1, _LONGEST / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
+    return np.asarray(step)
+
+
+def _least(J: Array, r: Array) -> Array:
+    return np.asarray(-np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-10), r), np.float64)
+
+
+def _trims(
+    vehicle: Vehicle, steady: Steady, flights: Array, y: Array, r: Array, posture: Array
+) -> list[Trim]:
+    """Every row as a trim; where it is none within the limits, the nearest and why."""
+    made = _made(vehicle, steady, flights, y, r, posture)
+    u = y[:, 3 : 3 + steady.n_controls]
+    within: Any = np.all((u >= steady.lower - _SLACK) & (u <= steady.upper + _SLACK), axis=1)
+    solved = np.abs(r).max(axis=1) < _SOLVED
+    for k, (is_solved, is_within) in enumerate(zip(solved.tolist(), within.tolist(), strict=True)):
+        if not (is_solved and is_within) or vehicle._limit_reasons(made[k]):
+            made[k] = _beside(steady, made[k], flights[k], y[k], is_solved, is_within, posture)
+    return made
+
+
+def _beside(
+    steady: Steady, wanted: Trim, flight: Array, y: Array, solved: bool, within: bool, posture: Array
 ) -> Trim:
-    lower, upper = calm.control_limits
-    n = len(calm.controls)
+    """The nearest flight to one that there is not, and the reason."""
+    vehicle, n = wanted.vehicle, steady.n_controls
+    limits = list(zip(steady.controls, steady.lower, steady.upper, strict=True))
     beyond = [
         f"{name} would have to be {u:.4g}, of {low:g} to {high:g} that there are"
         + (": power" if name == "throttle" or name.startswith("rotor") else "")
-        for name, u, low, high in zip(calm.controls, y[3 : 3 + n], lower, upper, strict=True)
-        if not low - _SLACK <= u <= high + _SLACK
+        for (name, low, high), u in zip(limits, y[3 : 3 + n], strict=True)
+        if solved and not low - _SLACK <= u <= high + _SLACK
     ]
-    solved = np.abs(r).max() < _SOLVED
-    wanted = _made(vehicle, calm, flight, y, r, posture)
-    if solved and not beyond and not vehicle._limit_reasons(wanted):
-        return wanted
-    reasons = beyond if solved else []
-    if not solved or beyond:
-        y, r = _nearest(calm, function, flight, posture)
-        wanted = _made(vehicle, calm, flight, y, r, posture)
+    if not (solved and within):
+        y, r = _nearest(steady, flight, posture)
+        wanted = _made(vehicle, steady, flight[None], y[None], r[None], posture)[0]
     at = [
         f"{name} is at its limit of {u:.4g}"
-        for name, u, low, high in zip(calm.controls, y[3 : 3 + n], lower, upper, strict=True)
+        for (name, low, high), u in zip(limits, y[3 : 3 + n], strict=True)
         if min(u - low, high - u) < 1e-6 * (high - low)
     ]
-    reasons = [*vehicle._limit_reasons(wanted), *(reasons or at)] or ["no steady flight was found"]
-    return _made(vehicle, calm, flight, y, r, posture, "; ".join(reasons))
+    reasons = [*vehicle._limit_reasons(wanted), *(beyond or at)] or ["no steady flight was found"]
+    return replace(wanted, ok=False, reason="; ".join(reasons))
 
 
-def _nearest(vehicle: Vehicle, function: Function, flight: Array, posture: Array) -> tuple[Array, Array]:
+def _nearest(steady: Steady, flight: Array, posture: Array) -> tuple[Array, Array]:
     """The point within limits whose accelerations are least, from several starts."""
-    lower, upper = vehicle.control_limits
-    n = len(vehicle.own_states)
-    turned = np.array([1.5, 1.5, 1.5])
-    low = np.concatenate([-turned, lower, np.full(n, -np.inf)])
-    high = np.concatenate([turned, upper, np.full(n, np.inf)])
-    derivative = function.jacobian("y")
+    free, turned = np.full(len(steady.begin), np.inf), np.full(3, 1.5)
+    low, high = (np.concatenate(x) for x in ((-turned, steady.lower, -free), (turned, steady.upper, free)))
     best: Any = None
     for pitch in (0.05, 0.2, 0.4):
-        y0 = _start(vehicle, flight[None])[0]
-        y0[1] = pitch * vehicle.flies_forward
+        y0 = _start(steady, flight[None])[0]
+        y0[1] = pitch * steady.calm.flies_forward
         found = least_squares(
-            lambda y: function(y, flight, posture[2:]),
+            lambda y: steady.residual(y, flight, posture)[0],
             np.clip(y0, low + 1e-6, high - 1e-6),
-            lambda y: derivative(y, flight, posture[2:]),
+            lambda y: steady.residual(y, flight, posture)[1],
             (low, high),
             x_scale="jac",
             max_nfev=200,
@@ -251,109 +253,28 @@ def _nearest(vehicle: Vehicle, function: Function, flight: Array, posture: Array
     return best.x, best.fun
 
 
-def _made(
-    vehicle: Vehicle, calm: Vehicle, flight: Array, y: Array, r: Array, posture: Array, reason: str = ""
-) -> Trim:
-    n = len(calm.controls)
-    q, v = (np.asarray(x) for x in _state(calm)(y, flight, posture[2:]))
-    seen = angles(q, v)
-    return Trim(
-        vehicle,
-        float(flight[0]),
-        float(flight[1]),
-        float(flight[2]),
-        float(y[0]),
-        float(y[1]),
-        float(seen.alpha) if flight[0] > 0 else 0.0,
-        float(seen.beta),
-        dict(zip(calm.controls, y[3 : 3 + n].tolist(), strict=True)),
-        dict(zip(calm.own_states, y[3 + n :].tolist(), strict=True)),
-        q,
-        v,
-        float(np.abs(r).max()),
-        not reason,
-        reason,
-    )
-
-
-def _calm(vehicle: Vehicle) -> Vehicle:
-    """The vehicle without wind; the same object every time, for which functions are compiled once."""
-    return vehicle.robot.memo(("calm", vehicle), lambda: vehicle.with_wind(None))
-
-
-# Functions ----------------------------------------------------------------------------------------------
-
-
-def _pose(y: Expression, flight: Expression, posture: Expression, nv: int) -> tuple[Expression, Expression]:
-    """q and v (z up) of the unknowns y, the flight, and height, attitude's place and joints."""
-    c, s = ca.cos(y[:3] / 2), ca.sin(y[:3] / 2)
-    about = [ca.vertcat(c[k], *(s[k] * ca.SX(FLIP[:, k])).nz) for k in range(3)]
-    turned = quaternion.multiply(quaternion.multiply(about[2], about[1]), about[0])
-    R = quaternion.to_matrix(turned)
-    speed, climb, rate = flight[0], flight[1], flight[2]
-    velocity = R.T @ ca.vertcat(ca.sqrt(ca.fmax(speed**2 - climb**2, 0)), 0, climb)
-    q = ca.vertcat(0, 0, posture[0], turned, posture[5:])
-    return q, ca.vertcat(R.T @ ca.vertcat(0, 0, -rate), velocity, ca.SX.zeros(nv - 6))
-
-
-def _inputs(vehicle: Vehicle) -> list[Input]:
-    size = 3 + len(vehicle.controls) + len(vehicle.own_states)
-    return [Input("y", (size,)), Input("flight", (3,)), Input("posture", (vehicle.robot.nq - 2,))]
-
-
-def _residual(vehicle: Vehicle) -> Function:
-    """`(y, flight, posture) -> r`: accelerations, ż, and sideslip or heading."""
-    robot, inputs = vehicle.robot, _inputs(vehicle)
-
-    def expressions() -> Expressions:
-        y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
-        q, v = _pose(y, flight, posture, robot.nv)
-        n = 3 + len(vehicle.controls)
-        force, z_dot = vehicle.equations(q, v, y[n:], y[3:n], ca.SX(0, 1))
-        a = dynamics(robot)(q, v, force, ca.SX(robot.theta.values))
-        aside = v[4] / ca.fmax(flight[0], 1.0) if vehicle.flies_forward else y[2]
-        return symbols, [ca.vertcat(a, z_dot, aside)]
-
-    size = robot.nv + len(vehicle.own_states) + 1
-    outputs = [Output("r", (size,))]
-    return robot.memo(("trim", vehicle), lambda: Function("trim", inputs, outputs, expressions))
-
-
-def _state(vehicle: Vehicle) -> Function:
-    """`(y, flight, posture) -> q, v`."""
-    robot, inputs = vehicle.robot, _inputs(vehicle)
-
-    def expressions() -> Expressions:
-        y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
-        return symbols, list(_pose(y, flight, posture, robot.nv))
-
-    outputs = [Output("q", (robot.nq,)), Output("v", (robot.nv,))]
-    return robot.memo(("trim state", vehicle), lambda: Function("trim_state", inputs, outputs, expressions))
-
-
-def _small_motions(vehicle: Vehicle) -> Function:
-    """`(x, u, height) -> x_dot`, x being velocity, rates, roll, pitch (z down), own states, joints."""
-    robot = vehicle.robot
-    nz, nj = len(vehicle.own_states), robot.nq - 7
-    size = 8 + nz + nj + robot.nv - 6
-    inputs = [Input("x", (size,)), Input("u", (len(vehicle.controls),)), Input("height", ())]
-
-    def expressions() -> Expressions:
-        x, u, height = symbols = [ca.SX.sym(item.name, *item.shape) for item in inputs]
-        F = ca.SX(FLIP)
-        roll, pitch, z = x[6], x[7], x[8 : 8 + nz]
-        y = ca.vertcat(roll, pitch, 0)
-        posture = ca.vertcat(height, ca.SX.zeros(4), x[8 + nz : 8 + nz + nj])
-        q, _ = _pose(y, ca.SX.zeros(3), posture, robot.nv)
-        v = ca.vertcat(F @ x[3:6], F @ x[:3], x[8 + nz + nj :])
-        force, z_dot = vehicle.equations(q, v, z, u, ca.SX(0, 1))
-        a = dynamics(robot)(q, v, force, ca.SX(robot.theta.values))
-        p_, q_, r_ = x[3], x[4], x[5]
-        turn = q_ * ca.sin(roll) + r_ * ca.cos(roll)
-        angles_dot = ca.vertcat(p_ + ca.tan(pitch) * turn, q_ * ca.cos(roll) - r_ * ca.sin(roll))
-        return symbols, [ca.vertcat(F @ a[3:6], F @ a[:3], angles_dot, z_dot, v[6:], a[6:])]
-
-    outputs = [Output("x_dot", (size,))]
-    return robot.memo(
-        ("small motions", vehicle), lambda: Function("small_motions", inputs, outputs, expressions)
-    )
+def _made(vehicle: Vehicle, steady: Steady, flights: Array, y: Array, r: Array, posture: Array) -> list[Trim]:
+    """Trims of unknowns that were found, all of them ok."""
+    n, names, own = 3 + steady.n_controls, steady.controls, steady.states
+    q, v, alpha, beta = steady.state(y, flights, posture)
+    asked, found, seen = flights.tolist(), y.tolist(), np.stack([alpha, beta], axis=1).tolist()
+    left = np.abs(r).max(axis=1).tolist()
+    return [
+        Trim(
+            vehicle=vehicle,
+            speed=asked[k][0],
+            climb=asked[k][1],
+            turn_rate=asked[k][2],
+            roll=found[k][0],
+            pitch=found[k][1],
+            alpha=seen[k][0],
+            beta=seen[k][1],
+            controls=dict(zip(names, found[k][3:n], strict=True)),
+            states=dict(zip(own, found[k][n:], strict=True)),
+            q=q[k],
+            v=v[k],
+            residual=left[k],
+            ok=True,
+        )
+        for k in range(len(y))
+    ]

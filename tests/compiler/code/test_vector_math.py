@@ -45,16 +45,10 @@ EXACT_UNARY = {
     "sign": "x < 0 ? -1 : x > 0 ? 1 : x",
     "not": "!x",
     **{name: f"{name}(x)" for name in ("log", "log1p", "expm1", "sqrt", "floor", "ceil", "fabs", "erf")},
-    **{
-        name: f"{name}(x)"
-        for name in ("tan", "sinh", "cosh", "asinh", "acosh", "atanh")
-    },
+    **{name: f"{name}(x)" for name in ("tan", "sinh", "cosh", "asinh", "acosh", "atanh")},
 }
 EXACT_BINARY = {
-    **{
-        name: f"{name}(x, y)"
-        for name in ("pow", "fmod", "remainder", "copysign", "fmin", "fmax", "hypot")
-    },
+    **{name: f"{name}(x, y)" for name in ("pow", "fmod", "remainder", "copysign", "fmin", "fmax", "hypot")},
     "lt": "x < y",
     "le": "x <= y",
     "eq": "x == y",
@@ -272,7 +266,9 @@ def test_exponential_beyond_the_normal_numbers_and_special_values(library, build
 def test_angles_of_pairs_are_within_three_ulp(library, build):
     rng = np.random.default_rng(3)
     slopes = np.concatenate([rng.normal(size=800), 10.0 ** rng.uniform(-300, 280, 200), _TURNS])
-    x = np.concatenate([rng.normal(size=len(slopes)), 10.0 ** rng.uniform(-200, 1, 20), -np.ones(len(_TURNS))])
+    x = np.concatenate(
+        [rng.normal(size=len(slopes)), 10.0 ** rng.uniform(-200, 1, 20), -np.ones(len(_TURNS))]
+    )
     y = np.concatenate([slopes * x[: len(slopes)], np.zeros(20), _TURNS])
     y, x = np.concatenate([y, x, y]), np.concatenate([x, y, -x])
     kept = (x != 0) | (y != 0)

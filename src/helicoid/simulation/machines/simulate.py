@@ -24,8 +24,8 @@ from helicoid.simulation.trajectory import Motion, Trajectory
 
 
 class Flight:
-    """Arrays (N + 1, rollouts, n) of q, v, z and u while they are computed; row k + 1 of u acted from k
-    on."""
+    """Arrays (N + 1, rollouts, n) of q, v, z and u while they are computed; row k + 1 of u acted from k on,
+    and there is one more of them for the end."""
 
     def __init__(
         self,
@@ -49,8 +49,10 @@ class Flight:
         self.many, n = begin.many, len(begin.q)
         nz, nu = len(machine.states), len(machine.controls)
         check_memory(len(times), n * (robot.nq + robot.nv + nz + nu))
-        shapes = (robot.nq, robot.nv, nz, nu)
-        self.q, self.v, self.z, self.u = (np.zeros((len(times), n, size)) for size in shapes)
+        shapes = (robot.nq, robot.nv, nz)
+        self.q, self.v, self.z = (np.zeros((len(times), n, size)) for size in shapes)
+        self.held = np.zeros((len(times) + 1, n, nu))
+        self.u = self.held[:-1]
         self.q[0], self.v[0], self.z[0], self.theta = begin.q, begin.v, z, begin.theta[None]
         rng = np.random.default_rng(seed)
         dt = float(times[1]) if self.n_steps else 1.0
@@ -127,11 +129,11 @@ class Flight:
     def trajectory(self, n: int) -> Trajectory:
         """The first n rows as the user gets them."""
         machine, robot = self.machine, self.machine.robot
-        acted = np.concatenate([self.u[1:n], self.u[n - 1 : n] if n > 1 else self.u[:1]])
-        q, v, z, u = (self._public(x[:n]) for x in (self.q, self.v, self.z, acted))
-        lead = q.shape[:-1]
-        flat = [x.reshape(-1, x.shape[-1]) for x in (q, v, z, u) if x.shape[-1]]
-        tau = np.asarray(force_function(machine)(*flat)).reshape(*lead, robot.nv)
+        self.held[n] = self.held[n - 1]
+        rows = [self.q[:n], self.v[:n], self.z[:n], self.held[1 : n + 1]]
+        flat = [x.reshape(-1, x.shape[-1]) for x in rows if x.shape[-1]]
+        force = np.asarray(force_function(machine)(*flat)).reshape(*self.v[:n].shape)
+        q, v, z, u, tau = (self._public(x) for x in (*rows, force))
         theta = self.theta[0] if self.many else self.theta[0, :1]
         inputs = {"tau": tau, "theta": theta[:, None, :] if self.many else theta}
         motion = Motion(robot, inputs, "rk4", {"friction": True})
@@ -139,7 +141,8 @@ class Flight:
         return Trajectory(self.times[:n], q, v, tau, robot, motion=motion, known=known)
 
     def _public(self, rows: Array) -> Array:
-        return rows.transpose(1, 0, 2).copy() if self.many else rows[:, 0].copy()
+        """The same numbers by rollouts, where they are: to copy a batch takes as long as to compute it."""
+        return rows.transpose(1, 0, 2) if self.many else rows[:, 0]
 
 
 def simulate_machine(

@@ -1,0 +1,142 @@
+"""What steady flight asks for, as compiled functions of a vehicle, and small motions about it.
+
+Unknown are y: roll, pitch and the angle between nose and course (φ, θ, η, z down), the controls u and the
+vehicle's own states z. The velocity is that of the flight asked for, rates are those of its turn, (p, q, r)
+= Rᵀ (0, 0, ψ̇); zero must be all accelerations, ż, and the sideslip of an aircraft or η of a rotorcraft.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array, Expression
+from helicoid.aerial.frames import FLIP
+from helicoid.compiler.function import Function, Input, Output
+from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.geometry import quaternion
+from helicoid.simulation.machines.machine import dynamics
+
+if TYPE_CHECKING:
+    from helicoid.aerial.vehicle import Vehicle
+
+
+@dataclass(frozen=True, eq=False)
+class Steady:
+    """What a search for trims needs to know of a vehicle, found once.
+
+    Attributes:
+        calm: the vehicle without wind.
+        residual: `(y, flight, posture) -> r, J`: what must be zero, and dr/dy.
+        state: `(y, flight, posture) -> q, v, alpha, beta`.
+        controls, states: names of controls and of own states.
+        lower, upper: limits of controls.
+        begin: own states to begin with.
+    """
+
+    calm: Vehicle
+    residual: Function
+    state: Function
+    controls: tuple[str, ...]
+    states: tuple[str, ...]
+    lower: Array
+    upper: Array
+    begin: Array
+
+    @property
+    def n_controls(self) -> int:
+        """Number of controls."""
+        return len(self.lower)
+
+    @staticmethod
+    def of(vehicle: Vehicle) -> Steady:
+        """Of a vehicle, in air that does not move."""
+        return vehicle.robot.memo(("steady", vehicle), lambda: _made(vehicle.with_wind(None)))
+
+
+def _made(calm: Vehicle) -> Steady:
+    begin = np.array([*calm.own_states.values()])
+    size = 3 + len(calm.controls) + len(begin)
+    inputs = [Input("y", (size,)), Input("flight", (3,)), Input("posture", (calm.robot.nq - 2,))]
+    names, functions = (
+        (calm.controls, tuple(calm.own_states)),
+        (_residual(calm, inputs), _state(calm, inputs)),
+    )
+    return Steady(calm, *functions, *names, *calm.control_limits, begin)
+
+
+def _pose(y: Expression, flight: Expression, posture: Expression, nv: int) -> tuple[Expression, Expression]:
+    """q and v (z up) of the unknowns y, the flight, and height, attitude's place and joints."""
+    c, s = ca.cos(y[:3] / 2), ca.sin(y[:3] / 2)
+    about = [ca.vertcat(c[k], *(s[k] * ca.SX(FLIP[:, k])).nz) for k in range(3)]
+    turned = quaternion.multiply(quaternion.multiply(about[2], about[1]), about[0])
+    R = quaternion.to_matrix(turned)
+    speed, climb, rate = flight[0], flight[1], flight[2]
+    velocity = R.T @ ca.vertcat(ca.sqrt(ca.fmax(speed**2 - climb**2, 0)), 0, climb)
+    q = ca.vertcat(0, 0, posture[0], turned, posture[5:])
+    return q, ca.vertcat(R.T @ ca.vertcat(0, 0, -rate), velocity, ca.SX.zeros(nv - 6))
+
+
+def _residual(vehicle: Vehicle, inputs: list[Input]) -> Function:
+    robot = vehicle.robot
+
+    def expressions() -> Expressions:
+        y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
+        q, v = _pose(y, flight, posture, robot.nv)
+        n = 3 + len(vehicle.controls)
+        force, z_dot = vehicle.equations(q, v, y[n:], y[3:n], ca.SX(0, 1))
+        a = dynamics(robot)(q, v, force, ca.SX(robot.theta.values))
+        aside = v[4] / ca.fmax(flight[0], 1.0) if vehicle.flies_forward else y[2]
+        r = ca.vertcat(a, z_dot, aside)
+        return symbols, [r, ca.jacobian(r, y)]
+
+    size = robot.nv + len(vehicle.own_states) + 1
+    return Function(
+        "trim", inputs, [Output("r", (size,)), Output("J", (size, *inputs[0].shape))], expressions
+    )
+
+
+def _state(vehicle: Vehicle, inputs: list[Input]) -> Function:
+    robot = vehicle.robot
+
+    def expressions() -> Expressions:
+        y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
+        q, v = _pose(y, flight, posture, robot.nv)
+        forward, aside, below = v[3], -v[4], -v[5]  # z down
+        alpha = ca.if_else(flight[0] > 0, ca.atan2(below, forward), 0)
+        beta = ca.atan2(aside, ca.sqrt(forward**2 + below**2))
+        return symbols, [q, v, alpha, beta]
+
+    outputs = [Output("q", (robot.nq,)), Output("v", (robot.nv,)), Output("alpha", ()), Output("beta", ())]
+    return Function("trim_state", inputs, outputs, expressions)
+
+
+def small_motions(vehicle: Vehicle) -> Function:
+    """`(x, u, height) -> x_dot`, x being velocity, rates, roll, pitch (z down), own states, joints."""
+    robot = vehicle.robot
+    nz, nj = len(vehicle.own_states), robot.nq - 7
+    size = 8 + nz + nj + robot.nv - 6
+    inputs = [Input("x", (size,)), Input("u", (len(vehicle.controls),)), Input("height", ())]
+
+    def expressions() -> Expressions:
+        x, u, height = symbols = [ca.SX.sym(item.name, *item.shape) for item in inputs]
+        F = ca.SX(FLIP)
+        roll, pitch, z = x[6], x[7], x[8 : 8 + nz]
+        y = ca.vertcat(roll, pitch, 0)
+        posture = ca.vertcat(height, ca.SX.zeros(4), x[8 + nz : 8 + nz + nj])
+        q, _ = _pose(y, ca.SX.zeros(3), posture, robot.nv)
+        v = ca.vertcat(F @ x[3:6], F @ x[:3], x[8 + nz + nj :])
+        force, z_dot = vehicle.equations(q, v, z, u, ca.SX(0, 1))
+        a = dynamics(robot)(q, v, force, ca.SX(robot.theta.values))
+        p_, q_, r_ = x[3], x[4], x[5]
+        turn = q_ * ca.sin(roll) + r_ * ca.cos(roll)
+        angles_dot = ca.vertcat(p_ + ca.tan(pitch) * turn, q_ * ca.cos(roll) - r_ * ca.sin(roll))
+        return symbols, [ca.vertcat(F @ a[3:6], F @ a[:3], angles_dot, z_dot, v[6:], a[6:])]
+
+    outputs = [Output("x_dot", (size,))]
+    return robot.memo(
+        ("small motions", vehicle), lambda: Function("small_motions", inputs, outputs, expressions)
+    )
