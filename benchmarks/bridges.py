@@ -3,23 +3,24 @@
 Inverse dynamics of a Panda for a batch, and the same with its gradient, as in a step of training: the bare
 calls of the compiled functions, which allocate their results, then through each package, in turns and on one
 thread. With gradients there is also an operation of PyTorch that computes nothing: what autograd itself
-takes. Processor time, the best of some turns, and what a package adds.
+takes. The best of some turns of many calls each, which a busy machine changes least, and what a package adds.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import timeit
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import helicoid as hc
-from benchmarks.harness.calls import Call
-from benchmarks.harness.timing import best_times
 
 Calls = dict[str, Callable[[], Any]]
+
+_TURN = 200  # calls
 
 
 def bare(f: hc.Function, values: Any, seed: Any) -> Calls:
@@ -80,23 +81,21 @@ def measure(n: int, rounds: int) -> dict[tuple[str, str], float]:
     ways = {"bare": bare, "torch": through_torch, "jax": through_jax}
     here = {name: way for name, way in ways.items() if name == "bare" or importlib.util.find_spec(name)}
     made = {name: way(robot.inverse_dynamics, values, seed) for name, way in here.items()}
-    calls = {
-        (what, name): Call("f()", {"f": call}, lambda names: np.asarray(names["f"]()))
-        for name, some in made.items()
-        for what, call in some.items()
-    }
-    for call in calls.values():  # once for the compiler
-        call.names["f"]()
-    return best_times(calls, rounds, turn=0.002)
+    calls = {(what, name): call for name, some in made.items() for what, call in some.items()}
+    best = dict.fromkeys(calls, np.inf)
+    for _ in range(rounds):
+        for key, call in calls.items():
+            best[key] = min(best[key], *timeit.repeat(call, number=1, repeat=_TURN))
+    return best
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=4096)
-    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     found = measure(options.samples, options.rounds)
-    print(f"{options.samples} samples, one thread; processor time, best of {options.rounds} turns")
+    print(f"{options.samples} samples, one thread; best call of {options.rounds} turns of {_TURN}")
     for (what, name), seconds in sorted(found.items()):
         known = found.get((what, "bare"))
         more = "" if known is None or name == "bare" else f"{seconds / known - 1:+.0%}"

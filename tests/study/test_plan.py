@@ -58,12 +58,13 @@ def test_a_long_study_has_longer_tasks_and_not_a_million_parts() -> None:
     assert chunk.size == 100
 
 
-def test_the_end_is_shared_by_all() -> None:
-    plan = Plan(100, [], batch=True, n_workers=5)
-    plan.measured(Chunk(0, 64), 6.4e-3, None)  # all of it would be a small part of a second
-    chunk = plan.take()
-    assert chunk is not None
-    assert chunk.size == 10
+def test_the_end_is_shared_by_all_unless_it_is_short() -> None:
+    for seconds, workers, size in [(1e-2, 5, 10), (1e-2, 1, 100), (1e-4, 5, 100)]:
+        plan = Plan(100, [], batch=True, n_workers=workers)
+        plan.measured(Chunk(0, 64), 64 * seconds, None)
+        chunk = plan.take()
+        assert chunk is not None
+        assert chunk.size == size
 
 
 def test_one_that_ends_its_process_is_tried_again_alone() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.study.results.folder import Folder, StudyWarning
+from helicoid.study.results.folder import Folder, StudyError, StudyWarning
 
 PATIENCE = 300.0  # seconds, on a busy machine; nothing waits that long unless it fails
 
@@ -109,6 +110,9 @@ def test_a_study_that_is_killed_or_interrupted_goes_on(tmp_path: Path, how: sign
     until = time.monotonic() + PATIENCE
     while 20 not in _ran(tmp_path) and time.monotonic() < until:
         time.sleep(0.05)
+    if how == signal.SIGINT:
+        beside = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True)
+        assert f"already, by process {first.pid}" in beside.stderr
     first.send_signal(how)
     told = first.communicate(timeout=PATIENCE)[1]
     assert first.returncode != 0
@@ -125,6 +129,37 @@ def test_a_study_that_is_killed_or_interrupted_goes_on(tmp_path: Path, how: sign
     assert second.stdout.strip() == "40", second.stderr
     assert set(_ran(tmp_path)) == set(range(40)) - safe
     assert len(hc.study.read(tmp_path / "out")) == 40
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for some parts, where one may be made."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True
+    )
+    if made.returncode != 0:
+        pytest.skip("no file system may be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_and_the_study_goes_on_when_there_is_room(small_disk: Path) -> None:
+    def much(cases: Any) -> dict[str, Any]:
+        time.sleep(1e-3 * len(cases))
+        return {f"x{k}": np.array([case.rng.normal() for case in cases]) + k for k in range(4)}
+
+    study = hc.Study(much, batch=True)
+    study.grid("k", [1])
+    with pytest.raises(StudyError, match=r"no room left .*finished parts are safe"):
+        study.run(2000, workers=2, out=small_disk / "out")
+    before = len(hc.study.read(small_disk / "out"))
+    assert 0 < before < 2000
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    table = study.run(2000, workers=2, out=small_disk / "out")
+    assert np.array_equal(table["x3"], study.run(2000, on="here")["x3"])
 
 
 def test_work_that_cannot_be_sent_is_told() -> None:

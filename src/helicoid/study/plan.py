@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from helicoid.study.task import Chunk
 
 TASK = 1.0  # seconds that a task should take
+_LEAST = 0.05  # seconds below which sharing the last episodes costs more than it gains
 _GROWTH = 8.0  # times the largest task yet, at most
 _PARTS = 10_000  # of a study: with more of them, tasks grow longer instead
 _FIRST_BATCH = 32
@@ -19,7 +20,7 @@ class Plan:
     Args:
         n: episodes in all.
         done: ranges (start, stop) that need not be done.
-        batch: whether many are done at once, which is worth while for more than a few.
+        batch: whether the first chunk has many at once.
         n_workers: at the end of a study, tasks become smaller, so that all have some.
 
     >>> plan = Plan(10, [(0, 4), (6, 8)], batch=False, n_workers=1)
@@ -55,8 +56,10 @@ class Plan:
         if math.isnan(self._seconds):
             return self._largest
         task = max(TASK, self._seconds * self.n / _PARTS)
-        wanted = min(task / max(self._seconds, 1e-9), _GROWTH * self._largest)
-        return max(1, math.ceil(min(wanted, self.left / (2 * self._n_workers))))
+        each = max(self._seconds, 1e-9)
+        wanted = min(task / each, _GROWTH * self._largest)
+        share = self.left if self._n_workers == 1 else self.left / (2 * self._n_workers)
+        return max(1, math.ceil(min(wanted, max(share, _LEAST / each))))
 
     def measured(self, chunk: Chunk, seconds: float, known: int | None) -> None:
         """How long a chunk took, NaN where that tells nothing, and an episode that ended well, if any did."""

@@ -211,8 +211,9 @@ class _Run:
     def __init__(self, task: Task, folder: Folder, n: int, chosen: Engine, time_limit: float | None) -> None:
         self._task, self._folder, self._n = task, folder, n
         self._engine, self._limit = chosen, time_limit
-        done = folder.done()
-        self._plan = Plan(n, done, task.batch, chosen.n_workers)
+        # The first chunk may take long, for it builds things: with a limit it is one episode, should it hang.
+        at_once = task.batch and not task.limited
+        self._plan = Plan(n, folder.done(), at_once, chosen.n_workers)
         self._done = self._before = n - self._plan.left
         self._failed = 0
         self._began = time.perf_counter()

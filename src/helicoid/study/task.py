@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,9 +16,10 @@ import numpy as np
 from helicoid.compiler.build.binding import set_num_threads
 from helicoid.compiler.build.cache import open_cache
 from helicoid.errors import HelicoidError, InputError
+from helicoid.interrupts import LISTEN
 from helicoid.study.cases import Cases, Sampler
 from helicoid.study.results.rows import Rows, failed, flat_values, many_results, one_result
-from helicoid.workers.contract import Beat, no_beat
+from helicoid.workers.contract import Beat
 
 GRACE = 300.0  # seconds: the first call of all may have to compile
 
@@ -58,6 +61,7 @@ class Task:
         batch: whether the episode takes many cases at once.
         limited: whether episodes have a time limit.
         threads: how many threads batches may use in a worker; None leaves that as it is.
+        key: tells this run of a study from others on the same machine.
     """
 
     episode: Callable[[Any], Any]
@@ -65,6 +69,7 @@ class Task:
     batch: bool
     limited: bool = False
     threads: int | None = None
+    key: str = field(default_factory=lambda: uuid.uuid4().hex[:2])
     _warm: bool = field(default=False, repr=False)
 
     def __call__(self, chunk: Chunk, beat: Beat) -> Done:
@@ -73,20 +78,29 @@ class Task:
             return self._timed(chunk, beat)
         if self.threads is not None:
             set_num_threads(self.threads)
-        with _one_builds():
-            done = self._first(chunk, beat)
+        done = self._first(chunk, beat)
         self._warm = True
         return done
 
     def _first(self, chunk: Chunk, beat: Beat) -> Done:
-        """The first chunk of a worker, which builds or loads what episodes need; no limit counts that."""
-        if not self.limited:
-            return self._timed(chunk, beat)._replace(cold=True)
-        if chunk.known is None:
-            return self._timed(chunk, lambda part, grace=0.0: beat(part, grace + GRACE))._replace(cold=True)
-        beat(chunk.known, GRACE)
-        self._rows(self.sampler.cases([chunk.known]), no_beat)
-        return self._timed(chunk, beat)
+        """The first chunk of a worker, which builds or loads what episodes need; no limit counts that.
+
+        Of a machine's workers one builds while the others wait: for as little as shows that all is built.
+        """
+
+        def patient(part: int, grace: float = 0.0) -> None:
+            beat(part, grace + GRACE)
+
+        if chunk.known is not None and (self.batch or self.limited):
+            with _one_builds(self.key):
+                self._rows(self.sampler.cases([chunk.known]), patient)
+            return self._timed(chunk, beat)
+        head = chunk if self.batch else chunk._replace(stop=chunk.start + 1)
+        with _one_builds(self.key):
+            rows = self._timed(head, patient).rows
+        if head.stop < chunk.stop:
+            rows = Rows.together([rows, self._timed(chunk._replace(start=head.stop), beat).rows])
+        return Done(rows, math.nan, True)
 
     def _timed(self, chunk: Chunk, beat: Beat) -> Done:
         began = time.perf_counter()
@@ -157,11 +171,19 @@ def _mistakes() -> Iterator[None]:
 
 
 @contextmanager
-def _one_builds() -> Iterator[None]:
-    """The first process of this machine goes alone; those that come meanwhile wait, then go all at once."""
-    with open(open_cache().folder / "study.lock", "a") as file:
+def _one_builds(key: str) -> Iterator[None]:
+    """The first worker of a machine goes alone; those of its key that come meanwhile wait, then go together.
+
+    They wait no longer than building can take: the first one may hang.
+    """
+    with open(open_cache().folder / f"study-{key}.lock", "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            fcntl.flock(file, fcntl.LOCK_SH)
+            end = time.monotonic() + GRACE
+            while time.monotonic() < end:
+                with suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                    break
+                time.sleep(LISTEN)
         yield
