@@ -205,3 +205,61 @@ def test_bad_aircraft(aircraft):
         hc.aerial.load("zeppelin")
     with pytest.raises(hc.InputError, match="finite"):
         aircraft.trim(speed=np.nan)
+
+
+def _tabled(aircraft, **changed):
+    """The Aerosonde with C_L, C_D and C_m as tables of its own formulas."""
+    n = bundled.numbers("aerosonde")
+    alpha = np.linspace(-0.6, 0.8, 57)
+    c, w = dict(n["coefficients"]), aircraft.wing
+    lift = c["C_L_0"] + c["C_L_alpha"] * alpha
+    tables = {
+        "C_L": (alpha, aircraft.lift_coefficient(alpha)),
+        "C_D": (alpha, c["C_D_p"] + lift**2 / (np.pi * w.efficiency * w.aspect_ratio)),
+        "C_m": (alpha, c["C_m_0"] + c["C_m_alpha"] * alpha),
+    }
+    rest = {k: v for k, v in c.items() if k not in ("C_L_0", "C_L_alpha", "C_D_p", "C_m_0", "C_m_alpha")}
+    given = {"wing": w, "robot": aircraft.robot, "air": aircraft.air, "coefficients": rest, "tables": tables}
+    motor = {"propeller": aircraft.propeller, "motor": aircraft.motor}
+    return FixedWing(**{**given, **motor, **changed})
+
+
+def test_tables_of_the_coefficients_fly_as_these(aircraft, level):
+    tabled = _tabled(aircraft)
+    found = tabled.trim(speed=25.0)
+    np.testing.assert_allclose(found.alpha, level.alpha, rtol=2e-4)
+    np.testing.assert_allclose(found.u, level.u, atol=1e-4)
+    np.testing.assert_allclose(tabled.most_lift, aircraft.most_lift, rtol=1e-2)
+    for name, value in level.modes().items():
+        assert abs(found.modes()[name] - value) < 0.02 * abs(value) + 1e-3, name
+
+
+def test_a_table_says_where_the_wing_stalls(aircraft):
+    tabled = _tabled(aircraft)
+    alpha = np.array([-0.5, 0.0, 0.1, 0.2, 0.3, 0.6])
+    weak = {
+        **{k: (t.J, t.values) for k, t in tabled.tables.items()},
+        "C_L": (alpha, [-1, 0.2, 0.7, 1.0, 0.8, 0.5]),
+    }
+    early = _tabled(aircraft, tables=weak)
+    assert 0.15 < early.stall_angle < 0.25 and early.stall_speed > 1.3 * tabled.stall_speed
+    slow = early.trim(speed=16.0)
+    assert not slow.ok and slow.reason.startswith("stall")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"tables": {"C_X": ([0, 1], [0, 1])}}, "tables are of C_L, C_D, C_m"),
+        ({"tables": {"C_L": [1.0, 2.0, 3.0]}}, "a pair"),
+        ({"tables": {"C_L": ([0.1, 0.0], [0, 1])}}, "alpha must ascend"),
+        ({"tables": {}}, "missing: C_L_0, C_L_alpha, C_D_p"),
+        (
+            {"coefficients": bundled.numbers("aerosonde")["coefficients"]},
+            r"C_L_0 \(a table is in its place\)",
+        ),
+    ],
+)
+def test_tables_that_are_none(aircraft, changed, words):
+    with pytest.raises(hc.InputError, match=words):
+        _tabled(aircraft, **changed)

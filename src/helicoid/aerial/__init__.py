@@ -18,6 +18,7 @@ from helicoid.aerial.control import (
     legs_flown,
     minimum_snap,
 )
+from helicoid.aerial.envelope import Envelope
 from helicoid.aerial.fixed_wing import FixedWing, Wing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
 from helicoid.aerial.identification import RotorIdentification, identify_rotors
@@ -43,6 +44,7 @@ __all__ = [
     "Circle",
     "Dryden",
     "ElectricMotor",
+    "Envelope",
     "FixedWing",
     "GeometricControl",
     "Line",

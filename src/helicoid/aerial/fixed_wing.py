@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -14,20 +13,16 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
-from helicoid.aerial.frames import FLIP
+from helicoid.aerial.coefficients import read_coefficients, read_tables
+from helicoid.aerial.frames import FLIP, GRAVITY
 from helicoid.aerial.propulsion.curve import Polynomial
 from helicoid.aerial.propulsion.motor import ElectricMotor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.trim import Trim
-from helicoid.aerial.vehicle import GRAVITY, Vehicle, body_robot
+from helicoid.aerial.vehicle import Vehicle, body_robot
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
-LONGITUDINAL = (
-    *("C_L_0", "C_L_alpha", "C_L_q", "C_L_delta_e", "C_D_p", "C_D_q", "C_D_delta_e"),
-    *("C_m_0", "C_m_alpha", "C_m_q", "C_m_delta_e"),
-)
-LATERAL = tuple(f"C_{c}_{k}" for c in "Yln" for k in ("0", "beta", "p", "r", "delta_a", "delta_r"))
 SURFACES = ("elevator", "aileron", "rudder")
 
 
@@ -72,7 +67,10 @@ class FixedWing(Vehicle):
         mass: kg.
         inertia: about the center of mass, 3 × 3, aeronautics' axes (kg·m²): off the diagonal -J_xz.
         wing: its measures.
-        coefficients: by name, all of `LONGITUDINAL` and `LATERAL`; what is missing is named.
+        coefficients: by name, all that `helicoid.aerial.coefficients` lists; what is missing is named.
+        tables: "C_L", "C_D" or "C_m" over α, (angles, values) each, in place of C_L(α), C_D(α) and C_m_0 +
+            C_m_alpha α; the coefficients of `TABLES` are then not given. A smooth curve goes through them and
+            straight on beyond; where lift is a table, it stalls at its largest.
         propeller, motor: of the thrust along x; None for a glider.
         deflection: most of every surface (rad).
         name: of the robot.
@@ -95,6 +93,7 @@ class FixedWing(Vehicle):
         *,
         wing: Wing,
         coefficients: Mapping[str, float],
+        tables: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
         propeller: Propeller | None = None,
         motor: ElectricMotor | None = None,
         deflection: float = 0.7,
@@ -111,7 +110,8 @@ class FixedWing(Vehicle):
             robot = body_robot(name, mass, FLIP @ moments @ FLIP)
         super().__init__(robot, air, wind)
         self.wing, self.deflection = wing, float(deflection)
-        self.coefficients = _checked(coefficients)
+        self.tables = read_tables(tables or {})
+        self.coefficients = read_coefficients(coefficients, self.tables)
         if (propeller is None) != (motor is None):
             raise InputError("a propeller and the motor that turns it come together: give both, or neither")
         if propeller is not None and not isinstance(propeller.torque_curve, Polynomial):
@@ -142,20 +142,36 @@ class FixedWing(Vehicle):
                 f"stall: {trim.speed:g} m/s needs a lift coefficient of {needed:.3g}, and the wing has "
                 f"at most {self.most_lift:.3g}"
             ]
-        if abs(trim.alpha) > self.wing.stall:
+        if abs(trim.alpha) > self.stall_angle:
             return [
-                f"stall: the angle of attack is {trim.alpha:.3f} rad, and the stall at {self.wing.stall:g}"
+                f"stall: the angle of attack is {trim.alpha:.3f} rad, and the stall at {self.stall_angle:.3g}"
             ]
         return []
 
     @cached_property
     def most_lift(self) -> float:
         """The largest C_L(α)."""
-        alpha, c = np.linspace(0.0, np.pi / 2, 1000), self.coefficients
-        straight = c["C_L_0"] + c["C_L_alpha"] * alpha
-        share = 1 / (1 + np.exp(-self.wing.blend * (alpha - self.wing.stall)))
-        plate = 2 * np.sin(alpha) ** 2 * np.cos(alpha)
-        return float(np.max((1 - share) * straight + share * plate))
+        return float(self.lift_coefficient(self._angles).max())
+
+    @cached_property
+    def stall_angle(self) -> float:
+        """α beyond which lift falls (rad): the wing's `stall`, or where a table of C_L is largest."""
+        if "C_L" not in self.tables:
+            return self.wing.stall
+        return float(self._angles[np.argmax(self.lift_coefficient(self._angles))])
+
+    @property
+    def _angles(self) -> Array:
+        table = self.tables.get("C_L")
+        return np.linspace(0.0, np.pi / 2 if table is None else table.J[-1], 1000)
+
+    def lift_coefficient(self, alpha: ArrayLike) -> Array:
+        """C_L(α) of numbers, without what rates and the elevator add."""
+        a = ca.SX.sym("alpha")
+        lift, _ = self._lift(a, ca.sin(a), ca.cos(a))
+        given = np.asarray(alpha, np.float64)
+        found = ca.Function("lift", [a], [lift])(given.reshape(1, -1))
+        return np.asarray(found.full().reshape(given.shape))
 
     @property
     def stall_speed(self) -> float:
@@ -194,11 +210,11 @@ class FixedWing(Vehicle):
         e, a, r = u[0], u[1], u[2]
         q_hat = wing.chord / (2 * V) * rate[1]
         p_hat, r_hat = wing.span / (2 * V) * rate[0], wing.span / (2 * V) * rate[2]
-        straight = c["C_L_0"] + c["C_L_alpha"] * alpha
-        C_L = self._blended(alpha, straight, sine, cosine) + c["C_L_q"] * q_hat + c["C_L_delta_e"] * e
-        C_D = c["C_D_p"] + straight**2 / (math.pi * wing.efficiency * wing.aspect_ratio)
+        C_L, straight = self._lift(alpha, sine, cosine)
+        C_D, C_m = self._drag(alpha, straight), self._pitching(alpha)
+        C_L = C_L + c["C_L_q"] * q_hat + c["C_L_delta_e"] * e
         C_D = C_D + c["C_D_q"] * q_hat + c["C_D_delta_e"] * e
-        C_m = c["C_m_0"] + c["C_m_alpha"] * alpha + c["C_m_q"] * q_hat + c["C_m_delta_e"] * e
+        C_m = C_m + c["C_m_q"] * q_hat + c["C_m_delta_e"] * e
         C_Y, C_l, C_n = (
             c[f"C_{x}_0"] + c[f"C_{x}_beta"] * beta + c[f"C_{x}_p"] * p_hat + c[f"C_{x}_r"] * r_hat
             + c[f"C_{x}_delta_a"] * a + c[f"C_{x}_delta_r"] * r
@@ -215,14 +231,31 @@ class FixedWing(Vehicle):
         moment = pressure * ca.vertcat(wing.span * C_l, wing.chord * C_m, wing.span * C_n)
         return ca.vertcat(moment - ca.vertcat(torque, 0, 0), force)
 
-    def _blended(
-        self, alpha: Expression, straight: Expression, sine: Expression, cosine: Expression
-    ) -> Expression:
-        """Lift that goes over to a flat plate's, 2 sign(α) sin²α cos α, beyond the stall."""
+    def _lift(self, alpha: Expression, sine: Expression, cosine: Expression) -> tuple[Expression, Expression]:
+        """C_L(α), and what it would be without a stall, which drag grows with.
+
+        Beyond the stall lift goes over to a flat plate's, 2 sign(α) sin²α cos α.
+        """
+        if "C_L" in self.tables:
+            lift = self.tables["C_L"].at(alpha)
+            return lift, lift
+        straight = self.coefficients["C_L_0"] + self.coefficients["C_L_alpha"] * alpha
         # The textbook's blend of two steps; the farther one is below exp(-2 M stall) and left out.
         beyond = self.wing.blend * (ca.fabs(alpha) - self.wing.stall)
         share = 1 / (1 + ca.exp(-ca.fmin(ca.fmax(beyond, -60), 60)))
-        return straight + share * (2 * sine * ca.fabs(sine) * cosine - straight)
+        return straight + share * (2 * sine * ca.fabs(sine) * cosine - straight), straight
+
+    def _drag(self, alpha: Expression, lift: Expression) -> Expression:
+        if "C_D" in self.tables:
+            return self.tables["C_D"].at(alpha)
+        return self.coefficients["C_D_p"] + lift**2 / (
+            math.pi * self.wing.efficiency * self.wing.aspect_ratio
+        )
+
+    def _pitching(self, alpha: Expression) -> Expression:
+        if "C_m" in self.tables:
+            return self.tables["C_m"].at(alpha)
+        return self.coefficients["C_m_0"] + self.coefficients["C_m_alpha"] * alpha
 
     def _propulsion(self, throttle: Expression | None, V: Expression) -> tuple[Expression, Expression]:
         """Thrust and torque where motor and propeller balance: a quadratic equation for ω."""
@@ -238,19 +271,3 @@ class FixedWing(Vehicle):
         c = rho * D**3 * c2 * V**2 - k * motor.voltage * throttle / R + k * motor.no_load_current
         omega = (-b + ca.sqrt(ca.fmax(b**2 - 4 * a * c, 0))) / (2 * a)
         return propeller.thrust_torque(ca.fmax(omega, 0), V, rho)
-
-
-def _checked(coefficients: Mapping[str, float]) -> dict[str, float]:
-    if not isinstance(coefficients, Mapping):
-        raise InputError(f"coefficients are numbers by name; got {coefficients!r}")
-    missing = [name for name in (*LONGITUDINAL, *LATERAL) if name not in coefficients]
-    if missing:
-        raise InputError(f"coefficients are missing: {', '.join(missing)}")
-    unknown: list[Any] = [name for name in coefficients if name not in (*LONGITUDINAL, *LATERAL)]
-    if unknown:
-        raise InputError(f"coefficients that an aircraft does not have: {', '.join(map(str, unknown))}")
-    values = {name: float(value) for name, value in coefficients.items()}
-    bad = [name for name, value in values.items() if not math.isfinite(value)]
-    if bad:
-        raise InputError(f"coefficients that are not finite: {', '.join(bad)}")
-    return values

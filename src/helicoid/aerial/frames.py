@@ -22,6 +22,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.geometry import quaternion
 
+GRAVITY = 9.81
+"""m/s², as robots have it."""
+
 FLIP = np.diag([1.0, -1.0, -1.0])
 """F, from axes with z up to axes with z down and back."""
 

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind, ground_effect
+from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
 from helicoid.aerial.trim import Trim
-from helicoid.aerial.vehicle import GRAVITY, Vehicle, body_robot
+from helicoid.aerial.vehicle import Vehicle, body_robot
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 

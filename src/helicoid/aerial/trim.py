@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from helicoid._typing import Array
-from helicoid.aerial.frames import FLIP
+from helicoid.aerial.frames import FLIP, GRAVITY
 from helicoid.aerial.modes import name_modes
 from helicoid.aerial.steady import Steady, small_motions
 from helicoid.errors import InputError
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from helicoid.aerial.vehicle import Vehicle
 
 _ITERATIONS = 60
-_SOLVED = 1e-8  # m/s² and rad/s²
+SOLVED = 1e-8
+"""Accelerations that are none (m/s², rad/s²)."""
 _SLACK = 1e-9  # of limits
 _SHORTEST, _LONGEST = 1 / 200, 100.0  # steps of Newton: of a whole one, and in their largest element
-_GRAVITY = 9.81  # of the first guess
 
 
 class Linearisation(NamedTuple):
@@ -119,7 +119,13 @@ def find_trims(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate: 
     return _found(vehicle, np.stack([x.ravel() for x in columns], axis=1), None)
 
 
-def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None) -> list[Trim]:
+def find_flights(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate: ArrayLike) -> list[Trim]:
+    """The same as Newton's method leaves them, also beyond limits, and without a reason where not `ok`."""
+    columns = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (speed, climb, turn_rate)))
+    return _found(vehicle, np.stack([x.ravel() for x in columns], axis=1), None, nearest=False)
+
+
+def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None, nearest: bool = True) -> list[Trim]:
     speed, climb = flights[:, 0], flights[:, 1]
     still = speed == 0
     if not np.isfinite(flights).all() or (speed < 0).any() or (np.abs(climb) > speed)[~still].any():
@@ -129,16 +135,20 @@ def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None) -> list[Trim]:
         flights[:, 0] = np.where(still, np.abs(climb), speed)
     steady = Steady.of(vehicle)
     posture = (vehicle.robot.neutral() if q is None else np.asarray(q, np.float64))[2:]
-    y, r = _newton(steady, _start(steady, flights), flights, posture)
-    return _trims(vehicle, steady, flights, y, r, posture)
+    y, r = _newton(steady, first_guess(steady, flights), flights, posture)
+    made = _made(vehicle, steady, flights, y, r, posture)
+    for k, trim in enumerate(made):
+        if not trim.residual < SOLVED or _beyond(trim, steady) or vehicle._limit_reasons(trim):
+            made[k] = _beside(steady, trim, posture) if nearest else replace(trim, ok=False)
+    return made
 
 
-def _start(steady: Steady, flights: Array) -> Array:
+def first_guess(steady: Steady, flights: Array) -> Array:
     """Roll of a coordinated turn, a little pitch, no sideslip, the vehicle's guess of controls."""
     vehicle, n = steady.calm, steady.n_controls
     y = np.zeros((len(flights), 3 + n + len(steady.begin)))
     speed, climb, rate = flights.T
-    y[:, 0] = np.arctan(speed * rate / _GRAVITY)
+    y[:, 0] = np.arctan(speed * rate / GRAVITY)
     if vehicle.flies_forward:
         y[:, 1] = np.where(speed > 0, 0.05 + np.arcsin(climb / np.maximum(speed, 1e-9)), 0)
     guess = vehicle._guess(float(speed.mean()))
@@ -164,7 +174,7 @@ def _newton(steady: Steady, y: Array, flights: Array, posture: Array) -> tuple[A
             step[better] = _newton_step(J[better], values[better])
             length = np.where(better[:, None], 1.0, length / 2)
         # What no step makes better is as good as rounding allows, or there is no way from here.
-        going = (size > 1e-3 * _SOLVED) & (better | (size > _SOLVED)) & (length[:, 0] > _SHORTEST)
+        going = (size > 1e-3 * SOLVED) & (better | (size > SOLVED)) & (length[:, 0] > _SHORTEST)
         if not going.all():
             found[at], left[at] = y, r
             at, flights = at[going], flights[going]
@@ -195,42 +205,34 @@ def _least(J: Array, r: Array) -> Array:
     return np.asarray(-np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-10), r), np.float64)
 
 
-def _trims(
-    vehicle: Vehicle, steady: Steady, flights: Array, y: Array, r: Array, posture: Array
-) -> list[Trim]:
-    """Every row as a trim; where it is none within the limits, the nearest and why."""
-    made = _made(vehicle, steady, flights, y, r, posture)
-    u = y[:, 3 : 3 + steady.n_controls]
-    within: Any = np.all((u >= steady.lower - _SLACK) & (u <= steady.upper + _SLACK), axis=1)
-    solved = np.abs(r).max(axis=1) < _SOLVED
-    for k, (is_solved, is_within) in enumerate(zip(solved.tolist(), within.tolist(), strict=True)):
-        if not (is_solved and is_within) or vehicle._limit_reasons(made[k]):
-            made[k] = _beside(steady, made[k], flights[k], y[k], is_solved, is_within, posture)
-    return made
+def _beyond(trim: Trim, steady: Steady) -> list[str]:
+    """The controls that a trim has outside of their limits."""
+    rows = zip(trim.controls.items(), steady.lower.tolist(), steady.upper.tolist(), strict=True)
+    return [name for (name, u), low, high in rows if not low - _SLACK <= u <= high + _SLACK]
 
 
-def _beside(
-    steady: Steady, wanted: Trim, flight: Array, y: Array, solved: bool, within: bool, posture: Array
-) -> Trim:
+def _beside(steady: Steady, wanted: Trim, posture: Array) -> Trim:
     """The nearest flight to one that there is not, and the reason."""
-    vehicle, n = wanted.vehicle, steady.n_controls
-    limits = list(zip(steady.controls, steady.lower, steady.upper, strict=True))
-    beyond = [
-        f"{name} would have to be {u:.4g}, of {low:g} to {high:g} that there are"
-        + (": power" if name == "throttle" or name.startswith("rotor") else "")
-        for (name, low, high), u in zip(limits, y[3 : 3 + n], strict=True)
-        if solved and not low - _SLACK <= u <= high + _SLACK
+    vehicle, beyond = wanted.vehicle, _beyond(wanted, steady) if wanted.residual < SOLVED else []
+    limits = dict(zip(steady.controls, zip(steady.lower, steady.upper, strict=True), strict=True))
+    reasons = [
+        f"{name} would have to be {wanted.controls[name]:.4g}, of {limits[name][0]:g} to {limits[name][1]:g} "
+        "that there are" + (": power" if name == "throttle" or name.startswith("rotor") else "")
+        for name in beyond
     ]
-    if not (solved and within):
-        y, r = _nearest(steady, flight, posture)
-        wanted = _made(vehicle, steady, flight[None], y[None], r[None], posture)[0]
+    if beyond or not wanted.residual < SOLVED:
+        flights = np.array([[wanted.speed, wanted.climb, wanted.turn_rate]])
+        y, r = _nearest(steady, flights[0], posture)
+        wanted = _made(vehicle, steady, flights, y[None], r[None], posture)[0]
+        if wanted.residual < SOLVED and not _beyond(wanted, steady) and not vehicle._limit_reasons(wanted):
+            return wanted  # another one than Newton's method had found
     at = [
         f"{name} is at its limit of {u:.4g}"
-        for (name, low, high), u in zip(limits, y[3 : 3 + n], strict=True)
-        if min(u - low, high - u) < 1e-6 * (high - low)
+        for name, u in wanted.controls.items()
+        if min(u - limits[name][0], limits[name][1] - u) < 1e-6 * (limits[name][1] - limits[name][0])
     ]
-    reasons = [*vehicle._limit_reasons(wanted), *(beyond or at)] or ["no steady flight was found"]
-    return replace(wanted, ok=False, reason="; ".join(reasons))
+    said = [*vehicle._limit_reasons(wanted), *(reasons or at)] or ["no steady flight was found"]
+    return replace(wanted, ok=False, reason="; ".join(said))
 
 
 def _nearest(steady: Steady, flight: Array, posture: Array) -> tuple[Array, Array]:
@@ -239,7 +241,7 @@ def _nearest(steady: Steady, flight: Array, posture: Array) -> tuple[Array, Arra
     low, high = (np.concatenate(x) for x in ((-turned, steady.lower, -free), (turned, steady.upper, free)))
     best: Any = None
     for pitch in (0.05, 0.2, 0.4):
-        y0 = _start(steady, flight[None])[0]
+        y0 = first_guess(steady, flight[None])[0]
         y0[1] = pitch * steady.calm.flies_forward
         found = least_squares(
             lambda y: steady.residual(y, flight, posture)[0],
@@ -250,7 +252,8 @@ def _nearest(steady: Steady, flight: Array, posture: Array) -> tuple[Array, Arra
             max_nfev=200,
         )
         best = found if best is None or found.cost < best.cost else best
-    return best.x, best.fun
+    y, r = _newton(steady, best.x[None].copy(), flight[None], posture)  # the last digits, if it is one
+    return (y[0], r[0]) if np.all((y[0] >= low) & (y[0] <= high)) else (best.x, best.fun)
 
 
 def _made(vehicle: Vehicle, steady: Steady, flights: Array, y: Array, r: Array, posture: Array) -> list[Trim]:

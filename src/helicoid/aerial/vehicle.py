@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
+from helicoid.aerial.envelope import Envelope, find_envelope
 from helicoid.aerial.trim import Trim, find_trim, find_trims
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
@@ -23,7 +24,6 @@ from helicoid.robot import Robot
 from helicoid.simulation.machines.simulate import force_function
 
 _Self = TypeVar("_Self", bound="Vehicle")
-GRAVITY = 9.81
 BODY = "body"
 """The name of the only link of a vehicle that is a mass and an inertia."""
 
@@ -186,6 +186,18 @@ class Vehicle(ABC):
     def trims(self, speed: ArrayLike, climb: ArrayLike = 0.0, turn_rate: ArrayLike = 0.0) -> list[Trim]:
         """Trims of many flights at once: arrays are broadcast, and all are solved side by side."""
         return find_trims(self, speed, climb, turn_rate)
+
+    def envelope(self, speed: ArrayLike, climb: ArrayLike, turn_rate: float = 0.0) -> Envelope:
+        """Which steady flights there are over speeds and climbs (m/s), and what limits them; `plot` shows it.
+
+        >>> import numpy as np
+        >>> import helicoid as hc
+        >>> aircraft = hc.aerial.load("aerosonde")
+        >>> envelope = aircraft.envelope(np.linspace(10, 40, 7), np.linspace(-4, 4, 5))
+        >>> print(envelope.limit[2].tolist())  # level flight
+        ['stall', '', '', '', '', 'power', 'power']
+        """
+        return find_envelope(self, speed, climb, turn_rate)
 
     def _limit_reasons(self, trim: Trim) -> list[str]:
         """Why a trim that is none may be none, of what this kind of vehicle knows."""

@@ -16,8 +16,7 @@ from helicoid._typing import Array, Expression
 from helicoid.aerial.control.guidance import Leg, aim, table, turn_wanted
 from helicoid.aerial.control.law import FlightLaw, References, Wanted
 from helicoid.aerial.fixed_wing import FixedWing
-from helicoid.aerial.frames import FLIP
-from helicoid.aerial.vehicle import GRAVITY
+from helicoid.aerial.frames import FLIP, GRAVITY
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import check_period
 from helicoid.errors import InputError

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Expression
 from helicoid.aerial.control.law import Wanted
 from helicoid.aerial.control.rotorcraft import RotorcraftLaw
+from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
-from helicoid.aerial.vehicle import GRAVITY
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import check_period
 from helicoid.errors import InputError

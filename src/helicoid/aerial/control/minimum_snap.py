@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from helicoid._typing import Array
+from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
-from helicoid.aerial.vehicle import GRAVITY
 from helicoid.errors import InputError
 
 _ORDER = 8  # coefficients of a piece

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.aerial.control.allocation import allotted_speeds, check_speeds
 from helicoid.aerial.control.law import FlightLaw, References, Wanted
+from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
-from helicoid.aerial.vehicle import GRAVITY
 from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import check_period
 from helicoid.errors import InputError

@@ -1,4 +1,4 @@
-"""A coefficient over the advance ratio: a polynomial, or a table with a smooth curve through it."""
+"""A coefficient over the advance ratio or an angle: a polynomial, or a table with a smooth curve."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Polynomial:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Values at advance ratios and a curve through them, monotone where they are (Fritsch and Carlson 1980).
+    """Values at J (or α) and a curve through them, monotone where they are (Fritsch and Carlson 1980).
 
     Beyond the table it goes on straight.
     """
@@ -47,22 +47,26 @@ class Table:
     values: Array
 
     @staticmethod
-    def of(J: ArrayLike, values: ArrayLike, what: str) -> Table:
-        """A table of checked numbers."""
+    def of(J: ArrayLike, values: ArrayLike, what: str, over: str = "J") -> Table:
+        """A table of checked numbers over `over`."""
         x, y = np.array(J, dtype=np.float64), np.array(values, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():
-            raise InputError(f"{what}: J and values are columns of one length, two finite numbers or more")
+            raise InputError(
+                f"{what}: {over} and values are columns of one length, two finite numbers or more"
+            )
         if np.any(np.diff(x) <= 0):
-            raise InputError(f"{what}: J must ascend")
+            raise InputError(f"{what}: {over} must ascend")
         return Table(x, y)
 
     def scaled(self, n: Expression, V: Expression, D: float) -> Expression:
         """n² c(J) with J = V / (n D); n = 0 counts as very little."""
-        if isinstance(n, (ca.SX, ca.MX)) or isinstance(V, (ca.SX, ca.MX)):
-            n = ca.fmax(n, 1e-3)
-            return n**2 * self._symbolic(V / (n * D))
-        n = np.maximum(n, 1e-3)
-        return n**2 * self._numeric(V / (n * D))
+        symbolic = isinstance(n, (ca.SX, ca.MX)) or isinstance(V, (ca.SX, ca.MX))
+        n = ca.fmax(n, 1e-3) if symbolic else np.maximum(n, 1e-3)
+        return n**2 * self.at(V / (n * D))
+
+    def at(self, x: Expression) -> Expression:
+        """The curve at x, of numbers or symbols."""
+        return self._symbolic(x) if isinstance(x, (ca.SX, ca.MX)) else self._numeric(np.asarray(x))
 
     def times(self, factor: float) -> Table:
         """All of it times a number."""
