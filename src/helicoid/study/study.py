@@ -214,9 +214,9 @@ class _Run:
         # The first chunk may take long, for it builds things: with a limit it is one episode, should it hang.
         at_once = task.batch and not task.limited
         self._plan = Plan(n, folder.done(), at_once, chosen.n_workers)
-        self._done = self._before = n - self._plan.left
+        self._done = n - self._plan.left
         self._failed = 0
-        self._began = time.perf_counter()
+        self._first: tuple[float, int] | None = None  # when the first chunk was there, and what was done then
 
     def to_the_end(self, tell: Progress) -> None:
         tell(self._text(), self._done / self._n)
@@ -230,6 +230,7 @@ class _Run:
                     self._folder.add(rows)
                     self._done += len(rows)
                     self._failed += rows.n_failed
+                    self._first = self._first or (time.perf_counter(), self._done)
                     tell(self._text(), self._done / self._n)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
@@ -257,9 +258,10 @@ class _Run:
         parts = [f"Study: {self._done:,} of {self._n:,} episodes"]
         if self._failed:
             parts.append(f"{self._failed:,} failed")
-        passed, new = time.perf_counter() - self._began, self._done - self._before
-        if new and passed > 2.0:
-            parts.append(f"{_duration(passed / new * (self._n - self._done))} left")
+        if self._first is not None:  # before that, workers started and built things
+            passed, new = time.perf_counter() - self._first[0], self._done - self._first[1]
+            if new and passed > 1.0 and self._done < self._n:
+                parts.append(f"{_duration(passed / new * (self._n - self._done))} left")
         if self._engine.dashboard:
             parts.append(self._engine.dashboard)
         return ", ".join(parts)
