@@ -262,3 +262,19 @@ def test_a_sample_of_the_benchmark_of_trust(name: str) -> None:
             assert one["still"]
             # A Panda that was led away may come to rest at another minimum of its costs: see docs/mpc.md.
             assert one["back"] < 0.01 or name == "panda"
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_a_quadruped_whose_knees_end_its_way_rests_and_is_well() -> None:
+    """Feet held by the ground, a trunk drawn to the side and up: two knees at their limits.
+
+    The rows of the feet bend by more than the costs: steps that do not count it go to and fro.
+    """
+    from benchmarks import mpc_trust as trust
+
+    case = trust.cases(False)[-1]()
+    told = trust.loop(case, np.random.default_rng([20261, 3]), wrong=False, moving=False)
+    assert told["still"] and told["lies"] == 0
+    assert told["ok"] > 0.97 * told["steps"]
+    assert max(told["velocity"], told["position"]) < 0.01

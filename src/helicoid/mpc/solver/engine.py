@@ -30,7 +30,7 @@ DEFAULTS = {
 RESULTS = (
     *("status", "iterations", "qp_iterations", "cost", "stationarity", "gap", "violation"),
     *("complementarity", "step_length", "qp_gap", "merit", "gap_weight", "step_size", "seconds", "qp_excess"),
-    *("decrease", "merit_decrease"),
+    *("decrease", "cost_decrease", "cost_brought"),
 )
 # The fields of runtime/layout.h that are not for each node.
 ONCE = (

@@ -121,7 +121,6 @@ static double filter_search(mpc *s, double shortest) {
         remember(s, (Point){here.cost, 0});
       else if (alpha * promised <= s->settings[SCALE] * here.gap || here.gap >= 1e-2)
         remember(s, (Point){here.cost - MARGIN * s->settings[SCALE] * here.gap, (1 - MARGIN) * here.gap});
-      s->results[MERIT_DECREASE] = here.cost - there.cost + s->results[GAP_WEIGHT] * (here.gap - there.gap);
       return alpha;
     }
     if (no_time_for(s, s->rest)) {

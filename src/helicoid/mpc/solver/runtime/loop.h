@@ -15,6 +15,7 @@
 #define OFF_MANIFOLD 0.5      /* by how much a coordinate may be off: a quaternion of half the length is no rounding */
 #define COLD_TOLERANCE 1e-5
 #define STEP_TOLERANCE 1e-3   /* what hard rows may be exceeded by before their price rises: noise must not raise it */
+#define MORE_ITERATIONS 2     /* that a step may take beyond those asked for, if its plan is not ok without */
 #define COLD_SHARE 20         /* budgets that the first start may take; one in the loop has no more than any step */
 #define HASTY_ITERATIONS 10   /* of a start in the middle of the loop, which must not hold it up for long */
 
@@ -147,6 +148,10 @@ static double worst_violation(const mpc *s) {
   return worst;
 }
 
+static int meets_constraints(const mpc *s) {
+  return worst_violation(s) <= PLAN_TOLERANCE && s->results[GAP] <= PLAN_TOLERANCE;
+}
+
 /* The control before the next one is that of this step, once there is one. */
 static void hold_previous(mpc *s, int known) {
   if (s->loop[HAS_PREVIOUS] == 0) return;
@@ -163,7 +168,7 @@ static void apply_plan(mpc *s, int status) {
     give_up(s, STEP_NOT_FINITE, NO_NUMBER);
     return;
   }
-  const int ok = worst_violation(s) <= PLAN_TOLERANCE && s->results[GAP] <= PLAN_TOLERANCE;
+  const int ok = meets_constraints(s);
   s->outcome[OK] = ok, s->outcome[STEP_STATUS] = ok ? step_status[status] : STEP_INFEASIBLE;
   s->outcome[REASON] = status, s->outcome[FALLBACK] = NEW_PLAN, s->outcome[FAILURES] = 0;
   hold_previous(s, 1);
@@ -239,6 +244,11 @@ static void start_from_scratch(mpc *s, const double *x) {
   apply_plan(s, status);
 }
 
+/* Whether the plan misses rows that the program could meet, or the dynamics: another iteration would help. */
+static int needs_more(const mpc *s) {
+  return s->results[QP_EXCESS] <= s->settings[TOLERANCE] && !meets_constraints(s);
+}
+
 /* The iterations of a step, as many as the budget has time for, until one brings nothing more. */
 static int improve_plan(mpc *s) {
   const double began = now(), budget = s->loop[LOOP_BUDGET];
@@ -248,7 +258,8 @@ static int improve_plan(mpc *s) {
   const int first = mpc_feedback(s);
   int status = first;
   s->outcome[RAN] = 1;
-  while (status == SOLVED && s->outcome[RAN] < s->loop[STEP_ITERATIONS]) {
+  while (status == SOLVED && (s->outcome[RAN] < s->loop[STEP_ITERATIONS] ||
+                              (s->outcome[RAN] < s->loop[STEP_ITERATIONS] + MORE_ITERATIONS && needs_more(s)))) {
     if (budget > 0) {
       const double left = budget - (now() - began);
       if (left < 1.5 * s->results[SECONDS]) break; /* with the linearisation, as long as the one before */

@@ -38,7 +38,7 @@ static void update_weights(mpc *s) {
   for (int64_t k = 0; k <= s->n; k++)
     for (int i = 0; i < NR; i++) {
       const int64_t r = k * NRP + i, e = 2 * k * NRP + i;
-      const double wanted = 1.1 * larger_of(s->multiplier[e], s->multiplier[e + NRP]);
+      const double wanted = 1.1 * fabs(s->multiplier[e] - s->multiplier[e + NRP]);
       s->weight[r] = s->hard[r] == 0 ? s->penalty[r] : larger_of(wanted, keep * s->weight[r] + (1 - keep) * wanted);
     }
   for (int64_t i = 0; i < (s->n + 1) * NXP; i++)
@@ -85,32 +85,37 @@ static double promised_decrease(const mpc *s, double price_here) {
   return price_here - slope - price;
 }
 
+/* By how much a step of length alpha lowered cost and prices. Gaps are left out: the dynamics of most robots are linear,
+ * so that closing them says nothing of the model, and their price would hide all else. */
+static double brought(mpc *s, Merit here, double alpha) {
+  const Merit there = merit(s, s->trial_cost, s->trial_gap, s->trial_rows);
+  s->results[COST_BROUGHT] = here.cost + here.price - there.cost - there.price;
+  return alpha;
+}
+
 /* Line search of the merit function along `step`. Returns the length of the step, 0 when there is none. */
 static double search(mpc *s) {
   update_weights(s);
   const Merit here = merit(s, s->cost, s->gap, s->rows);
   const double distance = initial_distance(s), weight = s->results[GAP_WEIGHT];
   const double value = here.cost + here.price + weight * (here.gap + distance);
-  const double promised = promised_decrease(s, here.price) + weight * (here.gap + distance);
+  const double of_cost = promised_decrease(s, here.price), promised = of_cost + weight * (here.gap + distance);
   const double decrease = larger_of(0, promised);
   /* The program is solved to a tolerance: what its solution lacks must not look like a step that fails. */
   const double noise = 1e-12 * fabs(value) + s->settings[QP_TOLERANCE] * s->settings[SCALE];
   s->results[MERIT] = value;
+  s->results[COST_DECREASE] = of_cost;
   s->results[DECREASE] = fabs(promised); /* a step that promises the contrary is not the end */
   for (double alpha = 1; alpha > 1e-4; alpha *= 0.5) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
     double there = merit_of_step(s, alpha, distance);
-    s->results[MERIT_DECREASE] = value - there;
-    if (there <= allowed) return alpha;
+    if (there <= allowed) return brought(s, here, alpha);
     if (no_time_for(s, s->rest)) {
       s->late = 1;
       return 0;
     }
     if (alpha == 1) {
-      if (correct(s) && (there = merit_of_step(s, 1, distance)) <= allowed) {
-        s->results[MERIT_DECREASE] = value - there;
-        return 1;
-      }
+      if (correct(s) && (there = merit_of_step(s, 1, distance)) <= allowed) return brought(s, here, 1);
       memcpy(s->step, s->kept_step, (s->n + 1) * NZP * sizeof(double));
       memcpy(s->moved, s->kept_moved, (s->n + 1) * NRP * sizeof(double));
     }

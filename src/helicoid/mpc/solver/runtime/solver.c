@@ -92,15 +92,28 @@ static void accept_trial(mpc *s, double alpha) {
   s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
 }
 
-/* Levenberg and Marquardt's damping: more of it where steps bring less than the model promised, which for a step
- * of Gauss and Newton is half of the slope. Close to the solution that cannot be told from rounding. */
+/* dᵀ H d of the program's solution d. */
+static double bend_of_step(const mpc *s) {
+  double total = 0;
+  for (int64_t k = 0; k <= s->n; k++) {
+    const double *d = s->step + k * NZP, *H = s->hessian + k * NZP * NZP;
+    for (int j = k < s->n ? 0 : NUP; j < NZP; j++)
+      if (d[j] != 0) total += d[j] * dot_z(H + j * NZP, d);
+  }
+  return total;
+}
+
+/* Levenberg and Marquardt's damping: more of it where a step brings less than its quadratic model promised, measured
+ * by how much that bends: what residuals and rows bend beyond it is not in the model. Close to the solution that
+ * cannot be told from rounding. */
 static void adapt(mpc *s, double alpha) {
   double *reg = s->settings + REGULARISATION;
-  const double promised = 0.5 * s->results[DECREASE], got = s->results[MERIT_DECREASE];
-  if (promised < 1e-9 * s->settings[SCALE]) return;
-  if (alpha < 1 || got < 0.25 * promised)
+  const double half = 0.5 * bend_of_step(s), promised = s->results[COST_DECREASE] - half;
+  const double lacking = promised - s->results[COST_BROUGHT], size = larger_of(half, promised);
+  if (size < 1e-9 * s->settings[SCALE]) return;
+  if (alpha < 1 || lacking > 0.6 * size)
     *reg = larger_of(1e-2, 4 * *reg);
-  else if (got > 0.6 * promised)
+  else if (lacking < 0.25 * size)
     *reg = *reg > 1e-3 ? *reg / 5 : 0;
 }
 
