@@ -119,15 +119,16 @@ class TimeStepping:
         self.law = law
         loop = _loop(robot, world, options, law, rollouts > 1)
         self._kernel, self._equations = loop.kernel, loop.sizes.others[2]
-        self._memory = np.zeros((rows, rollouts, loop.sizes.memory))
-        self._record = np.zeros((rows, rollouts, 6 * loop.sizes.contacts))
+        # One row more: row k + 1 tells of the step from k on, and the last one is told twice.
+        memory = self._memory = np.zeros((rows + 1, rollouts, loop.sizes.memory))
+        record = self._record = np.zeros((rows + 1, rollouts, 6 * loop.sizes.contacts))
         own: list[Array] = [forces.net] if law is None else [forces.disturbance, times[:, None].copy()]
         numbers = [] if law is None or not law.held else [np.full((1, 1), float(substeps))]
         step = float(times[1]) / substeps if len(times) > 1 else 1.0
         self._torque = None if law is None else np.zeros((rows, rollouts, robot.nv))
         kept = [] if self._torque is None else [self._torque]
         kept += [np.zeros((rows, rollouts))] if law is not None and law.held else []
-        self._states = (*states, *kept, self._memory, self._record)
+        self._states = (*states, *kept, memory[:rows], record[:rows])
         tables = [world.points.rows.ravel(), np.ravel([one.row for one in world.grounds]), world.field]
         self._inputs = (
             *own,
@@ -148,17 +149,20 @@ class TimeStepping:
     def known(self, n: int, q: Array, v: Array) -> dict[str, Array]:
         """What the first n rows report, (rows, rollouts, ...): row k is of the step that begins there."""
         dt = float(self._times[1]) if len(self._times) > 1 else 1.0
-        following = np.minimum(np.arange(n) + 1, max(n - 1, 0))
-        record = self._record[following].reshape(n, q.shape[1], -1, 6)
-        rate = (v[following] - v[:n]) / dt
+        for rows in (self._memory, self._record):
+            rows[n] = rows[n - 1]
+        record = self._record[1 : n + 1].reshape(n, q.shape[1], -1, 6)
+        rate = np.zeros_like(v[:n])
         if n > 1:
+            np.subtract(v[1:n], v[: n - 1], out=rate[:-1])
+            rate /= dt
             rate[-1] = rate[-2]
-        equations = self._memory[following, :, self._memory.shape[2] - self._equations :]
+        equations = self._memory[1 : n + 1, :, self._memory.shape[2] - self._equations :]
         return {
             "a": rate,
             "contact_forces": record[..., :3],
             "contact_points": record[..., 3:],
-            "contact_residual": self._memory[following, :, 1],
+            "contact_residual": self._memory[1 : n + 1, :, 1],
             "penetration": self._memory[:n, :, 3],
             # As everywhere, λ is what the robot does to its constraints.
             "constraint_forces": -equations * self._substeps / dt,

@@ -25,15 +25,26 @@ enum { NEWTON = 8, CYCLES = 8, SWEEPS = 5, INNER = 3, WEIGHTS = 5 };
 static const double PROXIMAL[WEIGHTS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6}; /* rho over the mean of G's diagonal */
 static const double REGULAR = 1e-11; /* of the diagonal of G, added to it in Newton's steps */
 
+/* Rows are as long as a number of blocks of four, and loops along them go by whole blocks: what is behind the end is
+   zeros at first, and never looked at. */
+enum { WIDE = (ROWS + 3) / 4 * 4 };
+
 typedef struct {
   int nc, n;
-  hc_v G[ROWS][ROWS], b[ROWS], lo[ROWS], hi[ROWS], mu[ROWS];
-  hc_v p[ROWS], u[ROWS]; /* impulses: a guess, then the best that was found; and their velocities */
-  hc_v r[ROWS], x[ROWS], w[ROWS], d[ROWS], A[ROWS][ROWS], center[ROWS], inner[ROWS], diagonal[ROWS], given[ROWS];
+  hc_v G[ROWS][WIDE], b[WIDE], lo[ROWS], hi[ROWS], mu[ROWS];
+  hc_v p[ROWS], u[WIDE]; /* impulses: a guess, then the best that was found; and their velocities */
+  hc_v r[ROWS], over[ROWS]; /* sizes of steps, and one over them */
+  hc_v x[ROWS], w[WIDE], d[ROWS], A[ROWS][WIDE], center[ROWS], inner[ROWS], diagonal[ROWS], given[ROWS];
   hc_v tolerance, error, steps;
 } Cones;
 
 #define EACH(i, n) for (int i = 0; i < (n); i++)
+#if HC_LANES == 1 /* blocks are vectors then */
+#define ALONG(j, first, n) \
+  for (int j##_4 = (first) & -4; j##_4 < (n); j##_4 += 4) for (int j = j##_4; j < j##_4 + 4; j++)
+#else
+#define ALONG(j, first, n) for (int j = (first); j < (n); j++)
+#endif
 
 HC_HOT int hc_any(hc_i mask) { return !hc_all(~mask); }
 HC_HOT hc_v clamped(hc_v x, hc_v lo, hc_v hi) { return hc_fmin(hc_fmax(x, lo), hi); }
@@ -43,22 +54,23 @@ HC_HOT hc_v inverted(hc_v x) { return 1.0 / hc_select(HC_MASK(hc_fabs(x) > 1e-20
 /* u = G p + b, and by how much the conditions are missed, as a velocity. */
 static hc_v cone_error(Cones *s, const hc_v *p, hc_v *u) {
   hc_v worst = hc_splat(0);
-  EACH(i, s->n) u[i] = s->b[i];
-  EACH(j, s->n) {
-    const hc_v x = p[j];
-    EACH(i, s->n) u[i] += s->G[j][i] * x; /* G is symmetric */
+  for (int i = 0; i < s->n; i += 4) {
+    hc_v sum[4];
+    EACH(k, 4) sum[k] = s->b[i + k];
+    EACH(j, s->n) EACH(k, 4) sum[k] += s->G[j][i + k] * p[j]; /* G is symmetric */
+    EACH(k, 4) u[i + k] = sum[k];
   }
   EACH(i, s->nc) {
     const hc_v *q = p + 3 * i, *w = u + 3 * i, r = s->r[3 * i], t = s->r[3 * i + 1];
-    const hc_v e = hc_fabs(q[0] - hc_fmax(q[0] - r * w[0], hc_splat(0))) / r;
+    const hc_v e = hc_fabs(q[0] - hc_fmax(q[0] - r * w[0], hc_splat(0))) * s->over[3 * i];
     hc_v x = q[1] - t * w[1], y = q[2] - t * w[2];
     const hc_v size = hc_sqrt(x * x + y * y), most = s->mu[i] * hc_fmax(q[0], hc_splat(0));
     const hc_v shrink = hc_select(HC_MASK(size > most), most * inverted(size), hc_splat(1));
     x = hc_fabs(q[1] - shrink * x), y = hc_fabs(q[2] - shrink * y);
-    worst = hc_fmax(worst, hc_fmax(e, hc_fmax(x, y) / t));
+    worst = hc_fmax(worst, hc_fmax(e, hc_fmax(x, y) * s->over[3 * i + 1]));
   }
   for (int i = 3 * s->nc; i < s->n; i++)
-    worst = hc_fmax(worst, hc_fabs(p[i] - clamped(p[i] - s->r[i] * u[i], s->lo[i], s->hi[i])) / s->r[i]);
+    worst = hc_fmax(worst, hc_fabs(p[i] - clamped(p[i] - s->r[i] * u[i], s->lo[i], s->hi[i])) * s->over[i]);
   EACH(i, s->n) worst = hc_select(HC_MASK(u[i] == u[i]), worst, hc_splat(INFINITY)); /* NaN is no solution */
   return worst;
 }
@@ -85,55 +97,70 @@ static void cone_sweep(Cones *s, hc_v *p) {
   }
 }
 
-/* d of A d = d by elimination; of a symmetric A, only the upper triangle is used. */
-static void eliminate(Cones *s, int symmetric) {
-  const int n = s->n;
-  EACH(k, n) {
-    const hc_v *row = s->A[k], inverse = inverted(row[k]);
-    for (int i = k + 1; i < n; i++) {
-      const hc_v l = (symmetric ? row[i] : s->A[i][k]) * inverse;
-      hc_v *other = s->A[i];
-      for (int j = symmetric ? i : k + 1; j < n; j++) other[j] -= l * row[j];
-      s->d[i] -= l * s->d[k];
-    }
+/* Row i less what makes its entries from k to `top` zero, by the rows from k to `top`, which are done. */
+HC_HOT void take_out(Cones *s, int i, int k, int top, int m, int symmetric) {
+  hc_v l[3], *row = s->A[i];
+  EACH(a, top - k) {
+    hc_v x = symmetric ? s->A[k + a][i] : row[k + a];
+    if (!symmetric) EACH(b, a) x -= l[b] * s->A[k + b][k + a];
+    l[a] = x * s->A[k + a][k + a];
+    s->d[i] -= l[a] * s->d[k + a];
   }
-  for (int k = n - 1; k >= 0; k--) {
-    hc_v x = s->d[k];
-    for (int j = k + 1; j < n; j++) x -= s->A[k][j] * s->d[j];
-    s->d[k] = x * inverted(s->A[k][k]);
+  ALONG(j, symmetric ? i : top, m) {
+    hc_v x = row[j];
+    EACH(a, top - k) x -= l[a] * s->A[k + a][j];
+    row[j] = x;
   }
 }
 
-/* Rows of the tangents of a contact that slides, where `sliding`: with c the direction of w = p_t - t u_t and
- * T = 1 - c c', (p + d)_t = mu (p + d)_n c + share T (d_t - t (G d)_t), all over t. */
-static void slide(Cones *s, int i, const hc_v *p, const hc_v *u, hc_i sliding) {
+/* d of A d = d by elimination, of m rows, three at a time: those below are then read and written once for them. Of a
+   symmetric A, only the upper triangle is used. */
+static void eliminate(Cones *s, int m, int symmetric) {
+  for (int k = 0; k < m; k += 3) {
+    const int top = k + 3 < m ? k + 3 : m;
+    for (int a = k; a < top; a++) {
+      if (a == k + 1) take_out(s, a, k, k + 1, m, symmetric);
+      if (a == k + 2) take_out(s, a, k, k + 2, m, symmetric);
+      s->A[a][a] = inverted(s->A[a][a]);
+    }
+    for (int i = top; i < m; i++) take_out(s, i, k, k + 3, m, symmetric);
+  }
+  for (int k = m - 1; k >= 0; k--) {
+    const hc_v x = s->d[k] = s->d[k] * s->A[k][k];
+    EACH(i, k) s->d[i] -= s->A[i][k] * x;
+  }
+}
+
+/* Rows a + 1 and a + 2 of A, of the tangents of contact i that slides, where `sliding`: with c the direction of
+ * w = p_t - t u_t and T = 1 - c c', (p + d)_t = mu (p + d)_n c + share T (d_t - t (G d)_t), all over t. */
+static void slide(Cones *s, int i, int a, int m, const hc_v *p, const hc_v *u, hc_i sliding) {
   const int k = 3 * i;
   const hc_v t = s->r[k + 1], x = p[k + 1] - t * u[k + 1], y = p[k + 2] - t * u[k + 2];
-  const hc_v size = hc_sqrt(x * x + y * y), cx = x * inverted(size), cy = y * inverted(size), over = 1.0 / t;
-  const hc_v share = hc_fmin(s->mu[i] * hc_fmax(p[k], hc_splat(0)) * inverted(size), hc_splat(1));
-  hc_v *X = s->A[k + 1], *Z = s->A[k + 2];
-  EACH(c, s->n) {
+  const hc_v one = 1.0 / hc_sqrt(hc_fmax(x * x + y * y, hc_splat(1e-300))), cx = x * one, cy = y * one;
+  const hc_v share = hc_fmin(s->mu[i] * hc_fmax(p[k], hc_splat(0)) * one, hc_splat(1));
+  hc_v *X = s->A[a + 1], *Z = s->A[a + 2];
+  ALONG(c, 0, m) {
     const hc_v gx = X[c], gy = Z[c], along = cx * gx + cy * gy;
     X[c] = hc_select(sliding, share * (gx - cx * along), gx);
     Z[c] = hc_select(sliding, share * (gy - cy * along), gy);
   }
   /* what the rows that are fixed change in u_t */
-  const hc_v fx = -s->d[k + 1] - u[k + 1], fy = -s->d[k + 2] - u[k + 2], along = cx * fx + cy * fy;
-  const hc_v on = hc_select(sliding, over, hc_splat(0)), mixed = share * cx * cy * on;
-  X[k + 1] += (1.0 - share * (1.0 - cx * cx)) * on, X[k + 2] += mixed;
-  Z[k + 1] += mixed, Z[k + 2] += (1.0 - share * (1.0 - cy * cy)) * on;
-  X[k] -= s->mu[i] * cx * on, Z[k] -= s->mu[i] * cy * on;
-  s->d[k + 1] = hc_select(sliding, (s->mu[i] * p[k] * cx - p[k + 1]) * over - share * (fx - cx * along), s->d[k + 1]);
-  s->d[k + 2] = hc_select(sliding, (s->mu[i] * p[k] * cy - p[k + 2]) * over - share * (fy - cy * along), s->d[k + 2]);
+  const hc_v fx = -s->d[a + 1] - u[k + 1], fy = -s->d[a + 2] - u[k + 2], along = cx * fx + cy * fy;
+  const hc_v over = s->over[k + 1], on = hc_select(sliding, over, hc_splat(0)), mixed = share * cx * cy * on;
+  X[a + 1] += (1.0 - share * (1.0 - cx * cx)) * on, X[a + 2] += mixed;
+  Z[a + 1] += mixed, Z[a + 2] += (1.0 - share * (1.0 - cy * cy)) * on;
+  X[a] -= s->mu[i] * cx * on, Z[a] -= s->mu[i] * cy * on;
+  s->d[a + 1] = hc_select(sliding, (s->mu[i] * p[k] * cx - p[k + 1]) * over - share * (fx - cx * along), s->d[a + 1]);
+  s->d[a + 2] = hc_select(sliding, (s->mu[i] * p[k] * cy - p[k + 2]) * over - share * (fy - cy * along), s->d[a + 2]);
 }
 
 /* x = p after one step of Newton's method from p, where u = G p + b. Rows that are fixed, as those of a contact that
- * is open, change by what is known; the others see that as a change of u. */
+ * is open, change by what is known; the others see that as a change of u. What is fixed in all lanes is left out. */
 static void cone_newton(Cones *s, hc_v *p, const hc_v *u) {
   const int n = s->n;
   hc_i moves[ROWS], sliding[ROWS];
   hc_v fixed[ROWS];
-  int slides = 0;
+  int slides = 0, which[ROWS], contacts = 0, m = 0;
   EACH(i, s->nc) {
     const int k = 3 * i;
     const hc_i closed = HC_MASK(p[k] - s->r[k] * u[k] > 0.0);
@@ -141,34 +168,48 @@ static void cone_newton(Cones *s, hc_v *p, const hc_v *u) {
     sliding[i] = closed & HC_MASK((x * x + y * y > most * most) | (most < 0.0));
     slides |= hc_any(sliding[i]);
     EACH(j, 3) moves[k + j] = closed, fixed[k + j] = hc_select(closed, hc_splat(0), -p[k + j]);
+    if (!hc_any(closed)) continue;
+    EACH(j, 3) which[m++] = k + j;
+    contacts++;
   }
   for (int k = 3 * s->nc; k < n; k++) {
     const hc_v w = p[k] - s->r[k] * u[k];
     moves[k] = HC_MASK(w > s->lo[k]) & HC_MASK(w < s->hi[k]);
     fixed[k] = hc_select(moves[k], hc_splat(0), clamped(w, s->lo[k], s->hi[k]) - p[k]);
+    if (hc_any(moves[k])) which[m++] = k;
   }
-  EACH(i, n) s->d[i] = -u[i];
+  EACH(a, m) s->d[a] = -u[which[a]];
   EACH(i, n) {
-    const hc_v change = fixed[i], scale = 1.0 / s->r[i];
-    EACH(j, n) s->d[j] -= s->G[i][j] * change;
-    for (int j = slides ? 0 : i; j < n; j++) s->A[i][j] = hc_select(moves[i] & moves[j], s->G[i][j], hc_splat(0));
-    s->A[i][i] = hc_select(moves[i], s->G[i][i] + REGULAR * scale, scale);
+    const hc_v change = fixed[i];
+    if (!hc_any(HC_MASK(change != 0.0))) continue;
+    EACH(a, m) s->d[a] -= s->G[i][which[a]] * change;
+    p[i] += change; /* of lanes in which it is fixed */
   }
-  EACH(i, n) s->d[i] = hc_select(moves[i], s->d[i], fixed[i] / s->r[i]);
-  EACH(i, s->nc) if (slides && hc_any(sliding[i])) slide(s, i, p, u, sliding[i]);
-  eliminate(s, !slides);
-  EACH(i, n) p[i] += s->d[i];
+  EACH(a, m) {
+    const int i = which[a];
+    const hc_v *row = s->G[i];
+    for (int b = slides ? 0 : a; b < m; b++) s->A[a][b] = hc_select(moves[i] & moves[which[b]], row[which[b]], hc_splat(0));
+    for (int b = m; b & 3; b++) s->A[a][b] = hc_splat(0);
+    s->A[a][a] = hc_select(moves[i], row[i] + REGULAR * s->over[i], s->over[i]);
+    s->d[a] = hc_select(moves[i], s->d[a], hc_splat(0));
+  }
+  if (slides) EACH(c, contacts) {
+    const int i = which[3 * c] / 3;
+    if (hc_any(sliding[i])) slide(s, i, 3 * c, m, p, u, sliding[i]);
+  }
+  eliminate(s, m, !slides);
+  EACH(a, m) p[which[a]] += s->d[a];
 }
 
 /* Sizes of steps: 1 / G_ii of normals and single rows, of tangents the inverse of the largest eigenvalue. */
 static void cone_scales(Cones *s, hc_v least) {
+  EACH(k, s->n) s->over[k] = s->G[k][k] + least;
   EACH(i, s->nc) {
     const int k = 3 * i;
     const hc_v a = s->G[k + 1][k + 1], c = s->G[k + 2][k + 2], o = s->G[k + 1][k + 2], half = (a - c) * 0.5;
-    s->r[k] = 1.0 / (s->G[k][k] + least);
-    s->r[k + 1] = s->r[k + 2] = 1.0 / ((a + c) * 0.5 + hc_sqrt(half * half + o * o) + least);
+    s->over[k + 1] = s->over[k + 2] = (a + c) * 0.5 + hc_sqrt(half * half + o * o) + least;
   }
-  for (int k = 3 * s->nc; k < s->n; k++) s->r[k] = 1.0 / (s->G[k][k] + least);
+  EACH(k, s->n) s->r[k] = 1.0 / s->over[k];
 }
 
 /* Where x with velocities w errs less than what was found, it is what was found. */
@@ -204,6 +245,10 @@ static void cone_proximal(Cones *s, hc_v rho) {
 /* From the guess s->p to the impulses s->p with velocities s->u; s->error says how well the conditions hold. */
 static void solve_cones(Cones *s) {
   hc_v mean = hc_splat(1e-300);
+  for (int k = s->n; k & 3; k++) {
+    s->b[k] = hc_splat(0);
+    EACH(i, s->n) s->G[i][k] = hc_splat(0);
+  }
   EACH(i, s->n) mean += s->G[i][i] / s->n;
   cone_scales(s, 1e-9 * mean);
   s->steps = hc_splat(0);

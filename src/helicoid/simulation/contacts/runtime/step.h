@@ -32,8 +32,15 @@ typedef struct {
   hc_v bounce, height;      /* its normal speed and gap at the end, where it bounces; else 0 */
 } Near;
 
+/* Which entries of a row of Y may be other than zero, largest first. */
+typedef struct {
+  const int *rows;
+  int n;
+} Support;
+
 typedef struct {
   Cones cones, spare;
+  Support support[ROWS];
   hc_v rows[ROWS][NV + 1]; /* Y */
   hc_v smooth[ROWS];       /* velocities without impulses */
   hc_v gap[ROWS];          /* of normals, stops and equations: less h/2 u+, then at the end of the step */
@@ -42,13 +49,16 @@ typedef struct {
   int count, stops, first_stop, first_rub, first_equation, n, joint[STOPS + 1];
 } Scratch;
 
-/* Y from J' in x, over the rows of L that `support` names, largest first. */
-static void transform(const hc_v *y, const int *support, int n, hc_v *x) {
-  EACH(a, n) {
-    const int k = support[a];
-    const hc_v value = x[k];
-    for (int e = L_START[k]; e < L_START[k + 1]; e++) x[L_COLUMN[e]] -= y[AT_L + e] * value;
-    x[k] = value * y[AT_ROOT + k];
+/* Y from J' in `rows` rows, over the rows of L that their support names, largest first. */
+HC_HOT void transform(const hc_v *y, Support support, int rows, hc_v (*x)[NV + 1]) {
+  EACH(a, support.n) {
+    const int k = support.rows[a];
+    hc_v value[3];
+    EACH(r, rows) value[r] = x[r][k], x[r][k] = value[r] * y[AT_ROOT + k];
+    for (int e = L_START[k]; e < L_START[k + 1]; e++) {
+      const hc_v l = y[AT_L + e];
+      EACH(r, rows) x[r][L_COLUMN[e]] -= l * value[r];
+    }
   }
 }
 
@@ -130,16 +140,17 @@ static void contact_rows(Scratch *s, const hc_v *y, const double *grounds, doubl
   EACH(i, s->count) {
     Near *now = &s->near[i];
     const double *ground = grounds + now->pair % GROUNDS * GROUND_SIZE;
-    const int *support = SUPPORT + SUPPORT_START[now->link];
-    const int n = SUPPORT_START[now->link + 1] - SUPPORT_START[now->link];
+    const Support support = {SUPPORT + SUPPORT_START[now->link],
+                             SUPPORT_START[now->link + 1] - SUPPORT_START[now->link]};
     EACH(k, 3) EACH(j, NV) s->rows[3 * i + k][j] = hc_splat(0);
     for (int j = COLUMN_START[now->link]; j < COLUMN_START[now->link + 1]; j++) {
       hc_v v[3];
       point_velocity(y + TWIST[j], now->touch.point, v);
       EACH(k, 3) s->rows[3 * i + k][COLUMN[j]] = dot3(now->touch.frame[k], v);
     }
+    transform(y, support, 3, s->rows + 3 * i);
     EACH(k, 3) {
-      transform(y, support, n, s->rows[3 * i + k]);
+      s->support[3 * i + k] = support;
       s->smooth[3 * i + k] = c->b[3 * i + k] = now->free[k];
     }
     s->gap[3 * i] = now->touch.gap;
@@ -156,7 +167,8 @@ static void contact_rows(Scratch *s, const hc_v *y, const double *grounds, doubl
 static void joint_row(Scratch *s, const hc_v *y, int row, int joint, hc_v side) {
   EACH(j, NV) s->rows[row][j] = hc_splat(0);
   s->rows[row][joint] = side;
-  transform(y, JOINT_SUPPORT + JOINT_START[joint], JOINT_START[joint + 1] - JOINT_START[joint], s->rows[row]);
+  s->support[row] = (Support){JOINT_SUPPORT + JOINT_START[joint], JOINT_START[joint + 1] - JOINT_START[joint]};
+  transform(y, s->support[row], 1, s->rows + row);
   s->smooth[row] = s->cones.b[row] = side * y[AT_FREE + joint];
 }
 
@@ -185,20 +197,45 @@ static void other_rows(Scratch *s, const hc_v *y, double h) {
   EACH(k, EQUATIONS) {
     hc_v u = hc_splat(0);
     EACH(j, NV) s->rows[row][j] = y[AT_EQUATIONS + k * NV + j], u += s->rows[row][j] * y[AT_FREE + j];
-    transform(y, EVERY, NV, s->rows[row]);
+    s->support[row] = (Support){EVERY, NV};
+    transform(y, s->support[row], 1, s->rows + row);
     s->smooth[row] = c->b[row] = u, c->lo[row] = hc_splat(-INFINITY), c->hi[row] = hc_splat(INFINITY);
     s->gap[row] = y[AT_EQUATIONS + EQUATIONS * NV + k], row++;
   }
   s->n = c->n = row, c->nc = s->count;
 }
 
-static void products(Scratch *s) {
-  EACH(i, s->n) EACH(j, i + 1) {
-    const hc_v *a = s->rows[i], *b = s->rows[j];
-    hc_v sum = hc_splat(0);
-    EACH(k, NV) sum += a[k] * b[k];
-    s->cones.G[i][j] = s->cones.G[j][i] = sum;
+/* G of `a` rows from i on and `b` rows from j on, which have a support in common. */
+HC_HOT void block(Scratch *s, int i, int a, int j, int b, Support both) {
+  hc_v sum[3][3];
+  EACH(x, a) EACH(y, b) sum[x][y] = hc_splat(0);
+  EACH(e, both.n) {
+    const int k = both.rows[e];
+    EACH(x, a) EACH(y, b) sum[x][y] += s->rows[i + x][k] * s->rows[j + y][k];
   }
+  EACH(x, a) EACH(y, b) s->cones.G[i + x][j + y] = s->cones.G[j + y][i + x] = sum[x][y];
+}
+
+/* G = Y Y', where supports meet. */
+static void products(Scratch *s) {
+  const int contacts = 3 * s->count;
+  int shared[NV + 1];
+  for (int i = 0; i < s->n; i += i < contacts ? 3 : 1)
+    for (int j = 0; j <= i; j += j < contacts ? 3 : 1) {
+      const Support one = s->support[i], other = s->support[j];
+      Support both = {shared, 0};
+      for (int a = 0, b = 0; a < one.n && b < other.n;) {
+        const int k = one.rows[a], l = other.rows[b];
+        if (k == l) shared[both.n++] = k;
+        a += k >= l, b += l >= k;
+      }
+      if (i < contacts)
+        block(s, i, 3, j, 3, both);
+      else if (j < contacts)
+        block(s, i, 1, j, 3, both);
+      else
+        block(s, i, 1, j, 1, both);
+    }
 }
 
 /* What the same rows bore in the last step. */
