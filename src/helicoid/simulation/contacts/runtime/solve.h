@@ -13,16 +13,17 @@
  *
  * which a Newton method solves in one or two steps where the step before is a good guess of who sticks. G may be
  * singular: what no velocity shows is then left as it was, but for rounding. Where impulses that no velocity shows
- * reach the border of their cones, Newton's method alone goes in circles. Then the problem is solved for G + rho 1
- * and b - rho p, which has the same solution once p stays (a proximal iteration), by Newton's method and sweeps of
- * Gauss and Seidel. Nothing is allocated; the work is bounded. */
+ * reach the border of their cones, Newton's method alone goes in circles: what slides does so by next to nothing, and
+ * r u_t says little beside p_t of where to. Then sweeps of Gauss and Seidel give other guesses, and Newton's method
+ * with shorter steps starts from them with other r of the tangents. Nothing is allocated; the work is bounded. */
 #ifndef CONTACT_SOLVE_H
 #define CONTACT_SOLVE_H
 #include <math.h>
 #include <string.h>
 
-enum { NEWTON = 8, CYCLES = 8, SWEEPS = 5, INNER = 3, WEIGHTS = 5 };
+enum { NEWTON = 8, ROUNDS = 4, SWEEPS = 50, INNER = 3, WEIGHTS = 5, SEARCH = 25, FACTORS = 8 };
 static const double PROXIMAL[WEIGHTS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6}; /* rho over the mean of G's diagonal */
+static const double FACTOR[FACTORS] = {1e4, 1e5, 1e3, 0.1, 1, 1e2, 10, 1e6};
 static const double REGULAR = 1e-11; /* of the diagonal of G, added to it in Newton's steps */
 
 /* Rows are as long as a number of blocks of four, and loops along them go by whole blocks: what is behind the end is
@@ -34,7 +35,7 @@ typedef struct {
   hc_v G[ROWS][WIDE], b[WIDE], lo[ROWS], hi[ROWS], mu[ROWS];
   hc_v p[ROWS], u[WIDE]; /* impulses: a guess, then the best that was found; and their velocities */
   hc_v r[ROWS], over[ROWS]; /* sizes of steps, and one over them */
-  hc_v x[ROWS], w[WIDE], d[ROWS], A[ROWS][WIDE], center[ROWS], inner[ROWS], diagonal[ROWS], given[ROWS];
+  hc_v x[ROWS], w[WIDE], d[ROWS], A[ROWS][WIDE], center[ROWS], inner[ROWS], diagonal[ROWS], given[ROWS], from[ROWS], way[ROWS];
   hc_v tolerance, error, steps;
 } Cones;
 
@@ -235,11 +236,45 @@ static void cone_proximal(Cones *s, hc_v rho) {
     if (hc_all(HC_MASK(best <= s->tolerance) | HC_MASK(s->error <= s->tolerance))) break;
     if (k % 4 == 3) {
       EACH(i, n) s->x[i] = s->inner[i];
-      EACH(sweep, SWEEPS) cone_sweep(s, s->x);
+      EACH(sweep, 5) cone_sweep(s, s->x);
       cone_error(s, s->x, s->w);
     }
   }
   EACH(i, n) s->G[i][i] = s->diagonal[i], s->b[i] = s->given[i];
+}
+
+/* Tangents' sizes of steps, times a factor. */
+static void scale_tangents(Cones *s, double factor) {
+  EACH(i, s->nc) EACH(j, 2) s->r[3 * i + 1 + j] *= factor, s->over[3 * i + 1 + j] /= factor;
+}
+
+/* Newton's method from s->center with tangents' r times a factor. Steps are halved until the equations err less, ten
+ * times at most: the last half is taken whatever it gives, which leads out of where all others lead back to. */
+static void cone_search(Cones *s, double factor) {
+  EACH(i, s->n) s->x[i] = s->center[i];
+  scale_tangents(s, factor);
+  hc_v error = cone_error(s, s->x, s->w);
+  EACH(k, SEARCH) {
+    hc_v part = hc_splat(1), next = error;
+    EACH(i, s->n) s->from[i] = s->x[i];
+    cone_newton(s, s->x, s->w);
+    EACH(i, s->n) s->way[i] = s->x[i] - s->from[i];
+    EACH(halving, 10) {
+      next = cone_error(s, s->x, s->w);
+      const hc_i good = HC_MASK(next < (1.0 - 1e-3 * part) * error) | HC_MASK(s->error <= s->tolerance);
+      if (hc_all(good)) break;
+      part = hc_select(good, part, 0.5 * part);
+      EACH(i, s->n) s->x[i] = s->from[i] + part * s->way[i];
+    }
+    s->steps += hc_select(HC_MASK(s->error > s->tolerance), hc_splat(1), hc_splat(0));
+    scale_tangents(s, 1 / factor);
+    const hc_v found = cone_error(s, s->x, s->w);
+    cone_keep(s, s->x, s->w, found);
+    if (hc_all(HC_MASK(s->error <= s->tolerance) | ~HC_MASK(found < INFINITY))) return;
+    scale_tangents(s, factor);
+    error = cone_error(s, s->x, s->w);
+  }
+  scale_tangents(s, 1 / factor);
 }
 
 /* From the guess s->p to the impulses s->p with velocities s->u; s->error says how well the conditions hold. */
@@ -266,11 +301,16 @@ static void solve_cones(Cones *s) {
     cone_keep(s, s->x, s->w, error);
   }
   EACH(i, s->n) s->center[i] = s->p[i];
-  for (int k = 0; k < CYCLES * WEIGHTS && hc_any(HC_MASK(s->error > s->tolerance)); k++) {
-    cone_proximal(s, PROXIMAL[k % WEIGHTS] * mean);
-    EACH(i, s->n) s->center[i] = s->inner[i];
-    const hc_v error = cone_error(s, s->inner, s->w);
-    cone_keep(s, s->inner, s->w, error);
+  s->tolerance *= 30.0; /* what is hard to find need not be as exact */
+  EACH(round, ROUNDS) {
+    for (int k = 0; k < WEIGHTS && hc_any(HC_MASK(s->error > s->tolerance)); k++) {
+      cone_proximal(s, PROXIMAL[k] * mean);
+      EACH(i, s->n) s->center[i] = s->inner[i];
+      const hc_v error = cone_error(s, s->inner, s->w);
+      cone_keep(s, s->inner, s->w, error);
+    }
+    if (round % 2) EACH(sweep, SWEEPS) cone_sweep(s, s->center);
+    for (int k = 0; k < FACTORS && hc_any(HC_MASK(s->error > s->tolerance)); k++) cone_search(s, FACTOR[k]);
   }
 }
 #endif
