@@ -119,7 +119,9 @@ class Rollouts:
         rollout = int(np.argmax(_speeds(self.v[k]).max(axis=1)))
         where = f" of rollout {rollout}" if self._many else ""
         message = divergence(self.robot, float(self.times[k]), self.v[k, rollout], where)
-        return f"{message}, and so may method='stiff'"
+        if self._stepping is not None:
+            return f"{message}. {self._stepping.why(k, rollout)}"
+        return f"{message}. Smaller steps or weaker gains may help, and so may method='stiff'"
 
 
 def fixed_steps(
@@ -148,7 +150,7 @@ def divergence(robot: Robot, t: float, v: Array, where: str = "") -> str:
     return (
         f"{robot.name}: the simulation{where} diverged at t = {t:g} s, where the velocity of joint "
         f"{robot.model.velocity_names[column]!r} is {v[column]:.3g}; the error's `trajectory` holds "
-        "the states before. Smaller steps or weaker gains may help"
+        "the states before"
     )
 
 

@@ -181,7 +181,7 @@ def _flown(outcome: tuple[Flight, int, str]) -> Trajectory:
     if n < len(flight.times):
         worst = int(np.argmax(np.nan_to_num(np.abs(flight.v[n]), nan=np.inf).max(axis=1)))
         message = divergence(flight.machine.robot, float(flight.times[n]), flight.v[n, worst])
-        raise SimulationError(message, flight.trajectory(n))
+        raise SimulationError(f"{message}. Smaller steps or weaker gains may help", flight.trajectory(n))
     return flight.trajectory(n)
 
 

@@ -22,6 +22,8 @@ from helicoid.simulation.inputs.forces import Forces
 from helicoid.simulation.inputs.laws import SymbolicLaw, hashable
 
 _KEPT = 8  # loops that a robot remembers
+FAST = 1e3  # rad/s or m/s: what moves like this has been driven to it, by torques or by its start
+UNSOLVED = 1e-3  # of the velocities: contacts that err by more are the cause of what comes next
 _BELOW = 1e-6  # m: a contact that starts deeper is a mistake and no rounding
 
 
@@ -144,7 +146,17 @@ class TimeStepping:
         self._kernel.iterate(self._states, self._inputs, first, last, self._substeps)  # type: ignore[attr-defined]
         if self._torque is not None:
             # The row after a step holds the torque that acted in it.
-            self._forces.fill(first, self._torque[first + 1 : last + 1], self._times)
+            self._forces.fill(first, self._torque[first + 1 : last + 1], self._times, self._states[1])
+
+    def why(self, k: int, rollout: int) -> str:
+        """What is known of the cause where row k of a rollout is the first beyond reason."""
+        error, before = float(self._memory[k, rollout, 1]), self._states[1][max(k - 1, 0), rollout]
+        speed = float(np.abs(before).max())
+        if not speed < FAST:
+            return f"A sample before it was {speed:.2g} already: weaker gains, a shorter dt or a slower start"
+        if not error < UNSOLVED * max(speed, 1.0):
+            return f"The contacts of that step were not solved (they err by {error:.1g} m/s): take substeps"
+        return "The contacts of that step were solved: weaker gains, or a shorter dt"
 
     def known(self, n: int, q: Array, v: Array) -> dict[str, Array]:
         """What the first n rows report, (rows, rollouts, ...): row k is of the step that begins there."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.simulation.running import ABSURD
 
 Feedback = Callable[[float, Array, Array], ArrayLike]
 """`(t, q, v) -> force`, called once at the beginning of every time step. In a batch, q is (B, nq)."""
@@ -83,16 +84,19 @@ class Forces:
         asked = [feedback for name, feedback, _ in self._feedbacks]
         return asked[0] if len(asked) == 1 and self._feedbacks[0][0] == "controller" else None
 
-    def fill(self, first: int, answers: Array, times: Array) -> None:
-        """Take what the controller answered (steps, rollouts, nv) for the rows from `first` on."""
+    def fill(self, first: int, answers: Array, times: Array, v: Array) -> None:
+        """Take what the controller answered (steps, rollouts, nv) for the rows from `first` on.
+
+        Where velocities v (rows, rollouts, nv) are beyond reason, no answer is the controller's fault.
+        """
         finite = np.isfinite(answers).all(axis=(1, 2))
         n = len(answers) if finite.all() else int(np.argmin(finite))
         rows = slice(first, first + n)
         self.tau[rows] = self._clipped(answers[:n])
         if self.net is not self.tau:
             self.net[rows] = self.tau[rows] + _part(self.disturbance, rows)
-        if n < len(answers):
-            k = first + n
+        k = first + n
+        if n < len(answers) and np.all(np.abs(v[k]) < ABSURD):
             self.tau[k], self.net[k] = self.tau[max(k - 1, 0)], self.net[max(k - 1, 0)]
             shown = answers[n] if self._many else answers[n, 0]
             raise NotFinite(self._complaint("controller", float(times[k]), shown), k)

@@ -95,7 +95,7 @@ def loop_with_law(
     def advance(first: int, last: int) -> None:
         loop.run(first, last)
         # The row after a step holds the torque that acted in it.
-        forces.fill(first, torque[first + 1 : last + 1], times)
+        forces.fill(first, torque[first + 1 : last + 1], times, states[1])
 
     return advance
 

@@ -288,7 +288,7 @@ static void solve_cones(Cones *s) {
   cone_scales(s, 1e-9 * mean);
   s->steps = hc_splat(0);
   s->error = cone_error(s, s->p, s->u);
-  const hc_i lost = ~HC_MASK(s->error < INFINITY);
+  const hc_i lost = ~HC_MASK(s->error < 1e17 * s->tolerance); /* a guess that is worse than none */
   if (hc_any(lost)) {
     EACH(i, s->n) s->p[i] = hc_select(lost, hc_splat(0), s->p[i]);
     s->error = cone_error(s, s->p, s->u);
@@ -300,9 +300,10 @@ static void solve_cones(Cones *s) {
     const hc_v error = cone_error(s, s->x, s->w);
     cone_keep(s, s->x, s->w, error);
   }
+  if (!hc_any(HC_MASK(s->error > s->tolerance))) return;
   EACH(i, s->n) s->center[i] = s->p[i];
   s->tolerance *= 30.0; /* what is hard to find need not be as exact */
-  EACH(round, ROUNDS) {
+  for (int round = 0; round < ROUNDS && hc_any(HC_MASK(s->error > s->tolerance)); round++) {
     for (int k = 0; k < WEIGHTS && hc_any(HC_MASK(s->error > s->tolerance)); k++) {
       cone_proximal(s, PROXIMAL[k] * mean);
       EACH(i, s->n) s->center[i] = s->inner[i];
