@@ -101,7 +101,7 @@ def test_a_law_that_drives_it_mad_is_not_blamed_for_answers_to_nonsense() -> Non
     q, v = ca.SX.sym("q", 7), ca.SX.sym("v", 6)
     law = hc.Function.from_expressions("law", {"q": q, "v": v}, {"tau": 3e3 * ca.vertcat(0, 0, 0, v[3:])})
     push = np.array([0, 0, 0, 0.1, 0, 0])
-    with pytest.raises(hc.SimulationError, match=r"diverged at t = 0\.0\d+ s.*already: weaker gains") as caught:
+    with pytest.raises(hc.SimulationError, match=r"diverged at t = 0.*already: weaker gains") as caught:
         hc.simulate(BOX, START, push, 1.0, law, ground=Ground(), contacts="collision")
     assert np.isfinite(caught.value.trajectory.q).all() and "finite numbers" not in str(caught.value)
 
