@@ -114,6 +114,16 @@ def test_upside_down_it_rights_itself(quad, roll):
     assert flight.q[:, 2].min() > 10.0 and abs(hc.aerial.angles(flight.q[-1], flight.v[-1]).roll) < 0.01
 
 
+def test_from_exactly_upside_down_too(quad):
+    """Half a turn about any level axis, where the error of the attitude has no direction of its own."""
+    law = hc.aerial.GeometricControl(quad)
+    ways = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0.6, 0.8, 0], [0, -0.8, 0.6, 0], [1e-4, 0, 1, 1e-4]])
+    q0 = np.hstack([np.tile([0, 0, 20.0], (len(ways), 1)), ways / np.linalg.norm(ways, axis=1)[:, None]])
+    flight = hc.simulate(quad, q0, None, 5.0, controller=law.following(position=[0, 0, 20.0]), dt=DT)
+    assert flight.q[..., 2].min() > 10.0
+    np.testing.assert_allclose(flight.q[:, -1, :3], np.tile([0, 0, 20.0], (len(ways), 1)), atol=0.02)
+
+
 def test_a_step_by_hand_is_the_step_in_the_loop_and_keeps_its_word(quad, tmp_path):
     law = hc.aerial.GeometricControl(quad, integral=1.0, dt=DT)
     hover = quad.trim()

@@ -25,8 +25,8 @@ class GeometricControl(RotorcraftLaw):
     """Tracking on SE(3) (Lee, Leok, McClamroch 2010), z up.
 
     With e_p = p - p_d, the force per mass F = a_d - ω₀² e_p - 2 ζ ω₀ e_v - k ∫e_p dt + g z gives the thrust
-    m F · R z, and with the yaw wanted the attitude R_d whose z is along F. With e_R = ½ (R_dᵀ R - Rᵀ R_d)^∨
-    and e_ω = ω - Rᵀ R_d ω_d,
+    m F · R z, and with the yaw wanted the attitude R_d whose z is along F. With e_R = ½ (R_dᵀ R - Rᵀ R_d)^∨,
+    which is kept from fading out beyond 150 degrees, and e_ω = ω - Rᵀ R_d ω_d,
 
         M = J (-ω_R² e_R - 2 ζ_R ω_R e_ω) + ω × J ω - J (ω^ Rᵀ R_d ω_d - Rᵀ R_d ω̇_d).
 
@@ -120,12 +120,24 @@ class GeometricControl(RotorcraftLaw):
         F_ddot = x["snap"] - agree * (k_p * e_a + k_v * e_j)
         R_d, ω_d, ω_d_dot = _attitude(F, F_dot, F_ddot, -x["yaw"], -x["yaw_rate"])
         E = R.T @ R_d
-        e_R, ahead = so3.vee((E.T - E) / 2), E @ ω_d
+        e_R, ahead = _turned(E), E @ ω_d
         ω, ζ, J = x["attitude_frequency"], x["attitude_damping"], x["inertia"]
         wanted = -(ω**2) * e_R - 2 * ζ * ω * (rate - ahead)
         wanted = wanted - ca.cross(rate, ahead) + E @ ω_d_dot
         moments = J @ wanted + ca.cross(rate, J @ rate)
         return self._speeds(x["mass"] * thrust, moments, memory)
+
+
+def _turned(E: Expression) -> Expression:
+    """½ (Eᵀ - E)^∨ of a rotation by θ: the sine of θ along its axis, and of more than 150 degrees ½.
+
+    By itself it fades out towards half a turn, where it has no direction: there the first axis stands in.
+    """
+    error, behind = so3.vee((E.T - E) / 2), 1 + ca.trace(E)  # behind is 2 + 2 cos θ
+    first = ca.if_else(behind < 1e-4, ca.if_else(error[0] < 0, -0.01, 0.01), 0)
+    error = error + ca.vertcat(first, 0, 0)
+    more = ca.fmax(1, 0.5 / ca.sqrt(ca.sumsqr(error) + 1e-12))
+    return ca.if_else(behind < 1, more, 1) * error
 
 
 def _hover_drag(vehicle: Multirotor) -> float:
