@@ -2,7 +2,7 @@
 
 Inverse dynamics of a Panda for a batch, and the same with its gradient, as in a step of training: the bare
 calls of the compiled functions, which allocate their results, then through each package, in turns and on one
-thread. With gradients there is also an operation of PyTorch that computes nothing: what autograd itself
+thread. With gradients there is also an operation of PyTorch that fills nothing: what autograd itself
 takes. The best of some turns of many calls each, which a busy machine changes least, and what a package adds.
 """
 
@@ -39,11 +39,11 @@ def through_torch(f: hc.Function, values: Any, seed: Any) -> Calls:
         @staticmethod
         def forward(ctx: Any, *xs: Any) -> Any:
             ctx.save_for_backward(*xs)
-            return xs[0].view_as(xs[0])
+            return torch.empty_like(xs[0])
 
         @staticmethod
         def backward(ctx: Any, y_bar: Any) -> Any:
-            return (y_bar,) * len(ctx.saved_tensors)
+            return tuple(map(torch.empty_like, ctx.saved_tensors))
 
     g, weights = f.torch(), torch.tensor(seed)
     xs = [torch.tensor(x) for x in values]
