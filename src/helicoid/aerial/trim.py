@@ -128,11 +128,11 @@ def find_flights(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate
 def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None, nearest: bool = True) -> list[Trim]:
     speed, climb = flights[:, 0], flights[:, 1]
     still = speed == 0
-    if not np.isfinite(flights).all() or (speed < 0).any() or (np.abs(climb) > speed)[~still].any():
-        raise InputError("trim: numbers are finite, speed is 0 or more and climb at most as large")
     if still.any():  # straight up or down
         flights = flights.copy()
-        flights[:, 0] = np.where(still, np.abs(climb), speed)
+        flights[:, 0] = speed = np.where(still, np.abs(climb), speed)
+    if not (np.isfinite(flights).all() and (np.abs(climb) <= speed).all()):
+        raise InputError("trim: numbers are finite, speed is 0 or more and climb at most as large")
     steady = Steady.of(vehicle)
     posture = (vehicle.robot.neutral() if q is None else np.asarray(q, np.float64))[2:]
     y, r = _newton(steady, first_guess(steady, flights), flights, posture)
@@ -168,13 +168,13 @@ def _newton(steady: Steady, y: Array, flights: Array, posture: Array) -> tuple[A
         better = sizes < size
         if better.all():
             y, r, size, step = trial, values, sizes, _newton_step(J, values)
-            length[:] = 1
+            length[:], going = 1, size > 1e-3 * SOLVED
         else:
             y, r, size = _chosen(better, trial, y), _chosen(better, values, r), _chosen(better, sizes, size)
             step[better] = _newton_step(J[better], values[better])
             length = np.where(better[:, None], 1.0, length / 2)
-        # What no step makes better is as good as rounding allows, or there is no way from here.
-        going = (size > 1e-3 * SOLVED) & (better | (size > SOLVED)) & (length[:, 0] > _SHORTEST)
+            # What no step makes better is as good as rounding allows, or there is no way from here.
+            going = (size > 1e-3 * SOLVED) & (better | (size > SOLVED)) & (length[:, 0] > _SHORTEST)
         if not going.all():
             found[at], left[at] = y, r
             at, flights = at[going], flights[going]
