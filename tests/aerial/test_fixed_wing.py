@@ -263,3 +263,25 @@ def test_a_table_says_where_the_wing_stalls(aircraft):
 def test_tables_that_are_none(aircraft, changed, words):
     with pytest.raises(hc.InputError, match=words):
         _tabled(aircraft, **changed)
+
+
+def test_numbers_that_are_none(aircraft):
+    given = {"mass": 10.0, "inertia": [1.0, 1.0, 1.0], "coefficients": aircraft.coefficients}
+    for changed, words in [
+        ({"wing": None}, "wing is hc.aerial.Wing"),
+        ({"wing": aircraft.wing, "deflection": "far"}, "deflection is between"),
+        (
+            {"wing": aircraft.wing, "coefficients": {**aircraft.coefficients, "C_L_0": "much"}},
+            "numbers: C_L_0",
+        ),
+    ]:
+        with pytest.raises(hc.InputError, match=words):
+            FixedWing(**{**given, **changed})
+    with pytest.raises(hc.InputError, match="trims takes numbers"):
+        aircraft.trims(["fast"])
+    with pytest.raises(hc.InputError, match="q has entries that are not finite"):
+        aircraft.trim(speed=25.0, q=[0, 0, np.nan, 1, 0, 0, 0])
+    with pytest.raises(hc.InputError, match="speed is positive"):
+        hc.aerial.minimum_snap([[0, 0, 0], [1, 0, 0]], speed=-3.0)
+    with pytest.raises(hc.InputError, match="speed are finite numbers"):
+        aircraft.envelope("fast", [0.0])

@@ -45,8 +45,14 @@ def read_coefficients(coefficients: Mapping[str, float], tables: Mapping[str, Ta
             f"{name} (a table is in its place)" if name in replaced else str(name) for name in unknown
         )
         raise InputError(f"coefficients that an aircraft does not have: {said}")
-    values = {name: float(value) for name, value in coefficients.items()}
-    bad = [name for name, value in values.items() if not math.isfinite(value)]
+    bad = [name for name, value in coefficients.items() if not _is_finite(value)]
     if bad:
-        raise InputError(f"coefficients that are not finite: {', '.join(bad)}")
-    return values
+        raise InputError(f"coefficients that are not finite numbers: {', '.join(bad)}")
+    return {name: float(value) for name, value in coefficients.items()}
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except TypeError:
+        return False

@@ -100,10 +100,7 @@ def _half(x: Array) -> float:
 
 def find_envelope(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate: float) -> Envelope:
     """See `Vehicle.envelope`."""
-    x, y = (np.atleast_1d(np.asarray(values, np.float64)) for values in (speed, climb))
-    for name, values in (("speed", x), ("climb", y)):
-        if values.ndim != 1 or not np.isfinite(values).all() or np.any(np.diff(values) <= 0):
-            raise InputError(f"envelope: {name} are finite numbers that ascend; got {values!r}")
+    x, y = _ascending("speed", speed), _ascending("climb", climb)
     shape = len(y), len(x)
     speeds, climbs = (grid.ravel() for grid in np.meshgrid(x, y))
     possible = np.flatnonzero((speeds > 0) & (np.abs(climbs) <= speeds))
@@ -129,6 +126,16 @@ def find_envelope(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rat
         over([trim.pitch for trim in trims]),
         {name: over([trim.controls[name] for trim in trims]) for name in steady.controls},
     )
+
+
+def _ascending(name: str, given: ArrayLike) -> Array:
+    try:
+        values = np.atleast_1d(np.asarray(given, np.float64))
+    except (TypeError, ValueError):
+        values = np.full(1, np.nan)
+    if values.ndim != 1 or not np.isfinite(values).all() or np.any(np.diff(values) <= 0):
+        raise InputError(f"envelope: {name} are finite numbers that ascend; got {given!r}")
+    return values
 
 
 def _limit(trim: Trim, steady: Steady) -> str:

@@ -109,6 +109,10 @@ class FixedWing(Vehicle):
             moments = np.diag(moments) if moments.shape == (3,) else moments
             robot = body_robot(name, mass, FLIP @ moments @ FLIP)
         super().__init__(robot, air, wind)
+        if not isinstance(wing, Wing):
+            raise InputError(f"wing is hc.aerial.Wing(area, span, chord); got {wing!r}")
+        if not (isinstance(deflection, (int, float)) and 0 < deflection < np.pi / 2):
+            raise InputError(f"deflection is between 0 and π/2 (rad); got {deflection!r}")
         self.wing, self.deflection = wing, float(deflection)
         self.tables = read_tables(tables or {})
         self.coefficients = read_coefficients(coefficients, self.tables)
@@ -117,8 +121,6 @@ class FixedWing(Vehicle):
         if propeller is not None and not isinstance(propeller.torque_curve, Polynomial):
             raise InputError("an aircraft's propeller has polynomials over J: Propeller.from_polynomial(...)")
         self.propeller, self.motor = propeller, motor
-        if not 0 < self.deflection < np.pi / 2:
-            raise InputError(f"deflection is between 0 and π/2 (rad); got {deflection!r}")
 
     @property
     def own_controls(self) -> Mapping[str, tuple[float, float]]:

@@ -115,14 +115,21 @@ def find_trim(vehicle: Vehicle, speed: float, climb: float, turn_rate: float, q:
 
 def find_trims(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate: ArrayLike) -> list[Trim]:
     """See `Vehicle.trims`."""
-    columns = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (speed, climb, turn_rate)))
-    return _found(vehicle, np.stack([x.ravel() for x in columns], axis=1), None)
+    return _found(vehicle, _flights(speed, climb, turn_rate), None)
 
 
 def find_flights(vehicle: Vehicle, speed: ArrayLike, climb: ArrayLike, turn_rate: ArrayLike) -> list[Trim]:
     """The same as Newton's method leaves them, also beyond limits, and without a reason where not `ok`."""
-    columns = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (speed, climb, turn_rate)))
-    return _found(vehicle, np.stack([x.ravel() for x in columns], axis=1), None, nearest=False)
+    return _found(vehicle, _flights(speed, climb, turn_rate), None, nearest=False)
+
+
+def _flights(*columns: ArrayLike) -> Array:
+    """Speeds, climbs and rates of turns, a row for each flight."""
+    try:
+        arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in columns))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"trims takes numbers that can be broadcast: {error}") from None
+    return np.stack([x.ravel() for x in arrays], axis=1)
 
 
 def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None, nearest: bool = True) -> list[Trim]:
@@ -135,6 +142,8 @@ def _found(vehicle: Vehicle, flights: Array, q: ArrayLike | None, nearest: bool 
         raise InputError("trim: numbers are finite, speed is 0 or more and climb at most as large")
     steady = Steady.of(vehicle)
     posture = (vehicle.robot.neutral() if q is None else np.asarray(q, np.float64))[2:]
+    if not np.isfinite(posture).all():
+        raise InputError(f"trim: q has entries that are not finite: {q!r}")
     y, r = _newton(steady, first_guess(steady, flights), flights, posture)
     made = _made(vehicle, steady, flights, y, r, posture)
     for k, trim in enumerate(made):

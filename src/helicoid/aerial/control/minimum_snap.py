@@ -121,6 +121,8 @@ def minimum_snap(
         return _solved(points, when)
     if vehicle is None and speed is None:
         raise InputError("minimum_snap needs times, or a vehicle or a speed that bounds the path")
+    if speed is not None and not 0 < speed < np.inf:
+        raise InputError(f"speed is positive (m/s); got {speed!r}")
     return _as_fast_as_allowed(_best_shares(points), vehicle, speed)
 
 
