@@ -25,7 +25,8 @@ BATCH = 4096
 KEEP = 10  # steps of a batch for each row that is kept: the peers keep none
 WANTED = {
     "quadrotor, one, 10 ms": 1000, "quadrotor, batch of 4096, 10 ms": 80, "closed loop, one, 10 ms": None,
-    "closed loop, batch of 4096, 10 ms": 75, "SE(3) law, a call": 1000, "fixed wing, one step of 1/120 s": 10,
+    "closed loop, batch of 4096, 10 ms": 75, "SE(3) law, a call": 1000,
+    "SE(3) law, a call with seven references": 1000, "fixed wing, one step of 1/120 s": 10,
     "fixed wing, batch of 4096": 40, "trim": 20, "linearisation": 10000,
 }  # fmt: skip
 
@@ -59,6 +60,8 @@ def ours() -> dict[str, float]:
         )
 
     follow = law.following(position=[0.0, 0.0, 0.0])
+    names = ("position", "velocity", "acceleration", "jerk", "snap")
+    wanted: dict[str, Any] = {**{name: np.zeros(3) for name in names}, "yaw": 0.0, "yaw_rate": 0.0}
     result = {
         "quadrotor, one, 10 ms": per_row(flown(quad, hover.q, spin, hover.u, 0.01, 4), 100, 20_100),
         "quadrotor, batch of 4096, 10 ms": per_row(flown(quad, many, spin, hover.u, 0.01 * KEEP, KEEP), 2, 12)
@@ -67,6 +70,7 @@ def ours() -> dict[str, float]:
         "closed loop, one, 10 ms": per_row(flown(quad, hover.q, spin, follow, 0.01, 1), 100, 20_100),
         "closed loop, batch of 4096, 10 ms": per_row(flown(quad, many, spin, follow, 0.01, 1), 2, 12) / BATCH,
         "SE(3) law, a call": best(lambda: law.step(hover.q, hover.v)),
+        "SE(3) law, a call with seven references": best(lambda: law.step(hover.q, hover.v, **wanted)),
         "fixed wing, one step of 1/120 s": per_row(
             flown(aircraft, level.q, level.v, level.u, 1 / 120, 1), 100, 20_100
         ),
@@ -114,6 +118,7 @@ def main() -> None:
         "closed loop, one, 10 ms": both,
         "closed loop, batch of 4096, 10 ms": r.get("batch"),
         "SE(3) law, a call": r.get("law"),
+        "SE(3) law, a call with seven references": r.get("law"),
         "fixed wing, one step of 1/120 s": j.get("one"),
         "fixed wing, batch of 4096": j.get("one"),
         "trim": j.get("trim"),
