@@ -65,7 +65,7 @@ def _points(shape: Geometry) -> list[Row]:
 
 
 def _corners(points: Array) -> Array:
-    """Corners of the convex hull; of more than `CORNERS`, those that reach furthest in as many directions."""
+    """Corners of the convex hull; of more than `CORNERS`, those that reach furthest, and others far from them."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -74,8 +74,8 @@ def _corners(points: Array) -> Array:
         hull = np.unique(points, axis=0)
     if len(hull) <= CORNERS:
         return hull
-    middle = hull.mean(axis=0)
-    chosen = [int(np.argmax(np.linalg.norm(hull - middle, axis=1)))]
+    directions = np.array([d for d in product((-1, 0, 1), repeat=3) if any(d)])
+    chosen = sorted({int(np.argmax(hull @ d)) for d in directions})
     while len(chosen) < CORNERS:
         away = np.linalg.norm(hull[:, None] - hull[chosen], axis=2).min(axis=1)
         chosen.append(int(np.argmax(away)))
