@@ -206,3 +206,13 @@ def test_energy_never_grows() -> None:
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_energy_never_grows_in_a_thousand_drops(friction: float) -> None:
     check_drops(box(), hc.Ground(friction=friction), 1, 1000, 1.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", ["quadruped", "box, e = 0.5", "cylinder"])
+def test_two_minutes_of_kicks_give_no_nan(subject: str) -> None:
+    """A part of `benchmarks.contact_hour`."""
+    from benchmarks.contact_hour import hour
+
+    line = hour(subject, 120.0, 3)
+    assert "120 s  finite True" in line, line
