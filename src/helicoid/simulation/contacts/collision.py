@@ -65,7 +65,7 @@ def _points(shape: Geometry) -> list[Row]:
 
 
 def _corners(points: Array) -> Array:
-    """Corners of the convex hull; of more than `CORNERS`, those that reach furthest, and others far from them."""
+    """Corners of the convex hull; of more than `CORNERS`, the furthest and others far from them."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
