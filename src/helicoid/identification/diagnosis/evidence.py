@@ -26,7 +26,7 @@ _UNEXPLAINED = 0.05  # of the torque of a joint: what models of real joints leav
 _BODY = 0.25  # of itself: what a described body may be off by
 _JOINT = 0.2  # of its usual size: what friction, offset and armature may be off by
 _POSITIVE = ("viscous", "coulomb", "armature", "spring")
-_SOME = 250  # samples
+_SOME = 160  # samples
 _ROUNDS = 5
 _SUSPECTS = 8  # rows: with more, guesses are about those that are explained worst
 _ROUNDING = 1e-11  # of |y|²: a fit cannot be told to be better
@@ -57,6 +57,15 @@ class Prior(NamedTuple):
     origin: Array
     T: Array
     least: Array
+    bodies: tuple[int, ...]
+
+    def whitened(self, Y: Array) -> Array:
+        """Y T of (N, rows, p), rows first: T mixes the ten parameters of a body and scales all others."""
+        found = np.ascontiguousarray(Y.transpose(1, 0, 2)) * self.T.diagonal()
+        for start in self.bodies:
+            own = slice(start, start + 10)
+            found[:, :, own] = (Y[:, :, own] @ self.T[own, own]).transpose(1, 0, 2)
+        return found
 
 
 def prior(robot: Robot) -> Prior:
@@ -71,7 +80,7 @@ def prior(robot: Robot) -> Prior:
     for group in _POSITIVE:
         own = regression.parameters.groups[group]
         least[own] = -bodies.origin[own] / T.diagonal()[own]
-    return Prior(regression, bodies.origin, T, least)
+    return Prior(regression, bodies.origin, T, least, bodies.bodies)
 
 
 class Evidence:
@@ -86,7 +95,7 @@ class Evidence:
         stated = stated if beside is None else stated + beside
         n, nv = motion.tau.shape
         self.known, self.motion, self.Y, self.names = known, motion, Y, regression.row_names
-        whitened = np.einsum("nkp,pr->knr", Y, known.T, optimize=True)
+        whitened = known.whitened(Y)
         self.squares = np.matmul(whitened.transpose(0, 2, 1), whitened) / n
         self.with_tau = np.matmul(whitened.transpose(0, 2, 1), motion.tau[None]) / n  # (row, p, column)
         self.with_stated = np.einsum("knp,nk->kp", whitened, stated) / n
