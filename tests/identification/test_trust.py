@@ -51,9 +51,17 @@ def test_one_frequency_is_named_and_does_no_harm() -> None:
         tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + np.tanh(v / 0.05) + 0.3 * np.sin(3 * q)
         return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
 
+    def both() -> hc.Log:
+        slow, fast = log(0.5, 0.02), log(1.0, 0.02)
+        q, v, a = ((getattr(slow, x) + getattr(fast, x)) / 2 for x in "qva")
+        tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + np.tanh(v / 0.05)
+        return hc.Log.from_arrays(slow.t, q, v, a, tau)
+
     result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*GROUPS, "spring"))
     assert result.score(log(1.0, 0.0)).overall_relative < 0.1
-    assert any("moved with one frequency" in note and "hc.excitation" in note for note in result.notes)
+    note = next(note for note in result.notes if "moved with one frequency" in note)
+    assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "a swing at 0.16 Hz" in note
+    assert not any("one frequency" in n for n in hc.identify(robot, both(), **OPTIONS).notes)
 
 
 def test_heavy_tails_and_torques_beyond_limits_are_told() -> None:
