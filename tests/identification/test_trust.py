@@ -85,3 +85,24 @@ def test_without_a_prior_nothing_is_astronomic(estimator: str) -> None:
     log = recording(TRUTH, 2, noise=0.05, seconds=4.0)
     result = hc.identify(ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0)
     assert np.abs(result.x).max() < 1e3
+
+
+def test_intervals_allow_for_a_spring_that_was_taken_for_inertia() -> None:
+    """With one frequency no fit can know; at another the interval is wide enough for both."""
+    robot, t = hc.serial_chain(2), np.arange(1200) / 100
+    rng = np.random.default_rng(3)
+
+    def log(omega: float, noise: float) -> hc.Log:
+        phase = omega * t[:, None] + [0.3, 1.2]
+        q, v, a = 0.7 * np.sin(phase), 0.7 * omega * np.cos(phase), -0.7 * omega**2 * np.sin(phase)
+        tau = robot.inverse_dynamics(q, v, a) + 0.02 * robot.limits.effort * q + 0.5 * v
+        return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
+
+    result = hc.identify(robot, log(1.5, 0.05), cutoff=None, lag=0.0)
+    assert "spring" not in result.regression.groups and len(result.confused) == 2
+    test = log(0.7, 0.0)
+    low, high = result.prediction_interval(test)
+    assert test.tau is not None
+    assert np.mean((low <= test.tau) & (test.tau <= high)) > 0.9
+    known = np.subtract(*result.prediction_interval(log(1.5, 0.0)))
+    assert np.mean(high - low) > 1.2 * np.mean(np.abs(known))

@@ -41,8 +41,10 @@ from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import Samples, measured
+from helicoid.identification.logs.swings import mostly_swings
 from helicoid.identification.report.notes import remarks
 from helicoid.identification.report.score import Score
+from helicoid.identification.report.trust import confused
 from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
@@ -51,6 +53,7 @@ from helicoid.workers.contract import Engine
 from helicoid.workers.engine import engine
 
 _WITH_PRIOR = ("consistent", "ridge")
+_WIDER = 3.0  # times what unknowns of joints may be off by, where one frequency confuses them
 
 
 @interruptible()
@@ -235,8 +238,14 @@ def fitted(
     elsewhere = elsewhere if len(elsewhere) == len(expected.rmse) else expected.rmse
     usual = usual_magnitudes(regression)
     longest = max(stretches, key=len)
-    alike = repeated(regression, longest, x, data.excess) if isinstance(longest, Samples) else data.excess
-    known = posterior(data.whole.combined(data.weights), data.coordinates, alike, usual)
+    held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
+    alone = bool(held) and not regression.wrenches and mostly_swings(robot, held)
+    # Periods of one frequency repeat each other, and what the model lacks with them.
+    white = isinstance(longest, Samples) and not alone
+    alike = repeated(regression, longest, x, data.excess) if white else data.excess
+    known = posterior(
+        data.whole.combined(data.weights), data.coordinates, alike, _WIDER * usual if alone else usual
+    )
     blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
     doubt = _doubt(robot, regression, stretches)
     said = (
@@ -259,6 +268,7 @@ def fitted(
         posterior=known,
         unexplained=np.maximum(expected.rmse, elsewhere),
         doubt=doubt,
+        confused=() if regression.wrenches else confused(robot, held),
     )
 
 

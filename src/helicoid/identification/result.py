@@ -16,6 +16,7 @@ from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
+from helicoid.identification.logs.swings import Swing
 from helicoid.identification.report.score import Score
 from helicoid.identification.report.trust import Trust, motion_range, trust
 from helicoid.robot import Robot
@@ -66,7 +67,8 @@ class Identification:
     leaves open is as uncertain as before. `unexplained` is the error of each row on samples of other times
     or speeds than those fitted, the larger of both. Refined results (`fit_nonlinear`) have neither.
     `doubt` says in a sentence what the log most likely is, where it is not what it says: a flipped sign,
-    exchanged joints, another unit, a wrong gear ratio, currents, a tilted base.
+    exchanged joints, another unit, a wrong gear ratio, currents, a tilted base. `confused` are joints that
+    moved with one frequency, each with the stiffness of a spring that may have been taken for inertia.
     """
 
     nominal: Robot
@@ -84,6 +86,7 @@ class Identification:
     posterior: Array | None = None
     unexplained: Array | None = None
     doubt: str = ""
+    confused: tuple[tuple[Swing, float], ...] = ()
 
     @property
     def sigma(self) -> Array:
@@ -156,6 +159,9 @@ class Identification:
                 rows = self.regression.rows(q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
                 pairs = zip(rows, self.regression.supports, strict=True)
                 squares = [np.sum(Y @ self.posterior[np.ix_(on, on)] * Y, axis=1) for Y, on in pairs]
+                for swing, stiffness in self.confused:
+                    torque = stiffness * swing.confusion(q[k : k + _BLOCK], a[k : k + _BLOCK])
+                    squares[swing.v] = squares[swing.v] + torque**2
                 blocks.append(np.sqrt(np.maximum(np.column_stack(squares), 0.0)))
             result[part] = even.back(np.vstack(blocks))[: part.stop - part.start]
         return np.abs(result)

@@ -13,6 +13,7 @@ from helicoid.identification.linear.selection import Weighted, choose_cutoff, ch
 from helicoid.identification.linear.solving.consistent import Bounds
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
+from helicoid.identification.logs.swings import mostly_swings
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
@@ -63,7 +64,8 @@ def choose(
     lag = _lag(made(chosen), stretches, rough, tell) if wish.lag is None else wish.lag
     stretches = [samples.delayed(lag) for samples in stretches]
     if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
-        extras = [extra for extra in _EXTRAS if extra not in chosen]
+        alone = mostly_swings(robot, stretches)  # a spring cannot be told then, whatever predicts this log
+        extras = [extra for extra in _EXTRAS if extra not in chosen and not (alone and extra == "spring")]
         chosen, data = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
         return Choice(cutoff, lag, made(chosen), data if wish.form == "torque" else None), stretches, notes
     return Choice(cutoff, lag, made(chosen)), stretches, notes

@@ -8,16 +8,14 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Regression
-from helicoid.identification.logs.filtering import bandwidth, derivative, low_pass
+from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
+from helicoid.identification.logs.swings import swings
 from helicoid.identification.report.score import Score
 from helicoid.model.inertia import Inertia
 
 _OVERFIT = 1.5
 _POOR = 0.2
-_SAME = -0.99  # correlation of q and a of a motion with one frequency
-_STILL = 1e-6
-_ABOVE = 2.0  # times the band of a motion: what is above is noise
 _SOME = 20_000  # samples
 _FAR, _MANY = 6.0, 0.003  # robust standard deviations, and how many of the samples beyond are heavy tails
 _SHORT = 3.0  # s: about a swing of an arm
@@ -67,34 +65,16 @@ def remarks(
 
 def _one_frequency(regression: Regression, stretches: Sequence[Samples]) -> Iterator[str]:
     """Joints whose acceleration is a multiple of their position: a spring and inertia look alike there."""
-    if regression.wrenches:
-        return
-    found: list[tuple[str, float]] = []
-    for body in regression.robot.model.bodies:
-        if body.joint.mimic is None and body.joint.type.nq == 1 and body.joint.parent:
-            pairs = [_swing(samples, body.q.start, body.v.start) for samples in stretches]
-            q, a = (np.concatenate([pair[k] for pair in pairs]) for k in range(2))
-            if q.std() > _STILL and a.std() > _STILL and np.corrcoef(q, a)[0, 1] < _SAME:
-                found.append((body.joint.name, float(np.sqrt(a.std() / q.std()) / (2 * np.pi))))
+    found = {} if regression.wrenches else swings(regression.robot, stretches)
     if found:
-        names = ", ".join(f"{name} ({frequency:.2g} Hz)" for name, frequency in found)
-        twice = 2 * max(frequency for _, frequency in found)
+        hertz = {name: swing.omega / (2 * np.pi) for name, swing in found.items()}
+        names = ", ".join(f"{name} ({frequency:.2g} Hz)" for name, frequency in hertz.items())
         yield (
             f"Warning: {names} moved with one frequency: there a spring and the rotor's inertia (armature) "
             "cannot be told apart, and both stay near the description. A second frequency would tell them, "
-            f"such as a swing at {twice:.2g} Hz or faster on top: hc.excitation makes such a motion."
+            f"such as a swing at {2 * max(hertz.values()):.2g} Hz or faster on top: hc.excitation makes such "
+            "a motion."
         )
-
-
-def _swing(samples: Samples, q: int, v: int) -> tuple[Array, Array]:
-    """Position about its mean, and acceleration without most of the noise that differentiation makes."""
-    own = samples.v[:, [v]]
-    band = bandwidth(own, samples.rate) if own.std() > 0 else 0.0
-    smooth = low_pass(own, samples.rate, _ABOVE * band if band > 0 else None)
-    a = derivative(smooth, samples.rate)[:, 0]
-    edge = min(len(a) // 4, round(samples.rate / band) if band > 0 else 0)
-    inner = slice(edge, len(a) - edge)
-    return samples.q[inner, q] - samples.q[inner, q].mean(), a[inner]
 
 
 def _heavy_tails(regression: Regression, x: Array, stretches: Sequence[Samples]) -> Iterator[str]:

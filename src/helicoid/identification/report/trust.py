@@ -9,13 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
+from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import motion
+from helicoid.identification.logs.preparation import Samples, motion
+from helicoid.identification.logs.swings import Swing, swings
 from helicoid.robot import Robot
 from helicoid.tables import table
 
 _WIDER = {"q": 0.2, "v": 1.3, "a": 1.6}  # of the range; times the largest: so much beyond is still like it
 _LEAST = 1e-6
+_SPRING = 0.04  # of its usual size: σ of a spring that a log does not tell from inertia
 
 
 class Range(NamedTuple):
@@ -37,6 +41,13 @@ def motion_range(robot: Robot, logs: Sequence[Log], cutoff: float | None) -> Ran
             own = q[:, body.q.start]
             lower[body.v], upper[body.v] = own.min(), own.max()
     return Range(lower, upper, *(np.quantile(np.abs(x), 0.99, axis=0) for x in (v, a)))
+
+
+def confused(robot: Robot, stretches: Sequence[Samples]) -> tuple[tuple[Swing, float], ...]:
+    """Joints that moved with one frequency, and how stiff a spring may be that looks like inertia there."""
+    effort, velocity, _ = usual_sizes(robot)
+    stiffness = _SPRING * TERMS["spring"].usual_size(effort, velocity)
+    return tuple((swing, float(stiffness[swing.v])) for swing in swings(robot, stretches).values())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
