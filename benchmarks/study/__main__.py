@@ -2,7 +2,8 @@
 
 - Pool and dask: episodes a second of two processes over those of one, from when the first tasks are done
   (starting an interpreter is left out) until the last, in turns; tasks take a second.
-- Overhead: processor time of a study in this process over that of its bare batch calls, in turns.
+- Overhead: processor time of a study in this process over that of its bare batch calls, in turns, and that of
+  a study whose episodes compute nothing.
 - A Panda under computed torque, 1 s at 1 kHz each, from a random start with a random load: all episodes in
   one command, on all cores; beside what MuJoCo's `rollout` needs for the same arm, with torques given.
 
@@ -48,8 +49,8 @@ def carried(case: Any) -> dict[str, Any]:
     return {"q0": case["q0"], "theta": hc.mpc.payload(case["mass"], [0, 0, 0.1], 1e-3 * np.eye(3))}
 
 
-def study(episode: Any) -> hc.Study:
-    made = hc.Study(episode, seed=0)
+def study(episode: Any, batch: bool | None = None) -> hc.Study:
+    made = hc.Study(episode, seed=0, batch=batch)
     made.vary("mass", hc.study.uniform(0.0, 3.0))
     made.vary("q0", hc.study.uniform(REST - 0.2, REST + 0.2))
     return made
@@ -129,6 +130,22 @@ def overhead(episodes: int) -> None:
     )
 
 
+def nothing(cases: Any) -> dict[str, Any]:
+    """As many results as a closed loop has, at no cost."""
+    return {name: np.zeros(len(cases)) for name in ("rms", "peak", "final", "effort", "trouble", "diverged")}
+
+
+def machinery(episodes: int) -> None:
+    """What a study itself takes: cases, chunks, parts on disk and the table."""
+    made, best = study(nothing, batch=True), np.inf
+    for _ in range(1 + ROUNDS):  # the first one imports
+        with tempfile.TemporaryDirectory() as folder:
+            began = time.process_time()
+            made.run(episodes, on="here", out=folder, progress=False)
+            best = min(best, time.process_time() - began)
+    print(f"{episodes:,} episodes that compute nothing: {1e6 * best / episodes:.1f} µs each", flush=True)
+
+
 def panda(episodes: int, method: str) -> None:
     """All episodes in one command, and MuJoCo's time for as many from some of them."""
     with tempfile.TemporaryDirectory() as folder:
@@ -181,6 +198,8 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     print(f"{cores} cores, load {os.getloadavg()[0]:.1f}, tasks of {TASK:g} s")
     overhead(1024 if given.quick else 4096)
+    for episodes in (4096, 100_000):
+        machinery(episodes)
     speedups(2000 if given.quick else 10_000)
     for method in ("semi_implicit_euler", "rk4"):
         panda(given.episodes or (2000 if given.quick else 100_000), method)
