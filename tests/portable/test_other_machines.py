@@ -31,6 +31,7 @@ from helicoid.compiler.symbolic.expressions import flat_function
 from helicoid.mpc import Controller
 from helicoid.mpc.solver import kernels
 from helicoid.mpc.solver.memory import Memory
+from mpc.legged import hop, hopper
 from random_graphs import every_operation
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs_compiler]
@@ -216,8 +217,35 @@ def recorded_loop() -> tuple[bytes, bytes]:
     return np.array(given).tobytes(), np.array(answers).tobytes()
 
 
-def exported_controller(on: Machine, folder: Path, *options: str) -> Path:
-    files = Controller(reaching(position=True)).export_c(folder, name="model")
+@functools.cache
+def recorded_jump() -> tuple[bytes, bytes]:
+    """The same of a leg that jumps: its foot comes and goes, on ground that rises; blind for a while."""
+    controller, (_, q) = Controller(hop()), hopper()
+    rng = np.random.default_rng(3)
+    x, given, answers = np.concatenate([q, np.zeros(4)]), [], []
+    for k in range(40):
+        measured = x + 1e-4 * rng.normal(size=8)
+        if 20 <= k < 24:
+            measured[k % 8] = np.nan
+        height = 1e-4 * k
+        controller.set(ground_height=height)
+        tau = controller.step(measured[:4], measured[4:])
+        given.append([height, 0.0, 0.0, *measured])
+        answers.append([*tau, *controller._engine["outcome"][[1, 2, 4]]])
+        x = controller._engine["x"][1].copy()
+    return np.array(given).tobytes(), np.array(answers).tobytes()
+
+
+def test_feet_that_come_and_go_elsewhere(other: Machine, tmp_path: Path) -> None:
+    given, wanted = recorded_jump()
+    program = exported_controller(other, tmp_path, "-DWITH_FEET", problem=hop())
+    found, expected = (numbers(answers).reshape(-1, 7) for answers in (other.output(program, given), wanted))
+    np.testing.assert_array_equal(found[:, 4:], expected[:, 4:])
+    assert np.median(np.abs(found - expected)) < 1e-12 and np.abs(found - expected).max() < 1e-3
+
+
+def exported_controller(on: Machine, folder: Path, *options: str, problem: Any = None) -> Path:
+    files = Controller(problem or reaching(position=True)).export_c(folder, name="model")
     sources = [path for path in files if path.suffix == ".c" and path.name != "main.c"]
     strict = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
     return on.built(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,3 +98,18 @@ def test_phases_that_make_no_sense_are_refused(leg: Exported) -> None:
     assert leg.set("phase_time", np.nan) == leg.set("ground_height", np.inf) == -2
     assert leg.set("phase_time", [0.0, 1.0]) == -1
     assert not hasattr(leg.library, "model_set_foot_force_lower")  # bounds that follow the phases
+
+
+def test_a_quadruped_trots_in_c_as_in_python(tmp_path: Path) -> None:
+    """Functions so large that they are compiled in haste: in the same haste, or the last digits differ."""
+    try:
+        importlib.metadata.files("example-robot-data")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the benchmark's robots are part of example-robot-data")
+    from benchmarks.mpc_trot import standing, trot, walking
+
+    problem, (robot, q) = walking("quadruped"), standing("quadruped")
+    exported = Exported(Controller(problem), tmp_path)
+    slower = [replace(phase, duration=0.3) for phase in trot("quadruped")]
+    start = np.concatenate([q, np.zeros(robot.nv)])
+    assert "solved" in follow(Controller(problem), exported, start, 30, {12: {"phases": slower}})

@@ -11,7 +11,7 @@ from helicoid.compiler.build.cache import RUNTIME as KERNEL_RUNTIME
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.building import building
 from helicoid.compiler.code.c_names import identifier
-from helicoid.compiler.code.c_source import LARGE, c_source
+from helicoid.compiler.code.c_source import LARGE, QUICK, c_source
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.files import write_files
 from helicoid.mpc.export.contacts import Contacts
@@ -42,7 +42,7 @@ _KERNEL_HEAD = """\
 #define helicoid_kernel_entry {entry}
 #include "runtime/kernel.h"
 """
-_QUICKLY = "#pragma GCC optimize (1)\n"
+_QUICKLY = f"#pragma GCC optimize ({QUICK})\n"  # as Python compiles them, to the last digit
 
 
 def export_controller(
