@@ -47,12 +47,16 @@ def mostly_swings(robot: Robot, stretches: Sequence[Samples]) -> bool:
 
 
 def _moving(robot: Robot, stretches: Sequence[Samples]) -> dict[str, Swing | None]:
-    """Joints with one coordinate that move; None where they do with more than one frequency."""
+    """Joints with one coordinate that move; None where they do with more than one frequency.
+
+    None at all where workers have the samples.
+    """
     found: dict[str, Swing | None] = {}
-    for body in robot.model.bodies:
+    held = [samples for samples in stretches if isinstance(samples, Samples)]
+    for body in robot.model.bodies if held else ():
         if body.joint.mimic is None and body.joint.type.nq == 1 and body.joint.parent:
             place = body.q.start, body.v.start
-            pairs = [_swing(samples, *place) for samples in stretches]
+            pairs = [_swing(samples, *place) for samples in held]
             q, a = (np.concatenate([pair[k] for pair in pairs]) for k in range(2))
             if q.std() > _STILL and a.std() > _STILL:
                 alone = np.corrcoef(q, a)[0, 1] < _SAME
