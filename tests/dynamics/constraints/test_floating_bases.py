@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -80,4 +82,29 @@ def test_an_arm_whose_hand_is_held(name: str, rng: np.random.Generator) -> None:
     hand, elbow = free.link_names[-1], free.link_names[len(free.link_names) // 2]
     robot = free.with_contact(hand, q=q)
     check(robot, elbow, q, rng)
+    projected(robot, q, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a1", "talos"])
+def test_robots_of_example_robot_data_on_their_feet(name: str, rng: np.random.Generator) -> None:
+    try:
+        importlib.metadata.files("example-robot-data")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the robots are part of example-robot-data")
+    from benchmarks.control.differential import talos
+    from benchmarks.mpc_trot import standing
+
+    if name == "a1":
+        robot, q = standing(name)
+        feet, frame, kind = ("FL_foot", "FR_foot", "RL_foot", "RR_foot"), "trunk", "point"
+    else:
+        subject = talos()
+        assert subject is not None
+        robot, q = subject.robot, subject.posture.copy()
+        feet, frame, kind = ("left_sole_link", "right_sole_link"), "torso_2_link", "surface"
+    q = robot.integrate(q, 0.05 * rng.normal(size=robot.nv))
+    for foot in feet:
+        robot = robot.with_contact(foot, kind=kind, q=q)
+    check(robot, frame, q, rng)
     projected(robot, q, rng)
