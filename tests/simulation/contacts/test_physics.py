@@ -209,6 +209,22 @@ def test_energy_never_grows_in_a_thousand_drops(friction: float) -> None:
 
 
 @pytest.mark.slow
+def test_redundant_points_that_are_about_to_slide() -> None:
+    check_drops(box(), hc.Ground(friction=1.2), 2, 200, 1.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_a_cylinder_that_falls_on_its_face_stays_above_the_ground(e: float) -> None:
+    """Its lowest point may go round by half a turn in a step."""
+    q, v = drops(3, 200)
+    ground = hc.Ground(friction=0.5, restitution=e)
+    motion = hc.simulate(disc(0.1, 0.05), q, v, 1.5, ground=ground, contacts="collision")
+    assert motion.penetration.max() < 1e-6
+    assert motion.contact_residual.max() < 1e-7 and np.mean(motion.contact_residual > 1e-8) < 1e-5
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", ["quadruped", "box, e = 0.5", "cylinder"])
 def test_two_minutes_of_kicks_give_no_nan(subject: str) -> None:
     """A part of `benchmarks.contact_hour`."""

@@ -32,7 +32,7 @@ static void step(Room *room, const double *const *in) {
   for (int k = 0;; k++) {
     finish(room->last, room->z, room->work);
     if (!s->n) break;
-    const hc_v deepest = true_gaps(s, room->z, tables);
+    const hc_v deepest = true_gaps(s, room->y, room->z, tables);
     if (k < CORRECTIONS && push(s, moved)) continue;
     room->memory_next[DEPTH] = hc_fmax(room->memory_next[DEPTH], deepest);
     break;

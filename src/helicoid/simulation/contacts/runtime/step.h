@@ -134,25 +134,28 @@ static void restitute(Near *now, double e, double h, hc_i hit) {
   now->height = hc_select(hit, hc_fmax(thrown * left - a * left * left * 0.5, zero), zero);
 }
 
-/* Rows of contacts: J' of a point from the twists of its link, in its frame. */
+/* Rows of contact i: J' of its point from the twists of its link, in its frame. */
+static void point_rows(Scratch *s, const hc_v *y, int i) {
+  const Near *now = &s->near[i];
+  const Support support = {SUPPORT + SUPPORT_START[now->link],
+                           SUPPORT_START[now->link + 1] - SUPPORT_START[now->link]};
+  EACH(k, 3) EACH(j, NV) s->rows[3 * i + k][j] = hc_splat(0);
+  for (int j = COLUMN_START[now->link]; j < COLUMN_START[now->link + 1]; j++) {
+    hc_v v[3];
+    point_velocity(y + TWIST[j], now->touch.point, v);
+    EACH(k, 3) s->rows[3 * i + k][COLUMN[j]] = dot3(now->touch.frame[k], v);
+  }
+  transform(y, support, 3, s->rows + 3 * i);
+  EACH(k, 3) s->support[3 * i + k] = support;
+}
+
 static void contact_rows(Scratch *s, const hc_v *y, const double *grounds, double h) {
   Cones *c = &s->cones;
   EACH(i, s->count) {
     Near *now = &s->near[i];
     const double *ground = grounds + now->pair % GROUNDS * GROUND_SIZE;
-    const Support support = {SUPPORT + SUPPORT_START[now->link],
-                             SUPPORT_START[now->link + 1] - SUPPORT_START[now->link]};
-    EACH(k, 3) EACH(j, NV) s->rows[3 * i + k][j] = hc_splat(0);
-    for (int j = COLUMN_START[now->link]; j < COLUMN_START[now->link + 1]; j++) {
-      hc_v v[3];
-      point_velocity(y + TWIST[j], now->touch.point, v);
-      EACH(k, 3) s->rows[3 * i + k][COLUMN[j]] = dot3(now->touch.frame[k], v);
-    }
-    transform(y, support, 3, s->rows + 3 * i);
-    EACH(k, 3) {
-      s->support[3 * i + k] = support;
-      s->smooth[3 * i + k] = c->b[3 * i + k] = now->free[k];
-    }
+    point_rows(s, y, i);
+    EACH(k, 3) s->smooth[3 * i + k] = c->b[3 * i + k] = now->free[k];
     s->gap[3 * i] = now->touch.gap;
     c->mu[i] = hc_splat(ground[FRICTION]);
     const hc_i hit = HC_MASK(now->touch.gap + h / 2 * now->free[0] <= 0.0);
@@ -361,9 +364,11 @@ static void expect_gaps(Scratch *s, double h) {
   }
 }
 
-/* Gaps at the end of the step as they are, from what `finish` gives; the deepest. */
-static hc_v true_gaps(Scratch *s, const hc_v *z, const double *const *tables) {
+/* Gaps at the end of the step as they are, from what `finish` gives; the deepest. A point of a rim may have gone round:
+   it is pushed out where it is. */
+static hc_v true_gaps(Scratch *s, const hc_v *y, const hc_v *z, const double *const *tables) {
   hc_v deepest = hc_splat(0);
+  int again = 0;
   Touch now;
   EACH(i, s->count) {
     Near *near = &s->near[i];
@@ -371,7 +376,12 @@ static hc_v true_gaps(Scratch *s, const hc_v *z, const double *const *tables) {
     touch(tables[0] + near->pair / GROUNDS * POINT_SIZE, z + FINAL_LINKS + 12 * near->link, ground, tables[2], &now);
     s->gap[3 * i] = now.gap, deepest = hc_fmax(deepest, -now.gap);
     near->bounce = near->height = hc_splat(0); /* what was thrown back is where it should be */
+    if (tables[0][near->pair / GROUNDS * POINT_SIZE + KIND] == RIM && hc_any(HC_MASK(now.gap < -PUSHED))) {
+      EACH(k, 3) near->touch.point[k] = now.point[k];
+      point_rows(s, y, i), again = 1;
+    }
   }
+  if (again) products(s);
   EACH(i, s->stops) {
     const int k = s->joint[i];
     const hc_v q = z[NV + STOP_COORDINATE[k]];
