@@ -84,8 +84,9 @@ def test_it_is_the_whole_program(name: str, rng: np.random.Generator) -> None:
         answer = solve(wb, q, v)
         assert answer.flag == 1 and wb.status in ("solved", "no contact")
         x = wb._memory[wb._loop.at["x"]]
-        assert np.allclose(x, answer.x, rtol=1e-7, atol=1e-7)
-        assert np.allclose(tau, answer.tau, rtol=1e-7, atol=1e-7)
+        size = max(1.0, float(np.abs(answer.x).max()))  # accelerations and forces depend on each other
+        assert np.allclose(x, answer.x, rtol=0, atol=1e-7 * size)
+        assert np.allclose(tau, answer.tau, rtol=0, atol=1e-7 * size)
         worst = max(worst, float(np.abs(tau - answer.tau).max()))
         held += len(wb.limits)
     assert held > 60, held

@@ -91,6 +91,8 @@ def column(expression: Expression, what: str) -> Expression:
     except NotImplementedError:
         kind = type(expression).__name__
         raise InputError(f"{what}: needs CasADi SX of the problem's symbols, got {kind}") from None
-    if result.shape[1] != 1 or result.numel() == 0:
+    if result.numel() == 0:
+        raise InputError(f"{what}: it is empty, so there is nothing to weigh or to limit; leave it out")
+    if result.shape[1] != 1:
         raise InputError(f"{what}: needs a column, got shape {result.shape}")
     return result
