@@ -8,7 +8,7 @@ from synthetic_logs import Array, arm, recording, truth
 
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.friction.fit import FrictionFit, Point
+from helicoid.identification.friction.fit import FrictionFit, Point, bounded_step
 from helicoid.identification.friction.models import MODELS, ShapedRegression
 from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
@@ -137,3 +137,12 @@ def test_several_logs_are_fitted_together(linear: Identification, log: Log) -> N
     result = fit_nonlinear(linear, halves, "coulomb")
     assert result.logs == tuple(halves) and result.training.n_samples == len(log)
     assert result.score(log).overall_relative < 0.01
+
+
+def test_steps_end_at_their_limits_to_the_last_digit(rng: np.random.Generator) -> None:
+    """Where a size is zero already, a step of -1e-300 would make friction that no file can state."""
+    for _ in range(50):
+        J, r = rng.normal(size=(12, 5)) * 10.0 ** rng.uniform(-6, 6, 5), rng.normal(size=12)
+        least, most = np.where(rng.random(5) < 0.5, 0.0, -rng.random(5)), np.full(5, np.inf)
+        step = bounded_step(J, r, 1e-4, (least, most))
+        assert np.all(step >= least)

@@ -142,7 +142,7 @@ def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]
     if np.any(free < low) or np.any(free > high):
         low, high = np.minimum(low, -1e-300), np.maximum(high, 1e-300)
         free = lsq_linear(R[:-1, :-1], R[:-1, -1], (low, high), method="bvls").x
-    return np.asarray(free / size)
+    return np.clip(free / size, *limits)  # to the last digit: friction below zero cannot be written down
 
 
 def solve(problem: FrictionFit, point: Point, tell: Progress) -> tuple[Point, Factor]:
