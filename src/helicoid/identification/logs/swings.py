@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.logs.filtering import bandwidth, derivative, low_pass
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
-_SAME = -0.99  # correlation of q and a of a motion with one frequency
+_SAME = 0.01  # of the variance of v: what a sine leaves of a motion with one frequency
+_COARSE, _FINE = np.linspace(0.8, 1.25, 31), np.linspace(0.985, 1.015, 7)  # about a guess of ω
+_SOME = 1000  # samples
 _STILL = 1e-6
-_ABOVE = 2.0  # times the band of a motion: what is above is noise
 _MOSTLY = 0.5  # of the joints that move
 
 
@@ -32,7 +32,7 @@ class Swing(NamedTuple):
 
 
 def swings(robot: Robot, stretches: Sequence[Samples]) -> dict[str, Swing]:
-    """The joints whose acceleration is a multiple of their position, by name."""
+    """The joints whose motion is one sine: their acceleration is a multiple of their position, by name."""
     return {name: swing for name, swing in _moving(robot, stretches).items() if swing is not None}
 
 
@@ -56,21 +56,32 @@ def _moving(robot: Robot, stretches: Sequence[Samples]) -> dict[str, Swing | Non
     for body in robot.model.bodies if held else ():
         if body.joint.mimic is None and body.joint.type.nq == 1 and body.joint.parent:
             place = body.q.start, body.v.start
-            pairs = [_swing(samples, *place) for samples in held]
-            q, a = (np.concatenate([pair[k] for pair in pairs]) for k in range(2))
-            if q.std() > _STILL and a.std() > _STILL:
-                alone = np.corrcoef(q, a)[0, 1] < _SAME
-                omega = float(np.sqrt(a.std() / q.std()))
+            q, v = (
+                np.concatenate([x[:, k] for x in own]) for own, k in zip(_states(held), place, strict=True)
+            )
+            if q.std() > _STILL and v.std() > _STILL:
+                left, omega = _sine(held, body.v.start, float(v.std() / q.std()))
+                alone = left < _SAME * v.var() * len(v)
                 found[body.joint.name] = Swing(*place, float(q.mean()), omega) if alone else None
     return found
 
 
-def _swing(samples: Samples, q: int, v: int) -> tuple[Array, Array]:
-    """Position, and acceleration without most of the noise that differentiation makes."""
-    own = samples.v[:, [v]]
-    band = bandwidth(own, samples.rate) if own.std() > 0 else 0.0
-    smooth = low_pass(own, samples.rate, _ABOVE * band if band > 0 else None)
-    a = derivative(smooth, samples.rate)[:, 0]
-    edge = min(len(a) // 4, round(samples.rate / band) if band > 0 else 0)
-    inner = slice(edge, len(a) - edge)
-    return samples.q[inner, q], a[inner]
+def _states(held: Sequence[Samples]) -> tuple[list[Array], list[Array]]:
+    return [samples.q for samples in held], [samples.v for samples in held]
+
+
+def _sine(held: Sequence[Samples], v: int, guess: float) -> tuple[float, float]:
+    """The sum of squares of a joint's velocities that the best sine leaves, and its ω near a guess."""
+    best = np.inf, guess
+    for grid in (_COARSE, _FINE):
+        tried = best[1] * grid
+        best = min((sum(_left(samples, v, omega) for samples in held), omega) for omega in tried.tolist())
+    return best
+
+
+def _left(samples: Samples, v: int, omega: float) -> float:
+    step = max(1, len(samples) // _SOME)
+    phase = omega * np.arange(0, len(samples), step) / samples.rate
+    waves = np.column_stack([np.ones_like(phase), np.sin(phase), np.cos(phase)])
+    own = samples.v[::step, v]
+    return step * float(np.sum((own - waves @ np.linalg.lstsq(waves, own, rcond=None)[0]) ** 2))
