@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from aerial.tracking import DT, HORIZON, PERIOD, tracking
 from helicoid.aerial import Dryden, Wind
-from helicoid.geometry import quaternion
 
-HORIZON, DT, PERIOD = 20, 0.05, 0.01
 BREEZE = Wind((2.0, 0.0, 0.0))
 
 
@@ -21,23 +20,9 @@ def figure_eight(t, speed=3.0):
     return place, np.stack([2 * w * np.cos(w * t), 2 * w * np.cos(2 * w * t), 0 * t], axis=-1)
 
 
-def tracking(name):
-    """A problem that follows places and speeds; the model knows the mean wind."""
-    quad = hc.aerial.load(name, wind=BREEZE)
-    made = hc.mpc.Problem(quad, horizon=HORIZON, dt=DT, substeps=2)
-    place, speed = made.parameter("place", np.zeros(3)), made.parameter("speed", np.zeros(3))
-    R = quaternion.to_matrix(made.q[3:7])
-    made.add_cost("away", made.q[:3] - place, 200.0, end_weight=200.0)
-    made.add_cost("moving", R @ made.v[3:6] - speed, 5.0, end_weight=20.0)
-    made.add_cost("turned", R[1, 0], 20.0, end_weight=10.0)
-    made.add_cost("spin", made.v[:3], 0.05, end_weight=0.1)
-    made.add_cost("rotors", (made.u - quad.trim().u) / 100, 0.02)
-    return made
-
-
 @pytest.fixture(scope="module")
 def problem():
-    return tracking("hummingbird")
+    return tracking("hummingbird", BREEZE)
 
 
 def missed(plan, vehicle, measured):
@@ -57,7 +42,7 @@ def missed(plan, vehicle, measured):
 def test_figure_eight_within_two_centimetres_and_plans_that_can_be_flown(name, seed):
     """3 m/s, lagging motors; the model knows the mean wind, and nothing of gusts."""
     quad = hc.aerial.load(name)
-    controller = hc.mpc.Controller(tracking(name), period=PERIOD)
+    controller = hc.mpc.Controller(tracking(name, BREEZE), period=PERIOD)
     t = PERIOD * np.arange(700)
     place, speed = figure_eight(t)
     ahead = np.round(DT / PERIOD * np.arange(HORIZON + 1)).astype(int)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from aerial.tracking import DT, HORIZON, PERIOD, tracking
 from helicoid.aerial import bundled
-from helicoid.geometry import quaternion
 
 STEP = 1e-3
 
@@ -151,26 +151,17 @@ def test_upside_down_recovery_in_mujoco(name):
 @pytest.mark.parametrize("name", ["hummingbird", "firefly"])
 def test_predictive_control_within_two_centimetres_in_mujoco(name):
     """The same path in a wind that the plan knows; it knows nothing of the hull's drag."""
-    wind, dt, period, n = (1.2, -1.6, 0.0), 0.05, 0.01, 20
-    quad = hc.aerial.load(name, wind=hc.aerial.Wind(wind))
-    problem = hc.mpc.Problem(quad, horizon=n, dt=dt, substeps=2)
-    place, speed = problem.parameter("place", np.zeros(3)), problem.parameter("speed", np.zeros(3))
-    R = quaternion.to_matrix(problem.q[3:7])
-    problem.add_cost("away", problem.q[:3] - place, 200.0, end_weight=200.0)
-    problem.add_cost("moving", R @ problem.v[3:6] - speed, 5.0, end_weight=20.0)
-    problem.add_cost("turned", R[1, 0], 20.0, end_weight=10.0)
-    problem.add_cost("spin", problem.v[:3], 0.05, end_weight=0.1)
-    problem.add_cost("rotors", (problem.u - quad.trim().u) / 100, 0.02)
-    controller = hc.mpc.Controller(problem, period=period)
+    wind = (1.2, -1.6, 0.0)
+    controller = hc.mpc.Controller(tracking(name, hc.aerial.Wind(wind)), period=PERIOD)
     at = eight(0.0)
     plant = MuJoCoRotorcraft(name, wind, at["position"])
     plant.data.qvel[:3] = at["velocity"]
     away, well = [], []
     for k in range(600):
-        rows = [eight(k * period + dt * j) for j in range(n + 1)]
+        rows = [eight(k * PERIOD + DT * j) for j in range(HORIZON + 1)]
         controller.set(place=[row["position"] for row in rows], speed=[row["velocity"] for row in rows])
         q, v = plant.state
         away.append(np.linalg.norm(q[:3] - rows[0]["position"]))
-        plant.fly(controller.step(np.concatenate([q, v, plant.speeds])), round(period / STEP))
+        plant.fly(controller.step(np.concatenate([q, v, plant.speeds])), round(PERIOD / STEP))
         well.append(controller.ok)
     assert max(away) < 0.02 and np.mean(well) >= 0.95
