@@ -262,9 +262,8 @@ class _Run:
             passed, new = time.perf_counter() - self._first[0], self._done - self._first[1]
             if new and passed > 1.0 and self._done < self._n:
                 parts.append(f"{_duration(passed / new * (self._n - self._done))} left")
-        if self._engine.dashboard:
-            parts.append(self._engine.dashboard)
-        return ", ".join(parts)
+        text = ", ".join(parts)  # an address on its own line leaves room for the bar in 80 columns
+        return f"{text}\n{self._engine.dashboard}" if self._engine.dashboard else text
 
 
 def _told_of_failures(table: Table) -> Table:

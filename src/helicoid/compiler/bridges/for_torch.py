@@ -121,7 +121,10 @@ class _Recorded(torch.autograd.Function):
     def backward(ctx: Any, *y_bars: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         xs, needed = ctx.saved_tensors, ctx.needs_input_grad[1:]  # raises where xs were overwritten meanwhile
         arrays = vars(ctx).pop("arrays", ())  # PyTorch frees xs after the first time, and so do we
-        x_bars = iter(_apply(_pullback(ctx.function, needed), [*xs, *y_bars], arrays))
+        results = _apply(_pullback(ctx.function, needed), [*xs, *y_bars], arrays)
+        if all(needed) and [y.shape for y in results] == [x.shape for x in xs]:
+            return None, *results
+        x_bars = iter(results)
         pairs = zip(xs, needed, strict=True)
         return None, *(_summed(next(x_bars), x) if want else None for x, want in pairs)
 

@@ -24,6 +24,8 @@ def axes_in_front(usage: str, inputs: Sequence[Input], shapes: Sequence[Shape]) 
     >>> axes_in_front("f(x[2], k)", [Input("x", (2,)), Input("k", ())], [(5, 1, 2), (3,)])
     (5, 3)
     """
+    if one_axis_in_front(inputs, shapes):
+        return tuple(shapes[0][:1])
     leads = []
     for item, shape in zip(inputs, shapes, strict=True):
         split = len(shape) - len(item.shape)
@@ -42,6 +44,17 @@ def axes_in_front(usage: str, inputs: Sequence[Input], shapes: Sequence[Shape]) 
         raise InputError(f"{usage}: axes of samples do not fit together: {given}") from None
 
 
+def one_axis_in_front(inputs: Sequence[Input], shapes: Sequence[Shape]) -> bool:
+    """Whether all inputs have one axis in front, the same for all: what training calls.
+
+    >>> from helicoid.compiler import Input
+    >>> one_axis_in_front([Input("x", (2,)), Input("k", ())], [(5, 2), (5,)])
+    True
+    """
+    front = tuple(shapes[0][:1])
+    return len(shapes[0]) > len(inputs[0].shape) and list(shapes) == [front + item.shape for item in inputs]
+
+
 def evaluate(function: Function, arrays: Sequence[Array]) -> list[Array]:
     """Results of one call for arrays with axes in front, which broadcast; those results have them all.
 
@@ -53,8 +66,7 @@ def evaluate(function: Function, arrays: Sequence[Array]) -> list[Array]:
     (3, 4, 2)
     """
     inputs = function.inputs
-    n = len(arrays[0]) if arrays[0].ndim else 0
-    if all(x.ndim == len(item.shape) + 1 and len(x) == n for item, x in zip(inputs, arrays, strict=True)):
+    if one_axis_in_front(inputs, [x.shape for x in arrays]):
         return _listed(function, function(*arrays))
     lead = axes_in_front(function.name, inputs, [x.shape for x in arrays])
     values = [_rows(item, x, lead) for item, x in zip(inputs, arrays, strict=True)]

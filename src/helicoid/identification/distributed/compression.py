@@ -28,7 +28,7 @@ from helicoid.robot import Robot
 from helicoid.workers.contract import Beat, Engine, Failure
 
 _TASKS = 8  # for each worker
-_MOST = 100  # logs in a task
+_MOST = 64  # logs in a task
 _FEW = 8  # logs on which to choose what all are treated by
 _NAMED = 5  # logs in a message
 
@@ -149,7 +149,10 @@ class _Compression:
 
     def __call__(self, item: tuple[int, list[Source], list[int]], beat: Beat) -> tuple[Folds, Folds]:
         with one_blas_thread():
-            return merged([self._of(*one) for one in zip(item[1], item[2], strict=True)])
+            tree = _tree()
+            for k, one in enumerate(zip(item[1], item[2], strict=True)):
+                tree.add(k, self._of(*one))
+            return tree.total()
 
     def _of(self, source: Source, before: int) -> tuple[Folds, Folds]:
         how = self.how
@@ -189,6 +192,9 @@ def compressed(
 ) -> tuple[Folds, Folds]:
     """The factors of all logs, low-passed and as recorded, in the parts of a cross-validation.
 
+    A task is a branch of the tree of all logs, so that the numbers are the same, bit for bit, wherever and by
+    how many workers they are made.
+
     Raises:
         HelicoidError: a log that could be read in the first pass cannot be read again.
     """
@@ -196,7 +202,7 @@ def compressed(
     before = [sum(lengths[:k]) for k in range(len(lengths))]
     cuts = _cuts(len(logs), engine)
     items = [(n, list(logs[a:b]), before[a:b]) for n, (a, b) in enumerate(cuts)]
-    tree: Tree[tuple[Folds, Folds]] = Tree(lambda a, b: merged([a, b]))
+    tree = _tree()
     work = _Compression(how, regression, form, lag, sum(lengths))
     for (n, part, _), result in _done(engine, work, items, tell, "Compressing logs"):
         if isinstance(result, Failure):
@@ -214,8 +220,14 @@ def merged(parts: Sequence[tuple[Folds, Folds]]) -> tuple[Folds, Folds]:
     return first
 
 
+def _tree() -> Tree[tuple[Folds, Folds]]:
+    return Tree(lambda a, b: merged([a, b]))
+
+
 class Tree(Generic[_T]):
     """Results that come in any order, merged in pairs of neighbours: the same sum, bit for bit, in any order.
+
+    Runs of a power of two of them may be merged by trees of their own before: the sum is still the same.
 
     >>> tree = Tree(lambda a, b: f"({a}{b})")
     >>> for k in (2, 0, 4, 1, 3):
@@ -240,14 +252,16 @@ class Tree(Generic[_T]):
     def total(self) -> _T:
         """All of them, which is at least one."""
         left = [self._nodes[node] for node in sorted(self._nodes, key=lambda node: node[1] << node[0])]
-        total = left[0]
-        for value in left[1:]:
-            total = self._merge(total, value)
+        total = left.pop()  # the shortest run, which has no neighbour to its right
+        while left:
+            total = self._merge(left.pop(), total)
         return total
 
 
 def _cuts(n: int, engine: Engine) -> list[tuple[int, int]]:
-    size = min(_MOST, max(1, -(-n // (_TASKS * engine.n_workers))))
+    """Runs of logs, a power of two each."""
+    wanted = -(-n // (_TASKS * engine.n_workers))
+    size = min(_MOST, 1 << max(0, wanted - 1).bit_length())
     return [(first, min(n, first + size)) for first in range(0, n, size)]
 
 
