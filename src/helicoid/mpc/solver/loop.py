@@ -22,7 +22,7 @@ gaps in units of the state: rad, m, rad/s, m/s. PLAN_TOLERANCE of runtime/loop.h
 # The order of the enumerations in runtime/layout.h.
 _SETTINGS = (
     *("period", "iterations", "cold_iterations", "budget", "n_measured", "duration_start", "whole_nodes"),
-    *("has_previous", "velocity_at", "velocity_end"),
+    *("has_previous", "velocity_at", "velocity_end", "looks_elsewhere"),
 )
 _OUTCOME = ("phase", "status", "ok", "failures", "fallback", "reason", "ran", "has_plan", "seconds")
 _STATUS: tuple[StepStatus, ...] = (
@@ -78,6 +78,7 @@ class Loop:
             has_previous=PREVIOUS in structure.symbols,
             velocity_at=0 if robot is None else robot.nq,
             velocity_end=0 if robot is None else robot.nq + robot.nv,
+            looks_elsewhere=robot is not None and bounds is None and structure.schedule is None,
         )
         self._set_limits(structure)
 

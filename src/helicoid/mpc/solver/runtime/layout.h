@@ -113,14 +113,15 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(kappa, 2 * NRP) F(beta, 2 * NRP) F(inverse1, 2 * NRP) F(inverse2, 2 * NRP) F(bias2, 2 * NRP)             \
   F(d_multiplier, 2 * NRP) F(d_excess, 2 * NRP) F(second1, 2 * NRP) F(second2, 2 * NRP) F(shortfall, 2 * NRP) \
   F(times, 1) F(fraction, 1) F(good_x, NXA) F(good_u, NU) F(x_before, NXA) F(x_after, NXA) \
-  F(own_lower, NRP) F(own_upper, NRP)
+  F(own_lower, NRP) F(own_upper, NRP) \
+  F(other_x, NXA) F(other_u, NU) F(other_multiplier, 2 * NRP) F(other_costate, NXP) F(other_weight, NRP)
 #define ONCE_FIELDS(F)                                                                                      \
   F(theta, MAX(1, NTHETA)) F(initial, NXA) F(initial_gap, NXP) F(initial_free, NXP)                          \
   F(settings, N_SETTINGS) F(results, N_RESULTS) F(filter, 2 * FILTER_SIZE)                                    \
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
   F(speed_row, NTAU) F(speed_scale, NTAU) F(held, QUARTERS * NTAU) F(midway, NTAU * NXA) F(unused, NTAU * NXA) F(nearby, NTAU * NTAU) \
   F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(keeping, 3 * ROWS) \
-  F(returning, NRP)
+  F(returning, NRP) F(elsewhere, N_ELSEWHERE)
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
@@ -141,7 +142,14 @@ enum {
   WHOLE_NODES,    /* a period is one interval of the grid */
   HAS_PREVIOUS,   /* the last NU elements of the state are the control before */
   VELOCITY_AT, VELOCITY_END, /* the coordinates that are zero when a robot stands still */
+  LOOKS_ELSEWHERE, /* when it stands still: see elsewhere.h */
   N_LOOP
+};
+/* Of a plan that begins elsewhere: how long the robot has stood still, and for how long it must; which guess is tried,
+ * and for how many iterations; what standing still costs; what the solver keeps of the other plan. */
+enum {
+  STILL_FOR, PATIENCE, GUESS, TRIED, REST_COST, OTHER_DAMPING, OTHER_GAP_WEIGHT, OTHER_PENALTY, OTHER_WARM,
+  N_ELSEWHERE
 };
 enum { PHASE, STEP_STATUS, OK, FAILURES, FALLBACK, REASON, RAN, HAS_PLAN, STEP_SECONDS, N_OUTCOME };
 enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE: what there is, and so what the next step does */

@@ -249,6 +249,8 @@ static int needs_more(const mpc *s) {
   return s->results[QP_EXCESS] <= s->settings[TOLERANCE] && !meets_constraints(s);
 }
 
+#include "elsewhere.h"
+
 /* The iterations of a step, as many as the budget has time for, until one brings nothing more. */
 static int improve_plan(mpc *s) {
   const double began = now(), budget = s->loop[LOOP_BUDGET];
@@ -290,6 +292,7 @@ static void loop_prepare(mpc *s) {
   double *phase = s->outcome + PHASE;
   loop_go_on(s);
   if (*phase == SHIFTED) {
+    look_elsewhere(s);
     linearise(s);
     *phase = PREPARED;
   }
@@ -315,6 +318,7 @@ static int loop_feedback(mpc *s, const double *x) {
       give_up(s, STEP_BAD_MEASUREMENT, NO_STATE);
     } else {
       const int status = improve_plan(s);
+      see_rest(s);
       if (status == SOLVED)
         apply_plan(s, status);
       else

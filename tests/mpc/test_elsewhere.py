@@ -1,0 +1,52 @@
+"""A robot at rest at a local optimum leaves it, where a better plan is within its horizon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.mpc import Controller, Problem
+
+
+def rest(
+    robot: hc.Robot, looks_elsewhere: bool, start: list[float], target: np.ndarray, steps: int
+) -> tuple[float, float]:
+    """How far from its target the tip ends, and how long it waits before it searches (periods)."""
+    problem = Problem(robot, horizon=20, dt=0.03)
+    problem.add_position_cost("tip", target, weight=50.0, end_weight=500.0)
+    problem.add_velocity_cost(0.2, end_weight=5.0)
+    problem.add_torque_cost(1e-3)
+    problem.add_limits()
+    controller, h = Controller(problem), 0.03 / 5
+    controller._loop.set(looks_elsewhere=looks_elsewhere)
+    q, v = np.array(start), np.zeros(2)
+    for _ in range(steps):
+        tau = controller.step(q, v)
+        assert controller.ok
+        for _ in range(5):
+            a = robot.forward_dynamics(q, v, tau)
+            q, v = q + h * v + h**2 / 2 * a, v + h * a
+    patience = controller._engine["elsewhere"][1]
+    return float(np.linalg.norm(robot.pose("tip")(q)[:3, 3] - target)), float(patience)
+
+
+@pytest.fixture(scope="module")
+def robot() -> hc.Robot:
+    return hc.load("planar_2r").with_joints(lower=[-0.5, -2.5], upper=[2.5, 2.5])
+
+
+def test_leaves_a_corner_of_its_limits(robot: hc.Robot) -> None:
+    """Both joints press against their limits; with the elbow on the other side the target is in reach."""
+    corner, target = [-0.5, 2.5], robot.pose("tip")([0.459, -2.319])[:3, 3]
+    assert rest(robot, False, corner, target, 40)[0] > 0.5
+    assert rest(robot, True, corner, target, 75)[0] < 2e-3
+
+
+def test_stays_at_rest_where_there_is_nothing_better(robot: hc.Robot) -> None:
+    """Stretched towards a target out of reach: it searches in vain, and then less and less often."""
+    target = 2.5 * np.array([np.cos(1.0), 0.0, np.sin(1.0)])
+    stays, _ = rest(robot, False, [0.8, 0.3], target, 120)
+    searched, patience = rest(robot, True, [0.8, 0.3], target, 120)
+    assert searched == pytest.approx(stays, abs=1e-6)
+    assert patience >= 20
