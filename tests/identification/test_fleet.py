@@ -82,5 +82,9 @@ def test_what_makes_no_fleet_is_refused() -> None:
     with pytest.raises(hc.InputError, match="take another"):
         hc.identify_fleet(KIND, {"one": [], "two": []}, estimator="huber")
     still = hc.Log.from_arrays(np.arange(50) / 10, np.zeros((50, 2)), tau=np.zeros((50, 2)))
-    with pytest.warns(UserWarning), pytest.raises(hc.InputError, match="unit 'two' has no log"):
+    with pytest.warns(UserWarning), pytest.raises(hc.InputError, match="no log can be used of 'two'"):
         fleet({"one": [log(KIND, 1)], "two": [still]})
+    with pytest.warns(UserWarning, match="no log can be used of 'two': left out"):
+        found = fleet({"one": [log(KIND, 1)], "two": [still], "three": [log(KIND, 2)]})
+    assert set(found.units) == {"one", "three"}
+    assert any("'two'" in note for note in found.common.notes)

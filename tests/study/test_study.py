@@ -107,6 +107,21 @@ def test_an_episode_that_raises_is_a_row() -> None:
         study(fragile).replay(3)
 
 
+class _Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("error", [ValueError("half a character: \ud800"), _Unspeakable()])
+def test_an_error_that_cannot_be_written_is_a_row_too(error: Exception, tmp_path: Path) -> None:
+    def episode(case: Any) -> dict[str, float]:
+        raise error
+
+    with pytest.warns(StudyWarning, match="2 of 2 episodes failed"):
+        table = hc.Study(episode, seed=0).run(2, on="here", out=tmp_path / "out", progress=False)
+    assert table.n_failed == 2
+
+
 def test_a_batch_that_raises_is_searched_for_those_who_do(table: Table) -> None:
     def fragile(cases: Any) -> dict[str, Any]:
         if set(cases.indices.tolist()) & {17, 50, 51}:

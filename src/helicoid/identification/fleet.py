@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import InputError
+from helicoid.errors import InputError, warn
 from helicoid.identification.distributed.compression import (
     Preparation,
     compressed,
@@ -27,6 +27,7 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
 from helicoid.identification.linear.selection import Weighted, excerpt, fitter, weighed
 from helicoid.identification.logs.filtering import noise_bandwidth
+from helicoid.identification.logs.log import DoubtfulLogWarning
 from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
@@ -121,6 +122,8 @@ def identify_fleet(
         estimator, groups, cutoff, strength, lag, dead_zone, progress: see `hc.identify`; what is not given is
             chosen once for all units.
 
+    A log that cannot be used, and a unit that has no other, is left out with a warning.
+
     A difference is that of one unit from the usual ones together: the least squares fit, to the unit's own
     equations, of friction, offsets and the load of the last body, while all else is as those have it.
     Usual are at least half of the units: at first all, then without the one that stands out most, and so on.
@@ -153,10 +156,21 @@ class _Fleet:
         for unit, own in known.items():
             pairs = [(k, s) for k, s in zip(own, survey[at : at + len(own)], strict=True) if not s.error]
             at += len(own)
-            if not pairs:
-                raise InputError(f"unit {unit!r} has no log that can be used")
-            self._used[unit] = pairs
+            if pairs:
+                self._used[unit] = pairs
+        self._leave_out([unit for unit in known if unit not in self._used])
         self._folds: dict[str, Any] = {}
+
+    def _leave_out(self, units: Sequence[str]) -> None:
+        """Tell of the units that have no log left; two must be."""
+        if not units:
+            return
+        text = f"no log can be used of {', '.join(repr(unit) for unit in units)}"
+        if len(self._used) < 2:
+            raise InputError(f"{text}: fewer than two units are left to compare")
+        text = f"{text}: left out of the fleet"
+        self._notes.append(f"Warning: {text}")
+        warn(DoubtfulLogWarning(text))
 
     def _compress(self, regression: Regression) -> None:
         for unit, pairs in self._used.items():

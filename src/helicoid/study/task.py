@@ -157,8 +157,12 @@ class Task:
 
 
 def told(error: BaseException) -> str:
-    """An error in a line."""
-    text = f"{type(error).__name__}: {error}"
+    """An error in a line, of characters that a table can hold."""
+    try:
+        said = str(error).encode(errors="backslashreplace").decode()
+    except Exception as other:
+        said = f"its message cannot be made: {type(other).__name__}"
+    text = f"{type(error).__name__}: {said}"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
