@@ -25,7 +25,6 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import FORMS, thinning
 from helicoid.identification.linear.folds import held_out
 from helicoid.identification.linear.selection import (
-    Fit,
     Weighted,
     choose_strength,
     excerpt,
@@ -41,7 +40,7 @@ from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import Samples, measured
-from helicoid.identification.logs.swings import mostly_swings
+from helicoid.identification.logs.swings import swings
 from helicoid.identification.report.notes import remarks
 from helicoid.identification.report.score import Score
 from helicoid.identification.report.trust import confused
@@ -233,25 +232,29 @@ def fitted(
     thin = thinning(stretches[0])
     part = noise_bandwidth(stretches[0].rate / thin, cutoff)
     spread = covariance(data.whole.combined(data.weights), data.coordinates, strength, part)
-    training, expected = _scores(robot, regression, data, fit, x)
-    elsewhere = held_out(data.folds.without_speed(), data.recorded.speeds, fit)
+    others = [fit(stack) for stack in data.folds.without]  # each has not seen one part
+    training, expected = _scores(robot, regression, data, others, x)
+    elsewhere = held_out([fit(stack) for stack in data.folds.without_speed], data.recorded.speeds)
     elsewhere = elsewhere if len(elsewhere) == len(expected.rmse) else expected.rmse
     usual = usual_magnitudes(regression)
     longest = max(stretches, key=len)
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
-    alone = bool(held) and not regression.wrenches and mostly_swings(robot, held)
+    swung = swings(robot, [] if regression.wrenches else held)
     # Periods of one frequency repeat each other, and what the model lacks with them.
-    white = isinstance(longest, Samples) and not alone
+    white = isinstance(longest, Samples) and not swung.mostly
     alike = repeated(regression, longest, x, data.excess) if white else data.excess
     known = posterior(
-        data.whole.combined(data.weights), data.coordinates, alike, _WIDER * usual if alone else usual
+        data.whole.combined(data.weights), data.coordinates, alike, _WIDER * usual if swung.mostly else usual
     )
-    blurred = _blurred(data, fit) if len(data.weights) == len(training.names) else expected.relative
+    blurred = _blurred(data, others) if len(data.weights) == len(training.names) else expected.relative
     doubt = _doubt(robot, regression, stretches)
     said = (
         *notes,
         *([f"Warning: most likely, {doubt}."] if doubt else []),
-        *remarks(regression, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
+        *remarks(
+            *(regression, x, spread, cutoff, lag, strength, training, expected, blurred, stretches),
+            swung.joints,
+        ),
     )
     return Identification(
         robot,
@@ -268,7 +271,7 @@ def fitted(
         posterior=known,
         unexplained=np.maximum(expected.rmse, elsewhere),
         doubt=doubt,
-        confused=() if regression.wrenches else confused(robot, held),
+        confused=confused(robot, swung.joints.values()),
     )
 
 
@@ -279,14 +282,16 @@ def _doubt(robot: Robot, regression: Regression, stretches: Sequence[Samples]) -
     return "" if found is None else found.text
 
 
-def _blurred(data: Weighted, fit: Fit) -> Array:
+def _blurred(data: Weighted, others: Sequence[Array]) -> Array:
     """The held-out relative error of each row after the low-pass: without most of the sensors' noise."""
     whole = data.whole
     size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / np.maximum(np.array(whole.counts), 1))
-    return held_out(data.folds.without(), data.folds.parts, fit) / np.where(size > 0, size, np.nan)
+    return held_out(others, data.folds.parts) / np.where(size > 0, size, np.nan)
 
 
-def _scores(robot: Robot, regression: Regression, data: Weighted, fit: Fit, x: Array) -> tuple[Score, Score]:
+def _scores(
+    robot: Robot, regression: Regression, data: Weighted, others: Sequence[Array], x: Array
+) -> tuple[Score, Score]:
     """On the log as recorded: of the fit itself, and of fits that did not see what they predict.
 
     Those are by weighted least squares where the estimator reweighs samples or simulates.
@@ -297,6 +302,6 @@ def _scores(robot: Robot, regression: Regression, data: Weighted, fit: Fit, x: A
     names = regression.row_names
     effort = robot.limits.effort if not regression.wrenches else np.full(len(names), np.nan)
     n = max(whole.counts)
-    left = held_out(data.folds.without(), data.recorded.parts, fit)
+    left = held_out(others, data.recorded.parts)
     fitted = np.sqrt(whole.squares(x) / counts)
     return Score(names, fitted, size, effort, n), Score(names, left, size, effort, n)

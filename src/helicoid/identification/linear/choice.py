@@ -12,8 +12,8 @@ from helicoid.identification.linear.lag import estimate_lag
 from helicoid.identification.linear.selection import Weighted, choose_cutoff, choose_terms, fitter, weighted
 from helicoid.identification.linear.solving.consistent import Bounds
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import Samples, prepare
-from helicoid.identification.logs.swings import mostly_swings
+from helicoid.identification.logs.preparation import Judged, Samples, judged, smoothed
+from helicoid.identification.logs.swings import swings
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
@@ -57,14 +57,17 @@ def choose(
     wrenches = tuple(some[0].wrenches)
     made = _maker(robot, wrenches)
     chosen = _groups(robot, wish, wrenches)
+    parts, notes = _judged(robot, some)
     cutoff, rough = (
-        choose_cutoff(robot, some, made(chosen), tell) if wish.cutoff == "auto" else (wish.cutoff, None)
+        choose_cutoff(robot, some, parts, made(chosen), tell)
+        if wish.cutoff == "auto"
+        else (wish.cutoff, None)
     )
-    stretches, notes = prepared(robot, some, cutoff, wish.dead_zone)
+    stretches = [smoothed(robot, one, cutoff, wish.dead_zone) for one in parts]
     lag = _lag(made(chosen), stretches, rough, tell) if wish.lag is None else wish.lag
     stretches = [samples.delayed(lag) for samples in stretches]
     if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
-        alone = mostly_swings(robot, stretches)  # a spring cannot be told then, whatever predicts this log
+        alone = swings(robot, stretches).mostly  # a spring cannot be told then, whatever predicts this log
         extras = [extra for extra in _EXTRAS if extra not in chosen and not (alone and extra == "spring")]
         chosen, data = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
         return Choice(cutoff, lag, made(chosen), data if wish.form == "torque" else None), stretches, notes
@@ -97,13 +100,18 @@ def prepared(
     robot: Robot, logs: Sequence[Log], cutoff: float | None, dead_zone: float
 ) -> tuple[list[Samples], list[str]]:
     """Samples of logs, one stretch without a gap after the other, and what is to be said of them."""
-    stretches: list[Samples] = []
+    parts, notes = _judged(robot, logs)
+    return [smoothed(robot, one, cutoff, dead_zone) for one in parts], notes
+
+
+def _judged(robot: Robot, logs: Sequence[Log]) -> tuple[list[Judged], list[str]]:
+    parts: list[Judged] = []
     notes: list[str] = []
     for log in logs:
-        own, said = prepare(robot, log, cutoff, dead_zone)
-        stretches.extend(own)
+        own, said = judged(robot, log)
+        parts.extend(own)
         notes.extend(f"{log.source}: {note}" for note in said)
-    return stretches, notes
+    return parts, notes
 
 
 def _lag(

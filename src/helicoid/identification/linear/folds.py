@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from operator import add
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Indices, Regression
 from helicoid.identification.linear.equations.rows import blocks, empty, thinning
-from helicoid.identification.linear.equations.stack import Stack, triangular
+from helicoid.identification.linear.equations.stack import BLOCK, Stack, triangular
 from helicoid.identification.logs.filtering import Mask, bandwidth
 from helicoid.identification.logs.preparation import Samples
 
@@ -19,7 +21,8 @@ FOLDS = 6
 SPEEDS = 3
 
 
-class Folds(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Folds:
     """The stacks of contiguous parts of a log, and of its slow, middling and fast samples.
 
     To predict the fast ones from the others, or the slow ones, is to predict a motion that was not made.
@@ -33,32 +36,46 @@ class Folds(NamedTuple):
     def __or__(self, other: Folds) -> Folds:
         """These samples and those of another, part by part."""
         parts, speeds = (
-            [a + b for a, b in zip(*pair, strict=True)]
-            for pair in ((self.parts, other.parts), (self.speeds, other.speeds))
+            [a + b for a, b in zip(*pair, strict=True)] for pair in zip(self._both, other._both, strict=True)
         )
         return Folds(parts, speeds, max(self.excess, other.excess))
 
     @property
+    def _both(self) -> tuple[list[Stack], list[Stack]]:
+        return self.parts, self.speeds
+
+    @cached_property
     def whole(self) -> Stack:
         """All parts together."""
         return Stack.together(self.parts)
 
     def of(self, everything: Regression, some: Regression) -> Folds:
         """The same samples with some of the unknowns: no equation is made again."""
-        parts, speeds = ([stack.of_some(everything, some) for stack in own] for own in self[:2])
+        parts, speeds = ([stack.of_some(everything, some) for stack in own] for own in self._both)
         return Folds(parts, speeds, self.excess)
 
+    @cached_property
+    def halves(self) -> Folds:
+        """Two and two parts as one."""
+        pairs = [Stack.together(self.parts[k : k + 2]) for k in range(0, len(self.parts), 2)]
+        return Folds(pairs, self.speeds, self.excess)
+
+    @cached_property
     def without(self) -> list[Stack]:
         """For each part, all the others together."""
         return _others(self.parts)
 
+    @cached_property
     def without_speed(self) -> list[Stack]:
         """For each class of speed, all the others together."""
         return _others(self.speeds)
 
 
 def _others(parts: list[Stack]) -> list[Stack]:
-    return [Stack.together([one for one in parts if one is not part]) for part in parts]
+    """For each part, those before it and those after it."""
+    before, after = (list(accumulate(own, add)) for own in (parts[:-1], parts[:0:-1]))
+    inner = (a + b for a, b in zip(before, after[-2::-1], strict=False))
+    return [after[-1], *inner, before[-1]] if len(parts) > 1 else []
 
 
 def folds(
@@ -87,6 +104,8 @@ def folds(
             for k in np.unique(owner):
                 cells[k].add(owner == k, rows, y, raw, weights)
             seen += len(y)
+    for cell in cells:
+        cell.done()
     excess = max(_excess(samples) for samples in stretches)
     parts = [_Cell.together(cells[k : k + SPEEDS]) for k in range(0, len(cells), SPEEDS)]
     speeds = [_Cell.together(cells[k::SPEEDS]) for k in range(SPEEDS)]
@@ -101,19 +120,34 @@ class _Cell:
     def __init__(self, none: Stack) -> None:
         self.none, self.counts = none, np.zeros(len(none.factors), dtype=int)
         self.factors = [np.zeros((len(R) + 1, len(R) + 1), order="F") for R in none.factors]
+        self.waiting: list[list[Array]] = [[] for _ in none.factors]
 
     def add(self, own: Mask, rows: Sequence[Array], y: Array, raw: Array, weights: Array) -> None:
         """More samples: those of a block that are its own, if they count at all."""
+        index = np.flatnonzero(own)
+        even = bool(np.all(weights[index] == 1.0))
         for k, Y in enumerate(rows):
-            taken = np.flatnonzero(own & (weights[:, k] > 0))
+            taken = index if even else index[weights[index, k] > 0]
             block = np.empty((len(taken), Y.shape[1] + 2), order="F")
             np.take(Y.T, taken, axis=1, out=block.T[:-2])
             block[:, -2], block[:, -1] = y[taken, k], raw[taken, k]
-            w = weights[taken, k]
-            if np.any(w != 1.0):
-                block *= np.sqrt(w)[:, None]
-            self.factors[k] = triangular(self.factors[k], block)
+            if not even:
+                block *= np.sqrt(weights[taken, k])[:, None]
             self.counts[k] += len(taken)
+            self.waiting[k].append(block)
+            if sum(len(one) for one in self.waiting[k]) >= BLOCK:
+                self._factor(k)
+
+    def _factor(self, k: int) -> None:
+        """Take in what waits: many rows at a time cost less than few."""
+        if self.waiting[k]:
+            self.factors[k] = triangular(self.factors[k], np.concatenate(self.waiting[k]))
+            self.waiting[k] = []
+
+    def done(self) -> None:
+        """There are no more samples."""
+        for k in range(len(self.factors)):
+            self._factor(k)
 
     @staticmethod
     def together(cells: Sequence[_Cell]) -> _Cell:
@@ -153,8 +187,8 @@ def _speeds(stretches: Sequence[Samples]) -> Indices:
     return np.concatenate(found).astype(np.intp)
 
 
-def held_out(training: Sequence[Stack], held: Sequence[Stack], fit: Callable[[Stack], Array]) -> Array:
-    """Root mean square error of each row over all parts, each predicted by a fit to the others, (rows,)."""
-    squares = sum(part.squares(fit(others)) for others, part in zip(training, held, strict=True))
+def held_out(fits: Sequence[Array], held: Sequence[Stack]) -> Array:
+    """Root mean square error of each row over all parts, each predicted by its own x, (rows,)."""
+    squares = sum(part.squares(x) for x, part in zip(fits, held, strict=True))
     counts = sum(np.array(part.counts) for part in held)
     return np.sqrt(squares / np.maximum(counts, 1))

@@ -28,7 +28,7 @@ from helicoid.identification.linear.solving.whitened_coordinates import (
 )
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import Samples, judged, smoothed
+from helicoid.identification.logs.preparation import Judged, Samples, smoothed
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
@@ -82,10 +82,6 @@ def weighed(regression: Regression, parts: Folds, recorded: Folds) -> Weighted:
     return Weighted(parts, recorded, whole, weights, coordinates, parts.excess)
 
 
-def _pairs(parts: Sequence[Stack]) -> list[Stack]:
-    return [Stack.together(parts[k : k + 2]) for k in range(0, len(parts), 2)]
-
-
 def _told(regression: Regression, data: Weighted, group: str) -> bool:
     """Whether the log tells a group from all other unknowns: its σ given all of these, for most joints."""
     own = list(range(len(regression.parameters)))[regression.parameters.groups[group]]
@@ -104,13 +100,12 @@ def _told(regression: Regression, data: Weighted, group: str) -> bool:
 
 def unseen(parts: Folds, held: Folds, fit: Fit) -> float:
     """One figure for the errors on what fits have not seen: other times, and other speeds."""
-    whole = held.whole
-    halves, owners = _pairs(parts.parts), _pairs(held.parts)  # fits cost: fewer parts than for a score
+    times, owners = parts.halves.without, held.halves.parts  # fits cost: fewer parts than for a score
     errors = (
-        held_out(Folds(halves, []).without(), owners, fit),
-        held_out(parts.without_speed(), held.speeds, fit),
+        held_out([fit(stack) for stack in times], owners),
+        held_out([fit(stack) for stack in parts.without_speed], held.speeds),
     )
-    return float(np.sqrt(np.prod([criterion(error, whole) for error in errors])))
+    return float(np.sqrt(np.prod([criterion(error, held.whole) for error in errors])))
 
 
 def fitter(
@@ -146,16 +141,16 @@ def excerpt(log: Log) -> list[Log]:
 
 
 def choose_cutoff(
-    robot: Robot, logs: Sequence[Log], regression: Regression, tell: Progress
+    robot: Robot, logs: Sequence[Log], parts: Sequence[Judged], regression: Regression, tell: Progress
 ) -> tuple[float | None, Weighted]:
     """The cut-off (Hz) whose low-passed model predicts the torques as recorded best; None: no low-pass.
 
+    `parts` are the stretches of the logs.
     The same samples are held out for each, so that their errors compare. With it, the data of that cut-off.
     """
     candidates = list(_cutoffs(logs))
     lowest = next((cutoff for cutoff in candidates if cutoff is not None), None)
     edge = 0.0 if lowest is None else 1.0 / lowest
-    parts = [one for log in logs for one in judged(robot, log)[0]]
     errors: dict[int, float] = {}
     found: dict[int, Weighted] = {}
 
@@ -166,7 +161,7 @@ def choose_cutoff(
                 stretches = [smoothed(robot, one, candidates[k], edge=edge) for one in parts]
                 data = found[k] = weighted(regression, stretches)
                 fit = fitter("ridge", regression, data, _MIDDLE, None)
-                left = held_out(data.folds.without(), data.recorded.parts, fit)
+                left = held_out([fit(stack) for stack in data.folds.without], data.recorded.parts)
                 errors[k] = criterion(left, data.recorded.whole)
         return min(k for k, error in errors.items() if error <= (1 + _TIE) * min(errors.values()))
 

@@ -74,10 +74,11 @@ def outliers(x: Array) -> Mask:
     half = _WINDOW // 2
     padded = np.pad(x, ((half, half), (0, 0)), mode="edge")
     windows = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW, axis=0)
-    off = np.abs(x - np.median(windows, axis=-1))
+    middle = np.median(windows, axis=-1)
+    off = np.abs(x - middle)
     # Where the motion is steep the median lags; a spike is more than the signal's own changes nearby.
     spread = 1.4826 * np.median(off, axis=0) + 1e-9 * np.ptp(x, axis=0) + 1e-300
-    neighbours = np.max(np.abs(np.diff(np.median(windows, axis=-1), axis=0)), axis=0)
+    neighbours = np.max(np.abs(np.diff(middle, axis=0)), axis=0)
     return off > _OUTLIER * spread + 2.0 * neighbours
 
 

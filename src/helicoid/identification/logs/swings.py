@@ -31,28 +31,20 @@ class Swing(NamedTuple):
         return np.asarray(q[:, self.q] - self.middle + a[:, self.v] / self.omega**2)
 
 
-def swings(robot: Robot, stretches: Sequence[Samples]) -> dict[str, Swing]:
-    """The joints whose motion is one sine: their acceleration is a multiple of their position, by name."""
-    return {name: swing for name, swing in _moving(robot, stretches).items() if swing is not None}
+class Swings(NamedTuple):
+    """The joints whose motion is one sine, their acceleration a multiple of their position, by name.
 
-
-def mostly_swings(robot: Robot, stretches: Sequence[Samples]) -> bool:
-    """Whether most of the joints that move do so with one frequency.
-
-    Then each period says what the one before has said, and noise in the acceleration is all that tells a
-    spring from inertia.
+    `mostly` is whether these are most of the joints that move. Then each period says what the one before has
+    said, and noise in the acceleration is all that tells a spring from inertia.
     """
-    found = list(_moving(robot, stretches).values())
-    return sum(swing is not None for swing in found) > _MOSTLY * len(found)
+
+    joints: dict[str, Swing]
+    mostly: bool
 
 
-def _moving(robot: Robot, stretches: Sequence[Samples]) -> dict[str, Swing | None]:
-    """Joints with one coordinate that move; None where they do with more than one frequency.
-
-    None at all where workers have the samples.
-    """
+def swings(robot: Robot, held: Sequence[Samples]) -> Swings:
+    """Which joints of those with one coordinate moved with one frequency; none where nobody has samples."""
     found: dict[str, Swing | None] = {}
-    held = [samples for samples in stretches if isinstance(samples, Samples)]
     for body in robot.model.bodies if held else ():
         if body.joint.mimic is None and body.joint.type.nq == 1 and body.joint.parent:
             place = body.q.start, body.v.start
@@ -63,7 +55,8 @@ def _moving(robot: Robot, stretches: Sequence[Samples]) -> dict[str, Swing | Non
                 left, omega = _sine(held, body.v.start, float(v.std() / q.std()))
                 alone = left < _SAME * v.var() * len(v)
                 found[body.joint.name] = Swing(*place, float(q.mean()), omega) if alone else None
-    return found
+    joints = {name: swing for name, swing in found.items() if swing is not None}
+    return Swings(joints, len(joints) > _MOSTLY * len(found))
 
 
 def _states(held: Sequence[Samples]) -> tuple[list[Array], list[Array]]:
@@ -72,16 +65,19 @@ def _states(held: Sequence[Samples]) -> tuple[list[Array], list[Array]]:
 
 def _sine(held: Sequence[Samples], v: int, guess: float) -> tuple[float, float]:
     """The sum of squares of a joint's velocities that the best sine leaves, and its ω near a guess."""
-    best = np.inf, guess
+    least, best = np.inf, guess
     for grid in (_COARSE, _FINE):
-        tried = best[1] * grid
-        best = min((sum(_left(samples, v, omega) for samples in held), omega) for omega in tried.tolist())
-    return best
+        tried = best * grid
+        left = np.sum([_left(samples, v, tried) for samples in held], axis=0)
+        least, best = float(left.min()), float(tried[np.argmin(left)])
+    return least, best
 
 
-def _left(samples: Samples, v: int, omega: float) -> float:
+def _left(samples: Samples, v: int, omegas: Array) -> Array:
+    """The sum of squares of a joint's velocities that a sine and an offset leave, for each ω."""
     step = max(1, len(samples) // _SOME)
-    phase = omega * np.arange(0, len(samples), step) / samples.rate
-    waves = np.column_stack([np.ones_like(phase), np.sin(phase), np.cos(phase)])
     own = samples.v[::step, v]
-    return step * float(np.sum((own - waves @ np.linalg.lstsq(waves, own, rcond=None)[0]) ** 2))
+    phase = np.outer(omegas, np.arange(len(own)) * step / samples.rate)
+    waves = np.stack([np.ones_like(phase), np.sin(phase), np.cos(phase)], axis=1)
+    parts = np.linalg.pinv(waves @ waves.transpose(0, 2, 1), hermitian=True) @ (waves @ own)[:, :, None]
+    return step * np.sum((own - np.sum(parts * waves, axis=1)) ** 2, axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.logs.swings import swings
+from helicoid.identification.logs.swings import Swing
 from helicoid.identification.report.score import Score
 from helicoid.model.inertia import Inertia
 
@@ -32,10 +32,12 @@ def remarks(
     expected: Score,
     blurred: Array,
     stretches: Sequence[Samples],
+    swings: Mapping[str, Swing],
 ) -> Iterator[str]:
     """Sentences on how the result came about and what to be careful with.
 
-    `blurred` is the held-out relative error of each row after the low-pass.
+    `blurred` is the held-out relative error of each row after the low-pass, `swings` are the joints that
+    moved with one frequency.
     """
     n = sum(len(samples) for samples in stretches)
     span = sum(len(samples) / samples.rate for samples in stretches)
@@ -57,15 +59,14 @@ def remarks(
     if strength:
         yield f"The fit is pulled to the description with strength {strength:g}."
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
+    yield from _one_frequency(swings)
     if held:
-        yield from _one_frequency(regression, held)
         yield from _heavy_tails(regression, x, held)
     yield from _doubts(regression, x, covariance, training, expected, blurred)
 
 
-def _one_frequency(regression: Regression, stretches: Sequence[Samples]) -> Iterator[str]:
+def _one_frequency(found: Mapping[str, Swing]) -> Iterator[str]:
     """Joints whose acceleration is a multiple of their position: a spring and inertia look alike there."""
-    found = {} if regression.wrenches else swings(regression.robot, stretches)
     if found:
         hertz = {name: swing.omega / (2 * np.pi) for name, swing in found.items()}
         names = ", ".join(f"{name} ({frequency:.2g} Hz)" for name, frequency in hertz.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import Samples, motion
-from helicoid.identification.logs.swings import Swing, swings
+from helicoid.identification.logs.preparation import motion
+from helicoid.identification.logs.swings import Swing
 from helicoid.robot import Robot
 from helicoid.tables import table
 
@@ -43,11 +43,11 @@ def motion_range(robot: Robot, logs: Sequence[Log], cutoff: float | None) -> Ran
     return Range(lower, upper, *(np.quantile(np.abs(x), 0.99, axis=0) for x in (v, a)))
 
 
-def confused(robot: Robot, stretches: Sequence[Samples]) -> tuple[tuple[Swing, float], ...]:
+def confused(robot: Robot, swings: Iterable[Swing]) -> tuple[tuple[Swing, float], ...]:
     """Joints that moved with one frequency, and how stiff a spring may be that looks like inertia there."""
     effort, velocity, _ = usual_sizes(robot)
     stiffness = _SPRING * TERMS["spring"].usual_size(effort, velocity)
-    return tuple((swing, float(stiffness[swing.v])) for swing in swings(robot, stretches).values())
+    return tuple((swing, float(stiffness[swing.v])) for swing in swings)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -33,6 +33,7 @@ Indices = NDArray[np.intp]
 GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature")
 """The groups of unknowns that a robot itself can hold, and an offset."""
 
+_BATCH = 1024  # samples
 
 TERMS = (*LINEAR, "armature")
 """What a joint's torque may hold beside the rigid bodies, each times one unknown; see `dynamics.friction`."""
@@ -247,8 +248,12 @@ class Regression:
 
     def times(self, x: Array, q: Array, v: Array, a: Array) -> Array:
         """Y x of a batch, (N, rows)."""
-        rows = self.rows(q, v, a)
-        return np.column_stack([Y @ x[on] for Y, on in zip(rows, self.supports, strict=True)])
+        found = np.empty((len(q), len(self.supports)))
+        for start in range(0, len(q), _BATCH):  # the regressor of all samples would not stay in the cache
+            part = slice(start, start + _BATCH)
+            for k, Y in enumerate(self.rows(q[part], v[part], a[part])):
+                found[part, k] = Y @ x[self.supports[k]]
+        return found
 
     def known(self, q: Array, v: Array, a: Array) -> Array | None:
         """The torque (N, nv) of described terms that are not among the unknowns, where there is any."""

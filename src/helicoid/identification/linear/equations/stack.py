@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -128,6 +128,17 @@ class Stack:
 
     def combined(self, weights: Array | None = None) -> Factor:
         """One problem of all rows, row k's squared residuals multiplied by weights[k], in all unknowns."""
+        key = None if weights is None else np.asarray(weights, dtype=np.float64).tobytes()
+        if key not in self._combined:
+            self._combined[key] = self._combine(weights)
+        return self._combined[key]
+
+    @cached_property
+    def _combined(self) -> dict[bytes | None, Factor]:
+        """What was combined already: fits of several strengths ask for the same."""
+        return {}
+
+    def _combine(self, weights: Array | None) -> Factor:
         p = self.n_unknowns
         if weights is not None and (np.shape(weights) != (len(self.factors),) or np.any(weights < 0)):
             raise InputError(f"weights: expected {len(self.factors)} numbers >= 0, got {weights}")
