@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.identification_generalisation import random_link
+from benchmarks.identification_cases import random_link
 from numpy.typing import NDArray
 
 import helicoid as hc
