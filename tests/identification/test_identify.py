@@ -120,6 +120,27 @@ def test_extra_terms_are_taken_only_where_they_are() -> None:
     np.testing.assert_allclose([b.joint.stiffness[0] for b in result.robot.model.bodies], 30.0, rtol=0.05)
 
 
+def test_slow_motions_do_not_tell_how_friction_grows_with_speed() -> None:
+    t, q, v, a = motion(ROBOT, 5, seconds=6.0)
+    slow = 0.1 * np.median(ROBOT.limits.velocity) / np.abs(v).max()
+    v, a = slow * v, slow**2 * a
+    tau = ROBOT.inverse_dynamics(q, v, a, friction=True)
+    log = Log.from_arrays(t / slow, q, v, a, tau)
+    assert "root" not in identify(ROBOT, log, cutoff=None, lag=0.0, strength=10.0).regression.groups
+    described = ROBOT.with_joints(root=0.1)
+    tau = described.inverse_dynamics(q, v, a, friction=True)
+    log = Log.from_arrays(t / slow, q, v, a, tau)
+    assert "root" in identify(described, log, cutoff=None, lag=0.0, strength=10.0).regression.groups
+
+
+def test_samples_that_repeat_each_other_do_not_outweigh_the_description() -> None:
+    """Five times as many samples of one motion tell of another no more: the pull grows with them."""
+    log = recording(TRUTH, 3, noise=0.05, seconds=6.0)
+    few = Log.from_arrays(log.t[::5], log.q[::5], log.v[::5], log.a[::5], log.tau[::5])
+    many, some = (identify(ROBOT, one, groups=GROUPS, cutoff=None, lag=0.0).strength for one in (log, few))
+    assert many == pytest.approx(5 * some) and some > 10
+
+
 def test_several_logs_are_one_problem() -> None:
     logs = [recording(TRUTH, seed, noise=0.3, seconds=4.0) for seed in (2, 3)]
     result = identify(ROBOT, logs, groups=GROUPS, cutoff=None, lag=0.0, strength=1.0)

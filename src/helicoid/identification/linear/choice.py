@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from helicoid.identification.linear.equations.friction_columns import LINEAR
 from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
 from helicoid.identification.linear.lag import estimate_lag
 from helicoid.identification.linear.selection import Weighted, choose_cutoff, choose_terms, fitter, weighted
 from helicoid.identification.linear.solving.consistent import Bounds
+from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Judged, Samples, judged, smoothed
 from helicoid.identification.logs.swings import swings
@@ -23,6 +26,8 @@ ESTIMATORS: tuple[Estimator, ...] = (
 )  # fmt: skip
 _DEFAULT = (*GROUPS, "root")
 _EXTRAS = ("load", "spring")
+_FAST = 0.15  # of the velocity limits: joints that stay below do not show how friction grows with speed
+_STILL = 0.01  # of the velocity limits
 # One equation a sample carries less: neither offsets nor the shape of friction can be told from it.
 _SCALAR = ("inertia", "viscous", "coulomb", "armature")
 
@@ -67,6 +72,7 @@ def choose(
     lag = _lag(made(chosen), stretches, rough, tell) if wish.lag is None else wish.lag
     stretches = [samples.delayed(lag) for samples in stretches]
     if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
+        chosen = tuple(group for group in chosen if group != "root" or _shaped(robot, stretches))
         alone = swings(robot, stretches).mostly  # a spring cannot be told then, whatever predicts this log
         extras = [extra for extra in _EXTRAS if extra not in chosen and not (alone and extra == "spring")]
         chosen, data = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
@@ -83,6 +89,17 @@ def _groups(robot: Robot, wish: Wish, wrenches: tuple[str, ...]) -> tuple[str, .
         return _SCALAR
     beyond = (group for group in LINEAR if group not in _DEFAULT and stated(robot, group).any())
     return (*_DEFAULT, *beyond)
+
+
+def _shaped(robot: Robot, stretches: Sequence[Samples]) -> bool:
+    """Whether friction's curve over speed is to be told: it is described, or joints were fast enough for it.
+
+    A curve through slow samples alone leads anywhere at the speeds that joints are made for.
+    """
+    fastest = np.quantile(np.abs(np.vstack([samples.v for samples in stretches])), 0.99, axis=0)
+    part = fastest / usual_sizes(robot)[1]
+    moving = part[part > _STILL]
+    return bool(stated(robot, "root").any() or (len(moving) and np.median(moving) > _FAST))
 
 
 def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:

@@ -32,7 +32,8 @@ from helicoid.identification.logs.preparation import Judged, Samples, smoothed
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
-STRENGTHS = (1.0, 10.0, 100.0, 1e3, 1e4, 1e6)  # with the last, bodies stay as described
+_WRONG = 0.6  # of itself: what a described body may be wrong by, where a log can tell it
+STRENGTHS = (10.0, 100.0, 1e3, 1e4, 1e6)  # with the last, bodies stay as described
 _MIDDLE = 10.0  # strength while other things are chosen
 _MULTIPLES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)  # of the motion's own band
 _TIE = 0.002  # cut-offs whose errors differ by less are alike: the lower one smooths more
@@ -219,13 +220,19 @@ def choose_terms(
 def choose_strength(
     regression: Regression, data: Weighted, estimator: str, bounds: Bounds | None, tell: Progress
 ) -> float:
-    """How hard to pull to the description: the strength with the least held-out error."""
+    """How hard to pull to the description: the strength with the least held-out error.
+
+    The least is that of bodies wrong by `_WRONG` of themselves, samples that repeat each other counted once:
+    parts of one log are too much alike to say that less would do on another motion.
+    """
+    least = data.excess / _WRONG**2
+    tried = (least, *(strength for strength in STRENGTHS if strength > 2 * least))
     errors = []
-    for k, strength in enumerate(STRENGTHS):
-        tell("Choosing how far to trust the description", k / len(STRENGTHS))
+    for k, strength in enumerate(tried):
+        tell("Choosing how far to trust the description", k / len(tried))
         fit = fitter(estimator, regression, data, strength, bounds)
         errors.append(unseen(data.folds, data.folds, fit))
-    return STRENGTHS[int(np.argmin(errors))]
+    return float(tried[int(np.argmin(errors))])
 
 
 def criterion(rmse: Array, whole: Stack) -> float:
