@@ -85,3 +85,12 @@ def test_what_a_step_without_time_applies_is_the_plan_before(counting: Problem) 
     free.set(position=[1.2, 0.0, 0.9])
     free.step(START, [0.0, 0.0])
     np.testing.assert_allclose(tau, free.step(planned.q[1], planned.v[1]), rtol=0.05, atol=0.5)
+
+
+def test_a_step_is_what_preparing_and_feedback_are(counting: Problem) -> None:
+    one, two = Controller(counting), Controller(counting)
+    for k in range(4):
+        q = START + 0.01 * k
+        first = one.step(q, [0.0, 0.0])
+        two.prepare()
+        np.testing.assert_array_equal(first, two.feedback(q, [0.0, 0.0]))

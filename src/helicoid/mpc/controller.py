@@ -38,8 +38,8 @@ class Controller:
         period: time between steps (s); by default the length of the first interval (needed where the
             duration is free).
         iterations: quadratic programs in each step. More than one helps after jumps of targets.
-        budget: time (s) that the solver may take in the feedback phase; None for no limit. The first step
-            may take 20 times as long.
+        budget: time (s) that the solver may take for a step, or for `feedback` alone where `prepare` was
+            called before; None for no limit. The first step may take 20 times as long.
         cold_iterations: how many the first step may take.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
@@ -133,26 +133,29 @@ class Controller:
 
     def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """The torque (nv) for a measured state; of an ODE, the control for a state x."""
-        self.prepare()
         return self.feedback(q, v)
 
     def prepare(self) -> None:
         """What can be done before the measurement: shift the plan and linearise around it."""
+        self._go_on()
+        self._engine.call("mpc_loop_prepare")
+
+    def _go_on(self) -> None:
+        """A period later: feet that hold then may be others. Without feet the loop does all by itself."""
         if self._memory.switching is not None and self._loop.due is Due.PLANNED:
             self._engine.call("mpc_loop_shift")
             self._memory.advance(self.period)
             self._memory.switching.carry(self._engine["u"][:-1])
-        self._engine.call("mpc_loop_prepare")
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
-        """What needs the measurement: the program's solution, and the torque."""
+        """What needs the measurement: the program's solution, and the torque; `prepare`, if nobody did."""
         if self._loop.due is Due.NEW:
             # The only place that raises: before the loop has begun.
             if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
             initial_state(self._structure, q, v)
         if self._loop.due is Due.PLANNED:
-            self.prepare()
+            self._go_on()
         elif self._loop.due is Due.LOST:
             self._memory.advance(self.period)
         self._measure(q, v)

@@ -93,7 +93,7 @@ static int improve_elsewhere(mpc *s) {
   double *other = s->elsewhere;
   const int begins = other[TRIED] == 0;
   if (begins && !guess_elsewhere(s, other[GUESS] != 0)) return 0;
-  s->started = now(), s->late = 0;
+  s->late = 0;
   linearise(s);
   see_initial(s);
   const double length = improve(s, 2); /* without a step, the next period tries with more damping */
@@ -104,16 +104,19 @@ static int improve_elsewhere(mpc *s) {
          s->results[VIOLATION] <= PLAN_TOLERANCE;
 }
 
-/* Before a step, with a plan that begins now. */
-static void look_elsewhere(mpc *s) {
+/* Before a step, with a plan that begins now; `within` its time only if the step has its own left afterwards. */
+static void look_elsewhere(mpc *s, int within) {
   double *other = s->elsewhere;
-  if (s->loop[LOOKS_ELSEWHERE] == 0) return;
+  const double budget = s->settings[BUDGET], own = 2 * s->results[SECONDS];
+  if (s->loop[LOOKS_ELSEWHERE] == 0 || (within && no_time_for(s, 2 * own))) return;
   if (other[STILL_FOR] <= other[PATIENCE]) {
     other[TRIED] = other[GUESS] = 0;
     return;
   }
   exchange_plans(s);
+  if (within && budget > 0) s->settings[BUDGET] = budget - own;
   const int better = improve_elsewhere(s);
+  s->settings[BUDGET] = budget;
   if (!better) exchange_plans(s);
   if (!better && other[TRIED] == 0) other[GUESS] += 1; /* the next, if there is one */
   if (better || other[GUESS] > 1) {

@@ -205,7 +205,7 @@ static int iterate(mpc *s, int warm, int most) {
       ok = 1;
       break;
     }
-    if (no_time_for(s, s->iteration + s->rest)) { /* most of the way may do: the search will say */
+    if (no_time_for(s, s->iteration.expected + s->rest.expected)) { /* most of the way may do: the search will say */
       s->late = 1;
       ok = unmet < 0.5;
       break;

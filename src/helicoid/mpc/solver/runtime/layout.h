@@ -168,13 +168,18 @@ enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the 
   F(moving) F(inertias)
 
 typedef struct {
+  double expected, least; /* (s) */
+} duration;
+
+typedef struct {
   int64_t n; /* intervals: nodes 0 to n */
 #define DECLARE(name) const helicoid_kernel *name;
   KERNELS(DECLARE)
 #undef DECLARE
   void *work;
   double started; /* when what the budget is for began */
-  double iteration, rest, solved; /* (s) what an interior point's iteration takes, what follows the last one, when */
+  duration iteration, rest; /* what an interior point's iteration takes, and what follows the last one */
+  double solved; /* when that was */
   int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)
@@ -203,9 +208,16 @@ static inline int no_time_for(const mpc *s, double seconds) {
   return s->settings[BUDGET] > 0 && now() - s->started + seconds > s->settings[BUDGET];
 }
 static inline int out_of_time(const mpc *s) { return no_time_for(s, 0); }
-/* What something takes, from how long it took: less at once, more only little by little, since what else runs on
- * the machine may have been in the way. */
-static inline void learn(double *seconds, double took) {
-  *seconds = *seconds > 0 ? smaller_of(took, 1.2 * *seconds) : took;
+/* What something takes, from how long it took: more at once, though not all of it where it was interrupted, less
+ * little by little, so that what is begun ends in time even where times vary. */
+static inline void learn(duration *one, double took) {
+  if (!(one->expected > 0)) one->expected = one->least = took;
+  if (took > one->expected)
+    one->expected = smaller_of(took, 3 * one->expected);
+  else
+    one->expected += 0.05 * (took - one->expected);
+  one->least = smaller_of(one->least, took);
 }
+/* There was no time for a step. What is not run is not measured, and may take as little as it once did. */
+static inline void doubt(duration *one) { one->expected += 0.05 * (one->least - one->expected); }
 #endif

@@ -230,7 +230,7 @@ static void start_from_scratch(mpc *s, const double *x) {
   s->settings[TOLERANCE] = COLD_TOLERANCE, s->settings[BUDGET] = first ? COLD_SHARE * budget : budget;
   mpc_reset(s);
   hold_previous(s, 0);
-  const int status = mpc_solve(s, (int64_t)(first ? most : smaller_of(HASTY_ITERATIONS, most)));
+  const int status = solve(s, (int64_t)(first ? most : smaller_of(HASTY_ITERATIONS, most)));
   /* What the first step solved was one, though the count of those before it is none. */
   s->outcome[RAN] = status == SOLVED ? larger_of(1, s->results[ITERATIONS]) : s->results[ITERATIONS];
   s->settings[BUDGET] = budget;
@@ -253,25 +253,19 @@ static int needs_more(const mpc *s) {
 
 /* The iterations of a step, as many as the budget has time for, until one brings nothing more. */
 static int improve_plan(mpc *s) {
-  const double began = now(), budget = s->loop[LOOP_BUDGET];
   s->settings[TOLERANCE] = STEP_TOLERANCE;
   see_initial(s);
   const int yielded = yield_bounds(s);
-  const int first = mpc_feedback(s);
+  const int first = feedback(s);
   int status = first;
   s->outcome[RAN] = 1;
   while (status == SOLVED && (s->outcome[RAN] < s->loop[STEP_ITERATIONS] ||
                               (s->outcome[RAN] < s->loop[STEP_ITERATIONS] + MORE_ITERATIONS && needs_more(s)))) {
-    if (budget > 0) {
-      const double left = budget - (now() - began);
-      if (left < 1.5 * s->results[SECONDS]) break; /* with the linearisation, as long as the one before */
-      s->settings[BUDGET] = left;
-    }
+    if (no_time_for(s, 1.5 * s->results[SECONDS])) break; /* with the linearisation, as long as the one before */
     linearise(s);
-    status = mpc_feedback(s);
+    status = feedback(s);
     s->outcome[RAN] += 1;
   }
-  s->settings[BUDGET] = budget;
   if (yielded) restore_bounds(s);
   return status == BROKEN ? BROKEN : first;
 }
@@ -287,20 +281,26 @@ static void loop_go_on(mpc *s) {
   s->outcome[PHASE] = SHIFTED;
 }
 
-/* What can be done before the measurement: shift the plan and linearise around it. */
-static void loop_prepare(mpc *s) {
+/* What can be done before the measurement: shift the plan and linearise around it. `within` the time of a step there
+ * may be none for another plan. */
+static void get_ready(mpc *s, int within) {
   double *phase = s->outcome + PHASE;
   loop_go_on(s);
   if (*phase == SHIFTED) {
-    look_elsewhere(s);
+    look_elsewhere(s, within);
     linearise(s);
     *phase = PREPARED;
   }
 }
 
+static void loop_prepare(mpc *s) {
+  s->started = now();
+  get_ready(s, 0);
+}
+
 /* What needs the measurement x. Before the first plan a state of no use changes nothing: no torque, no plan. */
 static int loop_feedback(mpc *s, const double *x) {
-  const double began = now();
+  const double began = s->started = now();
   s->outcome[RAN] = 0;
   if (s->outcome[PHASE] == NEW && !measure(s, x)) {
     s->outcome[OK] = 0, s->outcome[STEP_STATUS] = STEP_BAD_MEASUREMENT, s->outcome[REASON] = NO_STATE;
@@ -312,7 +312,7 @@ static int loop_feedback(mpc *s, const double *x) {
 #endif
     start_from_scratch(s, x);
   } else {
-    loop_prepare(s);
+    get_ready(s, 1);
     s->outcome[PHASE] = PLANNED;
     if (!measure(s, x)) {
       give_up(s, STEP_BAD_MEASUREMENT, NO_STATE);

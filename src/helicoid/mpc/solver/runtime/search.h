@@ -110,7 +110,7 @@ static double search(mpc *s) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
     double there = merit_of_step(s, alpha, distance);
     if (there <= allowed) return brought(s, here, alpha);
-    if (no_time_for(s, s->rest)) {
+    if (no_time_for(s, s->rest.expected)) {
       s->late = 1;
       return 0;
     }

@@ -65,7 +65,7 @@ static double hard_excess(const mpc *s) {
 static int solve_program(mpc *s) {
   int ok = interior_point(s, s->warm);
   double excess = hard_excess(s);
-  while (ok > 0 && !no_time_for(s, 12 * s->iteration + s->rest) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
+  while (ok > 0 && !no_time_for(s, 12 * s->iteration.expected + s->rest.expected) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
     const double before = s->settings[HARD_PENALTY];
     set_hard_penalty(s, 10 * before);
     ok = interior_point(s, 0);
@@ -230,9 +230,9 @@ static void see_accepted(mpc *s, double alpha) {
 
 EXPORTED void mpc_prepare(mpc *s) { linearise(s); }
 
-/* The feedback phase: the program for the measured state, and one step. */
-EXPORTED int mpc_feedback(mpc *s) {
-  s->started = now();
+/* The program for the measured state, and one step. What it takes counts from when `started` says. */
+static int feedback(mpc *s) {
+  const double began = now();
   s->late = 0;
   s->results[QP_ITERATIONS] = 0;
   see_initial(s);
@@ -243,15 +243,16 @@ EXPORTED int mpc_feedback(mpc *s) {
     s->results[STATIONARITY] = NAN, s->results[GAP] = largest_gap(s);
   else
     residuals(s);
-  s->results[SECONDS] = now() - s->started;
+  if (s->late && !(length > 0)) doubt(&s->iteration), doubt(&s->rest);
+  s->results[SECONDS] = now() - began;
   s->results[ITERATIONS] = 1;
   s->results[STATUS] = length > 0 ? SOLVED : s->late || out_of_time(s) ? OUT_OF_TIME : STUCK;
   return (int)s->results[STATUS];
 }
 
 /* Iterate until the residuals are below the tolerance. */
-EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
-  s->started = now();
+static int solve(mpc *s, int64_t max_iterations) {
+  const double began = now();
   s->late = 0;
   s->results[QP_ITERATIONS] = 0;
   int status = OUT_OF_ITERATIONS;
@@ -294,7 +295,7 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
       status = s->late ? OUT_OF_TIME : here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
       break;
     }
-    if (no_time_for(s, 2 * s->iteration + s->rest)) { /* to linearise takes about as long as an iteration */
+    if (no_time_for(s, 2 * s->iteration.expected + s->rest.expected)) { /* to linearise takes about as long as an iteration */
       see_accepted(s, length);
       s->results[ITERATIONS] = (double)(it + 1);
       status = OUT_OF_TIME;
@@ -302,8 +303,17 @@ EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
     }
   }
   s->results[STATUS] = status;
-  s->results[SECONDS] = now() - s->started;
+  s->results[SECONDS] = now() - began;
   return status;
+}
+
+EXPORTED int mpc_feedback(mpc *s) {
+  s->started = now();
+  return feedback(s);
+}
+EXPORTED int mpc_solve(mpc *s, int64_t max_iterations) {
+  s->started = now();
+  return solve(s, max_iterations);
 }
 
 /* Forget what earlier solutions left: multipliers, penalties, regularisation. */
