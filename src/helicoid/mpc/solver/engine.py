@@ -37,7 +37,7 @@ ONCE = (
     *("theta", "initial", "initial_gap", "initial_free", "settings", "results"),
     *("filter", "loop", "outcome", "torque", "limit", "limit_row", "limit_scale"),
     *("speed_row", "speed_scale", "held", "midway", "unused", "nearby", "inertia", "sensitivity", "keeping"),
-    *("returning", "elsewhere"),
+    *("returning", "elsewhere", "factors", "pivots"),
 )
 _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
 _RESULT_AT = {name: k for k, name in enumerate(RESULTS)}

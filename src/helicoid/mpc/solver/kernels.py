@@ -112,6 +112,7 @@ def definitions(stages: Stages) -> str:
         "MANIFOLD": int(system.tangent is not None),
         "NTAU": int(system.symbols["tau"].numel() if "tau" in system.symbols else system.nu),
         "LANES": stages.lanes,
+        "SPARSE_ROWS": int(_is_sparse(stages)),
     }
     texts = {}
     for suffix, prefix, rows in (("", "", stages.path_rows), ("T", "LAST_", stages.end_rows)):
@@ -123,6 +124,12 @@ def definitions(stages: Stages) -> str:
         texts |= _pattern(stages)
     texts["CONTROL_SHARE"] = repr(system.control_share)
     return "".join(f"#define {name} {value}\n" for name, value in {**numbers, **texts}.items())
+
+
+def _is_sparse(stages: Stages) -> bool:
+    """Whether looking for zeros in the derivatives of general rows pays, as for robots with several limbs."""
+    J = ca.sparsify(stages.path_jacobian)
+    return stages.nzp >= 40 and J.nnz() < 0.5 * J.shape[0] * (stages.system.nu + stages.system.nx)
 
 
 def _pattern(stages: Stages) -> dict[str, str]:

@@ -265,7 +265,7 @@ class Stages:
             self._padded_state(gap),
             self._padded_rows(self.path_rows),
             self._spread(H, self.z_at, self.nzp, self.z_at),
-            self._general(self.path_rows).T,
+            self.path_jacobian.T,
         ]
         outputs.append(ca.SX(1, 1) if self.system.uses_double_integrator else self.dynamics.T)
         return self._function("stage", self._path_inputs, outputs)
@@ -303,6 +303,11 @@ class Stages:
             return None
         spread = self._spread(_symmetric(H), self.z_at, self.nzp, self.z_at)
         return self._function("curvature", [x, u, following, costate, weight, p, theta, h], [spread])
+
+    @cached_property
+    def path_jacobian(self) -> Expression:
+        """The Jacobian of the general rows of a node on the path, in padded places."""
+        return self._general(self.path_rows)
 
     def _general(self, rows: Sequence[Row]) -> Expression:
         """The Jacobian of the rows that bound more than one variable, in padded places."""

@@ -7,6 +7,7 @@
  *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
  *   NONLINEAR: steps are those of forward dynamics or of an ODE, CURVED: there is a kernel of how they bend,
  *   which is asked from the iteration FIRST_CURVED on,
+ *   SPARSE_ROWS: of the derivatives of rows more than half are zero,
  *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
  *
  * A node's variables are z = (u, x), each part padded with zeros to whole vectors (for a double integrator q
@@ -51,7 +52,7 @@
 #define NRP PADDED(NR)
 #define NGM MAX(1, MAX(NG, NGT))
 
-/* Large problems have mostly zeros in the derivatives of rows and dynamics: looking for them pays. */
+/* Large problems have mostly zeros in the derivatives of their dynamics: looking for them pays. */
 #define SPARSE (NZP >= 40)
 
 #if WIDTH > 1
@@ -121,7 +122,7 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
   F(speed_row, NTAU) F(speed_scale, NTAU) F(held, QUARTERS * NTAU) F(midway, NTAU * NXA) F(unused, NTAU * NXA) F(nearby, NTAU * NTAU) \
   F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(keeping, 3 * ROWS) \
-  F(returning, NRP) F(elsewhere, N_ELSEWHERE)
+  F(returning, NRP) F(elsewhere, N_ELSEWHERE) F(factors, (NGM + NU) * NZP) F(pivots, NU * (NUP + NZP))
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
