@@ -254,6 +254,20 @@ def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.5
 
 
+def test_the_noise_of_a_joint_that_stands_still_tells_nothing_of_its_friction() -> None:
+    t, q, v, a = motion(ROBOT, 2, 6.0)
+    q[:, 1], v[:, 1], a[:, 1] = 0.4, 0.0, 0.0
+    tau = TRUTH.inverse_dynamics(q, v, a, friction=True)
+    noisy = v + 0.005 * np.random.default_rng(0).normal(size=v.shape)
+    with pytest.warns(DoubtfulLogWarning):
+        result = identify(ROBOT, Log.from_arrays(t, q, noisy, a, tau), cutoff=None, lag=0.0)
+    k = result.regression.parameters.index(f"{ROBOT.joint_names[1]}.friction")
+    assert result.x[k] == 0.0 and result.sigma[k] == np.inf
+    test = recording(TRUTH, 9)
+    low, high = result.prediction_interval(test)
+    assert np.mean((low <= test.tau) & (test.tau <= high), axis=0)[1] > 0.9
+
+
 @pytest.mark.parametrize(("seconds", "short"), [(1.0, True), (6.0, False)])
 def test_a_short_log_is_called_short(seconds: float, short: bool) -> None:
     log = recording(TRUTH, 2, noise=0.1, seconds=seconds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from synthetic_logs import arm, recording, truth
@@ -38,6 +40,17 @@ def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Ide
     told = result.trust(fast)
     assert not told and not told.ok.any()
     assert "times what was recorded" in str(told) and "Trust(" in repr(told)
+
+
+def test_what_the_model_lacks_grows_with_speed_and_noise_does_not(result: hc.Identification) -> None:
+    log, unexplained = result.logs[0], result.unexplained
+    assert unexplained is not None and result.posterior is not None and result.lacking is not None
+    assert np.all(result.lacking < 0.1)  # white noise is all that was added
+    fast = hc.Log.from_arrays(log.t / 3, log.q, 3 * log.v, 9 * log.a)
+    for motion, times in ((log, 1.0), (fast, 3.0)):
+        lacking = replace(result, posterior=0 * result.posterior, lacking=np.ones(3))
+        low, high = lacking.prediction_interval(motion)
+        np.testing.assert_allclose((high - low) / unexplained, 2 * 1.959964 * times, rtol=1e-5)
 
 
 def test_one_frequency_is_named_and_does_no_harm() -> None:

@@ -33,7 +33,7 @@ from helicoid.identification.linear.selection import (
     weighted,
 )
 from helicoid.identification.linear.solving.consistent import Bounds
-from helicoid.identification.linear.solving.estimators import covariance, huber, posterior, repeated
+from helicoid.identification.linear.solving.estimators import coloured, covariance, huber, posterior, repeated
 from helicoid.identification.linear.solving.instrumental import instrumental
 from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes
 from helicoid.identification.logs.filtering import noise_bandwidth
@@ -270,6 +270,7 @@ def fitted(
         said,
         posterior=known,
         unexplained=np.maximum(expected.rmse, elsewhere),
+        lacking=coloured(regression, longest, x) if isinstance(longest, Samples) else None,
         doubt=doubt,
         confused=confused(robot, swung.joints.values()),
     )

@@ -18,11 +18,12 @@ from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.logs.swings import Swing
 from helicoid.identification.report.score import Score
-from helicoid.identification.report.trust import Trust, motion_range, trust
+from helicoid.identification.report.trust import Range, Trust, motion_range, trust
 from helicoid.robot import Robot
 from helicoid.tables import table
 
 _BLOCK = 4096
+_MOST = 10.0  # times: joints that moved so much less stood still, and their friction is as uncertain as ever
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,8 @@ class Identification:
     the fit was pulled to the description, `notes` in words what was found and done, `logs` what was fitted.
     `posterior` is the covariance of x for predictions: samples that are alike count as one, and what the log
     leaves open is as uncertain as before. `unexplained` is the error of each row on samples of other times
-    or speeds than those fitted, the larger of both. Refined results (`fit_nonlinear`) have neither.
+    or speeds than those fitted, the larger of both; `lacking` is the part of its square that is no white
+    noise (None: not known, perhaps all). Refined results (`fit_nonlinear`) have none of these.
     `doubt` says in a sentence what the log most likely is, where it is not what it says: a flipped sign,
     exchanged joints, another unit, a wrong gear ratio, currents, a tilted base. `confused` are joints that
     moved with one frequency, each with the stiffness of a spring that may have been taken for inertia.
@@ -85,6 +87,7 @@ class Identification:
     logs: tuple[Log, ...] = ()
     posterior: Array | None = None
     unexplained: Array | None = None
+    lacking: Array | None = None
     doubt: str = ""
     confused: tuple[tuple[Swing, float], ...] = ()
 
@@ -126,7 +129,8 @@ class Identification:
         """Between which values sensors would read, with a probability of `level`: two arrays (N, rows).
 
         What the model leaves unexplained on held-out samples, noise included, and what is uncertain of the
-        parameters in this very motion: the interval widens where a motion asks for what was not excited.
+        parameters in this very motion: the interval widens where a motion asks for what was not excited. Of
+        joints that are faster than in the log, what the model lacks is taken to grow as their speed does.
         """
         from scipy.stats import norm
 
@@ -134,16 +138,32 @@ class Identification:
             raise InputError(f"level is a probability between 0 and 1, got {level}")
         predicted, spread = self.predict(log), self._spread(log)
         assert self.unexplained is not None
-        reach = norm.ppf((1 + level) / 2) * np.sqrt(spread**2 + self.unexplained**2)
+        lacking = 1.0 if self.lacking is None else self.lacking
+        left = self.unexplained**2 * (1.0 + lacking * (self._faster(log) ** 2 - 1.0))
+        reach = norm.ppf((1 + level) / 2) * np.sqrt(spread**2 + left)
         return predicted - reach, predicted + reach
 
     def trust(self, log: Log) -> Trust:
         """Whether the motion of a log lies within what was excited, joint by joint; prints as a table."""
-        spread, robot = self._spread(log), self.nominal
+        spread = self._spread(log)
         assert self.unexplained is not None
         uncertainty = np.sqrt(np.mean(spread**2, axis=0)) / np.maximum(self.unexplained, 1e-12)
-        trained, asked = (motion_range(robot, logs, self.cutoff) for logs in (self.logs, (log,)))
-        return trust(self.regression.row_names, trained, asked, uncertainty)
+        asked = motion_range(self.nominal, (log,), self.cutoff)
+        return trust(self.regression.row_names, self._trained, asked, uncertainty)
+
+    @cached_property
+    def _trained(self) -> Range:
+        return motion_range(self.nominal, self.logs, self.cutoff)
+
+    def _faster(self, log: Log) -> Array:
+        """How many times as fast as in what was fitted the joint of each row is, between 1 and `_MOST`.
+
+        A wrong slope in velocity hides in what a slow log leaves unexplained, and errs by as many times that.
+        """
+        if not self.logs or self.regression.wrenches:
+            return np.ones(len(self.regression.row_names))
+        asked = motion_range(self.nominal, (log,), self.cutoff).v
+        return np.clip(asked / np.maximum(self._trained.v, 1e-12), 1.0, _MOST)
 
     def _spread(self, log: Log) -> Array:
         """σ of the prediction that comes from the parameters, (N, rows)."""

@@ -21,6 +21,7 @@ from helicoid.identification.linear.solving.estimators import (
     row_weights,
     total,
 )
+from helicoid.identification.linear.solving.standing import standing, stiction, unmoved
 from helicoid.identification.linear.solving.whitened_coordinates import (
     WhitenedCoordinates,
     usual_magnitudes,
@@ -71,15 +72,16 @@ def weighted(regression: Regression, stretches: Sequence[Samples], form: str = "
 def weighed(regression: Regression, parts: Folds, recorded: Folds) -> Weighted:
     """Weigh the rows of folds by the residuals of an ordinary fit."""
     whole = parts.whole
-    floor = noise_floor(whole)
+    still = standing(regression, whole)
+    floor = np.maximum(noise_floor(whole), stiction(regression, len(whole.counts), still))
     weights = np.ones(len(whole.counts))
     for _ in range(3):
         factor = whole.combined(weights)
         weights = row_weights(whole, ordinary(factor, whitened_coordinates(regression, factor)), floor)
     factor = whole.combined(weights)
     usual = usual_magnitudes(regression)
-    own = whitened_coordinates(regression, factor).without_untold(factor, usual)
-    coordinates = own.pulled(usual, parts.excess)
+    own = replace(whitened_coordinates(regression, factor), untold=unmoved(regression, still))
+    coordinates = own.without_untold(factor, usual).pulled(usual, parts.excess)
     return Weighted(parts, recorded, whole, weights, coordinates, parts.excess)
 
 

@@ -21,6 +21,7 @@ _WRONG = 0.3  # of itself: what a described body may be wrong by
 _ROUNDING = 1e-11  # of the longest: columns that are shorter hold nothing but rounding
 _STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
 _ROUNDS = 6  # of reweighting
+_ENOUGH = 4000  # samples that tell the colour of what is left
 _HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
 
 
@@ -140,6 +141,18 @@ def repeated(regression: Regression, samples: Samples, x: Array, most: float) ->
     means = left.reshape(-1, m, left.shape[1]).mean(axis=1)
     found = m * np.mean(means**2, axis=0) / np.maximum(np.mean(left**2, axis=0), 1e-300)
     return float(np.clip(np.mean(found), 1.0, max(1.0, most)))
+
+
+def coloured(regression: Regression, samples: Samples, x: Array) -> Array:
+    """The part of each row's squared residuals that is no white noise, (rows,): what the model lacks.
+
+    Differences of neighbours hold twice the variance of white noise, and little else.
+    """
+    middle = slice(max(0, (len(samples) - _ENOUGH) // 2), (len(samples) + _ENOUGH) // 2)
+    q, v, a, raw = samples.q[middle], samples.v[middle], samples.a[middle], samples.raw[middle]
+    left = raw - low_pass(regression.predict(x, q, v, a), samples.rate, samples.cutoff)
+    white = np.mean(np.diff(left, axis=0) ** 2, axis=0) / 2
+    return np.clip(1.0 - white / np.maximum(np.mean(left**2, axis=0), 1e-300), 0.0, 1.0)
 
 
 def huber(
