@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ import helicoid as hc
 from benchmarks.trust_systems import on_four_feet
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError
+from helicoid.model.bundled import serial_chain_urdf
 from helicoid.mpc import Controller, Problem
 
 Q0 = np.array([0.0, -0.785398, 0.0, -2.35619, 0.0, 1.5707, 0.785398])
@@ -182,14 +184,29 @@ def random_cases(count: int) -> None:
           f"{better + worse} times ({better} of them lower by sqp)")  # fmt: skip
 
 
-def growth(robots: dict[str, tuple[hc.Robot, Array]], nodes: tuple[int, ...]) -> None:
-    """Warm steps over the number of intervals and over robots: posture costs, all limits.
+def chain(joints: int, strong: bool) -> hc.Robot:
+    """UR5 arms end to end; stretched, with 10 joints or more, they are too heavy for the motors of a UR5.
 
-    The last columns are the iterations of the interior point in a step, and their time for each node: the
-    more limits a robot runs into, the more of them it takes, which is no matter of its size.
+    If `strong`, motors are as much stronger as it takes to hold the chain as a UR5 holds itself.
+    """
+
+    def share(robot: hc.Robot) -> float:
+        return float(np.abs(robot.gravity(np.zeros(robot.nv)) / robot.limits.effort).max())
+
+    plain = hc.serial_chain(joints)
+    factor = max(1.0, share(plain) / share(hc.serial_chain(6))) if strong else 1.0
+    text = serial_chain_urdf(joints)
+    return hc.load(re.sub(r'effort="([^"]+)"', lambda found: f'effort="{factor * float(found[1])!r}"', text))
+
+
+def growth(robots: dict[str, tuple[hc.Robot, Array]], nodes: tuple[int, ...]) -> None:
+    """Warm steps over the number of intervals and over robots: posture costs, all limits; processor time.
+
+    The last columns are the iterations of the interior point in a step, and its time for each of them and
+    node: the more limits a robot runs into, the more of them it takes, which is no matter of its size.
     """
     head = f"{'warm µs':>9}{'µs a node':>11}{'interior':>10}{'µs of each':>12}"
-    print(f"\n{'robot':18}{'joints':>7}{'nodes':>7}{head}")
+    print(f"\n{'robot':20}{'joints':>7}{'nodes':>7}{head}")
     for name, (robot, q) in robots.items():
         for count in nodes if name == "panda" else (30,):
             problem = Problem(robot, horizon=count, dt=0.02)
@@ -200,15 +217,15 @@ def growth(robots: dict[str, tuple[hc.Robot, Array]], nodes: tuple[int, ...]) ->
             controller, times, programs = Controller(problem), [], []
             x = np.concatenate([q, np.zeros(robot.nv)])
             for _ in range(200):
-                start = time.perf_counter()
+                start = time.thread_time()
                 controller.step(x[: robot.nq], x[robot.nq :])
-                times.append(time.perf_counter() - start)
+                times.append(time.thread_time() - start)
                 programs.append(controller.statistics["qp_iterations"])
                 x = controller._engine["x"][1].copy()
             warm, rounds = 1e6 * float(np.median(times[1:])), float(np.median(programs[1:]))
             each = 1e6 * float(np.median(np.divide(times[1:], programs[1:]))) / count
             print(
-                f"{name:18}{robot.nv:7d}{count:7d}{warm:9.0f}{warm / count:11.2f}{rounds:10.0f}{each:12.2f}"
+                f"{name:20}{robot.nv:7d}{count:7d}{warm:9.0f}{warm / count:11.2f}{rounds:10.0f}{each:12.2f}"
             )
 
 
@@ -237,13 +254,13 @@ def main(quick: bool) -> None:
     if quick:
         return
     arm = hc.load("panda")
-    half = {n: hc.serial_chain(n) for n in (2, 3, 4, 5, 6, 7, 10, 14, 20)}
     robots = {
         "double_pendulum": (hc.load("double_pendulum"), np.zeros(2)),
         "ur5": (hc.load("ur5"), np.zeros(6)),
     }
     robots |= {"panda": (arm, Q0)}
-    robots |= {f"chain of {n}": (chain, np.zeros(n)) for n, chain in half.items()}
+    robots |= {f"chain of {n}": (chain(n, False), np.zeros(n)) for n in (2, 3, 4, 5, 6, 7, 10, 14, 20)}
+    robots |= {f"strong chain of {n}": (chain(n, True), np.zeros(n)) for n in (7, 10, 14, 20)}
     growth(robots, (10, 20, 30, 50, 100))
     standing_quadruped()
 

@@ -104,8 +104,8 @@ class Controller:
         self.details = ""
         self.ok = False
         self.statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
-        """Of the last step: `iterations`, `qp_iterations` of the last quadratic program, `seconds` of the
-        feedback; of the plan it led to `cost`, `violation` (largest excess of a hard row in its scaled
+        """Of the last step: `iterations`, `qp_iterations` of the interior point in all of them, `seconds` of
+        the feedback; of the plan it led to `cost`, `violation` (largest excess of a hard row in its scaled
         units), `gap` (largest of the dynamics and to the measured state; states of a vehicle in units of what
         they start with, such as rotors' speeds in hover); `step_length` (1 for a full one),
         and `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without

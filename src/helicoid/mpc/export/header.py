@@ -27,7 +27,7 @@ REFUSALS = {
 }
 STATISTICS = {
     "iterations": "of the step",
-    "qp_iterations": "of its last quadratic program",
+    "qp_iterations": "of the interior point, in all of them",
     "seconds": "that the feedback took",
     "cost": "of the plan",
     "violation": "the largest excess of a hard constraint, in scaled units",

@@ -118,6 +118,8 @@ def definitions(stages: Stages) -> str:
     for suffix, prefix, rows in (("", "", stages.path_rows), ("T", "LAST_", stages.end_rows)):
         boxes = [row for row in rows if row.box is not None]
         numbers[f"NB{suffix}"], numbers[f"NG{suffix}"] = len(boxes), len(rows) - len(boxes)
+        if not suffix:
+            numbers["NGF"] = sum(row.box is None and not row.of_place for row in rows)
         texts[f"{prefix}BOX_AT"] = _initialiser([str(row.box) for row in boxes])
         texts[f"{prefix}BOX_SCALE"] = _initialiser([repr(row.factor) for row in boxes])
     if not system.uses_double_integrator:

@@ -114,7 +114,7 @@ class Stages:
 
     @cached_property
     def path_rows(self) -> list[Row]:
-        """Rows of the nodes on the path: those that bound one variable first."""
+        """Rows of the nodes on the path: those that bound one variable first, those of a place alone last."""
         return self._rows([c for c in self.constraints if c.on_path])
 
     @cached_property
@@ -135,7 +135,7 @@ class Stages:
                 factor = float(row.nz[0]) if alone else 0.0
                 at_first, of_place = not used.isdisjoint(self._open), used <= set(range(nu, nu + nv))
                 rows.append(Row(constraint, element, box, factor, at_first, of_place))
-        return sorted(rows, key=lambda row: row.box is None)
+        return sorted(rows, key=lambda row: (row.box is None, row.box is None and row.of_place))
 
     def row_values(self, rows: Sequence[Row]) -> Expression:
         """The scaled rows, a column."""

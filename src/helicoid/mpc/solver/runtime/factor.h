@@ -71,13 +71,15 @@ static inline __attribute__((always_inline)) Products used(Products p, int colum
   return p;
 }
 
-/* Products of rows, and others, are added to a symmetric matrix, or its first columns: on and below the diagonal. */
+/* Products of rows, and others, are added to a symmetric matrix, or its first columns: on and below the diagonal. Only
+ * the `few` first rows count for columns that are not from `first` to `end`. */
 static inline __attribute__((always_inline)) void add_products(
-    double *G, Products rows, Products others, int columns, int vectors) {
+    double *G, Products rows, Products others, int columns, int vectors, int few, int first, int end) {
   int list[NGM];
   for (int j = 0; j < columns; j += TILE_COLUMNS) {
     const int above = j / WIDTH, at = above * WIDTH, whole = j + TILE_COLUMNS <= columns;
     Products a = moved(rows, j, at), b = moved(others, j, at);
+    if (j + TILE_COLUMNS <= first || j >= end) a.count = few;
     if (SPARSE_ROWS) a = used(a, whole ? TILE_COLUMNS : columns % TILE_COLUMNS, list);
     if (whole)
       add_to_columns(G + j * NZP + at, a, b, TILE_COLUMNS, vectors - above);
@@ -162,7 +164,7 @@ static int factor(mpc *s) {
   double *last = s->swept + s->n * NZP * NZP, *factors = s->factors + NGM * NZP;
   memcpy(last + NUP * NZP, s->hessian + (s->n * NZP + NUP) * NZP, NXP * NZP * sizeof(double));
   add_diagonal(s, s->n, last, NBT, last_box_at, last_box_scale, NUP);
-  add_products(last + NUP * NZP + NUP, moved(end, NUP, NUP), none, NXP, VX);
+  add_products(last + NUP * NZP + NUP, moved(end, NUP, NUP), none, NXP, VX, NGT, 0, NXP);
   mirror(last, NUP);
   const Products controls = {factors + NUP, s->pivots + 2 * NUP, NU, PIVOT, NULL};
   int positive = 1;
@@ -171,9 +173,9 @@ static int factor(mpc *s) {
     start_from(G, s->hessian + k * NZP * NZP, G + NZP * NZP, s->h[k], AB_OF(s, k));
     add_diagonal(s, k, G, NB, box_at, box_scale, 0);
     const Products rows = stiff_rows(s, k, NB, NG);
-    add_products(G, rows, none, NUP, VZ);
+    add_products(G, rows, none, NUP, VZ, NGF, 0, 0);
     positive &= eliminate(G, factors, s->pivots, 1e-14 * s->settings[SCALE]);
-    add_products(G + NUP * NZP + NUP, moved(rows, NUP, NUP), controls, NXP, VX);
+    add_products(G + NUP * NZP + NUP, moved(rows, NUP, NUP), controls, NXP, VX, NGF, 0, DOUBLE_INTEGRATOR ? NU : NXP);
     mirror(G, 0);
   }
   return positive;

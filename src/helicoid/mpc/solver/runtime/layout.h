@@ -3,6 +3,7 @@
  * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
  *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
+ *   NGF of the NG that depend on more than q (of a robot), which come first,
  *   NTAU torques (of an ODE, controls) that are applied,
  *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
  *   NONLINEAR: steps are those of forward dynamics or of an ODE, CURVED: there is a kernel of how they bend,

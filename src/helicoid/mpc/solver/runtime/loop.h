@@ -258,14 +258,16 @@ static int improve_plan(mpc *s) {
   const int yielded = yield_bounds(s);
   const int first = feedback(s);
   int status = first;
+  double programs = s->results[QP_ITERATIONS]; /* iterations of the interior point in all of them */
   s->outcome[RAN] = 1;
   while (status == SOLVED && (s->outcome[RAN] < s->loop[STEP_ITERATIONS] ||
                               (s->outcome[RAN] < s->loop[STEP_ITERATIONS] + MORE_ITERATIONS && needs_more(s)))) {
     if (no_time_for(s, 1.5 * s->results[SECONDS])) break; /* with the linearisation, as long as the one before */
     linearise(s);
     status = feedback(s);
-    s->outcome[RAN] += 1;
+    s->outcome[RAN] += 1, programs += s->results[QP_ITERATIONS];
   }
+  s->results[QP_ITERATIONS] = programs;
   if (yielded) restore_bounds(s);
   return status == BROKEN ? BROKEN : first;
 }
