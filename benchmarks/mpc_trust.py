@@ -72,8 +72,9 @@ def loop(case: Case, rng: np.random.Generator, wrong: bool, noisy: bool, moving:
         last = np.concatenate(seen[-second:])[:, case.split :]
         rms = float(np.sqrt((last**2).mean(axis=0)).max())
         if k + 1 == asked:
-            told |= {"rms": rms, "back": float(np.linalg.norm(case.place(x) - home)) if moving else 0.0}
-        told |= {"still": rms <= STILL, "rest": (k + 1) * controller.period}
+            told["rms"] = rms
+        back = float(np.linalg.norm(case.place(x) - home)) if moving else 0.0
+        told |= {"still": rms <= STILL, "rest": (k + 1) * controller.period, "back": back}
         if noisy or told["still"]:
             break
     return told | case.excess(np.concatenate(seen))

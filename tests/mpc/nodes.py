@@ -108,10 +108,10 @@ def node_function(structure: Structure, last: bool = False) -> Callable[..., Nod
 
     def node(at: Point, following: Array, h: float = 0.1) -> Node:
         if last:
-            values = list(function.call([at.x, p, memory.theta]))
+            values = list(function.call([at.x, p, memory.constants]))
             values.insert(2, np.zeros(stages.system.nx))
         else:
-            values = list(function.call([at.x, at.u, following, p, memory.theta, h]))
+            values = list(function.call([at.x, at.u, following, p, memory.constants, h]))
         cost, gradient, gap, scaled, hessian, general = (np.array(v, float).ravel() for v in values[:6])
         jacobian, others = np.zeros((len(rows), nz)), iter(general.reshape(-1, nz))
         for k, row in enumerate(rows):

@@ -116,7 +116,7 @@ def test_orientation_and_pose_costs_have_their_minimum_at_the_target() -> None:
     end = problem._compiled.stages.end_values()
     memory = problem._compiled.memory
     costs = [
-        float(end(np.concatenate([x, np.zeros(6)]), memory.parameters[-1], memory.theta)[0])
+        float(end(np.concatenate([x, np.zeros(6)]), memory.parameters[-1], memory.constants)[0])
         for x in (q, goal)
     ]
     assert costs[0] > 0.1 and costs[1] < 1e-20

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from helicoid.mpc.phases import Schedule
     from helicoid.mpc.problem import Problem
 
+DISTURBANCE_TIME = 0.2  # s
 _FIGURES = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
 
 
@@ -41,10 +42,15 @@ class Controller:
         budget: time (s) that the solver may take for a step, or for `feedback` alone where `prepare` was
             called before; None for no limit. The first step may take 20 times as long.
         cold_iterations: how many the first step may take.
+        disturbance_time: time (s) in which `disturbance` goes 63 % of the way to what a motion shows; None
+            estimates none.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
     measured state, within the limits of torque, and changed where it would exceed hard velocity limits
-    before the next sample. Everything is compiled when the controller is made, nothing in a
+    before the next sample. What a robot with a motor in every joint, which nothing else holds, needs beyond
+    its model is found from its motion, and plans count with it: see `disturbance`.
+
+    Everything is compiled when the controller is made, nothing in a
     step. A step never raises and never gives NaN: one that fails falls back on the shifted plan, and when
     that is used up brakes under gravity compensation. Where hard constraints cannot be met, as after a push,
     it applies the plan that exceeds them least.
@@ -79,12 +85,15 @@ class Controller:
         iterations: int = 1,
         budget: float | None = None,
         cold_iterations: int = 100,
+        disturbance_time: float | None = DISTURBANCE_TIME,
     ) -> None:
         if not hasattr(problem, "times"):
             raise InputError(f"a Controller solves a Problem; got {problem!r}")
         lengths = np.diff(problem.times)
         if budget is not None and not budget > 0:
             raise InputError(f"budget is a positive time (s) or None, got {budget!r}")
+        if disturbance_time is not None and not 0 < disturbance_time < np.inf:
+            raise InputError(f"disturbance_time is a positive time (s) or None, got {disturbance_time!r}")
         if iterations < 1:
             raise InputError(f"iterations must be at least 1, got {iterations}")
         if period is None and problem.duration_bounds is not None:
@@ -93,6 +102,7 @@ class Controller:
         self.period = float(lengths[0] if period is None else period)
         self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
         self._budget = 0.0 if budget is None else float(budget)
+        self._disturbance_time = disturbance_time
         # What the problem is now: terms that are added to it later are for other controllers.
         self._compiled, self._structure = problem._compiled, problem._compiled.structure
         self._loop = self._new_loop(self._compiled.memory)
@@ -115,14 +125,18 @@ class Controller:
         """A loop that has not started, with memory and numbers of its own."""
         engine = self._compiled.new_engine(with_loop=True)
         Memory.of(engine).copy_from(numbers)
-        loop = Loop(self._structure, engine, self.period, self._budget)
+        loop = Loop(self._structure, engine, self.period, self._budget, self._disturbance_time)
         loop.set(iterations=self.iterations, cold_iterations=self.cold_iterations)
         return loop
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As its problem, its settings and its numbers: a copy has not started yet.
-        settings = self.problem, self.period, self.iterations, self._budget or None, self.cold_iterations
-        return _restored, (settings, self._memory.numbers(), self._memory.schedule)
+        solving = self.iterations, self._budget or None, self.cold_iterations, self._disturbance_time
+        return _restored, (
+            (self.problem, self.period, *solving),
+            self._memory.numbers(),
+            self._memory.schedule,
+        )
 
     # In the loop -----------------------------------------------------------------------------------------
 
@@ -241,13 +255,23 @@ class Controller:
         if robot is None:
             raise InputError("only a robot's plan is a motion")
         x, u = self._engine["x"].copy(), self._engine["u"][:-1]
-        a, _, forces = self._compiled.motion(x, u, self._memory.theta)
+        a, _, forces = self._compiled.motion(x, u, self._memory.constants)
         return x[:, : robot.nq], x[:, robot.nq : robot.nq + robot.nv], a, forces
 
     @property
     def theta(self) -> Array:
         """The parameters θ in use, a copy; empty where the robot is not parametric."""
         return self._memory.theta.copy()
+
+    @property
+    def disturbance(self) -> Array:
+        """d (nv), the torque that the model does not explain as the last step found it; the next plan has it.
+
+        τ = ID(q, v, a) + d: positive where more torque is needed than the model says. `start` sets it to 0.
+        Zero where none is estimated, empty where there is no robot.
+        """
+        robot = self._structure.robot
+        return np.zeros(0) if robot is None else self._engine["disturbance"].copy()
 
     @property
     def gains(self) -> Array:
@@ -265,7 +289,7 @@ class Controller:
             return K / np.array(units) if units else K
         if self._structure.formulation == "forward_dynamics":
             return np.asarray(robot.selection_matrix.T @ K)
-        here = self._engine["initial"], self._engine["u"][0], self._memory.theta, self.period
+        here = self._engine["initial"], self._engine["u"][0], self._memory.constants, self.period
         by_u, by_x = self._compiled.torque_derivatives(*here)
         return np.asarray(by_x[:, :dx] + by_u @ K)
 

@@ -102,7 +102,7 @@ def report(
     if carried is not None:
         parts = {"q": x[:, : carried.nq], "v": x[:, carried.nq : carried.nq + carried.nv]}
     if robot is not None:
-        a, tau, forces = compiled.motion(x, u, memory.theta)
+        a, tau, forces = compiled.motion(x, u, memory.constants)
         parts = {"q": x[:, : robot.nq], "v": x[:, robot.nq : robot.nq + robot.nv], "a": a, "tau": tau}
         parts["forces"] = forces
         for name in ("velocity_limit", "torque_limit"):
@@ -141,8 +141,8 @@ def _evaluate(compiled: Compiled, memory: Memory, x: Array, u: Array) -> tuple[f
     """Cost, largest gap of the dynamics, and all rows (nodes, padded) of a trajectory."""
     path, end = compiled.values
     lengths = np.diff(compiled.structure.times)
-    cost, gap, rows = path(x[:-1].T, u.T, x[1:].T, memory.parameters[:-1].T, memory.theta, lengths)
-    last_cost, last_rows = end(x[-1], memory.parameters[-1], memory.theta)
+    cost, gap, rows = path(x[:-1].T, u.T, x[1:].T, memory.parameters[:-1].T, memory.constants, lengths)
+    last_cost, last_rows = end(x[-1], memory.parameters[-1], memory.constants)
     all_rows = np.vstack([as_numbers(rows), as_numbers(last_rows)])
     total = float(ca.sum2(cost)) + float(last_cost)
     return total, float(np.abs(np.array(gap)).max(initial=0.0)), all_rows

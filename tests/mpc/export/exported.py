@@ -40,6 +40,8 @@ class Exported:
         self.library.model_init.restype = ctypes.c_void_p
         self.library.model_missed.restype = ctypes.c_char_p
         self.library.model_status_text.restype = ctypes.c_char_p
+        if hasattr(self.library, "model_disturbance"):
+            self.library.model_disturbance.restype = ctypes.POINTER(ctypes.c_double)
         header = (folder / "model.h").read_text()
         words = (line.split() for line in header.splitlines() if line.startswith("#define MODEL_"))
         self.sizes = {word[1].removeprefix("MODEL_"): float(word[2]) for word in words if len(word) > 2}
@@ -77,6 +79,11 @@ class Exported:
     @property
     def applied(self) -> int:
         return int(self.library.model_applied(self.handle))
+
+    @property
+    def disturbance(self) -> np.ndarray:
+        values = self.library.model_disturbance(self.handle)
+        return np.array(values[: int(self.sizes["TORQUE_SIZE"])])
 
     @property
     def missed(self) -> tuple[str, float, int] | None:

@@ -81,6 +81,17 @@ def change(one: Controller | Exported, **values: Any) -> bool:
     return True
 
 
+def test_a_wrong_model_is_made_up_for_alike(exported: Exported) -> None:
+    heavy = hc.load("planar_2r").with_payload("tip", 0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    problem = arm()
+    reset(problem)
+    controller, plant = Controller(problem), robot_plant(heavy, 0.05)
+    exported.start_again()
+    compare(controller, exported, np.concatenate([START, np.zeros(2)]), 60, plant, lambda one, rng, x: x)
+    assert np.abs(controller.disturbance).max() > 1.0
+    np.testing.assert_allclose(exported.disturbance, controller.disturbance, rtol=1e-12)
+
+
 def test_thousand_steps_with_all_that_goes_wrong(exported: Exported) -> None:
     """Targets that move, sensors that fail for a moment and for long, limits that cannot be kept, pushes."""
     robot = hc.load("planar_2r")

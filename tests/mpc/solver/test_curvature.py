@@ -54,7 +54,7 @@ def test_hessian_of_the_lagrangian(kind: str, formulation: str, rng: np.random.G
 
     assert stages.curvature is not None
     p = memory.parameters[0]
-    bent = stages.curvature(at.x, at.u, following, costate, weight, p, memory.theta, h)
+    bent = stages.curvature(at.x, at.u, following, costate, weight, p, memory.constants, h)
     H = node(at, following, h).hessian + np.array(bent).reshape(stages.nzp, stages.nzp)
     np.testing.assert_allclose(H, H.T, atol=1e-9 * np.abs(H).max())
     for _ in range(6):
@@ -95,5 +95,5 @@ def test_a_copy_bends_as_the_first(rng: np.random.Generator) -> None:
         stages, memory = Compiled(one, {}).stages, Compiled(one, {}).memory
         assert stages.curvature is not None
         inputs = [at.x, at.u, at.x, np.ones(stages.nxp), np.ones(stages.nrp), memory.parameters[0]]
-        values.append(np.array(stages.curvature(*inputs, memory.theta, 0.1)))
+        values.append(np.array(stages.curvature(*inputs, memory.constants, 0.1)))
     np.testing.assert_allclose(values[1], values[0], atol=1e-12)

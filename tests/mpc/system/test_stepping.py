@@ -28,7 +28,7 @@ def system(integrator: str, substeps: int = 1) -> System:
 
 def step_of(one: System) -> ca.Function:
     following = one.resolve([one.following])[0]
-    return ca.Function("step", [one.x, one.u, one.theta, one.h], [following])
+    return ca.Function("step", [one.x, one.u, one.constants, one.h], [following])
 
 
 def error(step: ca.Function, count: int, duration: float = 0.4) -> float:
@@ -41,7 +41,7 @@ def error(step: ca.Function, count: int, duration: float = 0.4) -> float:
     exact = solve_ivp(rate, (0, duration), X, rtol=1e-12, atol=1e-12, method="DOP853").y[:, -1]
     x = X
     for _ in range(count):
-        x = np.array(step(x, U, [], duration / count)).ravel()
+        x = np.array(step(x, U, np.zeros(2), duration / count)).ravel()
     return float(np.abs(x - exact).max())
 
 
@@ -59,8 +59,8 @@ def test_substeps_are_shorter_steps(integrator: str) -> None:
     one, three = step_of(system(integrator)), step_of(system(integrator, 3))
     x = X
     for _ in range(3):
-        x = np.array(one(x, U, [], 0.05)).ravel()
-    np.testing.assert_allclose(np.array(three(X, U, [], 0.15)).ravel(), x, rtol=1e-12)
+        x = np.array(one(x, U, np.zeros(2), 0.05)).ravel()
+    np.testing.assert_allclose(np.array(three(X, U, np.zeros(2), 0.15)).ravel(), x, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("integrator", "substeps"), [("rk4", 1), ("semi_implicit", 2)])
@@ -71,8 +71,8 @@ def test_derivatives(integrator: str, substeps: int) -> None:
     z, whole = ca.vertcat(one.u, one.x), one.resolve([one.following])[0]
     J, H = one.resolve([one.differentiate(one.following), second_derivative(one, ca.dot(pi, one.following))])
     wanted = [ca.jacobian(whole, z), ca.hessian(ca.dot(pi, whole), z)[0]]
-    both = ca.Function("both", [one.x, one.u, one.h], [J, H, *wanted])
-    J, H, J_whole, H_whole = (np.array(m) for m in both(X, U, 0.1))
+    both = ca.Function("both", [one.x, one.u, one.disturbance, one.h], [J, H, *wanted])
+    J, H, J_whole, H_whole = (np.array(m) for m in both(X, U, np.array([0.3, -0.2]), 0.1))
     np.testing.assert_allclose(J, J_whole, atol=1e-12)
     np.testing.assert_allclose(H, H_whole, atol=1e-11)
 

@@ -180,6 +180,11 @@ class Header:
                 f"Its controls: {self.big}_NODES - 1 rows of {self.big}_CONTROL_SIZE."
             ],
         }
+        if self.structure.system.disturbance.numel():
+            functions[f"const double *{p}_disturbance(const {one})"] = [
+                f"The torque ({self.n_torques}) that the model does not explain, as the last step found it:"
+                " tau is that of the model and this. The next plan counts with it; start sets it to zero."
+            ]
         lines = []
         for prototype, text in functions.items():
             lines += [comment(text), declaration(f"{prototype};") + "\n"]

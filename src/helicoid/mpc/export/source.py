@@ -109,6 +109,12 @@ const double *{p}_plan_states(const {p}_controller *controller) {{ return ((cons
 const double *{p}_plan_controls(const {p}_controller *controller) {{ return ((const mpc *)controller)->u; }}
 """
 
+_DISTURBANCE = """
+const double *{p}_disturbance(const {p}_controller *controller) {{
+  return ((const mpc *)controller)->disturbance;
+}}
+"""
+
 
 def source(
     header: Header, engine: Engine, settable: Settable, names: list[str], contacts: Contacts | None
@@ -150,6 +156,8 @@ def source(
             f"statistics->{name} = ran ? s->results[{name.upper()}] : NAN;" for name in figures
         ),
     )
+    if header.structure.system.disturbance.numel():
+        body += _DISTURBANCE.format(p=p)
     setters = definitions(p, settable.setters)
     return "\n".join([head, *declared, "", *arrays, settable.tables(), body, setters])
 

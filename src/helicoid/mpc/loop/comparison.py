@@ -80,6 +80,9 @@ def compare(
 ) -> Comparison:
     """Run a task three times: by the problem's own θ, by the true θ, and by what the identifier finds.
 
+    None of the controllers estimates a `disturbance`, which would make up for part of a wrong θ: what is
+    compared is what is known of θ.
+
     Args:
         problem: of a robot that is parametric as the plant's is. Its θ is the model that stays fixed.
         plant: starts anew each time, with the same noise.
@@ -94,7 +97,7 @@ def compare(
         own: dict[str, Any] = {"informed": label == INFORMED, "label": label, "watch": seen}
         return closed_loop(controller, plant, duration, targets=targets, error=error, **own)
 
-    fresh = [Controller(problem, period=plant.period) for _ in LABELS]
+    fresh = [Controller(problem, period=plant.period, disturbance_time=None) for _ in LABELS]
     adaptive = Adaptive(fresh[2], identifier, **options)
     return Comparison(run(FIXED, fresh[0]), run(INFORMED, fresh[1]), run(ADAPTIVE, adaptive))
 

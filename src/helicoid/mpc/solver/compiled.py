@@ -98,9 +98,9 @@ class Compiled:
         path = self.stages.values().map("path", "serial", self.structure.intervals, [4], [])
         return path, self.stages.end_values()
 
-    def motion(self, x: Array, u: Array, theta: Array) -> tuple[Array, Array, dict[str, Array]]:
+    def motion(self, x: Array, u: Array, constants: Array) -> tuple[Array, Array, dict[str, Array]]:
         """Accelerations and torques (intervals, nv) of a robot's trajectory, and forces by name."""
-        a, tau, *forces = (as_numbers(one) for one in self._motion(x[:-1].T, u.T, theta))
+        a, tau, *forces = (as_numbers(one) for one in self._motion(x[:-1].T, u.T, constants))
         return a, tau, dict(zip(self.structure.symbols.forces, forces, strict=True))
 
     @cached_property
@@ -108,18 +108,18 @@ class Compiled:
         system = self.structure.system
         forces = self.structure.symbols.forces.values()
         outputs = system.resolve([system.symbols["a"], system.symbols["tau"], *forces])
-        function = ca.Function("motion", [system.x, system.u, system.theta], outputs)
+        function = ca.Function("motion", [system.x, system.u, system.constants], outputs)
         return function.map("all", "serial", self.structure.intervals, [2], [])
 
-    def torque_derivatives(self, x: Array, u: Array, theta: Array, period: float) -> tuple[Array, Array]:
+    def torque_derivatives(self, x: Array, u: Array, constants: Array, period: float) -> tuple[Array, Array]:
         """dτ/du and dτ/dx of what is applied to a robot, along the state's tangent space."""
-        J, nu = np.array(self._torque_jacobian(x, u, theta, period)), self.structure.system.nu
+        J, nu = np.array(self._torque_jacobian(x, u, constants, period)), self.structure.system.nu
         return J[:, :nu], J[:, nu:]
 
     @cached_property
     def _torque_jacobian(self) -> ca.Function:
         system, (tau, period) = self.structure.system, self._applied_torque
-        inputs = [system.x, system.u, system.theta, period]
+        inputs = [system.x, system.u, system.constants, period]
         return ca.Function("J", inputs, [ca.densify(system.differentiate(tau))])
 
     @cached_property
@@ -158,6 +158,8 @@ class Compiled:
             functions["holding"] = self._holding
         if self.keeps_speeds:
             functions |= {"moving": self._moving, "inertias": self._inertias}
+        if self.structure.system.disturbance.numel():
+            functions["unexplained"] = self._unexplained
         return functions
 
     @property
@@ -181,10 +183,11 @@ class Compiled:
         system, robot, t = self.structure.system, self.structure.robot, ca.SX.sym("t")
         assert robot is not None
         q, v, tau, theta = system.symbols["q"], system.symbols["v"], ca.SX.sym("tau", robot.nv), system.theta
+        acting = tau - self._disturbance
 
         def after(share: float, shift: Expression, a: Expression) -> Expression:
             there = configuration.integrate(robot.model, q, share * t * v + (share * t) ** 2 / 2 * shift)
-            return robot.forward_dynamics(there, v + share * t * a, tau, theta)
+            return robot.forward_dynamics(there, v + share * t * a, acting, theta)
 
         none = ca.SX.zeros(robot.nv)
         start = after(0.0, none, none)
@@ -194,7 +197,7 @@ class Compiled:
         gained = t / 24 * (5 * start + 8 * middle - end), t / 6 * (start + 4 * middle + end)
         place = configuration.integrate(robot.model, q, t * v + t**2 / 6 * (start + first + second))
         x = ca.vertcat(place, v + gained[1], system.x[robot.nq + robot.nv :])
-        return ca.Function("moving", [system.x, tau, theta, t], [*gained, x])
+        return ca.Function("moving", [system.x, tau, system.constants, t], [*gained, x])
 
     def _inertias(self) -> ca.Function:
         """(x, θ, period) -> mass matrix half a period later."""
@@ -202,7 +205,7 @@ class Compiled:
         assert robot is not None
         halfway = configuration.integrate(robot.model, system.symbols["q"], h / 2 * system.symbols["v"])
         M = robot.mass_matrix(halfway, system.theta)
-        return ca.Function("inertias", [system.x, system.theta, h], [ca.densify(M)])
+        return ca.Function("inertias", [system.x, system.constants, h], [ca.densify(M)])
 
     def _applied(self) -> ca.Function:
         """(x, u, θ, period) -> what a controller applies for a period (s): the torque.
@@ -212,12 +215,12 @@ class Compiled:
         second, which near a limit is the difference between keeping it and not.
         """
         system, (tau, period) = self.structure.system, self._applied_torque
-        return ca.Function("applied", [system.x, system.u, system.theta, period], [ca.densify(tau)])
+        return ca.Function("applied", [system.x, system.u, system.constants, period], [ca.densify(tau)])
 
     def _braking(self) -> ca.Function:
         """(x, θ) -> the torque that holds a robot up and takes most of its velocity in `BRAKING_TIME`.
 
-        τ = ID(q, 0, -v / T) = g(q) - M(q) v / T
+        τ = ID(q, 0, -v / T) + d = g(q) - M(q) v / T + d
 
         Feet that come and go carry an equal share of the weight, each, on the ground or not.
         """
@@ -225,9 +228,32 @@ class Compiled:
         assert robot is not None
         q, v = system.symbols["q"], system.symbols["v"]
         tau = robot.inverse_dynamics(q, ca.SX.zeros(robot.nv), -v / BRAKING_TIME, system.theta)
+        tau = tau + self._disturbance
         for _, J in feet(robot, self.structure.schedule, q):
             tau = tau - J[2, :].T * self._share
-        return ca.Function("braking", [system.x, system.theta], [ca.densify(tau)])
+        return ca.Function("braking", [system.x, system.constants], [ca.densify(tau)])
+
+    @property
+    def _disturbance(self) -> Expression:
+        """d of a robot (nv); zero where none is estimated."""
+        robot, d = self.structure.robot, self.structure.system.disturbance
+        return d if d.numel() else ca.SX.zeros(0 if robot is None else robot.nv)
+
+    def _unexplained(self) -> ca.Function:
+        """(x before, x now, τ, θ, period) -> τ - ID of the motion that was measured, and how far that went.
+
+        As in `applied`, ID is that of the mean acceleration halfway.
+        """
+        system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
+        assert robot is not None
+        nq, nv, now, tau = robot.nq, robot.nv, ca.SX.sym("now", system.x.numel()), ca.SX.sym("tau", robot.nv)
+        q, v, v_now = system.symbols["q"], system.symbols["v"], now[nq : nq + nv]
+        a = (v_now - v) / h
+        halfway = configuration.integrate(robot.model, q, h / 2 * v + h**2 / 8 * a)
+        explained = robot.inverse_dynamics(halfway, v + h / 2 * a, a, system.theta)
+        moved = configuration.difference(robot.model, q, now[:nq])
+        outputs = [ca.densify(tau - explained), ca.densify(moved)]
+        return ca.Function("unexplained", [system.x, now, tau, system.constants, h], outputs)
 
     @property
     def _share(self) -> float:
@@ -242,6 +268,8 @@ class Compiled:
         u, schedule = ca.SX.zeros(robot.nv), self.structure.schedule
         if self.structure.formulation == "forward_dynamics" or robot.constraints:
             u = holding(robot, self.structure.formulation, system.symbols["q"], system.theta)
+        if self.structure.formulation == "forward_dynamics" and not robot.unactuated:
+            u = u + self._disturbance
         for _ in () if schedule is None else schedule.contacts:
             u = ca.vertcat(u, 0, 0, self._share)
-        return ca.Function("holding", [system.x, system.theta], [ca.densify(u)])
+        return ca.Function("holding", [system.x, system.constants], [ca.densify(u)])

@@ -38,6 +38,7 @@ ONCE = (
     *("filter", "loop", "outcome", "torque", "limit", "limit_row", "limit_scale"),
     *("speed_row", "speed_scale", "held", "midway", "unused", "nearby", "inertia", "sensitivity", "keeping"),
     *("returning", "elsewhere", "factors", "pivots"),
+    *("disturbance", "trusted", "stuck", "previous", "seen"),
 )
 _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
 _RESULT_AT = {name: k for k, name in enumerate(RESULTS)}

@@ -25,7 +25,10 @@ def export_c(stages: Stages, folder: str | os.PathLike[str]) -> list[Path]:
     functions = {}
     for name, function in (("stage", plain.stage()), ("end", plain.end())):
         used = {k: v for k, v in inputs.items() if name == "stage" or k in ("x", "p", "theta")}
-        values = list(function.call(list(used.values())))
+        # Of a controller alone: what it finds that the model lacks.
+        none = ca.SX.zeros(system.disturbance.numel())
+        given = [ca.vertcat(v, none) if k == "theta" else v for k, v in used.items()]
+        values = list(function.call(given))
         outputs: dict[str, Expression] = {"cost": values[0], "gradient": values[1]}
         if name == "stage":
             outputs["gap"] = values.pop(2)
@@ -38,6 +41,7 @@ def export_c(stages: Stages, folder: str | os.PathLike[str]) -> list[Path]:
             outputs["jacobian"] = ca.reshape(values[4], nz, values[4].numel() // nz).T[:general, :]
         if name == "stage":
             dynamics = plain.system.resolve([system.differentiate(plain.gap(following))])[0]
+            (dynamics,) = ca.substitute([dynamics], [system.disturbance], [none])
             outputs["dynamics"] = ca.densify(dynamics) if nx else dynamics
         named = {k: v for k, v in used.items() if v.numel()}
         functions[name] = Function.from_expressions(name, named, outputs)

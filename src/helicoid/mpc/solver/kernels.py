@@ -17,10 +17,10 @@ from helicoid.mpc.solver.stage import Stages
 PATIENCE = 15  # iterations of an arm before it is asked how torques bend: most reaches are done by then
 RUNTIME = Path(__file__).parent / "runtime"
 LEVEL = "O3"  # of optimisation: of the solver, for loops that are worth unrolling
-# The order of the list in runtime/layout.h; the last five are of a controller.
+# The order of the list in runtime/layout.h; the last six are of a controller.
 KERNELS = (
     *("stage", "values", "last", "last_values", "bend", "retract", "local"),
-    *("applied", "braking", "holding", "moving", "inertias"),
+    *("applied", "braking", "holding", "moving", "inertias", "unexplained"),
 )
 
 
@@ -104,7 +104,8 @@ def definitions(stages: Stages) -> str:
         "NX": system.nx,
         "NXA": int(system.x.numel()),
         "NPAR": int(stages.parameter_symbol.numel()),
-        "NTHETA": int(system.theta.numel()),
+        "NTHETA": int(system.constants.numel()),
+        "NDIST": int(system.disturbance.numel()),
         "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
         "NONLINEAR": int(system.bends),
         "CURVED": int(stages.curvature is not None),

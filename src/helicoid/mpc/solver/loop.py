@@ -14,6 +14,7 @@ from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.outcome import Status, StepStatus
 from helicoid.mpc.solver.stage import Row, Stages
 from helicoid.mpc.structure import Structure
+from helicoid.robot import Robot
 
 TOLERANCE = 0.01
 """What a plan that is ok may exceed hard constraints by, as a part of a limit (of a row's scale), and its
@@ -22,7 +23,7 @@ gaps in units of the state: rad, m, rad/s, m/s. PLAN_TOLERANCE of runtime/loop.h
 # The order of the enumerations in runtime/layout.h.
 _SETTINGS = (
     *("period", "iterations", "cold_iterations", "budget", "n_measured", "duration_start", "whole_nodes"),
-    *("has_previous", "velocity_at", "velocity_end", "looks_elsewhere"),
+    *("has_previous", "velocity_at", "velocity_end", "looks_elsewhere", "disturbance_share"),
 )
 _OUTCOME = ("phase", "status", "ok", "failures", "fallback", "reason", "ran", "has_plan", "seconds")
 _STATUS: tuple[StepStatus, ...] = (
@@ -35,6 +36,9 @@ _REASONS = {
     -2: "the measured state is not finite, has the wrong size, or a quaternion that is not unit",
     -1: "the plan is not finite",
 }
+
+
+TRUSTED = 0.3  # of an effort limit: the largest disturbance that is believed
 
 
 class Due(IntEnum):
@@ -58,7 +62,14 @@ _DUE = tuple(Due)
 class Loop:
     """The loop around one engine. `measured` (n) is where a step reads the state, `torque` what it gave."""
 
-    def __init__(self, structure: Structure, engine: Engine, period: float, budget: float) -> None:
+    def __init__(
+        self,
+        structure: Structure,
+        engine: Engine,
+        period: float,
+        budget: float,
+        disturbance_time: float | None = None,
+    ) -> None:
         longest = structure.times[-1] if structure.duration_bounds is None else structure.duration_bounds[1]
         if not 0 < period <= longest:
             raise InputError(f"period must be positive and at most the horizon {longest:g} s, got {period!r}")
@@ -79,6 +90,7 @@ class Loop:
             velocity_at=0 if robot is None else robot.nq,
             velocity_end=0 if robot is None else robot.nq + robot.nv,
             looks_elsewhere=robot is not None and bounds is None and structure.schedule is None,
+            disturbance_share=0.0 if disturbance_time is None else -np.expm1(-period / disturbance_time),
         )
         self._set_limits(structure)
 
@@ -88,6 +100,8 @@ class Loop:
         limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
         if robot is not None:
             limit[list(robot.unactuated)] = 0.0
+        if robot is not None:
+            engine["trusted"][...] = _trusted(robot)
         engine["limit"][...], engine["limit_scale"][...], engine["speed_scale"][...] = limit, 1.0, 1.0
         for k, row in enumerate(engine.stages.path_rows):
             symbol, name = _LIMITS.get(row.constraint.name, ("", ""))
@@ -152,6 +166,17 @@ class Loop:
     def start(self) -> None:
         """Solve from scratch for the state in `measured`, for the plan of the step that follows."""
         self.engine.call("mpc_loop_start", self._address)
+
+
+def _trusted(robot: Robot) -> Array:
+    """The largest disturbance (nv) of each joint: a part of its effort, or its weight if that is not known.
+
+    The weight m of a robot at its radius of inertia r about the joint, M_jj = m r², is m g r = g √(m M_jj).
+    """
+    M = np.asarray(robot.mass_matrix(robot.neutral(), *([robot.theta.values] if len(robot.theta) else [])))
+    weight = 9.81 * np.sqrt(np.maximum(robot.mass * np.diag(M), 0.0))
+    known = np.isfinite(robot.limits.effort)
+    return np.where(known, TRUSTED * np.where(known, robot.limits.effort, 0.0), weight)
 
 
 def _bounded(stages: Stages, row: Row, name: str) -> int | None:

@@ -26,14 +26,14 @@ HARD = 1e20  # stands for the price of a hard row; the solver puts its own there
 
 @dataclass(eq=False)
 class Memory:
-    """Arrays by node, (intervals + 1, ...): parameters, bounds and prices of the rows; and θ.
+    """Arrays by node, (intervals + 1, ...): parameters, bounds and prices of the rows; and θ, d of all nodes.
 
     `hard` is the priority of a hard row, zero of a soft one.
     """
 
     stages: Stages
     parameters: Array
-    theta: Array
+    constants: Array
     lower: Array
     upper: Array
     penalty: Array
@@ -47,7 +47,8 @@ class Memory:
         nodes = intervals + 1
         values = [p.initial.reshape(nodes, -1) for p in stages.parameters]
         rows = [np.empty((nodes, stages.nrp)) for _ in range(5)]
-        memory = Memory(stages, np.hstack([np.zeros((nodes, 0)), *values]), theta.copy(), *rows)
+        constants = np.concatenate([theta, np.zeros(stages.system.disturbance.numel())])
+        memory = Memory(stages, np.hstack([np.zeros((nodes, 0)), *values]), constants, *rows)
         memory._fill()
         memory.follow(switching)
         return memory
@@ -56,14 +57,19 @@ class Memory:
     def of(engine: Engine) -> Memory:
         """The arrays of an engine: what is set here, its next step uses."""
         stages = engine.stages
-        n_parameters, n_theta = stages.parameter_symbol.numel(), stages.system.theta.numel()
+        n_parameters, n_constants = stages.parameter_symbol.numel(), stages.system.constants.numel()
         names = ("lower", "upper", "penalty", "penalty2", "hard")
         return Memory(
             stages,
             engine["parameters"][:, :n_parameters],
-            engine["theta"][:n_theta],
+            engine["theta"][:n_constants],
             *(engine[name] for name in names),
         )
+
+    @property
+    def theta(self) -> Array:
+        """The parameters θ of the model."""
+        return self.constants[: self.stages.system.theta.numel()]
 
     @property
     def schedule(self) -> Schedule | None:

@@ -78,7 +78,7 @@ class NonlinearProgram:
         path_out = [system.following, stages.objective(False), stages.row_values(stages.path_rows)]
         end_out = [stages.objective(True), stages.row_values(stages.end_rows)]
         symbols = {"x": system.x, "u": system.u, "p": stages.parameter_symbol}
-        symbols |= {"theta": system.theta, "h": system.h}
+        symbols |= {"theta": system.constants, "h": system.h}
         made = []
         for name, outputs in (("path", path_out), ("end", end_out)):
             keys = ("following", "cost", "rows") if name == "path" else ("cost", "rows")
@@ -106,7 +106,7 @@ class NonlinearProgram:
         """The objective and the constraints, with whether each is an equation."""
         N, stages = self._intervals, self._stages
         self._P = ca.MX.sym("P", stages.parameter_symbol.numel(), N + 1)
-        self._theta = ca.MX.sym("theta", stages.system.theta.numel())
+        self._theta = ca.MX.sym("theta", stages.system.constants.numel())
         self._x0 = ca.MX.sym("x0", stages.system.x.numel())
         self._prices = ca.MX.sym("prices", 2 * sum(len(node.soft) for node in nodes))
         objective, rows, price = ca.MX(0), [], 0
@@ -136,7 +136,7 @@ class NonlinearProgram:
             free += [np.full(node.x.numel() + node.u.numel(), -np.inf), np.zeros(len(node.soft))]
             prices += [array[k, i] for i in node.soft for array in (memory.penalty, memory.penalty2)]
         low, high = self._bounds(memory)
-        p = np.concatenate([memory.parameters.ravel(), memory.theta, x0, np.array(prices, dtype=float)])
+        p = np.concatenate([memory.parameters.ravel(), memory.constants, x0, np.array(prices, dtype=float)])
         numbers = {"x0": np.concatenate(first), "p": p, "lbx": np.concatenate(free), "lbg": low, "ubg": high}
         given = {key: ca.DM(value) for key, value in numbers.items()}  # no conversion is left to the solver
         try:

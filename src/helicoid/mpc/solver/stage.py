@@ -234,11 +234,11 @@ class Stages:
     def _path_inputs(self) -> list[Expression]:
         system = self.system
         following = ca.SX.sym("x_next", system.x.numel())
-        return [system.x, system.u, following, self.parameter_symbol, system.theta, system.h]
+        return [system.x, system.u, following, self.parameter_symbol, system.constants, system.h]
 
     @cached_property
     def _end_inputs(self) -> list[Expression]:
-        return [self.system.x, self.parameter_symbol, self.system.theta]
+        return [self.system.x, self.parameter_symbol, self.system.constants]
 
     def _padded_rows(self, rows: Sequence[Row]) -> Expression:
         return ca.vertcat(self.row_values(rows), ca.SX(self.nrp - len(rows), 1))

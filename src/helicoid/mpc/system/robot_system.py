@@ -42,6 +42,9 @@ def robot_system(
     The forces f of a schedule's feet are the last controls, τ = ID(q, v, a) - Jᵀ f.
 
     "forward_dynamics": the control is the torque of the motors, and a = FD(q, v, τ) an intermediate.
+
+    A robot with a motor in every joint, which nothing else holds, has a disturbance d, the torque that its
+    model does not explain: τ = ID(q, v, a) + d, a = FD(q, v, τ - d).
     """
     if formulation not in ("inverse_dynamics", "forward_dynamics"):
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
@@ -52,17 +55,17 @@ def robot_system(
     nq, nv, model = robot.nq, robot.nv, robot.model
     q, v, a, tau = (ca.SX.sym(name, n) for name, n in zip("qvat", (nq, nv, nv, nv), strict=True))
     theta = ca.SX.sym("theta", len(robot.theta))
-    h = ca.SX.sym("h")
+    h, d = ca.SX.sym("h"), ca.SX.sym("d", nv if has_disturbance(robot, schedule) else 0)
     flat = nq == nv
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
-    u, unknown, holds, more = make(robot, q, v, a, tau, theta, stabilisation, schedule)
+    u, unknown, holds, more = make(robot, q, v, a, tau, theta, d, stabilisation, schedule)
     share = 1.0 if integrator == "semi_implicit" else 0.5
     names = model.velocity_names
     following = ca.vertcat(configuration.integrate(model, q, h * (v + share * h * a)), v + h * a)
     unknowns: tuple[Intermediate, ...] = (unknown,)
     if has_more:
-        following, unknowns = steps(robot, integrator, substeps, q, v, a, u, more["tau"], theta, h)
+        following, unknowns = steps(robot, integrator, substeps, q, v, a, u, _less(more["tau"], d), theta, h)
     return System(
         x=ca.vertcat(q, v),
         u=u,
@@ -79,7 +82,18 @@ def robot_system(
         control_share=share,
         symbols={"q": q, "v": v, "a": a, "tau": tau, **more},
         holds=holds,
+        disturbance=d,
     )
+
+
+def has_disturbance(robot: Robot, schedule: Schedule | None) -> bool:
+    """Whether all that its model does not explain of a robot's motion could be torques of its motors."""
+    return not (robot.unactuated or robot.constraints) and schedule is None
+
+
+def _less(tau: Expression, d: Expression) -> Expression:
+    """What is left of a torque for the model."""
+    return tau - d if d.numel() else tau
 
 
 _Made = tuple[Expression, Intermediate, dict[str, Expression], dict[str, Expression]]
@@ -92,11 +106,12 @@ def _by_inverse_dynamics(
     a: Expression,
     tau: Expression,
     theta: Expression,
+    d: Expression,
     stabilisation: float,
     schedule: Schedule | None,
 ) -> _Made:
     dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
-    torque = robot.inverse_dynamics(q, v, a, theta)
+    torque = _less(robot.inverse_dynamics(q, v, a, theta), -d)
     holds: dict[str, Expression] = {}
     symbols: dict[str, Expression] = {}
     u, du = a, M
@@ -129,6 +144,7 @@ def _by_forward_dynamics(
     a: Expression,
     tau: Expression,
     theta: Expression,
+    d: Expression,
     stabilisation: float,
     schedule: Schedule | None,
 ) -> _Made:
@@ -145,9 +161,10 @@ def _by_forward_dynamics(
         along = rate_matrix(robot.model, q)
         jacobian = ca.horzcat(ca.jacobian(value, u), ca.jacobian(value, q) @ along, ca.jacobian(value, v))
         return u, Intermediate(a, value, jacobian), {}, symbols
-    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, full, theta)
-    value = robot.forward_dynamics(q, v, full, theta)
+    acting = _less(full, d)
+    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, acting, theta)
+    value = robot.forward_dynamics(q, v, acting, theta)
     by_u = M_inverse @ S.T if S.shape[0] < robot.nv else M_inverse
-    equation = robot.inverse_dynamics(q, v, a, theta) - full
+    equation = robot.inverse_dynamics(q, v, a, theta) - acting
     made = Intermediate(a, value, ca.horzcat(by_u, dq, dv), (equation, M_inverse))
     return u, made, {}, symbols

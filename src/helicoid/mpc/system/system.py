@@ -66,6 +66,8 @@ class System:
         symbols: what users may write expressions with, by name.
         holds: expressions that must be zero at every node with a control.
         units: of the tangent space's coordinates where `tangent`, `retract` and `local` scale them, or empty.
+        disturbance: a symbol d, of a robot the torque that its model does not explain, τ = ID(q, v, a) + d;
+            empty where nothing estimates one.
     """
 
     x: Expression
@@ -84,6 +86,12 @@ class System:
     symbols: dict[str, Expression] = field(default_factory=dict)
     holds: dict[str, Expression] = field(default_factory=dict)
     units: tuple[float, ...] = ()
+    disturbance: Expression = field(default_factory=lambda: ca.SX(0, 1))
+
+    @property
+    def constants(self) -> Expression:
+        """What is the same at all nodes, and changes at run time: θ, then d."""
+        return ca.vertcat(self.theta, self.disturbance)
 
     @property
     def nx(self) -> int:
@@ -162,7 +170,7 @@ class System:
     @property
     def atoms(self) -> list[Expression]:
         """The symbols that every expression of the system is made of."""
-        return [self.x, self.u, self.theta, self.h, *(y.symbol for y in self.intermediates)]
+        return [self.x, self.u, self.theta, self.disturbance, self.h, *(y.symbol for y in self.intermediates)]
 
     def _expressions(self) -> list[Expression]:
         parts = [self.length, self.following, *([] if self.tangent is None else [self.tangent])]
@@ -199,7 +207,7 @@ def _restored(
     atoms = [ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in column)) for column in names]
     curved, solves, symbols, holds = shape
     values = iter(expressions.call(atoms))
-    x, u, theta, h, *unknown = atoms
+    x, u, theta, disturbance, h, *unknown = atoms
     length, following = next(values), next(values)
     tangent = next(values) if curved else None
     return System(
@@ -218,5 +226,6 @@ def _restored(
         ),
         symbols={name: next(values) for name in symbols},
         holds={name: next(values) for name in holds},
+        disturbance=disturbance,
         **rest,
     )

@@ -2,6 +2,7 @@
  *
  * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
  *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
+ *   of which the last NDIST are the disturbance (disturbance.h),
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
  *   NGF of the NG that depend on more than q (of a robot), which come first,
  *   NTAU torques (of an ODE, controls) that are applied,
@@ -123,7 +124,8 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
   F(speed_row, NTAU) F(speed_scale, NTAU) F(held, QUARTERS * NTAU) F(midway, NTAU * NXA) F(unused, NTAU * NXA) F(nearby, NTAU * NTAU) \
   F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(keeping, 3 * ROWS) \
-  F(returning, NRP) F(elsewhere, N_ELSEWHERE) F(factors, (NGM + NU) * NZP) F(pivots, NU * (NUP + NZP))
+  F(returning, NRP) F(elsewhere, N_ELSEWHERE) F(factors, (NGM + NU) * NZP) F(pivots, NU * (NUP + NZP)) \
+  F(disturbance, NTAU) F(trusted, NTAU) F(stuck, 2 * NTAU) F(previous, NXA) F(seen, 1)
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,
@@ -145,6 +147,7 @@ enum {
   HAS_PREVIOUS,   /* the last NU elements of the state are the control before */
   VELOCITY_AT, VELOCITY_END, /* the coordinates that are zero when a robot stands still */
   LOOKS_ELSEWHERE, /* when it stands still: see elsewhere.h */
+  DISTURBANCE_SHARE, /* of a sample that goes into the disturbance, 0 for none: see disturbance.h */
   N_LOOP
 };
 /* Of a plan that begins elsewhere: how long the robot has stood still, and for how long it must; which guess is tried,
@@ -162,12 +165,12 @@ enum {                                           /* STEP_STATUS */
 enum { NEW_PLAN, OLD_PLAN, BRAKING };            /* FALLBACK: what was applied */
 enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the status of the solver */
 
-/* One list for the functions that are called; those that a problem has no use for are NULL. The last five are of a
+/* One list for the functions that are called; those that a problem has no use for are NULL. The last six are of a
  * controller of a robot: what is applied, what brakes, what holds still; velocities under a torque that is held,
- * the mass matrix. */
+ * the mass matrix; the torque that a motion does not explain. */
 #define KERNELS(F) \
   F(stage) F(values) F(last) F(last_values) F(bend) F(retract) F(local) F(applied) F(braking) F(holding) \
-  F(moving) F(inertias)
+  F(moving) F(inertias) F(unexplained)
 
 typedef struct {
   double expected, least; /* (s) */

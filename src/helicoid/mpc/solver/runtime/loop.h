@@ -6,6 +6,7 @@
 #ifndef HELICOID_MPC_LOOP_H
 #define HELICOID_MPC_LOOP_H
 #include "keeping.h"
+#include "disturbance.h"
 #include "search.h" /* and the functions of solver.c, which includes this */
 #if FEET
 #include "switching.h"
@@ -221,9 +222,13 @@ static void start_from_scratch(mpc *s, const double *x) {
   const double budget = s->loop[LOOP_BUDGET], most = s->loop[COLD_ITERATIONS];
   s->outcome[PHASE] = LOST;
   if (!measure(s, x)) {
+    lose_sight(s);
     give_up(s, STEP_BAD_MEASUREMENT, NO_STATE);
     return;
   }
+  if (first) forget_disturbance(s);
+  see_motion(s);
+  count_disturbance(s);
   memset(s->initial + known, 0, (size_t)(NXA - known) * sizeof(double));
   if (s->loop[DURATION_START] > 0) s->initial[known] = s->loop[DURATION_START];
   first_guess(s);
@@ -289,6 +294,7 @@ static void get_ready(mpc *s, int within) {
   double *phase = s->outcome + PHASE;
   loop_go_on(s);
   if (*phase == SHIFTED) {
+    count_disturbance(s);
     look_elsewhere(s, within);
     linearise(s);
     *phase = PREPARED;
@@ -317,8 +323,10 @@ static int loop_feedback(mpc *s, const double *x) {
     get_ready(s, 1);
     s->outcome[PHASE] = PLANNED;
     if (!measure(s, x)) {
+      lose_sight(s);
       give_up(s, STEP_BAD_MEASUREMENT, NO_STATE);
     } else {
+      see_motion(s);
       const int status = improve_plan(s);
       see_rest(s);
       if (status == SOLVED)

@@ -36,8 +36,8 @@ EXPORTED int set_numbers(mpc *s, const Numbers *of, const double *values, size_t
 }
 
 EXPORTED int set_theta(mpc *s, const double *values, size_t count) {
-  if (!values || count != NTHETA) return WRONG_COUNT;
-  if (!all_finite(values, NTHETA)) return NOT_A_NUMBER;
+  if (!values || count != NTHETA - NDIST) return WRONG_COUNT;
+  if (!all_finite(values, NTHETA - NDIST)) return NOT_A_NUMBER;
   memcpy(s->theta, values, count * sizeof(double));
   loop_changed(s);
   return CHANGED;

@@ -5,13 +5,16 @@
  * period begins outside again, at that velocity, and the robot chatters from one side to the other. So within a step
  * the bound gives way along the critically damped return
  *   e(t) = (e + (w + r e) t) exp(-r t),   r = RETURN_RATE / period,
- * which is zero, and the bound as it was, for all that is inside. Where torques cannot follow it, rows are exceeded by
+ * which is zero, and the bound as it was, for all that is well inside. What is about to cross a bound slowly (e < 0 < w)
+ * would chatter for the same reason: it may do so along the same path, if that exceeds the bound by SLIGHTLY at most.
+ * Where torques cannot follow it, rows are exceeded by
  * as little as they can. What a step says of its plan is by the bounds as they are. */
 #ifndef HELICOID_MPC_RETURNING_H
 #define HELICOID_MPC_RETURNING_H
 #include "nodes.h"
 
 #define RETURN_RATE 0.8
+#define SLIGHTLY 1e-3 /* of a row's scale */
 
 /* Value and rate of row i in the measured state, by the linearisation at the first node. */
 static void row_now(const mpc *s, int i, double *value, double *rate) {
@@ -29,12 +32,23 @@ static void row_now(const mpc *s, int i, double *value, double *rate) {
   for (int j = 0; j < nv; j++) *value += J[X_AT(j)] * s->initial_gap[X_AT(j)], *rate += J[X_AT(j)] * v[j];
 }
 
+/* How far outside a row is on its return after some time. */
+static double returned(double excess, double rate, double r, double t) {
+  return (excess + (rate + r * excess) * t) * exp(-r * t);
+}
+
+/* Whether a row is outside of a bound, or about to be slightly. */
+static int yields(const mpc *s, double excess, double rate) {
+  const double r = RETURN_RATE / s->loop[PERIOD], farthest = returned(excess, rate, r, 1 / r);
+  return excess > 0 || (rate > 0 && farthest > 0 && farthest < SLIGHTLY);
+}
+
 /* Add to one bound of row i, at all nodes behind the first, how far the return is outside of it: `sign` 1 for upper. */
 static void yield_bound(mpc *s, int i, double *bound, double sign, double excess, double rate) {
   const double r = RETURN_RATE / s->loop[PERIOD], stretch = duration_of(s, s->x);
   const int last = (int)s->returning[i] - 1; /* -2 stands for none */
   for (int64_t k = 1; k <= s->n; k++) {
-    const double t = s->times[k] * stretch, path = (excess + (rate + r * excess) * t) * exp(-r * t);
+    const double t = s->times[k] * stretch, path = returned(excess, rate, r, t);
     if (k == s->n && last < 0) break;
     if (path > 0) bound[k * NRP + (k < s->n ? i : last)] += sign * path;
   }
@@ -49,10 +63,11 @@ static int yield_bounds(mpc *s) {
     double value, rate;
     row_now(s, i, &value, &rate);
     const double above = value - s->upper[NRP + i], below = s->lower[NRP + i] - value;
-    if (!(above > 0 || below > 0)) continue;
+    const int up = yields(s, above, rate), down = !up && yields(s, below, -rate);
+    if (!up && !down) continue;
     if (!any) memcpy(s->own_lower, s->lower, bytes), memcpy(s->own_upper, s->upper, bytes);
     any = 1;
-    if (above > 0)
+    if (up)
       yield_bound(s, i, s->upper, 1, above, rate);
     else
       yield_bound(s, i, s->lower, -1, below, -rate);
