@@ -73,6 +73,17 @@ def test_phases_apart_are_a_step(controller: Controller) -> None:
     )
 
 
+def test_interior_iterations_are_those_of_all_programs_of_a_step() -> None:
+    problem = arm()
+    reset(problem)
+    controller = Controller(problem, iterations=8)
+    controller.start(START)
+    for _ in range(3):
+        controller.step(START, [0.0, 0.0])
+        assert controller.statistics["iterations"] == 8
+        assert controller.statistics["qp_iterations"] >= 8
+
+
 @pytest.mark.parametrize(
     "formulation", ["inverse_dynamics", pytest.param("forward_dynamics", marks=pytest.mark.slow)]
 )

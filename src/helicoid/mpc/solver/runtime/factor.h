@@ -5,8 +5,10 @@
 
 /* Row j of it is the unit vector j. Changing one element of a vector in memory would stall the next wide load. */
 static double unit[NZP][NZP] __attribute__((aligned(64)));
+static double is_row[NRP] __attribute__((aligned(64))); /* and not padding */
 static void make_units(void) {
   for (int j = 0; j < NZP; j++) unit[j][j] = 1;
+  for (int i = 0; i < NR; i++) is_row[i] = 1;
 }
 
 /* A tile of a matrix, so many columns and vectors of each, stays in registers while products are added to it. */

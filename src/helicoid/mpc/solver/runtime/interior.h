@@ -23,56 +23,33 @@
       for (int64_t i_ = 0, e = (2 * k_ + side_) * VR, r = k_ * VR; i_ < VR; i_++, e++, r++)
 #define SIGN (side_ ? 1.0 : -1.0)
 
-#if WIDTH > 1
-static inline vec larger(vec a, vec b) {
-  typedef int64_t mask __attribute__((vector_size(8 * WIDTH)));
-  const mask m = a > b;
-  return (vec)((m & (mask)a) | (~m & (mask)b));
-}
-#else
-static inline vec larger(vec a, vec b) { return a > b ? a : b; }
-#endif
-static inline double largest(vec a) {
-  double m = LANE(a, 0);
-  for (int i = 1; i < WIDTH; i++) m = LANE(a, i) > m ? LANE(a, i) : m;
-  return m;
-}
-
 /* The start: every side at the level sigma, at the linearisation point. A warm start keeps multipliers that are
  * larger than that. Where a side has less room than its slack t, the difference is its shortfall, which
  * shrinks with every step as all other residuals do. Returns the number of pairs. */
 static double begin(mpc *s, double sigma, int warm) {
-  const double least = warm ? 1e-9 : 0.1;
-  double count = 0;
-  for (int64_t k = 0; k <= s->n; k++)
-    for (int side = 0; side < 2; side++)
-      for (int i = 0; i < NRP; i++) {
-        const int64_t e = (2 * k + side) * NRP + i, r = k * NRP + i;
-        const double bound = side ? s->upper[r] : -s->lower[r], rho = s->penalty[r];
-        const int on = i < NR && bound < 1e19;
-        s->on[e] = on;
-        if (!on) {
-          s->slack[e] = s->excess[e] = s->excess_multiplier[e] = 1, s->multiplier[e] = s->shortfall[e] = 0;
-          continue;
-        }
-        const double room = bound - (side ? s->rows[r] : -s->rows[r]);
-        double t = larger_of(room, least), lambda = sigma / t;
-        if (warm) lambda = larger_of(lambda, s->multiplier[e]);
-        lambda = smaller_of(lambda, 0.5 * rho);
-        t = larger_of(t, sigma / lambda);
-        const double excess = sigma / (rho - lambda);
-        s->multiplier[e] = lambda;
-        s->slack[e] = t;
-        s->excess[e] = excess;
-        s->excess_multiplier[e] = rho + s->penalty2[r] * excess - lambda;
-        s->shortfall[e] = room + excess - t;
-        count += 2;
-      }
+  const vec one = splat(1), zero = {0}, level = splat(sigma), least = splat(warm ? 1e-9 : 0.1);
+  vec count = {0};
+  FOR_SIDES(s) {
+    const vec bound = side_ ? V(s->upper)[r] : -V(s->lower)[r], rho = V(s->penalty)[r];
+    const vec on = choose(1e19 - bound, CV(is_row)[i_], zero), room = bound - SIGN * V(s->rows)[r];
+    vec t = larger(room, least), lambda = level / t;
+    if (warm) lambda = larger(lambda, V(s->multiplier)[e]);
+    lambda = -larger(-lambda, -0.5 * rho);
+    t = larger(t, level / lambda);
+    const vec excess = level / (rho - lambda);
+    V(s->on)[e] = on;
+    V(s->multiplier)[e] = choose(on, lambda, zero);
+    V(s->slack)[e] = choose(on, t, one);
+    V(s->excess)[e] = choose(on, excess, one);
+    V(s->excess_multiplier)[e] = choose(on, rho + V(s->penalty2)[r] * excess - lambda, one);
+    V(s->shortfall)[e] = choose(on, room + excess - t, zero);
+    count += 2 * on;
+  }
   memset(s->moved, 0, (s->n + 1) * NRP * sizeof(double));
   memset(s->step, 0, (s->n + 1) * NZP * sizeof(double));
   memset(s->second1, 0, 2 * (s->n + 1) * NRP * sizeof(double));
   memset(s->second2, 0, 2 * (s->n + 1) * NRP * sizeof(double));
-  return count;
+  return sum(count);
 }
 
 /* kappa of each side, stiffness of each row. Returns the sum of t lambda + s mu. */

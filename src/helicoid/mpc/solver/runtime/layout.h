@@ -80,6 +80,26 @@ static inline double sum(vec a) {
   for (int i = 0; i < WIDTH; i++) total += LANE(a, i);
   return total;
 }
+#if WIDTH > 1
+typedef int64_t mask __attribute__((vector_size(8 * WIDTH)));
+/* Where the test is above zero a, elsewhere b. */
+static inline vec choose(vec test, vec a, vec b) {
+  const mask m = test > 0;
+  return (vec)((m & (mask)a) | (~m & (mask)b));
+}
+static inline vec larger(vec a, vec b) {
+  const mask m = a > b;
+  return (vec)((m & (mask)a) | (~m & (mask)b));
+}
+#else
+static inline vec choose(vec test, vec a, vec b) { return test > 0 ? a : b; }
+static inline vec larger(vec a, vec b) { return a > b ? a : b; }
+#endif
+static inline double largest(vec a) {
+  double m = LANE(a, 0);
+  for (int i = 1; i < WIDTH; i++) m = LANE(a, i) > m ? LANE(a, i) : m;
+  return m;
+}
 static inline double dot_z(const double *a, const double *b) {
   vec total = CV(a)[0] * CV(b)[0];
   for (int i = 1; i < VZ; i++) total += CV(a)[i] * CV(b)[i];

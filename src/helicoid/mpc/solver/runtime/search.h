@@ -9,18 +9,17 @@ typedef struct {
 } Merit;
 
 static Merit merit(const mpc *s, const double *cost, const double *gap, const double *rows) {
-  Merit m = {0, 0, 0, 0};
-  for (int64_t k = 0; k <= s->n; k++) {
-    m.cost += cost[k];
-    for (int i = 0; i < NR; i++) {
-      const int64_t r = k * NRP + i;
-      const double over = larger_of(0, larger_of(rows[r] - s->upper[r], s->lower[r] - rows[r]));
-      m.price += over * (s->weight[r] + 0.5 * s->penalty2[r] * over);
-      if (s->hard[r] != 0) m.violation = larger_of(m.violation, over);
-    }
+  const vec none = {0};
+  vec price = {0}, worst = {0}, gaps = {0};
+  double total = 0;
+  for (int64_t k = 0; k <= s->n; k++) total += cost[k];
+  for (int64_t r = 0; r < (s->n + 1) * VR; r++) {
+    const vec over = larger(none, larger(CV(rows)[r] - V(s->upper)[r], V(s->lower)[r] - CV(rows)[r]));
+    price += over * (V(s->weight)[r] + 0.5 * V(s->penalty2)[r] * over);
+    worst = larger(worst, choose(V(s->hard)[r], over, none));
   }
-  for (int64_t i = 0; i < s->n * NXP; i++) m.gap += fabs(gap[i]);
-  return m;
+  for (int64_t i = 0; i < s->n * VX; i++) gaps += larger(CV(gap)[i], -CV(gap)[i]);
+  return (Merit){total, sum(price), sum(gaps), largest(worst)};
 }
 
 static double initial_distance(const mpc *s) {
@@ -62,11 +61,14 @@ static int correct(mpc *s) {
   return ok > 0;
 }
 
-/* The merit function at a step of length alpha. */
-static double merit_of_step(mpc *s, double alpha, double distance) {
+/* The merit function at a step of length alpha, and how much that lowered cost and prices. Gaps are left out of the
+ * latter: the dynamics of most robots are linear, so that closing them says nothing of the model, and their price would
+ * hide all else. */
+static double merit_of_step(mpc *s, Merit here, double alpha, double distance) {
   try_step(s, alpha);
   evaluate_trial(s);
   const Merit m = merit(s, s->trial_cost, s->trial_gap, s->trial_rows);
+  s->results[COST_BROUGHT] = here.cost + here.price - m.cost - m.price;
   return m.cost + m.price + s->results[GAP_WEIGHT] * (m.gap + (1 - alpha) * distance);
 }
 
@@ -85,14 +87,6 @@ static double promised_decrease(const mpc *s, double price_here) {
   return price_here - slope - price;
 }
 
-/* By how much a step of length alpha lowered cost and prices. Gaps are left out: the dynamics of most robots are linear,
- * so that closing them says nothing of the model, and their price would hide all else. */
-static double brought(mpc *s, Merit here, double alpha) {
-  const Merit there = merit(s, s->trial_cost, s->trial_gap, s->trial_rows);
-  s->results[COST_BROUGHT] = here.cost + here.price - there.cost - there.price;
-  return alpha;
-}
-
 /* Line search of the merit function along `step`. Returns the length of the step, 0 when there is none. */
 static double search(mpc *s) {
   update_weights(s);
@@ -108,14 +102,14 @@ static double search(mpc *s) {
   s->results[DECREASE] = fabs(promised); /* a step that promises the contrary is not the end */
   for (double alpha = 1; alpha > 1e-4; alpha *= 0.5) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
-    double there = merit_of_step(s, alpha, distance);
-    if (there <= allowed) return brought(s, here, alpha);
+    double there = merit_of_step(s, here, alpha, distance);
+    if (there <= allowed) return alpha;
     if (no_time_for(s, s->rest.expected)) {
       s->late = 1;
       return 0;
     }
     if (alpha == 1) {
-      if (correct(s) && (there = merit_of_step(s, 1, distance)) <= allowed) return brought(s, here, 1);
+      if (correct(s) && (there = merit_of_step(s, here, 1, distance)) <= allowed) return 1;
       memcpy(s->step, s->kept_step, (s->n + 1) * NZP * sizeof(double));
       memcpy(s->moved, s->kept_moved, (s->n + 1) * NRP * sizeof(double));
     }
