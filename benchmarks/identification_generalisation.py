@@ -83,7 +83,8 @@ def score(case: Case) -> dict[str, Any]:
     found |= {"c": case.noise * (unknowns / samples) ** 0.5, "held_out": result.held_out.overall_relative}
     low, high = result.prediction_interval(case.test)
     found["covered"] = float(np.mean((low[inner] <= wanted) & (wanted <= high[inner])))
-    return {**case.labels, "strength": result.strength, "groups": result.regression.groups[5:], **found}
+    extra = [group for group in result.regression.groups if group not in GROUPS[:4]]
+    return {**case.labels, "strength": result.strength, "groups": extra, **found}
 
 
 def summary(lines: list[dict[str, Any]]) -> str:

@@ -77,6 +77,18 @@ def test_one_frequency_is_named_and_does_no_harm() -> None:
     assert not any("one frequency" in n for n in hc.identify(robot, both(), **OPTIONS).notes)
 
 
+@pytest.mark.parametrize("armature", [0.0, 2.0])
+def test_with_one_frequency_armature_is_taken_only_where_it_is(armature: float) -> None:
+    """There it looks like the inertia of bodies and like their weight."""
+    robot, t = hc.serial_chain(2), np.arange(1200) / 100
+    phase = 2.0 * t[:, None] + [0.3, 1.2]
+    q, v, a = 0.7 * np.sin(phase), 1.4 * np.cos(phase), -2.8 * np.sin(phase)
+    tau = truth(robot, 1).with_joints(armature=armature).inverse_dynamics(q, v, a, friction=True)
+    tau += 0.05 * np.random.default_rng(0).normal(size=tau.shape)
+    result = hc.identify(robot, hc.Log.from_arrays(t, q, v, a, tau), cutoff=None, lag=0.0)
+    assert ("armature" in result.regression.groups) == (armature > 0)
+
+
 def test_heavy_tails_and_torques_beyond_limits_are_told() -> None:
     log = recording(TRUTH, 2, noise=0.05, seconds=6.0)
     assert log.tau is not None

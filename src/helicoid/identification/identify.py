@@ -82,8 +82,8 @@ def identify(
             squares with and without a weight for each joint; "huber" is robust against single bad samples;
             "total" and "instrumental" allow for noise in the motion.
         groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction with a root
-            term where joints are not slow, offset and armature, and those of load-dependent friction and
-            springs that pay on held-out data.
+            term where joints are not slow, offset and armature (where joints moved with one frequency, if it
+            pays), and those of load-dependent friction and springs that pay on held-out data.
         form: "torque", or without accelerations "momentum" or "energy"; or "power".
         cutoff: of the zero-phase low-pass (Hz), None for none; by default chosen by cross-validation.
         strength: of the pull to the description; by default chosen by cross-validation.

@@ -11,7 +11,14 @@ import numpy as np
 from helicoid.identification.linear.equations.friction_columns import LINEAR
 from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.selection import Weighted, choose_cutoff, choose_terms, fitter, weighted
+from helicoid.identification.linear.selection import (
+    Weighted,
+    choose_cutoff,
+    choose_terms,
+    fitter,
+    pays,
+    weighted,
+)
 from helicoid.identification.linear.solving.consistent import Bounds
 from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.logs.log import Log
@@ -74,6 +81,9 @@ def choose(
     if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
         chosen = tuple(group for group in chosen if group != "root" or _shaped(robot, stretches))
         alone = swings(robot, stretches).mostly  # a spring cannot be told then, whatever predicts this log
+        if alone and not stated(robot, "armature").any():  # nor inertia of rotors from that of bodies
+            needed = pays(stretches, made, chosen, "armature", wish.bounds)
+            chosen = tuple(group for group in chosen if needed or group != "armature")
         extras = [extra for extra in _EXTRAS if extra not in chosen and not (alone and extra == "spring")]
         chosen, data = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
         return Choice(cutoff, lag, made(chosen), data if wish.form == "torque" else None), stretches, notes

@@ -39,6 +39,7 @@ _MIDDLE = 10.0  # strength while other things are chosen
 _MULTIPLES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)  # of the motion's own band
 _TIE = 0.002  # cut-offs whose errors differ by less are alike: the lower one smooths more
 _WORTH = 0.05  # an extra term must lower the held-out error by so much
+_CLEARLY = 0.2  # and one that the log hardly tells from others by so much
 _KNOWN = 0.1  # of its usual size: the σ of an unknown, given all others, at which it is told
 _MOSTLY = 0.5  # of the joints
 _MOST = 20_000  # samples on which to choose
@@ -217,6 +218,24 @@ def choose_terms(
         best, groups = errors[extra], (*groups, extra)
         left.remove(extra)
     return groups, data(groups)
+
+
+def pays(
+    stretches: Sequence[Samples],
+    regression: Callable[[tuple[str, ...]], Regression],
+    groups: tuple[str, ...],
+    group: str,
+    bounds: Bounds | None,
+) -> bool:
+    """Whether a group among others lowers the held-out error by far more than chance would."""
+    everything = regression(groups)
+    parts, recorded = folds(everything, stretches)
+    errors = []
+    for chosen in (tuple(one for one in groups if one != group), groups):
+        made = regression(chosen)
+        own = weighed(made, parts.of(everything, made), recorded.of(everything, made))
+        errors.append(unseen(own.folds, own.folds, fitter("ridge", made, own, _MIDDLE, bounds)))
+    return errors[1] < (1 - _CLEARLY) * errors[0]
 
 
 def choose_strength(
