@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +51,9 @@ class Controller:
     before the next sample. What a robot with a motor in every joint, which nothing else holds, needs beyond
     its model is found from its motion, and plans count with it: see `disturbance`.
 
-    Everything is compiled when the controller is made, nothing in a
-    step. A step never raises and never gives NaN: one that fails falls back on the shifted plan, and when
-    that is used up brakes under gravity compensation. Where hard constraints cannot be met, as after a push,
+    Everything is compiled when the controller is made, nothing in a step. A step never raises and never gives
+    NaN: one that fails falls back on the shifted plan, and when that is used up brakes under gravity
+    compensation. Where hard constraints cannot be met, as after a push,
     it applies the plan that exceeds them least.
 
     `ok` is True if the step made its plan no worse and the plan meets the hard constraints to `TOLERANCE`.
@@ -90,10 +91,13 @@ class Controller:
         if not hasattr(problem, "times"):
             raise InputError(f"a Controller solves a Problem; got {problem!r}")
         lengths = np.diff(problem.times)
-        if budget is not None and not budget > 0:
-            raise InputError(f"budget is a positive time (s) or None, got {budget!r}")
-        if disturbance_time is not None and not 0 < disturbance_time < np.inf:
-            raise InputError(f"disturbance_time is a positive time (s) or None, got {disturbance_time!r}")
+        finite = float(np.finfo(float).max)
+        for name, value, most in (
+            ("budget", budget, np.inf),
+            ("disturbance_time", disturbance_time, finite),
+        ):
+            if value is not None and not (isinstance(value, Real) and 0 < float(value) <= most):
+                raise InputError(f"{name} is a positive time (s) or None, got {value!r}")
         if iterations < 1:
             raise InputError(f"iterations must be at least 1, got {iterations}")
         if period is None and problem.duration_bounds is not None:
@@ -115,10 +119,10 @@ class Controller:
         self.ok = False
         self.statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
         """Of the last step: `iterations`, `qp_iterations` of the interior point in all of them, `seconds` of
-        the feedback; of the plan it led to `cost`, `violation` (largest excess of a hard row in its scaled
-        units), `gap` (largest of the dynamics and to the measured state; states of a vehicle in units of what
-        they start with, such as rotors' speeds in hover); `step_length` (1 for a full one),
-        and `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without
+        what the budget is for; of the plan it led to `cost`, `violation` (largest excess of a hard row in its
+        scaled units), `gap` (largest of the dynamics and to the measured state; states of a vehicle in units
+        of what they start with, such as rotors' speeds in hover); `step_length` (1 for a full one), and
+        `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without
         a new plan, cost, violation and gap are those of the old one; NaN where no solver ran."""
 
     def _new_loop(self, numbers: Memory) -> Loop:

@@ -112,6 +112,11 @@ def unseen(parts: Folds, held: Folds, fit: Fit) -> float:
     return float(np.sqrt(np.prod([criterion(error, held.whole) for error in errors])))
 
 
+def _roughly(regression: Regression, data: Weighted, bounds: Bounds | None) -> float:
+    """The error on what quick fits have not seen, while the strength is still to be chosen."""
+    return unseen(data.folds, data.folds, fitter("ridge", regression, data, _MIDDLE, bounds))
+
+
 def fitter(
     estimator: str, regression: Regression, data: Weighted, strength: float, bounds: Bounds | None
 ) -> Fit:
@@ -206,7 +211,7 @@ def choose_terms(
         made, own = regression(chosen), data(chosen)
         if len(chosen) > len(groups) and not _told(made, own, chosen[-1]):
             return np.inf
-        return unseen(own.folds, own.folds, fitter("ridge", made, own, _MIDDLE, bounds))
+        return _roughly(made, own, bounds)
 
     best, left = error(groups), list(extras)
     while left:
@@ -234,7 +239,7 @@ def pays(
     for chosen in (tuple(one for one in groups if one != group), groups):
         made = regression(chosen)
         own = weighed(made, parts.of(everything, made), recorded.of(everything, made))
-        errors.append(unseen(own.folds, own.folds, fitter("ridge", made, own, _MIDDLE, bounds)))
+        errors.append(_roughly(made, own, bounds))
     return errors[1] < (1 - _CLEARLY) * errors[0]
 
 

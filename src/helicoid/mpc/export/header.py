@@ -28,7 +28,7 @@ REFUSALS = {
 STATISTICS = {
     "iterations": "of the step",
     "qp_iterations": "of the interior point, in all of them",
-    "seconds": "that the feedback took",
+    "seconds": "that the feedback took, with what prepare does if it was not called",
     "cost": "of the plan",
     "violation": "the largest excess of a hard constraint, in scaled units",
     "gap": "by which the plan misses the dynamics or the measured state",

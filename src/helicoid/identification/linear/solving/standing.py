@@ -45,6 +45,6 @@ def stiction(regression: Regression, rows: int, still: Sequence[int]) -> Array:
     No residual of such a row is believed to be less: it would outweigh all joints that move.
     """
     held = np.zeros(rows)
-    for k in still:
-        held[k] = _STICTION * usual_sizes(regression.robot)[0][k]
+    if still:
+        held[list(still)] = _STICTION * usual_sizes(regression.robot)[0][list(still)]
     return held
