@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from helicoid.mpc.phases import Schedule
     from helicoid.mpc.problem import Problem
 
-DISTURBANCE_TIME = 0.2  # s
+DISTURBANCE_TIME = 0.2, 1.0  # s, of robots, and of what may not be stable by itself
 _FIGURES = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
 
 
@@ -43,13 +43,13 @@ class Controller:
         budget: time (s) that the solver may take for a step, or for `feedback` alone where `prepare` was
             called before; None for no limit. The first step may take 20 times as long.
         cold_iterations: how many the first step may take.
-        disturbance_time: time (s) in which `disturbance` goes 63 % of the way to what a motion shows; None
-            estimates none.
+        disturbance_time: time (s) in which `disturbance` goes 63 % of the way to what a motion shows; "auto"
+            is 0.2 s of a robot, and 1 s of an ODE or a vehicle; None estimates none.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
     measured state, within the limits of torque, and changed where it would exceed hard velocity limits
-    before the next sample. What a robot with a motor in every joint, which nothing else holds, needs beyond
-    its model is found from its motion, and plans count with it: see `disturbance`.
+    before the next sample. What a robot, an ODE or a vehicle needs beyond its model is found from its motion,
+    and plans count with it: see `disturbance`.
 
     Everything is compiled when the controller is made, nothing in a step. A step never raises and never gives
     NaN: one that fails falls back on the shifted plan, and when that is used up brakes under gravity
@@ -86,11 +86,13 @@ class Controller:
         iterations: int = 1,
         budget: float | None = None,
         cold_iterations: int = 100,
-        disturbance_time: float | None = DISTURBANCE_TIME,
+        disturbance_time: float | Literal["auto"] | None = "auto",
     ) -> None:
         if not hasattr(problem, "times"):
             raise InputError(f"a Controller solves a Problem; got {problem!r}")
         lengths = np.diff(problem.times)
+        if disturbance_time == "auto":
+            disturbance_time = DISTURBANCE_TIME[problem.robot is None]
         finite = float(np.finfo(float).max)
         for name, value, most in (
             ("budget", budget, np.inf),
@@ -269,13 +271,17 @@ class Controller:
 
     @property
     def disturbance(self) -> Array:
-        """d (nv), the torque that the model does not explain as the last step found it; the next plan has it.
+        """What the model does not explain, as the last step found it; the next plan has it.
 
-        τ = ID(q, v, a) + d: positive where more torque is needed than the model says. `start` sets it to 0.
-        Zero where none is estimated, empty where there is no robot.
+        Of a robot d (nv) is a torque, τ = ID(q, v, a) + d: positive where more is needed than the model says.
+        It is zero where none is estimated: with feet that come and go, and of robots with joints that neither
+        motors nor constraints hold. Of an ODE (n) it is a rate, ẋ = f(x, u) + d, of a vehicle (nv) an
+        acceleration beyond that of its model. `start` sets it to zero.
         """
-        robot = self._structure.robot
-        return np.zeros(0) if robot is None else self._engine["disturbance"].copy()
+        system, robot = self._structure.system, self._structure.robot
+        if system.disturbance.numel():
+            return self._engine["disturbance"].copy()
+        return np.zeros(0 if robot is None else robot.nv)
 
     @property
     def gains(self) -> Array:

@@ -180,10 +180,12 @@ class Header:
                 f"Its controls: {self.big}_NODES - 1 rows of {self.big}_CONTROL_SIZE."
             ],
         }
-        if self.structure.system.disturbance.numel():
+        missing = self.structure.system.disturbance.numel()
+        if missing:
+            what = "torque" if self.structure.system.disturbed is None else "rate of the state"
             functions[f"const double *{p}_disturbance(const {one})"] = [
-                f"The torque ({self.n_torques}) that the model does not explain, as the last step found it:"
-                " tau is that of the model and this. The next plan counts with it; start sets it to zero."
+                f"The {what} ({missing}) that the model does not explain, as the last step found it: there is"
+                " that of the model, and this. The next plan counts with it; start sets it to zero."
             ]
         lines = []
         for prototype, text in functions.items():

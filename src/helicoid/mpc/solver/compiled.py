@@ -145,9 +145,10 @@ class Compiled:
 
     @property
     def loop_functions(self) -> dict[str, Callable[[], ca.Function]]:
-        """What makes the functions of the loop, by their names in `kernels.KERNELS`; an ODE has none."""
+        """What makes the functions of the loop, by their names in `kernels.KERNELS`."""
+        lacks = self.structure.system.disturbance.numel() > 0
         if self.structure.robot is None:
-            return {}
+            return {"unexplained": self._unexplained_rate} if lacks else {}
         functions = {"applied": self._applied, "braking": self._braking}
         one = self.structure
         if (
@@ -158,7 +159,7 @@ class Compiled:
             functions["holding"] = self._holding
         if self.keeps_speeds:
             functions |= {"moving": self._moving, "inertias": self._inertias}
-        if self.structure.system.disturbance.numel():
+        if lacks:
             functions["unexplained"] = self._unexplained
         return functions
 
@@ -242,7 +243,9 @@ class Compiled:
     def _unexplained(self) -> ca.Function:
         """(x before, x now, τ, θ, period) -> τ - ID of the motion that was measured, and how far that went.
 
-        As in `applied`, ID is that of the mean acceleration halfway.
+        As in `applied`, ID is that of the mean acceleration halfway. Where constraints hold the robot, part
+        of that are their forces, Aᵀ λ, as the model has them under τ. What is left is M (a_model - a), the
+        torque by which a motion is aside of the model's; what else constraints carry cannot be seen.
         """
         system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
         assert robot is not None
@@ -251,9 +254,26 @@ class Compiled:
         a = (v_now - v) / h
         halfway = configuration.integrate(robot.model, q, h / 2 * v + h**2 / 8 * a)
         explained = robot.inverse_dynamics(halfway, v + h / 2 * a, a, system.theta)
+        if robot.constraints:
+            _, forces = robot.constrained_forward_dynamics(halfway, v + h / 2 * a, tau, system.theta)
+            explained = explained + robot.constraint_jacobian(halfway).T @ forces
         moved = configuration.difference(robot.model, q, now[:nq])
         outputs = [ca.densify(tau - explained), ca.densify(moved)]
         return ca.Function("unexplained", [system.x, now, tau, system.constants, h], outputs)
+
+    def _unexplained_rate(self) -> ca.Function:
+        """(x before, x now, u, θ, period) -> what the rate of the state was beyond that of the model.
+
+        That is d, and what the period's end is aside of where the model with d led to, over the period.
+        """
+        system, period = self.structure.system, ca.SX.sym("period")
+        now = ca.SX.sym("now", system.x.numel())
+        # What the grid calls h lasts as long as `length` says.
+        h = period / ca.substitute(system.length, system.h, 1)
+        (expected,) = ca.substitute(system.resolve([system.following]), [system.h], [h])
+        aside = system.local(expected, now)[system.disturbed] / period
+        rest = ca.densify(system.disturbance + aside)
+        return ca.Function("unexplained", [system.x, now, system.u, system.constants, period], [rest])
 
     @property
     def _share(self) -> float:

@@ -106,6 +106,7 @@ def definitions(stages: Stages) -> str:
         "NPAR": int(stages.parameter_symbol.numel()),
         "NTHETA": int(system.constants.numel()),
         "NDIST": int(system.disturbance.numel()),
+        "LACKS_RATE": int(system.disturbed is not None),
         "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
         "NONLINEAR": int(system.bends),
         "CURVED": int(stages.curvature is not None),

@@ -39,6 +39,7 @@ _REASONS = {
 
 
 TRUSTED = 0.3  # of an effort limit: the largest disturbance that is believed
+_SAMPLES, _SHORT = 256, 1e-3  # of the rates of an ODE, and over how long each is taken (s)
 
 
 class Due(IntEnum):
@@ -100,8 +101,10 @@ class Loop:
         limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
         if robot is not None:
             limit[list(robot.unactuated)] = 0.0
-        if robot is not None:
+        if robot is not None and structure.system.disturbance.numel():
             engine["trusted"][...] = _trusted(robot)
+        elif structure.system.disturbance.numel():
+            engine["trusted"][...] = _trusted_rates(structure, engine)
         engine["limit"][...], engine["limit_scale"][...], engine["speed_scale"][...] = limit, 1.0, 1.0
         for k, row in enumerate(engine.stages.path_rows):
             symbol, name = _LIMITS.get(row.constraint.name, ("", ""))
@@ -112,7 +115,8 @@ class Loop:
         at_end = {(row.constraint, row.element): k for k, row in enumerate(engine.stages.end_rows)}
         for k, row in enumerate(engine.stages.path_rows):
             constraint = row.constraint
-            if row.of_place and not row.at_first and constraint.price is None and constraint.role is None:
+            is_place = row.of_place or robot is None  # of what is no robot, anything that is state
+            if is_place and not row.at_first and constraint.price is None and constraint.role is None:
                 engine["returning"][k] = 1 + at_end.get((constraint, row.element), -2)  # -1: not at the end
 
     def set(self, **settings: float) -> None:
@@ -169,14 +173,47 @@ class Loop:
 
 
 def _trusted(robot: Robot) -> Array:
-    """The largest disturbance (nv) of each joint: a part of its effort, or its weight if that is not known.
+    """The largest disturbance (nv) of each joint: a part of its effort, or its weight if it has none.
 
     The weight m of a robot at its radius of inertia r about the joint, M_jj = m r², is m g r = g √(m M_jj).
     """
     M = np.asarray(robot.mass_matrix(robot.neutral(), *([robot.theta.values] if len(robot.theta) else [])))
     weight = 9.81 * np.sqrt(np.maximum(robot.mass * np.diag(M), 0.0))
     known = np.isfinite(robot.limits.effort)
+    known[list(robot.unactuated)] = False
     return np.where(known, TRUSTED * np.where(known, robot.limits.effort, 0.0), weight)
+
+
+def _trusted_rates(structure: Structure, engine: Engine) -> Array:
+    """The largest disturbance of an ODE or a vehicle: as large as its own rates are.
+
+    These are looked for at random, between the bounds of each control and state, or one unit around where a
+    state has none. A control without bounds may do anything, so then may a disturbance.
+    """
+    system, stages = structure.system, engine.stages
+    low, high = np.full(system.nu + system.nx, -np.inf), np.full(system.nu + system.nx, np.inf)
+    for k, row in enumerate(stages.path_rows):
+        if row.box is not None:
+            at = stages.z_at.index(row.box)
+            bounds = np.sort([engine["lower"][1, k] / row.factor, engine["upper"][1, k] / row.factor])
+            low[at], high[at] = max(low[at], bounds[0]), min(high[at], bounds[1])
+    if not (np.isfinite(low[: system.nu]) & np.isfinite(high[: system.nu])).all():
+        return np.full(system.disturbance.numel(), np.inf)
+    low, high = np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
+    z = np.random.default_rng(0).uniform(low, high, (_SAMPLES, len(low))).T
+    start, x = np.zeros(system.x.numel()), system.x
+    if structure.carried is not None:  # not zero where there are quaternions; rotors turn
+        start[: structure.carried.nq] = structure.carried.neutral()
+        start[structure.carried.nq + structure.carried.nv :] = system.units[2 * structure.carried.nv :]
+    dx, h = ca.SX.sym("dx", system.nx), ca.SX.sym("period")
+    (there,) = ca.substitute(system.resolve([system.following]), [system.h], [h])
+    rate = ca.Function(
+        "rate", [x, system.u, system.constants, h], [system.local(x, there)[system.disturbed] / h]
+    )
+    place = ca.Function("place", [dx], [system.retract(ca.SX(start), dx)])
+    constants = engine["theta"][: system.constants.numel()]
+    rates = np.abs(np.array(rate(place(z[system.nu :]), z[: system.nu], constants, _SHORT)))
+    return np.asarray(np.nan_to_num(rates, nan=0.0, posinf=0.0).max(axis=1))
 
 
 def _bounded(stages: Stages, row: Row, name: str) -> int | None:

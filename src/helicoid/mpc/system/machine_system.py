@@ -20,6 +20,8 @@ def machine_system(machine: Machine, substeps: int) -> System:
     The solver takes a gap of 0.01 as closed, in rad, m and their rates. Machines' own states may be in the
     hundreds, as speeds of rotors are, where that is less than rounding a plan to the next node leaves: in the
     tangent space z is in units of what it starts with, where that is more than 1.
+
+    The disturbance d (nv) is an acceleration, what a controller finds that v̇ has beyond the model's.
     """
     if machine.n_noise:
         raise InputError("a plan knows no noise: take the vehicle without gusts, vehicle.with_wind(...)")
@@ -29,9 +31,9 @@ def machine_system(machine: Machine, substeps: int) -> System:
     nq, nv, nz = robot.nq, robot.nv, len(machine.states)
     q, v, z = ca.SX.sym("q", nq), ca.SX.sym("v", nv), ca.SX.sym("z", nz)
     u, theta, h = ca.SX.sym("u", len(machine.controls)), ca.SX.sym("theta", len(robot.theta)), ca.SX.sym("h")
-    state = q, v, z
+    state, d = (q, v, z), ca.SX.sym("d", nv)
     for _ in range(substeps):
-        state = rk4_step(machine, state, u, ca.SX(0, 1), theta, h / substeps)
+        state = rk4_step(machine, state, u, ca.SX(0, 1), theta, h / substeps, d)
     unit = np.maximum(np.abs(machine.start()), 1.0)
     flat = nq == nv and not np.any(unit > 1)
     per_unit, of_unit = ca.SX(1 / unit), ca.SX(unit)
@@ -59,4 +61,6 @@ def machine_system(machine: Machine, substeps: int) -> System:
         units=(*np.ones(2 * nv), *unit),
         state_names=[*names, *machine.states],
         symbols={"q": q, "v": v, "states": z, "x": ca.vertcat(q, v, z), "u": u},
+        disturbance=d,
+        disturbed=slice(nv, 2 * nv),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
+import numpy as np
 
 from helicoid._typing import Expression
 from helicoid.dynamics import configuration
@@ -43,8 +44,9 @@ def robot_system(
 
     "forward_dynamics": the control is the torque of the motors, and a = FD(q, v, τ) an intermediate.
 
-    A robot with a motor in every joint, which nothing else holds, has a disturbance d, the torque that its
-    model does not explain: τ = ID(q, v, a) + d, a = FD(q, v, τ - d).
+    Where motors, with the forces of constraints, can do whatever a robot may need (`is_driven`), it has a
+    disturbance d, the torque that its model does not explain: τ = ID(q, v, a) + Aᵀ λ + d, and
+    a = FD(q, v, τ - d).
     """
     if formulation not in ("inverse_dynamics", "forward_dynamics"):
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
@@ -55,7 +57,7 @@ def robot_system(
     nq, nv, model = robot.nq, robot.nv, robot.model
     q, v, a, tau = (ca.SX.sym(name, n) for name, n in zip("qvat", (nq, nv, nv, nv), strict=True))
     theta = ca.SX.sym("theta", len(robot.theta))
-    h, d = ca.SX.sym("h"), ca.SX.sym("d", nv if has_disturbance(robot, schedule) else 0)
+    h, d = ca.SX.sym("h"), ca.SX.sym("d", nv if schedule is None and is_driven(robot) else 0)
     flat = nq == nv
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
@@ -86,9 +88,19 @@ def robot_system(
     )
 
 
-def has_disturbance(robot: Robot, schedule: Schedule | None) -> bool:
-    """Whether all that its model does not explain of a robot's motion could be torques of its motors."""
-    return not (robot.unactuated or robot.constraints) and schedule is None
+def is_driven(robot: Robot) -> bool:
+    """Whether what a robot's model lacks can be made up for: no joint is without a motor but those whose
+    forces its constraints can carry, as the base of a quadruped on three feet or four.
+
+    Elsewhere, as for a pole on a cart, a wrong guess of what is missing does more harm than good.
+    """
+    idle = list(robot.unactuated)
+    if not idle or not robot.constraints:
+        return not idle
+    q = ca.SX.sym("q", robot.nq)
+    jacobian = ca.Function("A", [q], [robot.constraint_jacobian(q)[:, idle]])
+    A = np.array(jacobian(robot.random(np.random.default_rng(0))))
+    return bool(np.linalg.matrix_rank(A) == len(idle))
 
 
 def _less(tau: Expression, d: Expression) -> Expression:
@@ -156,7 +168,7 @@ def _by_forward_dynamics(
     symbols = {"tau": full}
     if robot.constraints:
         function = robot.constrained_forward_dynamics.with_options(stabilisation=stabilisation)
-        value, forces = function(q, v, full, theta)
+        value, forces = function(q, v, _less(full, d), theta)
         symbols |= as_symbols(forces_by_name(robot, forces))
         along = rate_matrix(robot.model, q)
         jacobian = ca.horzcat(ca.jacobian(value, u), ca.jacobian(value, q) @ along, ca.jacobian(value, v))

@@ -67,7 +67,8 @@ class System:
         holds: expressions that must be zero at every node with a control.
         units: of the tangent space's coordinates where `tangent`, `retract` and `local` scale them, or empty.
         disturbance: a symbol d, of a robot the torque that its model does not explain, τ = ID(q, v, a) + d;
-            empty where nothing estimates one.
+            of anything else a rate; empty where nothing estimates one.
+        disturbed: the coordinates of the tangent space whose rate has + d; None where d is a torque.
     """
 
     x: Expression
@@ -87,6 +88,7 @@ class System:
     holds: dict[str, Expression] = field(default_factory=dict)
     units: tuple[float, ...] = ()
     disturbance: Expression = field(default_factory=lambda: ca.SX(0, 1))
+    disturbed: slice | None = None
 
     @property
     def constants(self) -> Expression:
@@ -191,6 +193,7 @@ class System:
             "uses_double_integrator": self.uses_double_integrator,
             "control_share": self.control_share,
             "units": self.units,
+            "disturbed": self.disturbed and (self.disturbed.start, self.disturbed.stop),
         }
         solves = [y.solves is not None for y in self.intermediates]
         shape = self.tangent is not None, solves, list(self.symbols), list(self.holds)
@@ -208,6 +211,7 @@ def _restored(
     curved, solves, symbols, holds = shape
     values = iter(expressions.call(atoms))
     x, u, theta, disturbance, h, *unknown = atoms
+    disturbed = rest.pop("disturbed")
     length, following = next(values), next(values)
     tangent = next(values) if curved else None
     return System(
@@ -227,5 +231,6 @@ def _restored(
         symbols={name: next(values) for name in symbols},
         holds={name: next(values) for name in holds},
         disturbance=disturbance,
+        disturbed=None if disturbed is None else slice(*disturbed),
         **rest,
     )

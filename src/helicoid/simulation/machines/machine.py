@@ -69,14 +69,18 @@ def rk4_step(
     w: Expression,
     theta: Expression,
     h: Expression,
+    more: Expression | float = 0.0,
 ) -> tuple[Expression, Expression, Expression]:
-    """(q, v, z) a step h (s) later, by Runge and Kutta's classic method; u, w and θ are held."""
+    """(q, v, z) a step h (s) later, by Runge and Kutta's classic method; u, w and θ are held.
+
+    `more` is an acceleration (nv) beyond that of the machine's equations.
+    """
     robot = machine.robot
     accelerate = dynamics(robot)
 
     def rates(q: Expression, v: Expression, z: Expression) -> tuple[Expression, Expression, Expression]:
         force, z_dot = machine.equations(q, v, z, u, w)
-        return rate_matrix(robot.model, q) @ v, accelerate(q, v, force, theta), z_dot
+        return rate_matrix(robot.model, q) @ v, accelerate(q, v, force, theta) + more, z_dot
 
     k1 = rates(*state)
     k2 = rates(*(x + h / 2 * k for x, k in zip(state, k1, strict=True)))

@@ -11,7 +11,12 @@
  *
  * A joint that does not move, whatever pushes it, is held: by a hand, the end of its range, dry friction. What holds it
  * is as large as what pushes, and says nothing of the model. So from where a joint was last seen to move, d grows by a
- * little only. A robot that is let go shows at once that d is far too large: then d shrinks faster than it grows. */
+ * little only. A robot that is let go shows at once that d is far too large: then d shrinks faster than it grows.
+ *
+ * Of what is no robot, an ODE or a vehicle, d is a rate, dx/dt = f(x, u) + d. What a period shows of it is what its end
+ * is aside of where f + d led to, over h, and d itself. Nobody knows which state is the place of which: a sample that is
+ * none (a jump, which comes and goes; a step that came late) is told by its neighbours, the median of the last three is
+ * learned from. */
 #ifndef HELICOID_MPC_DISTURBANCE_H
 #define HELICOID_MPC_DISTURBANCE_H
 #include "nodes.h"
@@ -24,14 +29,41 @@
 
 /* Nothing is known: before a start. */
 static void forget_disturbance(mpc *s) {
-  memset(s->disturbance, 0, NTAU * sizeof(double));
-  memset(s->stuck, 0, 2 * NTAU * sizeof(double));
+  memset(s->disturbance, 0, NDIST * sizeof(double));
+  memset(s->stuck, 0, 2 * NDIST * sizeof(double));
   s->seen[0] = 0;
 }
 
 /* Without a state there is nothing to compare the next one with. */
 static void lose_sight(mpc *s) { s->seen[0] = 0; }
 
+/* A part of the way to what a sample shows; more of it where that says that d is far too large. */
+static void go_to(mpc *s, int j, double shown) {
+  const double d = s->disturbance[j], error = shown - d, share = s->loop[DISTURBANCE_SHARE];
+  const int hasty = d * error < 0 && fabs(error) > LARGE * s->trusted[j];
+  s->disturbance[j] = d + (hasty ? smaller_of(HASTE * share, 1) : share) * error;
+}
+
+#if LACKS_RATE
+static double median(double a, double b, double c) {
+  return larger_of(smaller_of(a, b), smaller_of(larger_of(a, b), c));
+}
+
+/* Learn from what the rate was beyond f in this period, and in the two before. */
+static void learn_from(mpc *s, const double *rest, const double *moved) {
+  double *before = s->stuck, *earlier = s->stuck + NDIST;
+  (void)moved;
+  if (!all_finite(rest, NDIST)) { /* so is d: it would spoil every plan to come */
+    forget_disturbance(s);
+    return;
+  }
+  for (int j = 0; j < NDIST; j++) {
+    const double now = within(rest[j], -s->trusted[j], s->trusted[j]);
+    if (s->seen[0] > 2) go_to(s, j, median(now, before[j], earlier[j]));
+    earlier[j] = before[j], before[j] = now;
+  }
+}
+#else
 /* Whether a sample is one of a period: all joints moved as far as their velocities say, before and now. */
 static int is_in_time(const mpc *s, const double *moved) {
   const int at = (int)s->loop[VELOCITY_AT];
@@ -45,31 +77,33 @@ static int is_in_time(const mpc *s, const double *moved) {
 
 /* Joint j moved so far, and needed so much more torque than the model says. */
 static void learn_disturbance(mpc *s, int j, double moved, double rest) {
-  const double most = s->trusted[j], d = s->disturbance[j], share = s->loop[DISTURBANCE_SHARE];
-  const double error = within(rest, -most, most) - d;
+  const double most = s->trusted[j];
   double *way = s->stuck + j, *since = s->stuck + NTAU + j; /* from where it was seen to move, and d there */
-  const int hasty = d * error < 0 && fabs(error) > LARGE * most;
   *way += moved;
-  if (fabs(*way) > RESOLUTION) *way = 0, *since = d;
-  const double found = d + (hasty ? smaller_of(HASTE * share, 1) : share) * error;
-  const double held = within(found, smaller_of(*since, 0) - PUSH * most, larger_of(*since, 0) + PUSH * most);
-  s->disturbance[j] = within(held, -most, most);
+  if (fabs(*way) > RESOLUTION) *way = 0, *since = s->disturbance[j];
+  go_to(s, j, within(rest, -most, most));
+  const double low = smaller_of(*since, 0) - PUSH * most, high = larger_of(*since, 0) + PUSH * most;
+  s->disturbance[j] = within(within(s->disturbance[j], low, high), -most, most);
 }
+
+static void learn_from(mpc *s, const double *rest, const double *moved) {
+  if (!all_finite(rest, NTAU) || !is_in_time(s, moved)) return;
+  for (int j = 0; j < NDIST; j++) learn_disturbance(s, j, moved[j], rest[j]);
+}
+#endif
 
 /* Learn from the state that was just measured, under the torque of the step before, which is still there. */
 static void see_motion(mpc *s) {
   if (!s->unexplained || s->loop[DISTURBANCE_SHARE] == 0) return;
-  double rest[NTAU], moved[NTAU];
+  double rest[MAX(1, NDIST)], moved[NTAU], *out[] = {rest, moved};
   const double *in[] = {s->previous, s->initial, s->torque, s->theta, s->loop + PERIOD};
   const ptrdiff_t stride[] = {0, 0, 0, 0, 0};
-  double *out[] = {rest, moved};
   if (s->seen[0] != 0) {
     run(s, s->unexplained, in, stride, out, 1);
-    if (all_finite(rest, NTAU) && is_in_time(s, moved))
-      for (int j = 0; j < NTAU; j++) learn_disturbance(s, j, moved[j], rest[j]);
+    learn_from(s, rest, moved);
   }
   memcpy(s->previous, s->initial, NXA * sizeof(double));
-  s->seen[0] = 1;
+  s->seen[0] += 1;
 }
 
 /* The plan that follows counts with what is known by now. */

@@ -2,7 +2,7 @@
  *
  * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
  *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
- *   of which the last NDIST are the disturbance (disturbance.h),
+ *   of which the last NDIST are the disturbance (disturbance.h), a torque, or, with LACKS_RATE, of the rate of the state,
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
  *   NGF of the NG that depend on more than q (of a robot), which come first,
  *   NTAU torques (of an ODE, controls) that are applied,
@@ -145,7 +145,7 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(speed_row, NTAU) F(speed_scale, NTAU) F(held, QUARTERS * NTAU) F(midway, NTAU * NXA) F(unused, NTAU * NXA) F(nearby, NTAU * NTAU) \
   F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(keeping, 3 * ROWS) \
   F(returning, NRP) F(elsewhere, N_ELSEWHERE) F(factors, (NGM + NU) * NZP) F(pivots, NU * (NUP + NZP)) \
-  F(disturbance, NTAU) F(trusted, NTAU) F(stuck, 2 * NTAU) F(previous, NXA) F(seen, 1)
+  F(disturbance, MAX(1, NDIST)) F(trusted, MAX(1, NDIST)) F(stuck, 2 * MAX(1, NDIST)) F(previous, NXA) F(seen, 1)
 
 enum {
   TOLERANCE, QP_TOLERANCE, MAX_QP_ITERATIONS, BUDGET, HARD_PENALTY, MAX_PENALTY, WARM_LEVEL, COLD_LEVEL, REGULARISATION,

@@ -126,6 +126,7 @@ static int64_t planned_node(const mpc *s) {
 static void give_up(mpc *s, int status, int reason) {
   s->outcome[FAILURES] += 1;
   s->outcome[OK] = 0, s->outcome[STEP_STATUS] = status, s->outcome[REASON] = reason;
+  if (LACKS_RATE && status == STEP_NOT_FINITE) forget_disturbance(s); /* its bounds are not known: it may be the cause */
   const int64_t node = planned_node(s);
   if (node >= 0) {
     const double *x = all_finite(s->initial, NXA) ? s->initial : s->good_x + node * NXA;

@@ -8,13 +8,18 @@
  * which is zero, and the bound as it was, for all that is well inside. What is about to cross a bound slowly (e < 0 < w)
  * would chatter for the same reason: it may do so along the same path, if that exceeds the bound by SLIGHTLY at most.
  * Where torques cannot follow it, rows are exceeded by
- * as little as they can. What a step says of its plan is by the bounds as they are. */
+ * as little as they can. What a step says of its plan is by the bounds as they are.
+ *
+ * Of an ODE or a vehicle nobody knows after how many integrations a control reaches a row of its state. There every bound
+ * is wider by SLIGHTLY at first, which fades with the rate SLOWLY / period, and by what is exceeded now: a state that
+ * rests at a bound, and is a little aside of where the model led it, is not thrown back. */
 #ifndef HELICOID_MPC_RETURNING_H
 #define HELICOID_MPC_RETURNING_H
 #include "nodes.h"
 
 #define RETURN_RATE 0.8
 #define SLIGHTLY 1e-3 /* of a row's scale */
+#define SLOWLY 0.4
 
 /* Value and rate of row i in the measured state, by the linearisation at the first node. */
 static void row_now(const mpc *s, int i, double *value, double *rate) {
@@ -29,9 +34,29 @@ static void row_now(const mpc *s, int i, double *value, double *rate) {
     return;
   }
   const double *J = s->jacobian + (int64_t)(i - NB) * NZP + NUP;
-  for (int j = 0; j < nv; j++) *value += J[X_AT(j)] * s->initial_gap[X_AT(j)], *rate += J[X_AT(j)] * v[j];
+  for (int j = 0; j < NX; j++) *value += J[X_AT(j)] * s->initial_gap[X_AT(j)];
+  for (int j = 0; j < nv; j++) *rate += J[X_AT(j)] * v[j];
 }
 
+#if LACKS_RATE
+/* Widen the bounds of row i at all nodes behind the first: it may be so far above and below them now. */
+static void yield_row(mpc *s, int i, double above, double below, double rate) {
+  (void)rate;
+  const double stretch = duration_of(s, s->x) / s->loop[PERIOD];
+  const int last = (int)s->returning[i] - 1; /* -2 stands for none */
+  for (int64_t k = 1; k <= s->n; k++) {
+    const double t = s->times[k] * stretch, more = SLIGHTLY * exp(-SLOWLY * t), left = exp(-RETURN_RATE * t);
+    if (k == s->n && last < 0) break;
+    const int64_t row = k * NRP + (k < s->n ? i : last);
+    s->upper[row] += more + left * larger_of(above, 0), s->lower[row] -= more + left * larger_of(below, 0);
+  }
+}
+
+static int gives_way(const mpc *s, double above, double below, double rate) {
+  (void)s, (void)rate;
+  return above > -INFINITY || below > -INFINITY;
+}
+#else
 /* How far outside a row is on its return after some time. */
 static double returned(double excess, double rate, double r, double t) {
   return (excess + (rate + r * excess) * t) * exp(-r * t);
@@ -54,6 +79,18 @@ static void yield_bound(mpc *s, int i, double *bound, double sign, double excess
   }
 }
 
+static void yield_row(mpc *s, int i, double above, double below, double rate) {
+  if (yields(s, above, rate))
+    yield_bound(s, i, s->upper, 1, above, rate);
+  else
+    yield_bound(s, i, s->lower, -1, below, -rate);
+}
+
+static int gives_way(const mpc *s, double above, double below, double rate) {
+  return yields(s, above, rate) || yields(s, below, -rate);
+}
+#endif
+
 /* Let bounds give way for one step. Returns whether any did. */
 static int yield_bounds(mpc *s) {
   const size_t bytes = (size_t)((s->n + 1) * NRP) * sizeof(double);
@@ -63,14 +100,10 @@ static int yield_bounds(mpc *s) {
     double value, rate;
     row_now(s, i, &value, &rate);
     const double above = value - s->upper[NRP + i], below = s->lower[NRP + i] - value;
-    const int up = yields(s, above, rate), down = !up && yields(s, below, -rate);
-    if (!up && !down) continue;
+    if (!gives_way(s, above, below, rate)) continue;
     if (!any) memcpy(s->own_lower, s->lower, bytes), memcpy(s->own_upper, s->upper, bytes);
     any = 1;
-    if (up)
-      yield_bound(s, i, s->upper, 1, above, rate);
-    else
-      yield_bound(s, i, s->lower, -1, below, -rate);
+    yield_row(s, i, above, below, rate);
   }
   return any;
 }
