@@ -10,6 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.mpc import Controller, Problem
+from mechanisms import four_bar_angles, four_bar_urdf, joint_angles
 
 PERIOD, START, HEIGHT = 0.02, np.array([0.6, 0.9]), 0.7
 
@@ -146,6 +147,29 @@ def test_large_arms_that_are_heavier_or_lighter_come_to_rest(system: str, number
     make = next(one for one in trust.cases(quick=False) if one.__name__ == system)
     told = trust.loop(make(), np.random.default_rng([515, number]), wrong=True, noisy=False, moving=False)
     assert told["still"] and told["rms"] < trust.STILL and told["lies"] == 0
+
+
+def test_a_closed_mechanism_with_joints_without_motors_has_no_offset() -> None:
+    """A crank drives a four-bar linkage whose coupler is heavier than its model."""
+    start, end = (joint_angles(four_bar_angles(crank)) for crank in (1.0, 1.6))
+    robot = hc.load(four_bar_urdf()).with_actuators("crank_joint")
+    made = Problem(robot, horizon=15, dt=PERIOD)
+    made.add_cost("crank", made.q[0] - end[0], 50.0, end_weight=500.0)
+    made.add_velocity_cost(0.2, end_weight=2.0)
+    made.add_torque_cost(1e-3)
+    plant = robot.with_payload("coupler", 0.3, [0.45, 0.0, 0.0], np.zeros((3, 3)))
+    accelerate = plant.constrained_forward_dynamics.with_options(stabilisation=20.0)
+    offsets = []
+    for time in (0.2, None):
+        controller, q, v = Controller(made, disturbance_time=time), start, np.zeros(3)
+        for _ in range(150):
+            tau = controller.step(q, v)
+            for _ in range(10):
+                v = v + 0.1 * PERIOD * accelerate(q, v, tau)[0]
+                q = q + 0.1 * PERIOD * v
+        assert controller.ok and np.abs(v).max() < 2e-3
+        offsets.append(abs(q[0] - end[0]))
+    assert offsets[0] < 1e-4 < 1e-3 < offsets[1]
 
 
 @pytest.mark.slow

@@ -99,7 +99,8 @@ class Controller:
             ("disturbance_time", disturbance_time, finite),
         ):
             if value is not None and not (isinstance(value, Real) and 0 < float(value) <= most):
-                raise InputError(f"{name} is a positive time (s) or None, got {value!r}")
+                also = ', "auto"' if name == "disturbance_time" else ""
+                raise InputError(f"{name} is a positive time (s){also} or None, got {value!r}")
         if iterations < 1:
             raise InputError(f"iterations must be at least 1, got {iterations}")
         if period is None and problem.duration_bounds is not None:
