@@ -14,6 +14,7 @@
  * not where they lead: it goes to the shortfall, and vanishes with dlambda. */
 #ifndef HELICOID_MPC_INTERIOR_H
 #define HELICOID_MPC_INTERIOR_H
+#include "clock.h"
 #include "riccati.h"
 
 /* Loop over the vectors of both sides: e numbers them, r is the same of the row; `sign` of the side. */
@@ -182,7 +183,7 @@ static int iterate(mpc *s, int warm, int most) {
       ok = 1;
       break;
     }
-    if (no_time_for(s, s->iteration.expected + s->rest.expected)) { /* most of the way may do: the search will say */
+    if (no_time_for(s, shortest_rest(s))) { /* most of the way may do: the search will say */
       s->late = 1;
       ok = unmet < 0.5;
       break;
@@ -206,7 +207,7 @@ static int iterate(mpc *s, int warm, int most) {
       newton(s, weight, gaps != 0, any_free != 0);
     }
     move(s, alpha, delta);
-    learn(&s->iteration, now() - began);
+    learn(s, &s->iteration, now() - began);
     unmet *= 1 - alpha;
     if (!(alpha > 1e-8)) break;
   }

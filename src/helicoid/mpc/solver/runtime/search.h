@@ -104,7 +104,7 @@ static double search(mpc *s) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
     double there = merit_of_step(s, here, alpha, distance);
     if (there <= allowed) return alpha;
-    if (no_time_for(s, s->rest.expected)) {
+    if (no_time_for(s, rest_of_step(s))) {
       s->late = 1;
       return 0;
     }

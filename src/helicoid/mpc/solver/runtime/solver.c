@@ -65,7 +65,7 @@ static double hard_excess(const mpc *s) {
 static int solve_program(mpc *s) {
   int ok = interior_point(s, s->warm);
   double excess = hard_excess(s);
-  while (ok > 0 && !no_time_for(s, 12 * s->iteration.expected + s->rest.expected) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
+  while (ok > 0 && !no_time_for(s, 12 * s->iteration.expected + rest_of_step(s)) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
     const double before = s->settings[HARD_PENALTY];
     set_hard_penalty(s, 10 * before);
     ok = interior_point(s, 0);
@@ -128,7 +128,9 @@ static double improve(mpc *s, int attempts) {
   if (*reg > MOST_DAMPING) *reg = 0; /* what made no step there says nothing of this linearisation */
   for (int attempt = 0; attempt < attempts; attempt++) {
     const int ok = solve_program(s);
-    if (ok > 0) {
+    if (ok > 0 && better_give_up(s))
+      s->late = 1;
+    else if (ok > 0) {
       const double alpha = search(s);
       if (alpha > 0) {
         accept_trial(s, alpha);
@@ -243,7 +245,7 @@ static int feedback(mpc *s) {
     s->results[STATIONARITY] = NAN, s->results[GAP] = largest_gap(s);
   else
     residuals(s);
-  if (s->late && !(length > 0)) doubt(&s->iteration), doubt(&s->rest);
+  if (length > 0) learn(s, &s->search, now() - s->solved);
   s->results[SECONDS] = now() - began;
   s->results[ITERATIONS] = 1;
   s->results[STATUS] = length > 0 ? SOLVED : s->late || out_of_time(s) ? OUT_OF_TIME : STUCK;
@@ -260,6 +262,10 @@ static int solve(mpc *s, int64_t max_iterations) {
   s->filtered = 0;
   for (;; it++) {
     s->results[ITERATIONS] = (double)it;
+    if (it == 0 && no_time_for(s, shortest_step(s))) {
+      status = OUT_OF_TIME;
+      break;
+    }
     linearise(s);
     if (it == 0 && !s->warm) find_scale(s);
     see_initial(s);
@@ -283,6 +289,7 @@ static int solve(mpc *s, int64_t max_iterations) {
     }
     double length = IS_FAR(it, max_iterations) ? stride(s) : 0;
     if (length == 0 && !s->late) length = improve(s, 8);
+    if (length > 0) learn(s, &s->search, now() - s->solved);
     /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
         here.violation < s->settings[TOLERANCE] && !s->late) {
@@ -295,7 +302,7 @@ static int solve(mpc *s, int64_t max_iterations) {
       status = s->late ? OUT_OF_TIME : here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
       break;
     }
-    if (no_time_for(s, 2 * s->iteration.expected + s->rest.expected)) { /* to linearise takes about as long as an iteration */
+    if (no_time_for(s, shortest_step(s))) {
       see_accepted(s, length);
       s->results[ITERATIONS] = (double)(it + 1);
       status = OUT_OF_TIME;
