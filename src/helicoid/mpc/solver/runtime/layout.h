@@ -88,8 +88,12 @@ static inline vec choose(vec test, vec a, vec b) {
   return (vec)((m & (mask)a) | (~m & (mask)b));
 }
 static inline vec larger(vec a, vec b) {
+#if WIDTH == 4 && defined(__AVX__) && !defined(__clang__)
+  return (vec)__builtin_ia32_maxpd256(a, b); /* which gcc does not find in the other form */
+#else
   const mask m = a > b;
   return (vec)((m & (mask)a) | (~m & (mask)b));
+#endif
 }
 #else
 static inline vec choose(vec test, vec a, vec b) { return test > 0 ? a : b; }
@@ -99,6 +103,12 @@ static inline double largest(vec a) {
   double m = LANE(a, 0);
   for (int i = 1; i < WIDTH; i++) m = LANE(a, i) > m ? LANE(a, i) : m;
   return m;
+}
+/* The largest of so many vectors, without signs. */
+static inline double largest_size(const double *x, int64_t vectors) {
+  vec m = {0};
+  for (int64_t i = 0; i < vectors; i++) m = larger(larger(CV(x)[i], -CV(x)[i]), m);
+  return largest(m);
 }
 static inline double dot_z(const double *a, const double *b) {
   vec total = CV(a)[0] * CV(b)[0];
@@ -129,7 +139,7 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(dynamics, DOUBLE_INTEGRATOR ? 1 : NXP * NZP) F(curvature, CURVED ? NZP * NZP : 1)                         \
   F(lower, NRP) F(upper, NRP) F(penalty, NRP) F(penalty2, NRP) F(hard, NRP)                                  \
   F(step, NZP) F(target, NZP) F(costate, NXP) F(moved, NRP) F(moved_target, NRP) F(stiffness, NRP)            \
-  F(swept, NZP * NZP) F(value_gradient, NXP) F(offset, NUP) F(linear, NZP) F(trial_gap, NXP)                 \
+  F(swept, NZP * NZP) F(value_gradient, NXP) F(carried, NXP) F(offset, NUP) F(linear, NZP) F(trial_gap, NXP)                 \
   F(trial_rows, NRP) F(trial_cost, 1) F(weight, NRP) F(kept_rows, NRP) F(kept_gap, NXP) F(kept_step, NZP) \
   F(kept_moved, NRP) F(row_sum, NRP)                                                                        \
   F(on, 2 * NRP) F(multiplier, 2 * NRP) F(slack, 2 * NRP) F(excess, 2 * NRP) F(excess_multiplier, 2 * NRP)   \
@@ -208,6 +218,7 @@ typedef struct {
   duration linearisation, iteration, search, torquing, round;
   double solved, left_out; /* when the last iteration was; what a torque found no time for (s) */
   double delay; /* (s) by how much something took longer than expected, of late: see clock.h */
+  double bend_of_step; /* d'Hd of the program's solution d */
   int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)
