@@ -166,3 +166,15 @@ def test_a_step_that_is_interrupted_gives_up_where_that_ends_in_time(counting: P
             assert 0.9 * budget < controller.statistics["seconds"] <= 1.1 * budget + 4 * TICK
         said += [controller.status] * (said[-1:] != [controller.status])
     assert said == ["solved", "out of time", "solved"]
+
+
+def test_a_start_that_was_interrupted_does_not_stop_all_steps(counting: Problem) -> None:
+    """What was timed once only, and then took too long for any step, is tried again."""
+    budget, tip = 3 * started(counting, None)[0].statistics["seconds"], hc.load("planar_2r").pose("tip")
+    for look in range(1, 26):
+        controller = Controller(counting, budget=budget)
+        controller.set(position=tip(START)[:3, 3])  # there already: one program is enough
+        Interruptions(controller).come(look, 2 * budget)
+        for _ in range(40):
+            controller.step(START, [0.0, 0.0])
+        assert controller.status == "solved"
