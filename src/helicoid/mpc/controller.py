@@ -15,6 +15,7 @@ from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import find_violations, report
+from helicoid.mpc.solver.engine import RESULTS
 from helicoid.mpc.solver.loop import TOLERANCE, Due, Loop
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import Outcome, StepStatus
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem
 
 DISTURBANCE_TIME = 0.2, 1.0  # s, of robots, and of what may not be stable by itself
-_FIGURES = ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
+_FIGURES = {
+    name: RESULTS.index(name)
+    for name in ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
+}
 
 
 class Controller:
@@ -120,13 +124,10 @@ class Controller:
         self.status: StepStatus = "not started"
         self.details = ""
         self.ok = False
-        self.statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
-        """Of the last step: `iterations`, `qp_iterations` of the interior point in all of them, `seconds` of
-        what the budget is for; of the plan it led to `cost`, `violation` (largest excess of a hard row in its
-        scaled units), `gap` (largest of the dynamics and to the measured state; states of a vehicle in units
-        of what they start with, such as rotors' speeds in hover); `step_length` (1 for a full one), and
-        `stationarity`, the largest element of the Lagrangian's gradient where the step began. Without
-        a new plan, cost, violation and gap are those of the old one; NaN where no solver ran."""
+        self._statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
+        self._told: tuple[float, float, bytes] | None = None  # of a step that nobody has asked about yet
+        n = 0 if self._structure.robot is None else self._structure.robot.nq
+        self._places = self._loop.measured[:n], self._loop.measured[n:]
 
     def _new_loop(self, numbers: Memory) -> Loop:
         """A loop that has not started, with memory and numbers of its own."""
@@ -170,14 +171,15 @@ class Controller:
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """What needs the measurement: the program's solution, and the torque; `prepare`, if nobody did."""
-        if self._loop.due is Due.NEW:
+        due = self._loop.due
+        if due is Due.NEW:
             # The only place that raises: before the loop has begun.
             if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
             initial_state(self._structure, q, v)
-        if self._loop.due is Due.PLANNED:
+        elif due is Due.PLANNED:
             self._go_on()
-        elif self._loop.due is Due.LOST:
+        elif due is Due.LOST:
             self._memory.advance(self.period)
         self._measure(q, v)
         tau = self._loop.feedback()
@@ -186,30 +188,46 @@ class Controller:
 
     def _measure(self, q: ArrayLike, v: ArrayLike | None) -> None:
         """Put the measured state where the loop reads it: NaN if it is none."""
-        place, robot = self._loop.measured, self._structure.robot
+        first, second = self._places
         try:
-            first = np.asarray(q, dtype=np.float64)
-            if robot is None:
-                good = v is None and first.shape == place.shape
-                place[:] = first if good else np.nan
+            if self._structure.robot is None:
+                x = np.asarray(q, dtype=np.float64)
+                good = v is None and x.shape == second.shape
+                second[:] = x if good else np.nan
                 return
-            second = np.asarray(v, dtype=np.float64)
-            if first.shape != (robot.nq,) or second.shape != (robot.nv,):
-                place[:] = np.nan
+            q = q if type(q) is np.ndarray else np.asarray(q, dtype=np.float64)
+            v = v if type(v) is np.ndarray else np.asarray(v, dtype=np.float64)
+            if q.shape == first.shape and v.shape == second.shape:
+                first[:], second[:] = q, v
                 return
-            place[: robot.nq], place[robot.nq :] = first, second
         except Exception:  # whatever a sensor's own type raises: the loop goes on
-            place[:] = np.nan
+            pass
+        self._loop.measured[:] = np.nan
 
     def _tell(self) -> None:
         """What became of the step."""
-        loop, engine = self._loop, self._engine
-        self.ok, self.status, self.details = loop.ok, loop.status, ""
-        if not self.ok:
-            self.details = loop.failure or self._missed()
-        ran = loop.outcome("ran")
-        told = engine.results(_FIGURES) if ran else dict.fromkeys(_FIGURES, np.nan)
-        self.statistics = {"iterations": ran, **told, "seconds": loop.outcome("seconds")}
+        loop = self._loop
+        self.status, self.ok, ran, seconds = loop.told()
+        self.details = "" if self.ok else loop.failure or self._missed()
+        self._told = ran, seconds, self._engine.results()
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """Numbers of the last step, by name.
+
+        `iterations`, `qp_iterations` of the interior point in all of them, `seconds` of what the budget is
+        for; of the plan it led to `cost`, `violation` (largest excess of a hard row in its scaled units),
+        `gap` (largest of the dynamics and to the measured state; states of a vehicle in units of what they
+        start with, such as rotors' speeds in hover); `step_length` (1 for a full one), and `stationarity`,
+        the largest element of the Lagrangian's gradient where the step began. Without a new plan, cost,
+        violation and gap are those of the old one; NaN where no solver ran.
+        """
+        if self._told is not None:  # a loop need not wait for a table that it does not look at
+            ran, seconds, numbers = self._told
+            results = np.frombuffer(numbers).tolist()
+            told = {name: results[at] if ran else np.nan for name, at in _FIGURES.items()}
+            self._statistics, self._told = {"iterations": ran, **told, "seconds": seconds}, None
+        return self._statistics
 
     def _missed(self) -> str:
         """Which constraints the plan does not meet, and by how much."""

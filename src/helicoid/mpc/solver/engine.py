@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Engine:
             raise HelicoidError(f"no memory for a problem of {self.intervals} intervals")
         self._views: dict[str, Array] = {}
         self._settings = self._view("settings")
-        self._results = self._view("results")
+        self._results = self.floats("results")
         self.set(**DEFAULTS)
         self["h"][:-1, 0] = lengths
         self["initial_free"][self.stages.state_at] = self.stages.initial_free
@@ -86,6 +87,11 @@ class Engine:
         kind = ctypes.c_double * int(np.prod(shape))
         return np.ctypeslib.as_array(kind.from_address(address)).reshape(shape)
 
+    def floats(self, name: str) -> ctypes.Array[ctypes.c_double]:
+        """The numbers of a field as an array of ctypes: single ones are read faster than those of NumPy."""
+        view = self[name]
+        return (ctypes.c_double * view.size).from_address(view.ctypes.data)
+
     def set(self, **settings: float) -> None:
         """Change settings by the names in `SETTINGS`."""
         for name, value in settings.items():
@@ -93,12 +99,11 @@ class Engine:
 
     def result(self, name: str) -> float:
         """One of `RESULTS` of the last call."""
-        return float(self._results[_RESULT_AT[name]])
+        return self._results[_RESULT_AT[name]]
 
-    def results(self, names: Sequence[str]) -> dict[str, float]:
-        """Several of `RESULTS` of the last call."""
-        numbers = self._results.tolist()
-        return {name: numbers[_RESULT_AT[name]] for name in names}
+    def results(self) -> bytes:
+        """All of the last call, in the order of `RESULTS`: doubles, to be read when somebody asks."""
+        return bytes(self._results)
 
     def prepare(self) -> None:
         """Linearise around the trajectory in x and u."""
@@ -115,6 +120,10 @@ class Engine:
     def call(self, name: str, *args: int) -> None:
         """Another function of the runtime, such as those of the loop; addresses as integers."""
         getattr(self._library, name)(self._handle, *args)
+
+    def bound(self, name: str, *args: int) -> Callable[[], object]:
+        """The same as a function, for what is called in every step, as long as this engine exists."""
+        return partial(getattr(self._library, name), self._handle, *args)
 
     @property
     def bytes(self) -> int:

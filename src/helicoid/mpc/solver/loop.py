@@ -26,6 +26,8 @@ _SETTINGS = (
     *("has_previous", "velocity_at", "velocity_end", "looks_elsewhere", "disturbance_share"),
 )
 _OUTCOME = ("phase", "status", "ok", "failures", "fallback", "reason", "ran", "has_plan", "seconds")
+_OUTCOME_AT = {name: k for k, name in enumerate(_OUTCOME)}
+_RAN, _SECONDS = _OUTCOME_AT["ran"], _OUTCOME_AT["seconds"]
 _STATUS: tuple[StepStatus, ...] = (
     *("solved", "unfinished", "infeasible", "no progress", "out of time", "not finite", "bad measurement"),
     "not started",
@@ -74,9 +76,12 @@ class Loop:
         longest = structure.times[-1] if structure.duration_bounds is None else structure.duration_bounds[1]
         if not 0 < period <= longest:
             raise InputError(f"period must be positive and at most the horizon {longest:g} s, got {period!r}")
-        self.engine, self._settings, self._outcome = engine, engine["loop"], engine["outcome"]
+        self.engine, self._settings = engine, engine["loop"]
+        self._outcome = engine.floats("outcome")  # read several times in every step
         self.measured, self.torque = np.zeros(structure.n_measured), engine["torque"]
-        self._address = self.measured.ctypes.data
+        address = self.measured.ctypes.data
+        self._feedback = engine.bound("mpc_loop_feedback", address)
+        self._start = engine.bound("mpc_loop_start", address)
         engine["times"][:, 0] = structure.times
         engine.set(qp_tolerance=1e-7, budget=budget)
         even = bool(np.allclose(np.diff(structure.times), period, rtol=1e-9))
@@ -130,7 +135,7 @@ class Loop:
 
     def outcome(self, name: str) -> float:
         """One of `_OUTCOME` of the last step."""
-        return float(self._outcome[_OUTCOME.index(name)])
+        return self._outcome[_OUTCOME_AT[name]]
 
     @property
     def due(self) -> Due:
@@ -141,15 +146,10 @@ class Loop:
     def due(self, due: Due) -> None:
         self._outcome[0] = due
 
-    @property
-    def status(self) -> StepStatus:
-        """How the last step went."""
-        return _STATUS[int(self._outcome[1])]
-
-    @property
-    def ok(self) -> bool:
-        """Whether its plan is new and meets the constraints."""
-        return bool(self._outcome[2])
+    def told(self) -> tuple[StepStatus, bool, float, float]:
+        """Of the last step: status, ok, how many iterations it ran and the seconds it took."""
+        one = self._outcome
+        return _STATUS[int(one[1])], one[2] != 0, one[_RAN], one[_SECONDS]
 
     @property
     def failure(self) -> str:
@@ -164,12 +164,12 @@ class Loop:
 
     def feedback(self) -> Array:
         """A step for the state in `measured`: the torque, a copy."""
-        self.engine.call("mpc_loop_feedback", self._address)
+        self._feedback()
         return self.torque.copy()
 
     def start(self) -> None:
         """Solve from scratch for the state in `measured`, for the plan of the step that follows."""
-        self.engine.call("mpc_loop_start", self._address)
+        self._start()
 
 
 def _trusted(robot: Robot) -> Array:

@@ -107,7 +107,7 @@ static int improve_elsewhere(mpc *s) {
 /* Before a step, with a plan that begins now; `within` its time only if the step has its own left afterwards. */
 static void look_elsewhere(mpc *s, int within) {
   double *other = s->elsewhere;
-  const double budget = s->settings[BUDGET], own = 2 * s->results[SECONDS];
+  const double budget = s->settings[BUDGET], own = larger_of(2 * s->results[SECONDS], shortest_step(s));
   if (s->loop[LOOKS_ELSEWHERE] == 0 || (within && no_time_for(s, 2 * own))) return;
   if (other[STILL_FOR] <= other[PATIENCE]) {
     other[TRIED] = other[GUESS] = 0;

@@ -96,6 +96,12 @@ static inline __attribute__((always_inline)) void add_diagonal(
   const double *H = s->hessian + k * NZP * NZP, reg = s->settings[REGULARISATION];
   const double least = 1e-6 * s->settings[SCALE];
   double diagonal[NZP];
+  if (reg == 0) { /* as it mostly is */
+    for (int r = 0; r < nb; r++)
+      V(G + at[r] * NZP)[at[r] / WIDTH] +=
+          s->stiffness[k * NRP + r] * scale[r] * scale[r] * CV(unit[at[r]])[at[r] / WIDTH];
+    return;
+  }
   for (int j = first; j < NZP; j++) diagonal[j] = reg * (fabs(H[j * NZP + j]) + least);
   for (int r = 0; r < nb; r++) diagonal[at[r]] += s->stiffness[k * NRP + r] * scale[r] * scale[r];
   for (int j = first; j < NZP; j++) V(G + j * NZP)[j / WIDTH] += diagonal[j] * CV(unit[j])[j / WIDTH];
@@ -151,6 +157,25 @@ static inline int eliminate(double *G, double *factors, double *pivots, double s
 }
 
 /* What is above the diagonal of P, and above that -K, of which the columns of the controls hold the transpose. */
+#if WIDTH == 4 && !defined(__clang__)
+/* Four rows of four become columns. */
+static inline __attribute__((always_inline)) void transpose(vec *r) {
+  const mask low = {0, 4, 2, 6}, high = {1, 5, 3, 7}, left = {0, 1, 4, 5}, right = {2, 3, 6, 7};
+  const vec a = __builtin_shuffle(r[0], r[1], low), b = __builtin_shuffle(r[0], r[1], high);
+  const vec c = __builtin_shuffle(r[2], r[3], low), d = __builtin_shuffle(r[2], r[3], high);
+  r[0] = __builtin_shuffle(a, c, left), r[1] = __builtin_shuffle(b, d, left);
+  r[2] = __builtin_shuffle(a, c, right), r[3] = __builtin_shuffle(b, d, right);
+}
+static inline void mirror(double *G, int first) {
+  for (int j = first; j < NZP; j += WIDTH)
+    for (int i = MAX(NUP, j + WIDTH); i < NZP; i += WIDTH) {
+      vec across[WIDTH];
+      for (int c = 0; c < WIDTH; c++) across[c] = CV(G + (j + c) * NZP)[i / WIDTH];
+      transpose(across);
+      for (int c = 0; c < WIDTH; c++) V(G + (i + c) * NZP)[j / WIDTH] = j < NUP ? -across[c] : across[c];
+    }
+}
+#else
 static inline void mirror(double *G, int first) {
   for (int j = first; j < NZP; j += WIDTH)
     for (int i = MAX(NUP, j + WIDTH); i < NZP; i++) {
@@ -159,6 +184,7 @@ static inline void mirror(double *G, int first) {
       V(G + i * NZP)[j / WIDTH] = j < NUP ? -across : across;
     }
 }
+#endif
 
 /* The matrices, from the last node to the first. */
 static int factor(mpc *s) {

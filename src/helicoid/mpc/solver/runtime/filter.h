@@ -123,7 +123,7 @@ static double filter_search(mpc *s, double shortest) {
         remember(s, (Point){here.cost - MARGIN * s->settings[SCALE] * here.gap, (1 - MARGIN) * here.gap});
       return alpha;
     }
-    if (no_time_for(s, s->rest.expected)) {
+    if (no_time_for(s, rest_of_step(s))) {
       s->late = 1;
       return 0;
     }

@@ -117,6 +117,7 @@ static void keep_speeds(mpc *s, const double *x, const double *planned) {
   const double *v = x + (int)s->loop[VELOCITY_AT], *A = s->sensitivity;
   double *low = s->keeping, *high = low + ROWS, *multiplier = high + ROWS, dtau[NTAU];
   for (int round = 0; round < ROUNDS; round++) {
+    const double began = now();
     predict(s, x, s->torque, s->held, 1);
     for (int j = 0; j < NTAU; j++) {
       double least, most;
@@ -126,7 +127,12 @@ static void keep_speeds(mpc *s, const double *x, const double *planned) {
     }
     int kept = 1;
     for (int r = 0; r < ROWS; r++) kept = kept && low[r] <= 0 && 0 <= high[r];
-    if (kept || !all_finite(s->held, QUARTERS * NTAU) || !find_rows(s, x)) break;
+    if (kept || !all_finite(s->held, QUARTERS * NTAU)) break;
+    if (round > 0 && no_time_for(s, s->round.expected)) { /* the next step will have some for it */
+      s->left_out = s->round.expected;
+      break;
+    }
+    if (!find_rows(s, x)) break;
     memset(multiplier, 0, ROWS * sizeof(double));
     memset(dtau, 0, sizeof dtau);
     double moved = 1;
@@ -138,6 +144,7 @@ static void keep_speeds(mpc *s, const double *x, const double *planned) {
     for (int j = 0; j < NTAU; j++)
       if (isfinite(dtau[j])) s->torque[j] += dtau[j];
     clip(s);
+    learn(s, &s->round, now() - began);
   }
   clip(s);
 }

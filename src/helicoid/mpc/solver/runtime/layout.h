@@ -88,8 +88,12 @@ static inline vec choose(vec test, vec a, vec b) {
   return (vec)((m & (mask)a) | (~m & (mask)b));
 }
 static inline vec larger(vec a, vec b) {
+#if WIDTH == 4 && defined(__AVX__) && !defined(__clang__)
+  return (vec)__builtin_ia32_maxpd256(a, b); /* which gcc does not find in the other form */
+#else
   const mask m = a > b;
   return (vec)((m & (mask)a) | (~m & (mask)b));
+#endif
 }
 #else
 static inline vec choose(vec test, vec a, vec b) { return test > 0 ? a : b; }
@@ -99,6 +103,12 @@ static inline double largest(vec a) {
   double m = LANE(a, 0);
   for (int i = 1; i < WIDTH; i++) m = LANE(a, i) > m ? LANE(a, i) : m;
   return m;
+}
+/* The largest of so many vectors, without signs. */
+static inline double largest_size(const double *x, int64_t vectors) {
+  vec m = {0};
+  for (int64_t i = 0; i < vectors; i++) m = larger(larger(CV(x)[i], -CV(x)[i]), m);
+  return largest(m);
 }
 static inline double dot_z(const double *a, const double *b) {
   vec total = CV(a)[0] * CV(b)[0];
@@ -129,7 +139,7 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(dynamics, DOUBLE_INTEGRATOR ? 1 : NXP * NZP) F(curvature, CURVED ? NZP * NZP : 1)                         \
   F(lower, NRP) F(upper, NRP) F(penalty, NRP) F(penalty2, NRP) F(hard, NRP)                                  \
   F(step, NZP) F(target, NZP) F(costate, NXP) F(moved, NRP) F(moved_target, NRP) F(stiffness, NRP)            \
-  F(swept, NZP * NZP) F(value_gradient, NXP) F(offset, NUP) F(linear, NZP) F(trial_gap, NXP)                 \
+  F(swept, NZP * NZP) F(value_gradient, NXP) F(carried, NXP) F(offset, NUP) F(linear, NZP) F(trial_gap, NXP)                 \
   F(trial_rows, NRP) F(trial_cost, 1) F(weight, NRP) F(kept_rows, NRP) F(kept_gap, NXP) F(kept_step, NZP) \
   F(kept_moved, NRP) F(row_sum, NRP)                                                                        \
   F(on, 2 * NRP) F(multiplier, 2 * NRP) F(slack, 2 * NRP) F(excess, 2 * NRP) F(excess_multiplier, 2 * NRP)   \
@@ -192,8 +202,9 @@ enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the 
   F(stage) F(values) F(last) F(last_values) F(bend) F(retract) F(local) F(applied) F(braking) F(holding) \
   F(moving) F(inertias) F(unexplained)
 
+/* (s) What something takes, see clock.h. */
 typedef struct {
-  double expected, least; /* (s) */
+  double expected, least, before, seen; /* before: the last one; seen: how many */
 } duration;
 
 typedef struct {
@@ -203,8 +214,11 @@ typedef struct {
 #undef DECLARE
   void *work;
   double started; /* when what the budget is for began */
-  duration iteration, rest; /* what an interior point's iteration takes, and what follows the last one */
-  double solved; /* when that was */
+  /* To linearise; an interior point's iteration; from the last of these to a new plan; its torque, a round of that. */
+  duration linearisation, iteration, search, torquing, round;
+  double solved, left_out; /* when the last iteration was; what a torque found no time for (s) */
+  double delay; /* (s) by how much something took longer than expected, of late: see clock.h */
+  double bend_of_step; /* d'Hd of the program's solution d */
   int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)
@@ -216,33 +230,4 @@ static const int box_at[] = BOX_AT;
 static const double box_scale[] = BOX_SCALE;
 static const int last_box_at[] = LAST_BOX_AT;
 static const double last_box_scale[] = LAST_BOX_SCALE;
-
-/* Seconds of a clock that never goes back: of POSIX, or of the function that HELICOID_NOW names. */
-#ifdef HELICOID_NOW
-double HELICOID_NOW(void);
-static inline double now(void) { return HELICOID_NOW(); }
-#else
-static inline double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-#endif
-/* Whether the budget leaves no time for what takes so many seconds. */
-static inline int no_time_for(const mpc *s, double seconds) {
-  return s->settings[BUDGET] > 0 && now() - s->started + seconds > s->settings[BUDGET];
-}
-static inline int out_of_time(const mpc *s) { return no_time_for(s, 0); }
-/* What something takes, from how long it took: more at once, though not all of it where it was interrupted, less
- * little by little, so that what is begun ends in time even where times vary. */
-static inline void learn(duration *one, double took) {
-  if (!(one->expected > 0)) one->expected = one->least = took;
-  if (took > one->expected)
-    one->expected = smaller_of(took, 3 * one->expected);
-  else
-    one->expected += 0.05 * (took - one->expected);
-  one->least = smaller_of(one->least, took);
-}
-/* There was no time for a step. What is not run is not measured, and may take as little as it once did. */
-static inline void doubt(duration *one) { one->expected += 0.05 * (one->least - one->expected); }
 #endif

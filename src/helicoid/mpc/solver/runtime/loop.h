@@ -83,6 +83,8 @@ static void loop_shift(mpc *s) {
 
 /* The torque of node k of a plan for a period, in the state that the robot is in. Returns whether it is finite. */
 static int apply_control(mpc *s, const double *state, const double *x, const double *u, int64_t k) {
+  const double began = now();
+  s->left_out = 0;
   if (s->applied) {
     const double *in[] = {state, u + k * NU, s->theta, s->loop + PERIOD};
     const ptrdiff_t stride[] = {0, 0, 0, 0};
@@ -97,6 +99,7 @@ static int apply_control(mpc *s, const double *state, const double *x, const dou
     keep_speeds(s, state, planned);
   } else
     clip(s);
+  learn(s, &s->torquing, now() - began + s->left_out);
   return 1;
 }
 
@@ -240,6 +243,7 @@ static void start_from_scratch(mpc *s, const double *x) {
   /* What the first step solved was one, though the count of those before it is none. */
   s->outcome[RAN] = status == SOLVED ? larger_of(1, s->results[ITERATIONS]) : s->results[ITERATIONS];
   s->settings[BUDGET] = budget;
+  if (first) s->delay = 0; /* all was new to the processor */
   const int useless = status == BROKEN || status == STUCK || (status == OUT_OF_TIME && s->outcome[RAN] < 1);
   if (useless || (s->results[STEP_LENGTH] == 0 && s->results[GAP] > PLAN_TOLERANCE)) {
     const int stuck = status == SOLVED || status == INFEASIBLE;
@@ -268,7 +272,7 @@ static int improve_plan(mpc *s) {
   s->outcome[RAN] = 1;
   while (status == SOLVED && (s->outcome[RAN] < s->loop[STEP_ITERATIONS] ||
                               (s->outcome[RAN] < s->loop[STEP_ITERATIONS] + MORE_ITERATIONS && needs_more(s)))) {
-    if (no_time_for(s, 1.5 * s->results[SECONDS])) break; /* with the linearisation, as long as the one before */
+    if (no_time_for(s, s->linearisation.expected + s->results[SECONDS])) break; /* as long as the one before */
     linearise(s);
     status = feedback(s);
     s->outcome[RAN] += 1, programs += s->results[QP_ITERATIONS];
@@ -290,16 +294,19 @@ static void loop_go_on(mpc *s) {
 }
 
 /* What can be done before the measurement: shift the plan and linearise around it. `within` the time of a step there
- * may be none for another plan. */
-static void get_ready(mpc *s, int within) {
+ * may be none for another plan, nor for this one: then nothing that leads nowhere is begun. Returns whether all is
+ * ready. */
+static int get_ready(mpc *s, int within) {
   double *phase = s->outcome + PHASE;
   loop_go_on(s);
   if (*phase == SHIFTED) {
     count_disturbance(s);
+    if (within && no_time_for(s, shortest_step(s))) return 0;
     look_elsewhere(s, within);
     linearise(s);
     *phase = PREPARED;
   }
+  return !within || !no_time_for(s, shortest_rest(s));
 }
 
 static void loop_prepare(mpc *s) {
@@ -321,11 +328,14 @@ static int loop_feedback(mpc *s, const double *x) {
 #endif
     start_from_scratch(s, x);
   } else {
-    get_ready(s, 1);
+    const int ready = get_ready(s, 1);
     s->outcome[PHASE] = PLANNED;
     if (!measure(s, x)) {
       lose_sight(s);
       give_up(s, STEP_BAD_MEASUREMENT, NO_STATE);
+    } else if (!ready) {
+      see_motion(s);
+      give_up(s, STEP_OUT_OF_TIME, OUT_OF_TIME);
     } else {
       see_motion(s);
       const int status = improve_plan(s);
@@ -337,7 +347,8 @@ static int loop_feedback(mpc *s, const double *x) {
     }
   }
   const double ended = now();
-  if (s->outcome[FALLBACK] == NEW_PLAN) learn(&s->rest, ended - s->solved);
+  forget_delay(s);
+  if (s->outcome[STEP_STATUS] == STEP_OUT_OF_TIME) doubt_all(s);
   s->outcome[STEP_SECONDS] = ended - began;
   return (int)s->outcome[STEP_STATUS];
 }

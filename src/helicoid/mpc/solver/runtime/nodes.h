@@ -1,7 +1,7 @@
 /* The functions of the nodes: calls of the generated kernels, for all nodes at once. */
 #ifndef HELICOID_MPC_NODES_H
 #define HELICOID_MPC_NODES_H
-#include "layout.h"
+#include "clock.h"
 
 /* Call a kernel over nodes `first` to `first + count - 1`. */
 static void run(const mpc *s, const helicoid_kernel *kernel, const double *const *in, const ptrdiff_t *stride,
@@ -16,6 +16,7 @@ static int all_finite(const double *x, int64_t n) {
 }
 
 static void linearise(mpc *s) {
+  const double began = now();
   const int64_t n = s->n;
   const double *in[] = {s->x, s->u, s->x + NXA, s->parameters, s->theta, s->h};
   const ptrdiff_t stride[] = {NXA, NU, NXA, NPAR, 0, 1};
@@ -26,6 +27,7 @@ static void linearise(mpc *s) {
   double *last_out[] = {s->cost + n, s->gradient + n * NZP, s->rows + n * NRP, s->hessian + n * NZP * NZP,
                         s->jacobian + n * NGM * NZP};
   run(s, s->last, last_in, last_stride, last_out, 1);
+  learn(s, &s->linearisation, now() - began);
 }
 
 static void evaluate_last(mpc *s) {

@@ -13,9 +13,11 @@ static inline __attribute__((always_inline)) void row_gradient(
     const mpc *s, int64_t k, double *a, const double *weight, int nb, int ng, const int *at,
     const double *scale) {
   const double *J = s->jacobian + k * NGM * NZP;
-  for (int i = 0; i < VZ; i++) V(a)[i] = CV(s->gradient + k * NZP)[i];
+  vec total[VZ];
+  for (int i = 0; i < VZ; i++) total[i] = CV(s->gradient + k * NZP)[i];
   for (int r = 0; r < ng; r++)
-    for (int i = 0; i < VZ; i++) V(a)[i] += splat(weight[nb + r]) * CV(J + r * NZP)[i];
+    for (int i = 0; i < VZ; i++) total[i] += splat(weight[nb + r]) * CV(J + r * NZP)[i];
+  for (int i = 0; i < VZ; i++) V(a)[i] = total[i];
   for (int r = 0; r < nb; r++) a[at[r]] += weight[r] * scale[r];
 }
 
@@ -28,11 +30,13 @@ static void row_gradients(mpc *s, const double *weight, double *a) {
 
 /* P times a state. */
 static inline void times_value(double *y, const double *swept, const double *x) {
-  for (int i = 0; i < VX; i++) V(y)[i] = (vec){0};
+  vec total[VX];
+  for (int i = 0; i < VX; i++) total[i] = (vec){0};
   for (int j = 0; j < NXP; j++) {
     const vec f = splat(x[j]);
-    for (int i = 0; i < VX; i++) V(y)[i] += f * CV(swept + (NUP + j) * NZP + NUP)[i];
+    for (int i = 0; i < VX; i++) total[i] += f * CV(swept + (NUP + j) * NZP + NUP)[i];
   }
+  for (int i = 0; i < VX; i++) V(y)[i] = total[i];
 }
 
 /* The free part of the first state: P_ff d = -(p_f + P_fc d_c), by Gauss-Jordan without pivoting. */
@@ -54,16 +58,20 @@ static void settle_initial(const mpc *s, double *x) {
   for (int i = 0; i < NXP; i++) x[i] = A[i][NXP];
 }
 
+/* Whether any gap is not zero, and whether P times each of them is known from a solution with the same matrices. */
+typedef enum { NO_GAPS, NEW_GAPS, SAME_GAPS } Gaps;
+
 /* The vectors: z of every node into `z` for the linear terms `linear`, which it overwrites. */
-static void solve_linear(mpc *s, double *linear, double *z, int gaps, int any_free) {
+static void solve_linear(mpc *s, double *linear, double *z, Gaps gaps, int any_free) {
   double *p = s->value_gradient + s->n * NXP;
   memcpy(p, linear + s->n * NZP + NUP, NXP * sizeof(double));
   for (int64_t k = s->n - 1; k >= 0; k--) {
     double *a = linear + k * NZP, y[NXP] __attribute__((aligned(64)));
     const double *G = s->swept + k * NZP * NZP;
-    if (gaps) {
-      times_value(y, G + NZP * NZP, s->gap + k * NXP);
-      for (int i = 0; i < VX; i++) V(y)[i] += CV(s->value_gradient + (k + 1) * NXP)[i];
+    if (gaps != NO_GAPS) {
+      double *carried = s->carried + k * NXP;
+      if (gaps == NEW_GAPS) times_value(carried, G + NZP * NZP, s->gap + k * NXP);
+      for (int i = 0; i < VX; i++) V(y)[i] = CV(carried)[i] + CV(s->value_gradient + (k + 1) * NXP)[i];
     } else
       memcpy(y, s->value_gradient + (k + 1) * NXP, sizeof y);
     add_transposed(a, y, s->h[k], AB_OF(s, k));
@@ -92,16 +100,24 @@ static void solve_linear(mpc *s, double *linear, double *z, int gaps, int any_fr
   memset(z, 0, NUP * sizeof(double));
 }
 
-/* Multipliers of the dynamics at z, by the adjoint recursion pi = (H z + a)_x + A'pi+ where the linear terms a
- * hold the rows' multipliers: what is left of optimality then shows in the controls alone. */
-static void costates(mpc *s, double *a, const double *z) {
-  for (int64_t k = s->n; k >= 0; k--) {
+/* Multipliers of the dynamics at z, of which the last node is given, by the adjoint recursion pi = (H z + a)_x + A'pi+ where the linear terms a
+ * hold the rows' multipliers: what is left of optimality then shows in the controls alone. Returns z'Hz. */
+static double costates(mpc *s, double *a, const double *z) {
+  vec bend = {0};
+  for (int64_t k = s->n; k >= 0; k--, z -= NZP) {
     double *own = a + k * NZP;
-    for (int j = k < s->n ? 0 : NUP; j < NZP; j++)
-      for (int i = 0; i < VZ; i++)
-        V(own)[i] += splat(z[k * NZP + j]) * CV(s->hessian + (k * NZP + j) * NZP)[i];
+    const double *H = s->hessian + k * NZP * NZP;
+    vec total[VZ];
+    for (int i = 0; i < VZ; i++) total[i] = (vec){0};
+    for (int j = k < s->n ? 0 : NUP; j < NZP; j++) {
+      const vec f = splat(z[j]);
+      for (int i = 0; i < VZ; i++) total[i] += f * CV(H + j * NZP)[i];
+    }
+    for (int i = k < s->n ? 0 : VU; i < VZ; i++) bend += total[i] * CV(z)[i];
+    for (int i = 0; i < VZ; i++) V(own)[i] += total[i];
     if (k < s->n) add_transposed(own, s->costate + (k + 1) * NXP, s->h[k], AB_OF(s, k));
     memcpy(s->costate + k * NXP, own + NUP, NXP * sizeof(double));
   }
+  return sum(bend);
 }
 #endif

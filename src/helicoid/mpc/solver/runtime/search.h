@@ -33,15 +33,16 @@ static double initial_distance(const mpc *s) {
  * longer steps. */
 static void update_weights(mpc *s) {
   const double keep = s->results[ITERATIONS] < 15 ? 0.5 : 1;
-  double largest_costate = 0, *gap_weight = s->results + GAP_WEIGHT;
+  const double largest_costate = largest_size(s->costate, (s->n + 1) * VX);
+  double *gap_weight = s->results + GAP_WEIGHT;
+  const vec *const multiplier = CV(s->multiplier), *const hard = CV(s->hard), *const penalty = CV(s->penalty);
+  vec *const weight = V(s->weight);
   for (int64_t k = 0; k <= s->n; k++)
-    for (int i = 0; i < NR; i++) {
-      const int64_t r = k * NRP + i, e = 2 * k * NRP + i;
-      const double wanted = 1.1 * fabs(s->multiplier[e] - s->multiplier[e + NRP]);
-      s->weight[r] = s->hard[r] == 0 ? s->penalty[r] : larger_of(wanted, keep * s->weight[r] + (1 - keep) * wanted);
+    for (int i = 0; i < VR; i++) {
+      const int64_t r = k * VR + i, e = 2 * k * VR + i;
+      const vec both = multiplier[e] - multiplier[e + VR], wanted = 1.1 * larger(both, -both);
+      weight[r] = choose(hard[r], larger(wanted, keep * weight[r] + (1 - keep) * wanted), penalty[r]);
     }
-  for (int64_t i = 0; i < (s->n + 1) * NXP; i++)
-    largest_costate = larger_of(largest_costate, fabs(s->costate[i]));
   *gap_weight = larger_of(1.1 * largest_costate, keep * *gap_weight + (1 - keep) * 1.1 * largest_costate);
 }
 
@@ -104,12 +105,14 @@ static double search(mpc *s) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
     double there = merit_of_step(s, here, alpha, distance);
     if (there <= allowed) return alpha;
-    if (no_time_for(s, s->rest.expected)) {
+    if (no_time_for(s, rest_of_step(s))) {
       s->late = 1;
       return 0;
     }
     if (alpha == 1) {
+      const double bend = s->bend_of_step;
       if (correct(s) && (there = merit_of_step(s, here, 1, distance)) <= allowed) return 1;
+      s->bend_of_step = bend;
       memcpy(s->step, s->kept_step, (s->n + 1) * NZP * sizeof(double));
       memcpy(s->moved, s->kept_moved, (s->n + 1) * NRP * sizeof(double));
     }

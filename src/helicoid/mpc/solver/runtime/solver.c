@@ -11,36 +11,36 @@
 #define MOST_DAMPING 1e2  /* in proportion to the diagonal of the Hessian: what one linearisation leaves to the next */
 
 static double largest_gap(const mpc *s) {
-  double gap = 0;
-  for (int64_t i = 0; i < s->n * NXP; i++) gap = larger_of(gap, fabs(s->gap[i]));
-  for (int i = 0; i < NXP; i++) gap = larger_of(gap, fabs(s->initial_gap[i]));
-  return gap;
+  return larger_of(largest_size(s->gap, s->n * VX), largest_size(s->initial_gap, VX));
 }
 
 /* Optimality at the linearisation: gradient of the Lagrangian, largest gap, violation, complementarity. */
 static void residuals(mpc *s) {
-  double *weight = s->row_sum, worst = 0, product = 0;
+  const vec *const multiplier = CV(s->multiplier), *const rows = CV(s->rows), none = {0};
+  const vec *const lower = CV(s->lower), *const upper = CV(s->upper);
+  double *const weight = s->row_sum;
+  vec worst = {0}, product = {0};
   for (int64_t k = 0; k <= s->n; k++)
-    for (int i = 0; i < NRP; i++) {
-      const double *l = s->multiplier + 2 * k * NRP + i;
-      const int64_t r = k * NRP + i;
-      weight[r] = i < NR ? l[NRP] - l[0] : 0;
-      if (i < NR && l[NRP] != 0) product = larger_of(product, fabs(l[NRP] * larger_of(0, s->upper[r] - s->rows[r])));
-      if (i < NR && l[0] != 0) product = larger_of(product, fabs(l[0] * larger_of(0, s->rows[r] - s->lower[r])));
+    for (int i = 0; i < VR; i++) {
+      const int64_t r = k * VR + i;
+      const vec low = multiplier[2 * k * VR + i], high = multiplier[(2 * k + 1) * VR + i];
+      V(weight)[r] = CV(is_row)[i] * (high - low);
+      product = larger(product, choose(high, high * larger(none, upper[r] - rows[r]), none));
+      product = larger(product, choose(low, low * larger(none, rows[r] - lower[r]), none));
     }
   row_gradients(s, weight, s->linear);
   for (int64_t k = 0; k <= s->n; k++) {
     double *a = s->linear + k * NZP;
     if (k < s->n) add_transposed(a, s->costate + (k + 1) * NXP, s->h[k], AB_OF(s, k));
-    for (int i = k < s->n ? 0 : NUP; i < NZP; i++) {
-      const double costate = i < NUP ? 0 : s->costate[k * NXP + i - NUP];
-      if (k == 0 && i >= NUP && s->initial_free[i - NUP] == 0) continue;
-      worst = larger_of(worst, fabs(a[i] - costate));
+    for (int i = 0; i < VU && k < s->n; i++) worst = larger(worst, larger(CV(a)[i], -CV(a)[i]));
+    for (int i = 0; i < VX; i++) {
+      const vec off = CV(a)[VU + i] - CV(s->costate + k * NXP)[i], size = larger(off, -off);
+      worst = larger(worst, k > 0 ? size : choose(CV(s->initial_free)[i], size, (vec){0}));
     }
   }
-  s->results[STATIONARITY] = worst;
+  s->results[STATIONARITY] = largest(worst);
   s->results[GAP] = largest_gap(s);
-  s->results[COMPLEMENTARITY] = product;
+  s->results[COMPLEMENTARITY] = largest(product);
 }
 
 static void set_hard_penalty(mpc *s, double penalty) {
@@ -51,13 +51,9 @@ static void set_hard_penalty(mpc *s, double penalty) {
 
 /* How much the program's solution exceeds hard rows: zero unless their penalty is too low, or they conflict. */
 static double hard_excess(const mpc *s) {
-  double worst = 0;
-  for (int64_t k = 0; k <= s->n; k++)
-    for (int side = 0; side < 2; side++)
-      for (int i = 0; i < NR; i++)
-        if (s->hard[k * NRP + i] != 0 && s->on[(2 * k + side) * NRP + i] != 0)
-          worst = larger_of(worst, s->excess[(2 * k + side) * NRP + i]);
-  return worst;
+  vec worst = {0};
+  FOR_SIDES(s->n) worst = larger(worst, choose(CV(s->hard)[r], CV(s->on)[e] * CV(s->excess)[e], (vec){0}));
+  return largest(worst);
 }
 
 /* The quadratic program; a higher price for hard rows as long as that makes its solution exceed them less, and there
@@ -65,7 +61,7 @@ static double hard_excess(const mpc *s) {
 static int solve_program(mpc *s) {
   int ok = interior_point(s, s->warm);
   double excess = hard_excess(s);
-  while (ok > 0 && !no_time_for(s, 12 * s->iteration.expected + s->rest.expected) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
+  while (ok > 0 && !no_time_for(s, 12 * s->iteration.expected + rest_of_step(s)) && excess > s->settings[TOLERANCE] && s->settings[HARD_PENALTY] < s->settings[MAX_PENALTY]) {
     const double before = s->settings[HARD_PENALTY];
     set_hard_penalty(s, 10 * before);
     ok = interior_point(s, 0);
@@ -83,24 +79,11 @@ static int solve_program(mpc *s) {
 }
 
 static void accept_trial(mpc *s, double alpha) {
-  double size = 0, moved = 0;
+  const double size = largest_size(s->step, (s->n + 1) * VZ), moved = largest_size(s->moved, (s->n + 1) * VR);
   memcpy(s->x, s->x_trial, (s->n + 1) * NXA * sizeof(double));
   memcpy(s->u, s->u_trial, s->n * NU * sizeof(double));
-  for (int64_t i = 0; i < (s->n + 1) * NZP; i++) size = larger_of(size, fabs(s->step[i]));
-  for (int64_t i = 0; i < (s->n + 1) * NRP; i++) moved = larger_of(moved, fabs(s->moved[i]));
   s->results[STEP_SIZE] = alpha * size, s->results[STEP_LENGTH] = alpha;
   s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
-}
-
-/* dᵀ H d of the program's solution d. */
-static double bend_of_step(const mpc *s) {
-  double total = 0;
-  for (int64_t k = 0; k <= s->n; k++) {
-    const double *d = s->step + k * NZP, *H = s->hessian + k * NZP * NZP;
-    for (int j = k < s->n ? 0 : NUP; j < NZP; j++)
-      if (d[j] != 0) total += d[j] * dot_z(H + j * NZP, d);
-  }
-  return total;
 }
 
 /* Levenberg and Marquardt's damping: more of it where a step brings less than its quadratic model promised, measured
@@ -108,7 +91,7 @@ static double bend_of_step(const mpc *s) {
  * cannot be told from rounding. */
 static void adapt(mpc *s, double alpha) {
   double *reg = s->settings + REGULARISATION;
-  const double half = 0.5 * bend_of_step(s), promised = s->results[COST_DECREASE] - half;
+  const double half = 0.5 * s->bend_of_step, promised = s->results[COST_DECREASE] - half;
   const double lacking = promised - s->results[COST_BROUGHT], size = larger_of(half, promised);
   if (size < 1e-9 * s->settings[SCALE]) return;
   if (alpha < 1 || lacking > 0.6 * size)
@@ -128,7 +111,9 @@ static double improve(mpc *s, int attempts) {
   if (*reg > MOST_DAMPING) *reg = 0; /* what made no step there says nothing of this linearisation */
   for (int attempt = 0; attempt < attempts; attempt++) {
     const int ok = solve_program(s);
-    if (ok > 0) {
+    if (ok > 0 && better_give_up(s))
+      s->late = 1;
+    else if (ok > 0) {
       const double alpha = search(s);
       if (alpha > 0) {
         accept_trial(s, alpha);
@@ -220,10 +205,8 @@ static void find_scale(mpc *s) {
  * the gradient of the Lagrangian is the one that the step began from, with the multipliers that it found. */
 static void see_accepted(mpc *s, double alpha) {
   const Merit there = merit(s, s->trial_cost, s->trial_gap, s->trial_rows);
-  double gap = 0;
+  const double gap = larger_of(largest_size(s->trial_gap, s->n * VX), (1 - alpha) * largest_size(s->initial_gap, VX));
   residuals(s);
-  for (int64_t i = 0; i < s->n * NXP; i++) gap = larger_of(gap, fabs(s->trial_gap[i]));
-  for (int i = 0; i < NXP; i++) gap = larger_of(gap, (1 - alpha) * fabs(s->initial_gap[i]));
   s->results[COST] = there.cost, s->results[VIOLATION] = there.violation, s->results[GAP] = gap;
   memcpy(s->rows, s->trial_rows, (s->n + 1) * NRP * sizeof(double));
 }
@@ -243,7 +226,7 @@ static int feedback(mpc *s) {
     s->results[STATIONARITY] = NAN, s->results[GAP] = largest_gap(s);
   else
     residuals(s);
-  if (s->late && !(length > 0)) doubt(&s->iteration), doubt(&s->rest);
+  if (length > 0) learn(s, &s->search, now() - s->solved);
   s->results[SECONDS] = now() - began;
   s->results[ITERATIONS] = 1;
   s->results[STATUS] = length > 0 ? SOLVED : s->late || out_of_time(s) ? OUT_OF_TIME : STUCK;
@@ -260,6 +243,10 @@ static int solve(mpc *s, int64_t max_iterations) {
   s->filtered = 0;
   for (;; it++) {
     s->results[ITERATIONS] = (double)it;
+    if (it == 0 && no_time_for(s, shortest_step(s))) {
+      status = OUT_OF_TIME;
+      break;
+    }
     linearise(s);
     if (it == 0 && !s->warm) find_scale(s);
     see_initial(s);
@@ -283,6 +270,7 @@ static int solve(mpc *s, int64_t max_iterations) {
     }
     double length = IS_FAR(it, max_iterations) ? stride(s) : 0;
     if (length == 0 && !s->late) length = improve(s, 8);
+    if (length > 0) learn(s, &s->search, now() - s->solved);
     /* Where Gauss-Newton converges slowly, the cost is there long before the gradient is. */
     if (s->results[DECREASE] < 1e-2 * s->settings[TOLERANCE] * s->settings[SCALE] &&
         here.violation < s->settings[TOLERANCE] && !s->late) {
@@ -295,7 +283,7 @@ static int solve(mpc *s, int64_t max_iterations) {
       status = s->late ? OUT_OF_TIME : here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
       break;
     }
-    if (no_time_for(s, 2 * s->iteration.expected + s->rest.expected)) { /* to linearise takes about as long as an iteration */
+    if (no_time_for(s, shortest_step(s))) {
       see_accepted(s, length);
       s->results[ITERATIONS] = (double)(it + 1);
       status = OUT_OF_TIME;
