@@ -36,6 +36,7 @@ static void exchange_plans(mpc *s) {
   exchange_numbers(s->weight, s->other_weight, nodes * NRP);
   exchange_numbers(s->settings + REGULARISATION, other + OTHER_DAMPING, 1);
   exchange_numbers(s->results + GAP_WEIGHT, other + OTHER_GAP_WEIGHT, 1);
+  exchange_numbers(&s->steady, other + OTHER_STEADY, 1);
   set_hard_penalty(s, other[OTHER_PENALTY]);
   s->warm = other[OTHER_WARM] != 0;
   other[OTHER_PENALTY] = penalty, other[OTHER_WARM] = warm;

@@ -175,7 +175,7 @@ enum {
  * that does not come of searching in vain; the cost that is the same, and that of the last search. */
 enum {
   SAME_FOR, PATIENCE, GUESS, TRIED, COST_HERE, OTHER_DAMPING, OTHER_GAP_WEIGHT, OTHER_PENALTY, OTHER_WARM,
-  OWN_PATIENCE, SAME_COST, SEARCHED_COST, N_ELSEWHERE
+  OWN_PATIENCE, SAME_COST, SEARCHED_COST, OTHER_STEADY, N_ELSEWHERE
 };
 enum { PHASE, STEP_STATUS, OK, FAILURES, FALLBACK, REASON, RAN, HAS_PLAN, STEP_SECONDS, N_OUTCOME };
 enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE: what there is, and so what the next step does */
@@ -206,6 +206,7 @@ typedef struct {
   double started; /* when what the budget is for began */
   duration iteration, rest; /* what an interior point's iteration takes, and what follows the last one */
   double solved; /* when that was */
+  double steady; /* damping below which a loop's steps do not go for now (damping.h) */
   int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)

@@ -1,5 +1,5 @@
 /* Sequential quadratic programming on the nodes, and what Python calls. */
-#include "search.h"
+#include "damping.h"
 #if NONLINEAR || CURVED
 #include "filter.h"
 #endif
@@ -90,31 +90,6 @@ static void accept_trial(mpc *s, double alpha) {
   for (int64_t i = 0; i < (s->n + 1) * NRP; i++) moved = larger_of(moved, fabs(s->moved[i]));
   s->results[STEP_SIZE] = alpha * size, s->results[STEP_LENGTH] = alpha;
   s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
-}
-
-/* dᵀ H d of the program's solution d. */
-static double bend_of_step(const mpc *s) {
-  double total = 0;
-  for (int64_t k = 0; k <= s->n; k++) {
-    const double *d = s->step + k * NZP, *H = s->hessian + k * NZP * NZP;
-    for (int j = k < s->n ? 0 : NUP; j < NZP; j++)
-      if (d[j] != 0) total += d[j] * dot_z(H + j * NZP, d);
-  }
-  return total;
-}
-
-/* Levenberg and Marquardt's damping: more of it where a step brings less than its quadratic model promised, measured
- * by how much that bends: what residuals and rows bend beyond it is not in the model. Close to the solution that
- * cannot be told from rounding. */
-static void adapt(mpc *s, double alpha) {
-  double *reg = s->settings + REGULARISATION;
-  const double half = 0.5 * bend_of_step(s), promised = s->results[COST_DECREASE] - half;
-  const double lacking = promised - s->results[COST_BROUGHT], size = larger_of(half, promised);
-  if (size < 1e-9 * s->settings[SCALE]) return;
-  if (alpha < 1 || lacking > 0.6 * size)
-    *reg = larger_of(1e-2, 4 * *reg);
-  else if (lacking < 0.25 * size)
-    *reg = *reg > 1e-3 ? *reg / 5 : 0;
 }
 
 /* Everything of an iteration after the linearisation, with more damping where there is no step. Returns the
@@ -322,7 +297,7 @@ EXPORTED void mpc_reset(mpc *s) {
   memset(s->weight, 0, (s->n + 1) * NRP * sizeof(double));
   memset(s->costate, 0, (s->n + 1) * NXP * sizeof(double));
   s->results[GAP_WEIGHT] = 0;
-  s->settings[REGULARISATION] = 0;
+  s->settings[REGULARISATION] = s->steady = 0;
   s->settings[HARD_PENALTY] = FIRST_PENALTY;
   s->warm = 0;
 }
