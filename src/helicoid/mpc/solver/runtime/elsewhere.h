@@ -1,19 +1,21 @@
-/* A robot that stands still though its cost is large may stand at a local optimum: is there a better plan elsewhere?
+/* A robot that gets no nearer though its cost is large may be at a local optimum: is there a better plan elsewhere?
  *
- * An arm that was led to its limits may rest there, though its target is in reach again: to leave them costs more at
- * first, and what looks for a step downhill finds none. So when the plan has stood still for a while, another one is
- * begun from a guess that moves the joints at their limits a part of the way to the middle of their range; then from
- * one that moves all of them there. It takes one iteration in each period, before the measurement. As soon as it is feasible and better by a
- * margin, it replaces the plan. If neither guess leads there, the next search waits twice as long. */
+ * An arm that was led to its limits may stay there, though its target is in reach again: to leave them costs more at
+ * first, and what looks for a step downhill finds none. It need not stand still: along what its target leaves free it
+ * may creep for seconds. So when the cost of the plan has been the same for half a horizon, but for a few percent,
+ * another plan is begun from a guess that moves the joints at their limits a part of the way to the middle of their
+ * range; then from one that moves all of them there. It takes one iteration in each period, before the measurement.
+ * As soon as it is feasible and better by a margin, it replaces the plan. If neither guess leads there, the next
+ * search waits twice as long, unless the cost is quite another by then, as when the target has moved. */
 #ifndef HELICOID_MPC_ELSEWHERE_H
 #define HELICOID_MPC_ELSEWHERE_H
 #include "search.h"
 
-#define STILL 0.02          /* (rad/s, m/s) below which velocities of a plan are none */
-#define FIRST_PATIENCE 10   /* periods that it stands still before the first search */
+#define LEAST_PATIENCE 10   /* periods, and half a horizon, that the cost stays as it is before the first search */
 #define MOST_PATIENCE 10000
 #define TRIALS 20           /* iterations for each guess */
-#define MUCH_BETTER 0.95    /* of the cost of standing still */
+#define MUCH_BETTER 0.95    /* of the cost where it is */
+#define ANOTHER_COST 0.5    /* of the one at the last search: the robot is elsewhere, or its target */
 #define AT_LIMIT 0.01       /* of a limit's scale */
 
 static void exchange_numbers(double *a, double *b, int64_t count) {
@@ -34,6 +36,7 @@ static void exchange_plans(mpc *s) {
   exchange_numbers(s->weight, s->other_weight, nodes * NRP);
   exchange_numbers(s->settings + REGULARISATION, other + OTHER_DAMPING, 1);
   exchange_numbers(s->results + GAP_WEIGHT, other + OTHER_GAP_WEIGHT, 1);
+  exchange_numbers(&s->steady, other + OTHER_STEADY, 1);
   set_hard_penalty(s, other[OTHER_PENALTY]);
   s->warm = other[OTHER_WARM] != 0;
   other[OTHER_PENALTY] = penalty, other[OTHER_WARM] = warm;
@@ -48,7 +51,7 @@ static double guessed_move(const mpc *s, int i, int all) {
   return part * (0.5 * (low + high) - value) / box_scale[i];
 }
 
-/* A guess from where the robot stands, at constant velocities. Returns 0 if it moves nothing. */
+/* A guess from where the robot is, at constant velocities. Returns 0 if it moves nothing. */
 static int guess_elsewhere(mpc *s, int all) {
   const int velocities = X_AT((int)(s->loop[VELOCITY_END] - s->loop[VELOCITY_AT]));
   const double end = s->times[s->n];
@@ -72,20 +75,18 @@ static int guess_elsewhere(mpc *s, int all) {
   return any;
 }
 
-static int stands_still(const mpc *s) {
-  for (int64_t k = 0; k <= s->n; k++)
-    for (int i = (int)s->loop[VELOCITY_AT]; i < (int)s->loop[VELOCITY_END]; i++)
-      if (!(fabs(s->x[k * NXA + i]) < STILL)) return 0;
-  return 1;
-}
+static int differ(double a, double b, double share) { return a < share * b || b < share * a; }
 
-/* After a step: remember what standing still costs. */
+/* After a step: for how long does the plan cost the same? How often to search begins anew once a target was reached. */
 static void see_rest(mpc *s) {
   double *other = s->elsewhere;
-  const int large = s->results[COST] > s->settings[SCALE];
-  if (!large || other[PATIENCE] == 0) other[PATIENCE] = FIRST_PATIENCE;
-  other[REST_COST] = s->results[COST];
-  other[STILL_FOR] = large && stands_still(s) ? other[STILL_FOR] + 1 : 0;
+  const double cost = s->results[COST], half = 0.5 * s->times[s->n] / s->loop[PERIOD];
+  const int reached = cost <= s->settings[SCALE], same = !differ(cost, other[SAME_COST], MUCH_BETTER);
+  if (reached || other[PATIENCE] == 0) other[PATIENCE] = other[OWN_PATIENCE] = larger_of(LEAST_PATIENCE, half);
+  if (differ(cost, other[SEARCHED_COST], ANOTHER_COST)) other[PATIENCE] = other[OWN_PATIENCE];
+  if (!same) other[SAME_COST] = cost;
+  other[SAME_FOR] = same ? other[SAME_FOR] + 1 : 0;
+  other[COST_HERE] = cost;
 }
 
 /* One iteration of the plan that is elsewhere. Returns whether it is worth going there. */
@@ -100,28 +101,40 @@ static int improve_elsewhere(mpc *s) {
   other[TRIED] = other[TRIED] < TRIALS ? other[TRIED] + 1 : 0;
   if (!(length > 0)) return 0;
   see_accepted(s, length);
-  return s->results[COST] < MUCH_BETTER * other[REST_COST] && s->results[GAP] <= PLAN_TOLERANCE &&
+  return s->results[COST] < MUCH_BETTER * other[COST_HERE] && s->results[GAP] <= PLAN_TOLERANCE &&
          s->results[VIOLATION] <= PLAN_TOLERANCE;
+}
+
+/* The next search is later. One that was in vain counts as long as the cost is about the same; one that was not, until a
+ * target is reached, since a robot whose model is wrong must not go to and fro between two plans. */
+static void end_search(mpc *s, int found) {
+  double *other = s->elsewhere;
+  other[PATIENCE] = smaller_of(2 * other[found ? OWN_PATIENCE : PATIENCE], MOST_PATIENCE);
+  if (found) other[OWN_PATIENCE] = other[PATIENCE];
+  other[GUESS] = other[TRIED] = 0, other[SAME_FOR] = 1;
+  other[SEARCHED_COST] = other[COST_HERE];
 }
 
 /* Before a step, with a plan that begins now; `within` its time only if the step has its own left afterwards. */
 static void look_elsewhere(mpc *s, int within) {
-  double *other = s->elsewhere;
+  double *other = s->elsewhere, measured[NXA];
   const double budget = s->settings[BUDGET], own = larger_of(2 * s->results[SECONDS], shortest_step(s));
+  const double steady = s->steady;
   if (s->loop[LOOKS_ELSEWHERE] == 0 || (within && no_time_for(s, 2 * own))) return;
-  if (other[STILL_FOR] <= other[PATIENCE]) {
+  if (other[COST_HERE] <= s->settings[SCALE] || other[SAME_FOR] <= other[PATIENCE]) {
     other[TRIED] = other[GUESS] = 0;
     return;
   }
+  /* It begins where the plan expects the robot: what was measured is of the period before. */
+  memcpy(measured, s->initial, sizeof measured);
+  memcpy(s->initial, s->x, sizeof measured);
   exchange_plans(s);
   if (within && budget > 0) s->settings[BUDGET] = budget - own;
   const int better = improve_elsewhere(s);
   s->settings[BUDGET] = budget;
-  if (!better) exchange_plans(s);
+  if (!better) exchange_plans(s), s->steady = steady;
+  memcpy(s->initial, measured, sizeof measured);
   if (!better && other[TRIED] == 0) other[GUESS] += 1; /* the next, if there is one */
-  if (better || other[GUESS] > 1) {
-    other[STILL_FOR] = other[GUESS] = other[TRIED] = 0;
-    other[PATIENCE] = smaller_of(2 * other[PATIENCE], MOST_PATIENCE);
-  }
+  if (better || other[GUESS] > 1) end_search(s, better);
 }
 #endif

@@ -180,11 +180,12 @@ enum {
   DISTURBANCE_SHARE, /* of a sample that goes into the disturbance, 0 for none: see disturbance.h */
   N_LOOP
 };
-/* Of a plan that begins elsewhere: how long the robot has stood still, and for how long it must; which guess is tried,
- * and for how many iterations; what standing still costs; what the solver keeps of the other plan. */
+/* Of a plan that begins elsewhere: for how many periods the cost has been the same, and for how many it must; which guess
+ * is tried, and for how many iterations; what the plan costs; what the solver keeps of the other plan; the patience
+ * that does not come of searching in vain; the cost that is the same, and that of the last search. */
 enum {
-  STILL_FOR, PATIENCE, GUESS, TRIED, REST_COST, OTHER_DAMPING, OTHER_GAP_WEIGHT, OTHER_PENALTY, OTHER_WARM,
-  N_ELSEWHERE
+  SAME_FOR, PATIENCE, GUESS, TRIED, COST_HERE, OTHER_DAMPING, OTHER_GAP_WEIGHT, OTHER_PENALTY, OTHER_WARM,
+  OWN_PATIENCE, SAME_COST, SEARCHED_COST, OTHER_STEADY, N_ELSEWHERE
 };
 enum { PHASE, STEP_STATUS, OK, FAILURES, FALLBACK, REASON, RAN, HAS_PLAN, STEP_SECONDS, N_OUTCOME };
 enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE: what there is, and so what the next step does */
@@ -219,6 +220,7 @@ typedef struct {
   double solved, left_out; /* when the last iteration was; what a torque found no time for (s) */
   double delay; /* (s) by how much something took longer than expected, of late: see clock.h */
   double bend_of_step; /* d'Hd of the program's solution d */
+  double steady; /* damping below which a loop's steps do not go for now (damping.h) */
   int warm, filtered, late; /* late: the budget ended something */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)

@@ -261,12 +261,20 @@ static int needs_more(const mpc *s) {
 
 #include "elsewhere.h"
 
+/* One iteration for the measured state. */
+static int iterate_plan(mpc *s) {
+  const double damping = s->settings[REGULARISATION];
+  const int status = feedback(s);
+  keep_steady(s, damping, s->elsewhere[SAME_FOR] > 0);
+  return status;
+}
+
 /* The iterations of a step, as many as the budget has time for, until one brings nothing more. */
 static int improve_plan(mpc *s) {
   s->settings[TOLERANCE] = STEP_TOLERANCE;
   see_initial(s);
   const int yielded = yield_bounds(s);
-  const int first = feedback(s);
+  const int first = iterate_plan(s);
   int status = first;
   double programs = s->results[QP_ITERATIONS]; /* iterations of the interior point in all of them */
   s->outcome[RAN] = 1;
@@ -274,7 +282,7 @@ static int improve_plan(mpc *s) {
                               (s->outcome[RAN] < s->loop[STEP_ITERATIONS] + MORE_ITERATIONS && needs_more(s)))) {
     if (no_time_for(s, s->linearisation.expected + s->results[SECONDS])) break; /* as long as the one before */
     linearise(s);
-    status = feedback(s);
+    status = iterate_plan(s);
     s->outcome[RAN] += 1, programs += s->results[QP_ITERATIONS];
   }
   s->results[QP_ITERATIONS] = programs;

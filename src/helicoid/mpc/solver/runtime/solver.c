@@ -1,5 +1,5 @@
 /* Sequential quadratic programming on the nodes, and what Python calls. */
-#include "search.h"
+#include "damping.h"
 #if NONLINEAR || CURVED
 #include "filter.h"
 #endif
@@ -84,20 +84,6 @@ static void accept_trial(mpc *s, double alpha) {
   memcpy(s->u, s->u_trial, s->n * NU * sizeof(double));
   s->results[STEP_SIZE] = alpha * size, s->results[STEP_LENGTH] = alpha;
   s->warm = alpha * moved < 0.5; /* farther away, other rows matter */
-}
-
-/* Levenberg and Marquardt's damping: more of it where a step brings less than its quadratic model promised, measured
- * by how much that bends: what residuals and rows bend beyond it is not in the model. Close to the solution that
- * cannot be told from rounding. */
-static void adapt(mpc *s, double alpha) {
-  double *reg = s->settings + REGULARISATION;
-  const double half = 0.5 * s->bend_of_step, promised = s->results[COST_DECREASE] - half;
-  const double lacking = promised - s->results[COST_BROUGHT], size = larger_of(half, promised);
-  if (size < 1e-9 * s->settings[SCALE]) return;
-  if (alpha < 1 || lacking > 0.6 * size)
-    *reg = larger_of(1e-2, 4 * *reg);
-  else if (lacking < 0.25 * size)
-    *reg = *reg > 1e-3 ? *reg / 5 : 0;
 }
 
 /* Everything of an iteration after the linearisation, with more damping where there is no step. Returns the
@@ -310,7 +296,7 @@ EXPORTED void mpc_reset(mpc *s) {
   memset(s->weight, 0, (s->n + 1) * NRP * sizeof(double));
   memset(s->costate, 0, (s->n + 1) * NXP * sizeof(double));
   s->results[GAP_WEIGHT] = 0;
-  s->settings[REGULARISATION] = 0;
+  s->settings[REGULARISATION] = s->steady = 0;
   s->settings[HARD_PENALTY] = FIRST_PENALTY;
   s->warm = 0;
 }
