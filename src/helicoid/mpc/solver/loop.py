@@ -95,11 +95,7 @@ class Loop:
             has_previous=PREVIOUS in structure.symbols,
             velocity_at=0 if robot is None else robot.nq,
             velocity_end=0 if robot is None else robot.nq + robot.nv,
-            # A guess that moves joints apart from each other would tear feet off the ground, or open loops.
-            looks_elsewhere=robot is not None
-            and not robot.constraints
-            and bounds is None
-            and structure.schedule is None,
+            looks_elsewhere=robot is not None and bounds is None and structure.schedule is None,
             disturbance_share=0.0 if disturbance_time is None else -np.expm1(-period / disturbance_time),
         )
         self._set_limits(structure)
