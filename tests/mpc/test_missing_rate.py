@@ -198,3 +198,35 @@ def test_a_vehicle_in_a_wind_that_nobody_told_of_hovers_where_it_should() -> Non
         ends[time] = np.linalg.norm(flown.q[-1, :3])
         assert np.abs(flown.v[-50:]).max() < 0.02
     assert ends["auto"] < 0.3 * ends[None]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(5.0, np.inf), (-np.inf, -5.0), (-1e300, 1e300), (2.0, 2.0)],
+)
+def test_any_bounds_of_a_state_do(low: float, high: float) -> None:
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    made = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=3, dt=PERIOD)
+    made.add_cost("state", x, 1.0, end_weight=10.0)
+    made.add_constraint("force", u, -6.0, 6.0)
+    made.add_constraint("place", x[0], low, high)
+    controller = Controller(made)
+    trusted = controller._engine["trusted"]
+    assert np.isfinite(trusted).all() and trusted[1] == pytest.approx(6.0, rel=0.1)
+    assert np.isfinite(controller.step([0.0, 0.0])).all()
+
+
+@pytest.mark.slow
+def test_a_vehicle_whose_controls_change_at_a_price_has_an_estimate() -> None:
+    """The control before is one more state, behind the vehicle's own."""
+    quad = hc.aerial.load("hummingbird")
+    made = Problem(quad, horizon=4, dt=0.05)
+    made.add_cost("away", made.q[:3], 200.0, end_weight=200.0)
+    made.add_cost("moving", made.v, 1.0, end_weight=5.0)
+    made.add_control_rate_cost(1e-6)
+    controller, hover = Controller(made, period=0.02), quad.trim()
+    state = np.concatenate([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], np.zeros(6), hover.z])
+    for _ in range(5):
+        assert np.isfinite(controller.step(state)).all()
+    assert controller.disturbance.shape == (6,)
+    assert 1.0 < controller._engine["trusted"][-1] < 1e3

@@ -11,10 +11,10 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.costs.control_rate import PREVIOUS
 from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.largest_disturbance import largest_disturbance
 from helicoid.mpc.solver.outcome import Status, StepStatus
 from helicoid.mpc.solver.stage import Row, Stages
 from helicoid.mpc.structure import Structure
-from helicoid.robot import Robot
 
 TOLERANCE = 0.01
 """What a plan that is ok may exceed hard constraints by, as a part of a limit (of a row's scale), and its
@@ -38,10 +38,6 @@ _REASONS = {
     -2: "the measured state is not finite, has the wrong size, or a quaternion that is not unit",
     -1: "the plan is not finite",
 }
-
-
-TRUSTED = 0.3  # of an effort limit: the largest disturbance that is believed
-_SAMPLES, _SHORT = 256, 1e-3  # of the rates of an ODE, and over how long each is taken (s)
 
 
 class Due(IntEnum):
@@ -106,10 +102,8 @@ class Loop:
         limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
         if robot is not None:
             limit[list(robot.unactuated)] = 0.0
-        if robot is not None and structure.system.disturbance.numel():
-            engine["trusted"][...] = _trusted(robot)
-        elif structure.system.disturbance.numel():
-            engine["trusted"][...] = _trusted_rates(structure, engine)
+        if structure.system.disturbance.numel():
+            engine["trusted"][...] = largest_disturbance(structure, engine)
         engine["limit"][...], engine["limit_scale"][...], engine["speed_scale"][...] = limit, 1.0, 1.0
         for k, row in enumerate(engine.stages.path_rows):
             symbol, name = _LIMITS.get(row.constraint.name, ("", ""))
@@ -170,50 +164,6 @@ class Loop:
     def start(self) -> None:
         """Solve from scratch for the state in `measured`, for the plan of the step that follows."""
         self._start()
-
-
-def _trusted(robot: Robot) -> Array:
-    """The largest disturbance (nv) of each joint: a part of its effort, or its weight if it has none.
-
-    The weight m of a robot at its radius of inertia r about the joint, M_jj = m r², is m g r = g √(m M_jj).
-    """
-    M = np.asarray(robot.mass_matrix(robot.neutral(), *([robot.theta.values] if len(robot.theta) else [])))
-    weight = 9.81 * np.sqrt(np.maximum(robot.mass * np.diag(M), 0.0))
-    known = np.isfinite(robot.limits.effort)
-    known[list(robot.unactuated)] = False
-    return np.where(known, TRUSTED * np.where(known, robot.limits.effort, 0.0), weight)
-
-
-def _trusted_rates(structure: Structure, engine: Engine) -> Array:
-    """The largest disturbance of an ODE or a vehicle: as large as its own rates are.
-
-    These are looked for at random, between the bounds of each control and state, or one unit around where a
-    state has none. A control without bounds may do anything, so then may a disturbance.
-    """
-    system, stages = structure.system, engine.stages
-    low, high = np.full(system.nu + system.nx, -np.inf), np.full(system.nu + system.nx, np.inf)
-    for k, row in enumerate(stages.path_rows):
-        if row.box is not None:
-            at = stages.z_at.index(row.box)
-            bounds = np.sort([engine["lower"][1, k] / row.factor, engine["upper"][1, k] / row.factor])
-            low[at], high[at] = max(low[at], bounds[0]), min(high[at], bounds[1])
-    if not (np.isfinite(low[: system.nu]) & np.isfinite(high[: system.nu])).all():
-        return np.full(system.disturbance.numel(), np.inf)
-    low, high = np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
-    z = np.random.default_rng(0).uniform(low, high, (_SAMPLES, len(low))).T
-    start, x = np.zeros(system.x.numel()), system.x
-    if structure.carried is not None:  # not zero where there are quaternions; rotors turn
-        start[: structure.carried.nq] = structure.carried.neutral()
-        start[structure.carried.nq + structure.carried.nv :] = system.units[2 * structure.carried.nv :]
-    dx, h = ca.SX.sym("dx", system.nx), ca.SX.sym("period")
-    (there,) = ca.substitute(system.resolve([system.following]), [system.h], [h])
-    rate = ca.Function(
-        "rate", [x, system.u, system.constants, h], [system.local(x, there)[system.disturbed] / h]
-    )
-    place = ca.Function("place", [dx], [system.retract(ca.SX(start), dx)])
-    constants = engine["theta"][: system.constants.numel()]
-    rates = np.abs(np.array(rate(place(z[system.nu :]), z[: system.nu], constants, _SHORT)))
-    return np.asarray(np.nan_to_num(rates, nan=0.0, posinf=0.0).max(axis=1))
 
 
 def _bounded(stages: Stages, row: Row, name: str) -> int | None:

@@ -1,0 +1,76 @@
+"""How much a model may lack: more than that is not believed (runtime/disturbance.h)."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.structure import Structure
+from helicoid.robot import Robot
+
+PART = 0.3  # of an effort limit
+SAMPLES, SHORT = 256, 1e-3  # of the rates of an ODE, and over how long each is taken (s)
+FARTHEST = 1e6  # of a bound that is looked at
+
+
+def largest_disturbance(structure: Structure, engine: Engine) -> Array:
+    """The largest d that is believed, of a robot's joints, or of the rates of an ODE or a vehicle."""
+    if structure.robot is not None:
+        return _of_joints(structure.robot)
+    low, high = _bounds(structure, engine)
+    nu = structure.system.nu
+    if not (np.isfinite(low[:nu]) & np.isfinite(high[:nu])).all():
+        # A control without bounds may do anything, so then may a disturbance.
+        return np.full(structure.system.disturbance.numel(), np.inf)
+    return _of_rates(structure, engine, low, high)
+
+
+def _of_joints(robot: Robot) -> Array:
+    """A part of each joint's effort, or its weight if it has none.
+
+    The weight m of a robot at its radius of inertia r about the joint, M_jj = m r², is m g r = g √(m M_jj).
+    """
+    M = np.asarray(robot.mass_matrix(robot.neutral(), *([robot.theta.values] if len(robot.theta) else [])))
+    weight = 9.81 * np.sqrt(np.maximum(robot.mass * np.diag(M), 0.0))
+    known = np.isfinite(robot.limits.effort)
+    known[list(robot.unactuated)] = False
+    return np.where(known, PART * np.where(known, robot.limits.effort, 0.0), weight)
+
+
+def _bounds(structure: Structure, engine: Engine) -> tuple[Array, Array]:
+    """The bounds of each control and each state (in the tangent space) that are rows of their own."""
+    stages, size = engine.stages, structure.system.nu + structure.system.nx
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    for k, row in enumerate(stages.path_rows):
+        if row.box is not None:
+            at = stages.z_at.index(row.box)
+            one, other = engine["lower"][1, k] / row.factor, engine["upper"][1, k] / row.factor
+            low[at], high[at] = max(low[at], min(one, other)), min(high[at], max(one, other))
+    return low, high
+
+
+def _of_rates(structure: Structure, engine: Engine, low: Array, high: Array) -> Array:
+    """As large as the model's own rates are, at random places between the bounds.
+
+    Where a state has no bounds, that is one unit around zero, or around how a vehicle starts.
+    """
+    system, carried = structure.system, structure.carried
+    low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
+    high = np.where(np.isfinite(high), high, low + 2.0)
+    low, high = np.clip(low, -FARTHEST, FARTHEST), np.clip(high, -FARTHEST, FARTHEST)
+    z = np.random.default_rng(0).uniform(np.minimum(low, high), high, (SAMPLES, len(low))).T
+    start = np.zeros(system.x.numel())
+    if carried is not None:  # no quaternion is zero, and rotors turn
+        own = system.units[2 * carried.nv :]
+        start[: carried.nq] = carried.neutral()
+        start[carried.nq + carried.nv : carried.nq + carried.nv + len(own)] = own
+    dx, h = ca.SX.sym("dx", system.nx), ca.SX.sym("period")
+    (there,) = ca.substitute(system.resolve([system.following]), [system.h], [h])
+    moves = system.local(system.x, there)[system.disturbed] / h
+    rate = ca.Function("rate", [system.x, system.u, system.constants, h], [moves])
+    place = ca.Function("place", [dx], [system.retract(ca.SX(start), dx)])
+    constants = engine["theta"][: system.constants.numel()]
+    rates = np.abs(np.array(rate(place(z[system.nu :]), z[: system.nu], constants, SHORT)))
+    return np.asarray(np.nan_to_num(rates, nan=0.0, posinf=0.0).max(axis=1))
