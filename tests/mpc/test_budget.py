@@ -15,10 +15,11 @@ from helicoid.mpc.solver import kernels
 TICK = 1e-6
 CLOCK = f"""#define SEEN __attribute__((visibility("default")))
 SEEN double looks, interrupted_at, interruption;  /* one of so many seconds, at that look */
+SEEN double pace = {TICK};  /* of every look */
 static double ticks;
 double counted(void) {{
   if (++looks == interrupted_at) ticks += interruption;
-  return ticks += {TICK};
+  return ticks += pace;
 }}
 #define HELICOID_NOW counted
 """
@@ -75,6 +76,34 @@ def test_a_program_that_was_not_finished_still_makes_a_step(counting: Problem) -
     _, free, _ = steps(counting, None)
     said, _, _ = steps(counting, 0.66 * max(free[1:]))
     assert said.count("out of time") <= 4 and said.count("solved") >= 20
+
+
+@pytest.mark.parametrize("slower", [10, 1000])
+@pytest.mark.parametrize("spell", [3, 8, 20])
+def test_after_a_slow_spell_it_soon_goes_on(counting: Problem, slower: int, spell: int) -> None:
+    """The plan before ends during a long one: it brakes, and starts anew once there is time again."""
+
+    def begun(budget: float | None) -> Controller:
+        controller = Controller(counting, budget=budget)
+        controller.set(position=[1.2, 0.0, 0.9])
+        for _ in range(10):
+            controller.step(START, [0.0, 0.0])
+        return controller
+
+    controller = begun(3 * begun(None).statistics["seconds"])
+    pace = ctypes.c_double.in_dll(controller._engine._library, "pace")
+    try:
+        pace.value = slower * TICK
+        for _ in range(spell):
+            controller.step(START, [0.0, 0.0])
+        assert controller.status == "out of time"
+    finally:
+        pace.value = TICK
+    said = []
+    for _ in range(40):
+        controller.step(START, [0.0, 0.0])
+        said.append(controller.status)
+    assert set(said[15:]) == {"solved"}
 
 
 def test_what_a_step_without_time_applies_is_the_plan_before(counting: Problem) -> None:

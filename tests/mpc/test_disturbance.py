@@ -132,6 +132,13 @@ def test_a_start_and_a_copy_know_nothing() -> None:
     )
 
 
+def test_the_torque_of_a_start_is_applied_by_nobody() -> None:
+    controller = Controller(problem())
+    controller.start(START)
+    controller.step(START, [0.0, 0.0])
+    assert not controller.disturbance.any()
+
+
 @pytest.mark.parametrize("wrong", [0.0, -0.1, np.inf, np.nan])
 def test_times_that_are_none_are_refused(wrong: float) -> None:
     with pytest.raises(hc.InputError, match="disturbance_time is a positive time"):

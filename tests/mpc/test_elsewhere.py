@@ -58,6 +58,30 @@ def test_leaves_a_corner_of_its_limits(robot: hc.Robot) -> None:
     assert rest(robot, True, corner, target, 75)[0] < 2e-3
 
 
+@pytest.mark.parametrize("begins_anew", [False, True])
+@pytest.mark.parametrize("at", [14, 15, 18])
+def test_a_search_for_another_target_leads_nowhere(robot: hc.Robot, at: int, begins_anew: bool) -> None:
+    """In the middle of a search the target becomes where the tip is: what was looked for is worse now."""
+    tip, h = robot.pose("tip"), 0.03 / 5
+    problem = Problem(robot, horizon=20, dt=0.03)
+    problem.add_position_cost("tip", tip([0.459, -2.319])[:3, 3], weight=50.0, end_weight=500.0)
+    problem.add_velocity_cost(0.2, end_weight=5.0)
+    problem.add_torque_cost(1e-3)
+    problem.add_limits()
+    controller, q, v = Controller(problem), np.array([-0.5, 2.5]), np.zeros(2)
+    for k in range(50):
+        if k == at:
+            here = tip(q)[:3, 3]
+            controller.set(position=here)
+            if begins_anew:
+                controller.start(q, v)
+        tau = controller.step(q, v)
+        assert k < at or np.abs(tip(q)[:3, 3] - here).max() < 1e-3
+        for _ in range(5):
+            a = robot.forward_dynamics(q, v, tau)
+            q, v = q + h * v + h**2 / 2 * a, v + h * a
+
+
 def test_stays_at_rest_where_there_is_nothing_better(robot: hc.Robot) -> None:
     """Stretched towards a target out of reach: it searches in vain, and then less and less often."""
     target = 2.5 * np.array([np.cos(1.0), 0.0, np.sin(1.0)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import pickle
+import re
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -87,7 +89,7 @@ def test_what_comes_and_goes_is_no_disturbance(jump: tuple[float, float]) -> Non
     for k in range(8):
         measured = x + np.array(jump) if k == 2 else x
         x = blown(x, controller.step(measured))
-        assert np.abs(controller.disturbance - before).max() < 0.2
+        assert np.all(np.abs(controller.disturbance - before) < [0.02, 0.2])
 
 
 @pytest.mark.parametrize("size", [1e20, 1e160, 1e300])
@@ -230,3 +232,64 @@ def test_a_vehicle_whose_controls_change_at_a_price_has_an_estimate() -> None:
         assert np.isfinite(controller.step(state)).all()
     assert controller.disturbance.shape == (6,)
     assert 1.0 < controller._engine["trusted"][-1] < 1e3
+
+
+def cart(horizon: int = 15, wall: float = 1.0, force: float | None = 6.0) -> Problem:
+    """Between walls, driven to half of the way, or beyond them."""
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    made = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=horizon, dt=PERIOD)
+    goal = made.parameter("goal", [0.5 * wall])
+    made.add_cost("away", x[0] - goal, 10.0 / wall**2, end_weight=100.0 / wall**2)
+    made.add_cost("speed", x[1], 0.5 / wall**2, end_weight=5.0 / wall**2)
+    if force is not None:
+        made.add_constraint("force", u, -force * wall, force * wall)
+    made.add_constraint("wall", x[0], -wall, wall)
+    return made
+
+
+@pytest.mark.parametrize("wall", [1.0, 1e-2, 1e-3])
+def test_walls_give_way_by_a_part_of_the_room_between_them(wall: float) -> None:
+    controller, x = Controller(cart(wall=wall)), np.zeros(2)
+    controller.set(goal=[3.0 * wall])
+    for _ in range(100):
+        x = blown(x, controller.step(x), wind=0.0, weight=1.0)
+        assert x[0] < 1.002 * wall
+
+
+def test_without_bounds_of_its_controls_nothing_is_learned() -> None:
+    """A cart that is held, pushed with any force, would wind d up without end."""
+    controller = Controller(cart(force=None))
+    for _ in range(60):
+        controller.step([0.0, 0.0])
+    assert not controller.disturbance.any()
+    assert controller.step([0.0, 0.0])[0] < 100.0
+
+
+def test_a_horizon_of_one_interval_knows_its_bounds() -> None:
+    x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
+    speeds = []
+    for horizon in (1, 2):
+        made = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=horizon, dt=PERIOD)
+        made.add_cost("away", x[0] - 9.0, 10.0, end_weight=100.0)
+        made.add_constraint("force", u, -6.0, 6.0)
+        made.add_constraint("speed", x[1], -0.5, 0.5)
+        made.add_constraint("place", x[0], -9.0, 9.0)
+        controller = Controller(made)
+        controller.step([0.0, 0.45])
+        u1 = controller.step([0.0, 0.45])[0]
+        assert controller.ok
+        speeds.append(0.45 + PERIOD * u1)
+    assert speeds == pytest.approx([0.5, 0.5], abs=2e-3)
+
+
+def test_what_is_believed_stays_what_it_was_when_the_controller_was_made(tmp_path: Path) -> None:
+    controller = Controller(problem())
+    believed = controller._engine["trusted"].copy()
+    controller.set(force_lower=-60.0, force_upper=60.0)
+    copied = pickle.loads(pickle.dumps(controller))
+    np.testing.assert_array_equal(copied._engine["trusted"], believed)
+    controller.export_c(tmp_path, name="cart")
+    text = (tmp_path / "cart.c").read_text()
+    numbers = re.search(r"trusted\[\] = \{([^}]*)\}", text)
+    assert numbers is not None
+    np.testing.assert_allclose([float(one) for one in numbers[1].split(",")], believed, rtol=1e-12)

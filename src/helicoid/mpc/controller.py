@@ -144,6 +144,7 @@ class Controller:
             (self.problem, self.period, *solving),
             self._memory.numbers(),
             self._memory.schedule,
+            self._engine["trusted"].copy(),
         )
 
     # In the loop -----------------------------------------------------------------------------------------
@@ -342,14 +343,18 @@ class Controller:
         from helicoid.mpc.export import export_controller
 
         loop = self._new_loop(self._memory)
+        loop.engine["trusted"][...] = self._engine["trusted"]  # by the numbers it began with
         return export_controller(self._compiled, loop, self._memory.switching, Path(folder), name)
 
     def __repr__(self) -> str:
         return f"Controller({self._structure.intervals} intervals, period {self.period:g} s; {self.status})"
 
 
-def _restored(settings: tuple[Any, ...], numbers: dict[str, Array], schedule: Schedule | None) -> Controller:
+def _restored(
+    settings: tuple[Any, ...], numbers: dict[str, Array], schedule: Schedule | None, trusted: Array
+) -> Controller:
     """The controller that `Controller.__reduce__` took apart."""
     controller = Controller(*settings)
+    controller._engine["trusted"][...] = trusted
     controller._memory.take(numbers, schedule)
     return controller

@@ -182,7 +182,8 @@ class Header:
         }
         missing = self.structure.system.disturbance.numel()
         if missing:
-            what = "torque" if self.structure.system.disturbed is None else "rate of the state"
+            rate = "rate of the state" if self.structure.carried is None else "acceleration"
+            what = "torque" if self.structure.system.disturbed is None else rate
             functions[f"const double *{p}_disturbance(const {one})"] = [
                 f"The {what} ({missing}) that the model does not explain, as the last step found it: there is"
                 " that of the model, and this. The next plan counts with it; start sets it to zero."

@@ -268,10 +268,7 @@ class Compiled:
         """
         system, period = self.structure.system, ca.SX.sym("period")
         now = ca.SX.sym("now", system.x.numel())
-        # What the grid calls h lasts as long as `length` says.
-        h = period / ca.substitute(system.length, system.h, 1)
-        (expected,) = ca.substitute(system.resolve([system.following]), [system.h], [h])
-        aside = system.local(expected, now)[system.disturbed] / period
+        aside = system.local(system.after(period), now)[system.disturbed] / period
         rest = ca.densify(system.disturbance + aside)
         return ca.Function("unexplained", [system.x, now, system.u, system.constants, period], [rest])
 

@@ -16,14 +16,17 @@ FARTHEST = 1e6  # of a bound that is looked at
 
 
 def largest_disturbance(structure: Structure, engine: Engine) -> Array:
-    """The largest d that is believed, of a robot's joints, or of the rates of an ODE or a vehicle."""
+    """The largest d that is believed, of a robot's joints, or of the rates of an ODE or a vehicle.
+
+    It is by the bounds that there are when a controller is made; zero if a control of an ODE has none.
+    """
     if structure.robot is not None:
         return _of_joints(structure.robot)
     low, high = _bounds(structure, engine)
     nu = structure.system.nu
     if not (np.isfinite(low[:nu]) & np.isfinite(high[:nu])).all():
-        # A control without bounds may do anything, so then may a disturbance.
-        return np.full(structure.system.disturbance.numel(), np.inf)
+        # Nobody knows what such a control may do. If what it moves is held, d would wind up without end.
+        return np.zeros(structure.system.disturbance.numel())
     return _of_rates(structure, engine, low, high)
 
 
@@ -44,9 +47,10 @@ def _bounds(structure: Structure, engine: Engine) -> tuple[Array, Array]:
     stages, size = engine.stages, structure.system.nu + structure.system.nx
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     for k, row in enumerate(stages.path_rows):
-        if row.box is not None:
+        node = 0 if row.at_first else 1  # the first one's state is given, and has no bounds
+        if row.box is not None and node < structure.intervals:
             at = stages.z_at.index(row.box)
-            one, other = engine["lower"][1, k] / row.factor, engine["upper"][1, k] / row.factor
+            one, other = engine["lower"][node, k] / row.factor, engine["upper"][node, k] / row.factor
             low[at], high[at] = max(low[at], min(one, other)), min(high[at], max(one, other))
     return low, high
 
@@ -66,9 +70,8 @@ def _of_rates(structure: Structure, engine: Engine, low: Array, high: Array) -> 
         own = system.units[2 * carried.nv :]
         start[: carried.nq] = carried.neutral()
         start[carried.nq + carried.nv : carried.nq + carried.nv + len(own)] = own
-    dx, h = ca.SX.sym("dx", system.nx), ca.SX.sym("period")
-    (there,) = ca.substitute(system.resolve([system.following]), [system.h], [h])
-    moves = system.local(system.x, there)[system.disturbed] / h
+    dx, h = ca.SX.sym("dx", system.nx), ca.SX.sym("h")
+    moves = system.local(system.x, system.after(h))[system.disturbed] / h
     rate = ca.Function("rate", [system.x, system.u, system.constants, h], [moves])
     place = ca.Function("place", [dx], [system.retract(ca.SX(start), dx)])
     constants = engine["theta"][: system.constants.numel()]

@@ -129,6 +129,12 @@ class System:
         values = [y.expression for y in self.intermediates]
         return list(ca.substitute(list(expressions), symbols, values)) if symbols else list(expressions)
 
+    def after(self, time: Expression) -> Expression:
+        """The state after a time (s), whatever the grid calls it where the duration is free."""
+        h = time / ca.substitute(self.length, self.h, 1)
+        (there,) = ca.substitute(self.resolve([self.following]), [self.h], [h])
+        return there
+
     def with_state(self, state: State) -> System:
         """The same system with more state, which starts free; its symbol gets the state's name."""
         name, symbol, following = state.name, state.symbol, state.following

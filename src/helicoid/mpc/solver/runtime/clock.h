@@ -12,6 +12,7 @@
 #define MOST_RESERVE 0.15 /* of the budget: more would leave too little to steps that nothing interrupts */
 #define MOST_DELAY 0.5    /* of the budget: a longer one, as when another program runs, is not remembered */
 #define FORGETTING 0.02   /* of the delay, in each step */
+#define DOUBT 0.2         /* of what is expected beyond the least, with each step that is out of time */
 #define KNOWN 2           /* times that something ran, after which the least of them says what it takes */
 #define TOLERATED 1.1     /* of the budget: beyond that a step is late */
 
@@ -55,15 +56,17 @@ static inline void learn(mpc *s, duration *one, double took) {
   if (longer > s->delay && longer < MOST_DELAY * s->settings[BUDGET]) s->delay = longer;
   const double share = larger_of(0.1, one->seen > 0 ? 1 / one->seen : 1); /* the first one of all came from far away */
   one->expected = larger_of(usual, one->expected + share * (usual - one->expected));
-  one->least += (took < one->least ? 1 : 0.01) * (took - one->least);
+  one->least += took < one->least ? took - one->least : 0.01 * (smaller_of(took, 2 * one->least) - one->least);
   one->before = took, one->seen += 1;
 }
 /* There was no time for a step. What is not run is not measured, and may take about as little as it once did; what ran once
  * only, when all was new to the processor, may take less. */
 static inline void doubt(duration *one) {
   const double possible = one->seen < KNOWN ? 0 : 1.1 * one->least;
-  one->expected = smaller_of(one->expected, one->expected + 0.05 * (possible - one->expected));
+  one->expected = smaller_of(one->expected, one->expected + DOUBT * (possible - one->expected));
 }
-static inline void doubt_all(mpc *s) { doubt(&s->linearisation), doubt(&s->iteration), doubt(&s->search); }
+static inline void doubt_all(mpc *s) {
+  doubt(&s->linearisation), doubt(&s->iteration), doubt(&s->search), doubt(&s->torquing), doubt(&s->round);
+}
 static inline void forget_delay(mpc *s) { s->delay *= 1 - FORGETTING; }
 #endif

@@ -45,8 +45,10 @@ static void exchange_plans(mpc *s) {
 /* What becomes of a row of place along a guess: where it would be at the end, relative to now. */
 static double guessed_move(const mpc *s, int i, int all) {
   const double part = all ? 1 : 0.25; /* of the way */
-  const double value = s->rows[NRP + i], low = s->lower[NRP + i], high = s->upper[NRP + i];
-  if (s->returning[i] == 0 || !isfinite(low) || !isfinite(high)) return 0;
+  const int64_t ahead = row_ahead(s, i);
+  if (s->returning[i] == 0 || ahead < 0) return 0;
+  const double value = s->rows[ahead], low = s->lower[ahead], high = s->upper[ahead];
+  if (!isfinite(low) || !isfinite(high)) return 0;
   if (!all && value < high - AT_LIMIT && value > low + AT_LIMIT) return 0;
   return part * (0.5 * (low + high) - value) / box_scale[i];
 }
@@ -86,7 +88,7 @@ static void see_rest(mpc *s) {
   if (differ(cost, other[SEARCHED_COST], ANOTHER_COST)) other[PATIENCE] = other[OWN_PATIENCE];
   if (!same) other[SAME_COST] = cost;
   other[SAME_FOR] = same ? other[SAME_FOR] + 1 : 0;
-  other[COST_HERE] = cost;
+  other[COST_HERE] = cost, other[RESTATED] = 0;
 }
 
 /* One iteration of the plan that is elsewhere. Returns whether it is worth going there. */
@@ -119,8 +121,11 @@ static void end_search(mpc *s, int found) {
 static void look_elsewhere(mpc *s, int within) {
   double *other = s->elsewhere, measured[NXA];
   const double budget = s->settings[BUDGET], own = larger_of(2 * s->results[SECONDS], shortest_step(s));
-  const double steady = s->steady;
   if (s->loop[LOOKS_ELSEWHERE] == 0 || (within && no_time_for(s, 2 * own))) return;
+  if (other[RESTATED] != 0 && other[SAME_FOR] > other[PATIENCE]) { /* what the plan costs by other numbers */
+    linearise(s);
+    other[COST_HERE] = merit(s, s->cost, s->gap, s->rows).cost, other[RESTATED] = 0;
+  }
   if (other[COST_HERE] <= s->settings[SCALE] || other[SAME_FOR] <= other[PATIENCE]) {
     other[TRIED] = other[GUESS] = 0;
     return;
@@ -132,7 +137,7 @@ static void look_elsewhere(mpc *s, int within) {
   if (within && budget > 0) s->settings[BUDGET] = budget - own;
   const int better = improve_elsewhere(s);
   s->settings[BUDGET] = budget;
-  if (!better) exchange_plans(s), s->steady = steady;
+  if (!better) exchange_plans(s);
   memcpy(s->initial, measured, sizeof measured);
   if (!better && other[TRIED] == 0) other[GUESS] += 1; /* the next, if there is one */
   if (better || other[GUESS] > 1) end_search(s, better);

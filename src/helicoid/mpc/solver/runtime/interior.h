@@ -243,6 +243,8 @@ static int iterate(mpc *s, int warm, int most) {
       alpha = smaller_of(1, 0.995 * directions(s, 0, delta).longest);
     } else {
       memset(weight, 0, (s->n + 1) * NRP * sizeof(double));
+      memset(s->d_multiplier, 0, (s->n + 1) * 2 * NRP * sizeof(double)); /* of bounds that are no more */
+      memset(s->d_excess, 0, (s->n + 1) * 2 * NRP * sizeof(double));
       newton(s, weight, gaps != 0 ? NEW_GAPS : NO_GAPS, any_free != 0);
     }
     move(s, alpha, delta);

@@ -185,7 +185,8 @@ enum {
  * that does not come of searching in vain; the cost that is the same, and that of the last search. */
 enum {
   SAME_FOR, PATIENCE, GUESS, TRIED, COST_HERE, OTHER_DAMPING, OTHER_GAP_WEIGHT, OTHER_PENALTY, OTHER_WARM,
-  OWN_PATIENCE, SAME_COST, SEARCHED_COST, OTHER_STEADY, N_ELSEWHERE
+  OWN_PATIENCE, SAME_COST, SEARCHED_COST, OTHER_STEADY, RESTATED, /* numbers were set since the last step */
+  N_ELSEWHERE
 };
 enum { PHASE, STEP_STATUS, OK, FAILURES, FALLBACK, REASON, RAN, HAS_PLAN, STEP_SECONDS, N_OUTCOME };
 enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE: what there is, and so what the next step does */

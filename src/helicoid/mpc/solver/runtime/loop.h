@@ -231,6 +231,7 @@ static void start_from_scratch(mpc *s, const double *x) {
     return;
   }
   if (first) forget_disturbance(s);
+  s->elsewhere[SAME_FOR] = s->elsewhere[GUESS] = s->elsewhere[TRIED] = 0;
   see_motion(s);
   count_disturbance(s);
   memset(s->initial + known, 0, (size_t)(NXA - known) * sizeof(double));
@@ -366,11 +367,13 @@ static int loop_start(mpc *s, const double *x) {
   s->outcome[PHASE] = NEW;
   const int status = loop_feedback(s, x);
   if (s->outcome[PHASE] == PLANNED) s->outcome[PHASE] = SHIFTED;
+  lose_sight(s); /* nobody applies this torque */
   return status;
 }
 
 /* Numbers were set: what was linearised had the old ones. */
 static void loop_changed(mpc *s) {
+  s->elsewhere[RESTATED] = 1;
   if (s->outcome[PHASE] == PREPARED) s->outcome[PHASE] = SHIFTED;
 }
 #endif

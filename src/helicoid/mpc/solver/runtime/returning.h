@@ -11,7 +11,7 @@
  * as little as they can. What a step says of its plan is by the bounds as they are.
  *
  * Of an ODE or a vehicle nobody knows after how many integrations a control reaches a row of its state. There every bound
- * is wider by SLIGHTLY at first, which fades with the rate SLOWLY / period, and by what is exceeded now: a state that
+ * is wider by SLIGHTLY at first (of the row's scale, or of the room between its bounds), which fades with the rate SLOWLY / period, and by what is exceeded now: a state that
  * rests at a bound, and is a little aside of where the model led it, is not thrown back. */
 #ifndef HELICOID_MPC_RETURNING_H
 #define HELICOID_MPC_RETURNING_H
@@ -20,6 +20,13 @@
 #define RETURN_RATE 0.8
 #define SLIGHTLY 1e-3 /* of a row's scale */
 #define SLOWLY 0.4
+
+/* Where the bounds of row i are that a plan can keep: at the second node, which may be the last. Negative if there are
+ * none. */
+static int64_t row_ahead(const mpc *s, int i) {
+  const int64_t last = (int64_t)s->returning[i] - 1;
+  return s->n > 1 ? NRP + i : last < 0 ? -1 : NRP + last;
+}
 
 /* Value and rate of row i in the measured state, by the linearisation at the first node. */
 static void row_now(const mpc *s, int i, double *value, double *rate) {
@@ -39,13 +46,20 @@ static void row_now(const mpc *s, int i, double *value, double *rate) {
 }
 
 #if LACKS_RATE
+/* The size of what a row bounds: its scale, or less where bounds are closer to each other, or to zero. */
+static double size_of(double low, double high) {
+  const double half = isfinite(low) && isfinite(high) ? 0.5 * (high - low) : isfinite(low) ? fabs(low) : fabs(high);
+  return smaller_of(half, 1);
+}
+
 /* Widen the bounds of row i at all nodes behind the first: it may be so far above and below them now. */
 static void yield_row(mpc *s, int i, double above, double below, double rate) {
   (void)rate;
   const double stretch = duration_of(s, s->x) / s->loop[PERIOD];
+  const double slightly = SLIGHTLY * size_of(s->lower[row_ahead(s, i)], s->upper[row_ahead(s, i)]);
   const int last = (int)s->returning[i] - 1; /* -2 stands for none */
   for (int64_t k = 1; k <= s->n; k++) {
-    const double t = s->times[k] * stretch, more = SLIGHTLY * exp(-SLOWLY * t), left = exp(-RETURN_RATE * t);
+    const double t = s->times[k] * stretch, more = slightly * exp(-SLOWLY * t), left = exp(-RETURN_RATE * t);
     if (k == s->n && last < 0) break;
     const int64_t row = k * NRP + (k < s->n ? i : last);
     s->upper[row] += more + left * larger_of(above, 0), s->lower[row] -= more + left * larger_of(below, 0);
@@ -96,10 +110,11 @@ static int yield_bounds(mpc *s) {
   const size_t bytes = (size_t)((s->n + 1) * NRP) * sizeof(double);
   int any = 0;
   for (int i = 0; i < NB + NG; i++) {
-    if (s->returning[i] == 0) continue;
+    const int64_t ahead = row_ahead(s, i);
+    if (s->returning[i] == 0 || ahead < 0) continue;
     double value, rate;
     row_now(s, i, &value, &rate);
-    const double above = value - s->upper[NRP + i], below = s->lower[NRP + i] - value;
+    const double above = value - s->upper[ahead], below = s->lower[ahead] - value;
     if (!gives_way(s, above, below, rate)) continue;
     if (!any) memcpy(s->own_lower, s->lower, bytes), memcpy(s->own_upper, s->upper, bytes);
     any = 1;
