@@ -17,6 +17,7 @@ from helicoid.errors import (
 )
 from helicoid.model.drives import Drive
 from helicoid.robot import Robot, load, robots, serial_chain
+from helicoid.status import Status
 
 if TYPE_CHECKING:
     from helicoid import aerial, control, mpc, study, walking
@@ -74,6 +75,7 @@ __all__ = [
     "RobotDescriptionError",
     "Sensors",
     "SimulationError",
+    "Status",
     "Study",
     "Trajectory",
     "__version__",
