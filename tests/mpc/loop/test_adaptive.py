@@ -164,7 +164,7 @@ def test_bad_samples_are_left_out_and_nothing_raises() -> None:
         seen = tuple(true.measure())
         tau = adaptive.step(*(bad[k](*seen) if k in bad else seen))
         assert tau.shape == (2,) and np.isfinite(tau).all()
-        assert ("left out" in adaptive.details) == (k in bad)
+        assert ("left out" in adaptive.message) == (k in bad)
         true.apply(tau)
     np.testing.assert_allclose(adaptive.theta[0], 1.5, rtol=0.03)
 
