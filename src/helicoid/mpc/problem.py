@@ -398,7 +398,7 @@ class Problem:
         _ = self._compiled.engine
 
     def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write the functions of the nodes as a C99 library (see docs/export.md), for a solver of one's own.
+        """Write the functions of the nodes as a C99 library, for another solver (see docs/how-to/export.md).
 
         `stage(x, u, x_next, p, theta, h)` gives cost, gradient and Hessian along z = (u, x), the
         gap of the dynamics and its derivative, and the rows of the constraints; those that bound single
