@@ -17,7 +17,7 @@ from helicoid._typing import Array, Expression
 from helicoid.aerial.frames import FLIP
 from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.geometry import quaternion
-from helicoid.simulation.machines.machine import dynamics
+from helicoid.simulation.equations.actuated import dynamics
 
 if TYPE_CHECKING:
     from helicoid.aerial.vehicle import Vehicle
