@@ -279,10 +279,8 @@ class Controller:
         self._memory.set(values)
         if self._first_switching is not None:
             self._first_switching = self._first_switching.changed(values) or self._first_switching
-        if not values.keys().isdisjoint(("phases", "phase_time")) and self._loop.due in (
-            Due.PLANNED,
-            Due.LOST,
-        ):
+        moved = not values.keys().isdisjoint(("phases", "phase_time"))
+        if moved and self._loop.due in (Due.PLANNED, Due.LOST):
             self._memory.advance(-self.period)  # the next step first advances by a period
         self._engine.call("mpc_loop_changed")  # the linearisation has the former numbers
 

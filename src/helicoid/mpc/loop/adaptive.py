@@ -1,4 +1,4 @@
-"""Adaptive MPC: the model is identified while it controls; Algorithm 4 of the thesis in docs/adaptive.md."""
+"""Adaptive MPC: a controller with an online identifier (Algorithm 4, see docs/how-to/adaptive-mpc.md)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.deprecation import former_attribute
-from helicoid.simulation.archive import MAX_BYTES
+from helicoid.simulation.trajectory.archive import MAX_BYTES
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot
