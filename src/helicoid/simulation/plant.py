@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler.iteration import Iteration
+from helicoid.compiler import Iteration
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot

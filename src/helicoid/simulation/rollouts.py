@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
-from helicoid.compiler.iteration import Iteration
+from helicoid.compiler import Function, Iteration
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts import TimeStepping, World

@@ -20,8 +20,7 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.symbolic.expressions import row_major
-from helicoid.compiler.symbolic.signature import Input
+from helicoid.compiler import Input, row_major
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.kinematics import frame_pose, jacobian
 from helicoid.dynamics.linear import Factors, factor, solve
