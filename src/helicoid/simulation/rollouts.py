@@ -77,15 +77,22 @@ class Rollouts:
 
     def sampling(self, advance: Advance) -> Advance:
         """Evaluate callables before each step, and the observer after it."""
+        inputs, states, times, observation = self.inputs, self.states, self.times, self._observation
+        if observation is not None:
+            unobserved, advance = advance, lambda first, last: self._observe(unobserved, first, last)
+        if not inputs.sampled:
+            return advance
 
         def sampled(first: int, last: int) -> None:
-            if self.inputs.sampled:
-                self.inputs.sample(first, float(self.times[first]), [x[first] for x in self.states])
+            inputs.sample(first, float(times[first]), states)
             advance(first, last)
-            if self._observation is not None:
-                self._observation.update(last, self.q, self.v, self.inputs.command)
 
         return sampled
+
+    def _observe(self, advance: Advance, first: int, last: int) -> None:
+        advance(first, last)
+        if self._observation is not None:
+            self._observation.update(last, self.q, self.v, self.inputs.command)
 
     def command_at_start(self) -> None:
         """Evaluate the controller once, for a simulation of no duration."""
@@ -93,7 +100,7 @@ class Rollouts:
             feedback = LawFeedback(self.inputs.law, self.times)
             state = [x[0] if self._many else x[0, 0] for x in self.states]
             self.inputs.command[0] = feedback(0.0, *state)
-        self.inputs.sample(0, 0.0, [x[0] for x in self.states])
+        self.inputs.sample(0, 0.0, self.states)
 
     def _public(self, values: Array, n: int) -> Array:
         """n rows, or the only one; rollouts first. Commands have no row for the last sample: it repeats."""

@@ -74,11 +74,11 @@ class SystemInputs:
         self._feedbacks.insert(0, ("controller", feedback, self.command))
 
     def sample(self, k: int, t: float, states: Sequence[Array]) -> None:
-        """Evaluate every callable for row k; states are (rollouts, n), q and v first."""
-        state = [x if self._many else x[0] for x in states]
+        """Evaluate every callable for row k; states are (rows, rollouts, n), q and v first."""
+        row = k if self._many else (k, 0)
         for name, feedback, rows in self._feedbacks:
             wanted = rows.shape[1:] if self._many else rows.shape[2:]
-            found = feedback(t, *(x.copy() for x in state))
+            found = feedback(t, *[x[row].copy() for x in states])
             answer = numbers(f"{name} must return", found, t, wanted, wanted[-1:])
             if not np.all(np.isfinite(answer)):
                 for _, _, others in self._feedbacks:
@@ -104,8 +104,8 @@ class SystemInputs:
             self.net[rows] = self.command[rows] + _part(self.disturbance, rows)
         k = first + n
         if n < len(commands) and np.all(np.abs(v[k]) < ABSURD):
+            shown = np.array(commands[n] if self._many else commands[n, 0])
             self.command[k], self.net[k] = self.command[max(k - 1, 0)], self.net[max(k - 1, 0)]
-            shown = commands[n] if self._many else commands[n, 0]
             raise NotFinite(self._message("controller", float(times[k]), shown), k)
 
     def _add(self, k: int) -> None:

@@ -194,7 +194,7 @@ class LawLoop:
         limit: at which the command saturates, symmetric; None where the system has limits of its own.
         disturbance: (rows or 1, rollouts or 1, n), added to the command that acts; None where there is none.
 
-    `command` is (rows, rollouts, n), before saturation: row k + 1 is the command of the step from row k on.
+    `command` is (rows + 1, rollouts, n), before saturation: row k + 1 is that of the step from row k on.
     """
 
     def __init__(
@@ -220,8 +220,8 @@ class LawLoop:
         rows, rollouts = states[0].shape[:2]
         self._window = rows if rows * rollouts <= _WINDOW else max(_WINDOW // rollouts, 100) + 1
         own = parts.state_arrays(1, rollouts)
-        self.command = np.zeros((rows, *own[0].shape[1:]))
-        self._recorded = [*states, self.command]
+        self.command = np.zeros((rows + 1, *own[0].shape[1:]))
+        self._recorded = [*states, self.command[:rows]]
         self._carried = [np.zeros((self._window, *x.shape[1:])) for x in own[1:]]
         for array, first in zip(self._carried, own[1:], strict=True):
             array[0] = first[0]
