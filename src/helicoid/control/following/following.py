@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.control.protocol import ControllerProtocol
 from helicoid.control.following.signals import (
     Sampled,
     Signal,
@@ -21,11 +20,12 @@ from helicoid.control.following.signals import (
     is_motion,
     motion_samples,
 )
+from helicoid.control.protocol import ControllerProtocol
 from helicoid.errors import InputError
 from helicoid.status import Status
 
 Reference = Any
-"""Motion with t, q, v, a; array; dict of arrays, of arrays over time with `t`, or of callables; or a callable."""
+"""What `Following` takes as a reference; its docstring lists the forms."""
 
 
 class Following:
@@ -94,10 +94,8 @@ class Following:
             self._signals[name] = self._signal(name, values, t)
 
     def _signal(self, name: str, value: Any, times: Any) -> Signal:
-        configuration = (
-            name == "q" or name.startswith("q_") or name in getattr(self.controller, "postures", ())
-        )
-        robot = self.controller.robot if configuration else None
+        postures = getattr(self.controller, "postures", ())
+        robot = self.controller.robot if name.startswith("q_") or name in postures else None
         return as_signal(name, value, times, self._shapes.get(name), robot)
 
     @property
@@ -260,7 +258,7 @@ class LawFollowing(Following):
 
     def in_loop(self, times: Array) -> Any:
         """The law as a `LoopLaw`, with a row of references for each of the sampling times (s)."""
-        from helicoid.simulation.machines import LoopLaw
+        from helicoid.simulation.inputs.laws import LoopLaw
 
         law, rows = self.controller, self._rows(times)
         numbers = law._values[None].copy()

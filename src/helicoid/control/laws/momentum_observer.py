@@ -128,7 +128,7 @@ class MomentumObserver(Step):
 
     def _law(self, x: Mapping[str, Expression]) -> Expressions:
         robot, q, v, tau, k = self.robot, x["q"], x["v"], x["tau"], x["gain"]
-        dt = self.period
+        dt = self.period or 0.0
         theta = (x["theta"],) if "theta" in x else ()
         M, g = robot.mass_matrix(q, *theta), robot.gravity(q, *theta)
         p = M @ v

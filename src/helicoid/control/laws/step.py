@@ -11,8 +11,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from numbers import Real
+from pathlib import Path
 from typing import Any, ClassVar
 
 import casadi as ca

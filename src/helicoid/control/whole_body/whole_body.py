@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.control.laws.torque import Friction
 from helicoid.control.following import Following, posture_reference
+from helicoid.control.laws.torque import Friction
 from helicoid.control.program.levels import (
     Priorities,
     bounded_coordinates,
