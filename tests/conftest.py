@@ -49,6 +49,7 @@ def _has_compiler() -> bool:
     return True
 
 
+pytest_plugins = ["parts"]
 HAS_COMPILER = _has_compiler()
 SOLVE_IN_C = ("helicoid.mpc", "helicoid.control", "helicoid.aerial.control", "helicoid.walking")
 
