@@ -14,14 +14,14 @@ from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
 from helicoid.aerial.envelope import Envelope, find_envelope
 from helicoid.aerial.trim import Trim, find_trim, find_trims
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import Model
 from helicoid.model.parts import Link
 from helicoid.robot import Robot
-from helicoid.simulation.machines.simulate import force_function
+from helicoid.simulation.equations.actuated import force_function
 
 _Self = TypeVar("_Self", bound="Vehicle")
 BODY = "body"

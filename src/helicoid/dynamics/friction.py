@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -28,6 +29,10 @@ from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import Physics, Rubbing
 from helicoid.errors import ModelError
 from helicoid.model.model import Model
+
+Selection = Literal["always", "fast", "candidate", "stated"]
+"""When identification makes a term an unknown: by default, where joints moved fast enough to show how
+friction grows with speed, where it lowers the cross-validation error, or where the description states it."""
 
 _SLOW = 1e-3  # rad/s or m/s: below it √|v| is rounded off, or its slope at rest would be infinite
 
@@ -57,6 +62,8 @@ class FrictionTerm:
         loaded: whether the column needs the torque that holds the weight.
         shapes: numbers of the joint that the column needs, by name.
         signed: those of them that are not widths and may be negative.
+        selection: when identification makes it an unknown.
+        label: in reports, such as "load-dependent friction"; by default its name.
     """
 
     name: str
@@ -68,6 +75,24 @@ class FrictionTerm:
     loaded: bool = False
     shapes: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
+    selection: Selection = "stated"
+    label: str = ""
+
+    @cached_property
+    def depends_on_velocity(self) -> bool:
+        """Whether the column changes with velocity: if not, it acts on a joint at rest as well."""
+        return self._depends_on("v")
+
+    @cached_property
+    def depends_on_position(self) -> bool:
+        """Whether the column changes with position: it then needs a joint of one coordinate."""
+        return self._depends_on("q")
+
+    def _depends_on(self, name: str) -> bool:
+        q, v, load = (ca.SX.sym(symbol) for symbol in ("q", "v", "load"))
+        shapes = [ca.SX.sym(shape) for shape in self.shapes]
+        column = ca.SX(self.column(JointState(q, v, ca.tanh(v), load, shapes)))
+        return bool(ca.depends_on(column, {"q": q, "v": v}[name]))
 
     @property
     def suffix(self) -> str:
@@ -97,17 +122,21 @@ def _sigmoid(j: JointState) -> Expression:
 
 
 _ROWS = (
-    FrictionTerm("viscous", lambda j: j.v, 1, _effort_by_velocity, "damping"),
-    FrictionTerm("coulomb", lambda j: j.way, 1, _effort, "friction", dry=True),
-    FrictionTerm("offset", lambda j: 1.0, 0, _effort),
+    FrictionTerm("viscous", lambda j: j.v, 1, _effort_by_velocity, "damping", selection="always"),
+    FrictionTerm("coulomb", lambda j: j.way, 1, _effort, "friction", dry=True, selection="always"),
+    FrictionTerm("offset", lambda j: 1.0, 0, _effort, selection="always"),
     # Friction that falls and rises again with velocity, or grows slower than it (harmonic drives).
-    FrictionTerm("root", _root, 0, lambda effort, velocity: effort / velocity**0.5),
+    FrictionTerm("root", _root, 0, lambda effort, velocity: effort / velocity**0.5, selection="fast"),
     # Gears rub more under load.
     FrictionTerm(
-        "load", lambda j: j.way * ca.fabs(j.load), 1, lambda effort, _: 0 * effort + 1, dry=True, loaded=True
+        *("load", lambda j: j.way * ca.fabs(j.load), 1, lambda effort, _: 0 * effort + 1),
+        dry=True,
+        loaded=True,
+        selection="candidate",
+        label="load-dependent friction",
     ),
     # Cables, hoses and balancers pull a joint back; `springs` says how, of all types of joints.
-    FrictionTerm("spring", lambda j: j.q, 1, _effort, "stiffness"),
+    FrictionTerm("spring", lambda j: j.q, 1, _effort, "stiffness", selection="candidate", label="springs"),
     # A joint states it as its static friction, which is Coulomb friction and this.
     FrictionTerm(
         "stribeck", _stribeck, 1, _effort, "static_friction", dry=True, shapes=("stribeck_velocity",)

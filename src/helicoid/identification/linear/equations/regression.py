@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.dynamics.friction import TERMS as FRICTION
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
