@@ -44,7 +44,7 @@ TOLERATED = 0.1  # of a budget
 
 
 def task(robot: hc.Robot, target: np.ndarray) -> Problem:
-    """The reach of docs/mpc.md, solved by a solver with that clock."""
+    """The reach of docs/how-to/mpc.md, solved by a solver with that clock."""
     problem = Problem(robot, horizon=30, dt=0.02)
     problem.add_position_cost("panda_link8", target, weight=50.0, end_weight=500.0)
     problem.add_posture_cost(START, weight=0.1, end_weight=0.1)

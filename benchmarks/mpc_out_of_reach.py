@@ -1,8 +1,8 @@
 """A Panda whose target leaves its reach and comes back, drawn: `python -m benchmarks.mpc_out_of_reach FILE`.
 
-The four costs that docs/mpc.md recommends, default settings. The target goes from the flange to a point far
-beyond the arm's reach in two seconds, waits there for two, and returns. The plant is MuJoCo, with its own
-dynamics, and Coulomb friction and damping that the controller does not know.
+The four costs that docs/how-to/mpc.md recommends, default settings. The target moves from the flange
+to a point far beyond the arm's reach in two seconds, waits there for two, and returns. The plant is MuJoCo
+with its own dynamics, and Coulomb friction and damping that the controller does not know.
 """
 
 from __future__ import annotations

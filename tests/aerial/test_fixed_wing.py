@@ -279,7 +279,7 @@ def test_numbers_that_are_none(aircraft):
             FixedWing(**{**given, **changed})
     with pytest.raises(hc.InputError, match="trims takes numbers"):
         aircraft.trims(["fast"])
-    with pytest.raises(hc.InputError, match="q has entries that are not finite"):
+    with pytest.raises(hc.InputError, match="q has 7 finite entries"):
         aircraft.trim(speed=25.0, q=[0, 0, np.nan, 1, 0, 0, 0])
     with pytest.raises(hc.InputError, match="speed is positive"):
         hc.aerial.minimum_snap([[0, 0, 0], [1, 0, 0]], speed=-3.0)

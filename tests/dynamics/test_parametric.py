@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import helicoid as hc
-from helicoid.dynamics.parametric import GROUPS, TERM_GROUPS
+from helicoid.dynamics.parametric import parameter_groups, term_groups
 from helicoid.model.inertia import Inertia
 from random_trees import Array, assert_close, few, inertia, moving_links, robots, seeds, state
 
-some_groups = st.permutations(GROUPS).flatmap(
+some_groups = st.permutations(parameter_groups()).flatmap(
     lambda order: st.integers(1, len(order)).map(lambda n: tuple(order[:n]))
 )
 
@@ -50,7 +50,7 @@ def other_theta(robot: hc.Robot, groups: tuple[str, ...], rng: np.random.Generat
     """Physical values for each group, none of them the nominal ones."""
     bodies = [inertia(rng).parameters for _ in robot.model.bodies]
     damping, friction, armature, *terms = per_velocity = rng.uniform(
-        0.0, 0.5, (3 + len(TERM_GROUPS), robot.nv)
+        0.0, 0.5, (3 + len(term_groups()), robot.nv)
     )
     if robot.model.floating:  # no model can state these of its base
         per_velocity[:, :6] = 0.0
@@ -60,14 +60,14 @@ def other_theta(robot: hc.Robot, groups: tuple[str, ...], rng: np.random.Generat
         "armature": armature,
         "gravity": rng.normal(0.0, 5.0, 3),
         "payload": inertia(rng).parameters,
-        **dict(zip(TERM_GROUPS, terms, strict=True)),
+        **dict(zip(term_groups(), terms, strict=True)),
     }
     return {group: values[group] for group in groups}
 
 
 def rubs(groups: tuple[str, ...]) -> bool:
     """Does θ have friction, which dynamics then counts?"""
-    return bool({"friction", *TERM_GROUPS} & set(groups))
+    return bool({"friction", *term_groups()} & set(groups))
 
 
 def rebuilt(
@@ -78,7 +78,7 @@ def rebuilt(
     if "gravity" in groups:
         options["gravity"] = theta["gravity"]
     model = robot.model
-    per_velocity = {name: theta.get(name) for name in ("armature", *TERM_GROUPS)}
+    per_velocity = {name: theta.get(name) for name in ("armature", *term_groups())}
     if "friction" in groups:
         per_velocity |= {"damping": theta["friction"][: robot.nv], "friction": theta["friction"][robot.nv :]}
     constant = hc.Robot(model).with_joints(**{k: x for k, x in per_velocity.items() if x is not None})

@@ -15,7 +15,7 @@ from helicoid.aerial.air import Air, Wind
 from helicoid.aerial.analysis.envelope import Envelope, find_envelope
 from helicoid.aerial.analysis.trim import Trim, find_trim, find_trims
 from helicoid.aerial.checks import check_positive
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
@@ -23,7 +23,7 @@ from helicoid.model.inertia import Inertia
 from helicoid.model.model import Model
 from helicoid.model.parts import Link
 from helicoid.robot import Robot
-from helicoid.simulation.machines.simulate import force_function
+from helicoid.simulation.equations.actuated import force_function
 
 _Self = TypeVar("_Self", bound="Vehicle")
 BODY = "body"

@@ -11,14 +11,20 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.friction import TERMS
-from helicoid.dynamics.physics import GRAVITY, Physics, Rubbing, nominal, rubbing, stated_rubbing
+from helicoid.dynamics.physics import GRAVITY, FrictionEntry, Physics, friction_entry, nominal, stated_entries
 from helicoid.errors import ModelError
 from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
 from helicoid.model.model import WORLD, Model
 
-# Viscous and Coulomb friction are the group "friction"; each further term that a joint may state is one more.
-TERM_GROUPS = tuple(term.name for term in TERMS.values() if not term.field and not term.shapes)
-GROUPS = ("inertia", "friction", "armature", "gravity", "payload", *TERM_GROUPS)
+
+def term_groups() -> tuple[str, ...]:
+    """Groups of one friction term each: viscous and Coulomb friction together are the group "friction"."""
+    return tuple(term.name for term in TERMS.values() if not term.field and not term.shapes)
+
+
+def parameter_groups() -> tuple[str, ...]:
+    """Groups of parameters that may be part of θ."""
+    return ("inertia", "friction", "armature", "gravity", "payload", *term_groups())
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,9 @@ class Selection:
     def physics(self, model: Model, theta: Expression) -> Physics:
         """The model's physics with the selected groups taken from θ."""
         physics, slices = nominal(model), self.slices(model)
-        for group in GROUPS:  # the payload last: it adds to the inertia, whichever comes first in θ
+        for (
+            group
+        ) in parameter_groups():  # the payload last: it adds to the inertia, whichever comes first in θ
             if group in slices:
                 physics = self._replaced(model, physics, group, theta[slices[group]])
         return physics
@@ -114,8 +122,8 @@ class Selection:
             return replace(physics, armature=theta)
         if group == "gravity":
             return replace(physics, gravity=theta)
-        if group in TERM_GROUPS:
-            return replace(physics, rubbing=_with_term(model, physics, group, theta))
+        if group in term_groups():
+            return replace(physics, friction_entries=_with_term(model, physics, group, theta))
         frame = model.frame(self.payload_link)
         R, p = frame.placement.rotation, frame.placement.translation
         inertias = list(physics.inertias)
@@ -126,8 +134,9 @@ class Selection:
 def select(model: Model, groups: Sequence[str], payload_link: str | None) -> Selection:
     """Check the wish for groups, and find the link that carries the payload when it is not named."""
     for group in groups:
-        if group not in GROUPS:
-            raise ModelError(f"no group of parameters is called {group!r}; there are: {', '.join(GROUPS)}")
+        if group not in parameter_groups():
+            there = ", ".join(parameter_groups())
+            raise ModelError(f"no group of parameters is called {group!r}; there are: {there}")
         if groups.count(group) > 1:
             raise ModelError(f"the group {group!r} is named twice")
     if "payload" not in groups:
@@ -156,7 +165,7 @@ def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
         return names, _values(ca.vertcat(physics.damping, physics.friction))
     if group == "armature":
         return tuple(f"{joint}.armature" for joint in joints), _values(physics.armature)
-    if group in TERM_GROUPS:
+    if group in term_groups():
         values = np.zeros(model.nv)
         for body in model.bodies:
             if body.joint.mimic is None:
@@ -167,15 +176,15 @@ def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
     return tuple(f"payload.{name}" for name in PARAMETER_NAMES), np.zeros(10)
 
 
-def _with_term(model: Model, physics: Physics, group: str, theta: Expression) -> tuple[Rubbing, ...]:
-    """The rubbing with one term from θ; a joint that mimics another keeps what it states itself."""
-    found = [one for one in physics.rubbing if one.term != group]
+def _with_term(model: Model, physics: Physics, group: str, theta: Expression) -> tuple[FrictionEntry, ...]:
+    """The friction entries with one term from θ; a mimic joint keeps the coefficient that it states."""
+    found = [one for one in physics.friction_entries if one.term != group]
     for body in model.bodies:
         if body.joint.mimic is not None:
-            found += [one for one in stated_rubbing(body) if one.term == group]
+            found += [one for one in stated_entries(body) if one.term == group]
         else:
             nv = body.joint.type.nv
-            found += [rubbing(body, group, i, theta[body.v.start + i], {}) for i in range(nv)]
+            found += [friction_entry(body, group, i, theta[body.v.start + i], {}) for i in range(nv)]
     return tuple(found)
 
 

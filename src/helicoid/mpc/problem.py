@@ -32,7 +32,7 @@ from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
 from helicoid.progress import Progress
 from helicoid.robot import Robot
-from helicoid.simulation.machines import Machine
+from helicoid.simulation.equations.actuated import ActuatedSystem
 
 P = ParamSpec("P")
 
@@ -109,7 +109,7 @@ class Problem:
     @interruptible()
     def __init__(
         self,
-        robot: Robot | System | Machine,
+        robot: Robot | System | ActuatedSystem,
         horizon: int | None = None,
         dt: float | None = None,
         grid: ArrayLike | None = None,
@@ -398,7 +398,7 @@ class Problem:
         _ = self._compiled.engine
 
     def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write the functions of the nodes as a C99 library (see docs/export.md), for a solver of one's own.
+        """Write the functions of the nodes as a C99 library, for another solver (see docs/how-to/export.md).
 
         `stage(x, u, x_next, p, theta, h)` gives cost, gradient and Hessian along z = (u, x), the
         gap of the dynamics and its derivative, and the rows of the constraints; those that bound single

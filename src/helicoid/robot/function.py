@@ -12,11 +12,9 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.compiler.function import Function
-from helicoid.compiler.symbolic.definition import Expressions
-from helicoid.compiler.symbolic.signature import Input, Output
+from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.dynamics.external import body_wrenches, check_movable
-from helicoid.dynamics.parametric import TERM_GROUPS
+from helicoid.dynamics.parametric import term_groups
 from helicoid.dynamics.physics import Physics
 from helicoid.errors import InputError
 from helicoid.model.model import Model
@@ -161,7 +159,7 @@ class RobotFunction(Function):
         has_friction = "friction" in self.options
         if has_friction and options.friction is None:
             # Parameters of friction that are asked for as inputs are meant to enter.
-            options = replace(options, friction=bool({"friction", *TERM_GROUPS} & set(own.groups)))
+            options = replace(options, friction=bool({"friction", *term_groups()} & set(own.groups)))
         if has_friction and not options.friction:
             physics = physics.without_friction()
         if options.gravity is not None:

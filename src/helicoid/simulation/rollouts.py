@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.iteration import Iteration
+from helicoid.compiler import Iteration
 from helicoid.robot import Robot
 from helicoid.simulation.contacts import TimeStepping, World
 from helicoid.simulation.equations import rate_function, settling_function, step_function
 from helicoid.simulation.equations.adaptive import Adaptive
 from helicoid.simulation.inputs.forces import Forces
 from helicoid.simulation.inputs.laws import SymbolicLaw, loop_with_law
+from helicoid.simulation.inputs.start import Start
 from helicoid.simulation.running import Advance
-from helicoid.simulation.start import Start
 from helicoid.simulation.trajectory import Motion, Trajectory
 
 

@@ -62,7 +62,7 @@ def test_rotorcraft_and_the_picture(envelope):
     assert hovering.success.all() and hovering.best()[1] == 1.0
     for one in (envelope, hovering):
         figure = one.plot()
-        assert figure.axes[0].get_xlabel().startswith("speed")
+        assert figure.axes[0].get_xlabel().startswith("airspeed")
     with pytest.raises(hc.InputError, match="no control 'flaps'; there are: elevator"):
         envelope.plot("flaps")
 

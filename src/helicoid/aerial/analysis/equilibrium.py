@@ -15,10 +15,9 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.frames import FLIP
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.geometry import quaternion
-from helicoid.simulation.machines.machine import dynamics
+from helicoid.simulation.equations.actuated import dynamics
 
 if TYPE_CHECKING:
     from helicoid.aerial.vehicle import Vehicle

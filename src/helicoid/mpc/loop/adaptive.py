@@ -1,4 +1,4 @@
-"""Control by a model that is identified meanwhile (Algorithm 4 of the thesis named in docs/adaptive.md)."""
+"""Adaptive MPC: a controller with an online identifier (Algorithm 4, see docs/how-to/adaptive-mpc.md)."""
 
 from __future__ import annotations
 
