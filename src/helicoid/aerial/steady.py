@@ -18,7 +18,7 @@ from helicoid.aerial.frames import FLIP
 from helicoid.compiler.function import Function, Input, Output
 from helicoid.compiler.symbolic.definition import Expressions
 from helicoid.geometry import quaternion
-from helicoid.simulation.machines.machine import dynamics
+from helicoid.simulation.equations.actuated import dynamics
 
 if TYPE_CHECKING:
     from helicoid.aerial.vehicle import Vehicle

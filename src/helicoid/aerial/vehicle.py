@@ -21,7 +21,7 @@ from helicoid.model.inertia import Inertia
 from helicoid.model.model import Model
 from helicoid.model.parts import Link
 from helicoid.robot import Robot
-from helicoid.simulation.machines.simulate import force_function
+from helicoid.simulation.equations.actuated import force_function
 
 _Self = TypeVar("_Self", bound="Vehicle")
 BODY = "body"

@@ -32,7 +32,7 @@ from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
 from helicoid.progress import Progress
 from helicoid.robot import Robot
-from helicoid.simulation.machines import Machine
+from helicoid.simulation.equations.actuated import ActuatedSystem
 
 P = ParamSpec("P")
 
@@ -109,7 +109,7 @@ class Problem:
     @interruptible()
     def __init__(
         self,
-        robot: Robot | System | Machine,
+        robot: Robot | System | ActuatedSystem,
         horizon: int | None = None,
         dt: float | None = None,
         grid: ArrayLike | None = None,

@@ -29,7 +29,7 @@ from helicoid.mpc.system.stepping import Integrator
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import State, System
 from helicoid.robot import Robot
-from helicoid.simulation.machines import Machine, is_machine
+from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 
 Term = Cost | Constraint
 
@@ -60,7 +60,7 @@ class Structure:
 
     @staticmethod
     def of(
-        moved: Robot | System | Machine,
+        moved: Robot | System | ActuatedSystem,
         times: Array,
         formulation: Formulation,
         duration: tuple[float, float] | None,
@@ -73,7 +73,7 @@ class Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("auto", "exact", "gauss_newton"):
             raise InputError(f"hessian is 'auto', 'exact' or 'gauss_newton', got {hessian!r}")
-        machine = moved if is_machine(moved) else None
+        machine = moved if is_actuated_system(moved) else None
         if not isinstance(moved, (Robot, System)) and machine is None:
             raise InputError(
                 f"a problem moves a Robot, as hc.load gives it, a vehicle or a System; got {moved!r}"

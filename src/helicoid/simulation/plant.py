@@ -13,9 +13,9 @@ from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 from helicoid.simulation.inputs.forces import numbers
+from helicoid.simulation.inputs.start import start
 from helicoid.simulation.rollouts import fixed_steps
 from helicoid.simulation.sensors import Sensors
-from helicoid.simulation.start import start
 
 Schedule = Callable[[float], ArrayLike]
 

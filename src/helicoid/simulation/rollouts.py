@@ -15,8 +15,8 @@ from helicoid.simulation.equations import rate_function, settling_function, step
 from helicoid.simulation.equations.adaptive import Adaptive
 from helicoid.simulation.inputs.forces import Forces
 from helicoid.simulation.inputs.laws import SymbolicLaw, loop_with_law
+from helicoid.simulation.inputs.start import Start
 from helicoid.simulation.running import Advance
-from helicoid.simulation.start import Start
 from helicoid.simulation.trajectory import Motion, Trajectory
 
 

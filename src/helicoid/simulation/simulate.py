@@ -15,14 +15,15 @@ from helicoid.progress import Progress
 from helicoid.robot import Robot, as_robot
 from helicoid.simulation.contacts import ContactPoint, Ground, World
 from helicoid.simulation.equations import FIXED
+from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.equations.adaptive import SOLVERS
 from helicoid.simulation.inputs.controllers import Controller, control_law
 from helicoid.simulation.inputs.forces import Force, Forces, NotFinite
-from helicoid.simulation.machines import Machine, is_machine, simulate_machine
+from helicoid.simulation.inputs.start import check_memory, sampling_times, start
+from helicoid.simulation.machines import simulate_machine
 from helicoid.simulation.machines.simulate import Flight
 from helicoid.simulation.rollouts import Rollouts, divergence
 from helicoid.simulation.running import run
-from helicoid.simulation.start import check_memory, sampling_times, start
 from helicoid.simulation.trajectory import Trajectory
 
 Method = Literal["rk4", "semi_implicit_euler", "euler", "stiction", "adaptive", "stiff", "time_stepping"]
@@ -41,7 +42,7 @@ class SimulationError(HelicoidError):
 
 @interruptible()
 def simulate(
-    robot: Robot | Machine,
+    robot: Robot | ActuatedSystem,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     duration: float = 1.0,
@@ -124,7 +125,7 @@ def simulate(
     >>> print(held.q[-1].round(9))
     [1. 0.]
     """
-    if is_machine(robot):
+    if is_actuated_system(robot):
         _check_method(method or "rk4", substeps, rtol, atol)
         given = (f_ext, disturbance, gravity, smoothing, ground, contacts, end_stops)
         chosen = method or "rk4", friction, saturate, expressed_in

@@ -14,9 +14,9 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.archive import MAX_BYTES, read_archive
 from helicoid.simulation.contacts import Ground
 from helicoid.simulation.ground import grounds_of
+from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive
 
 
 class Motion(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.simulation.machines import LoopLaw
+from helicoid.simulation.inputs.laws import LoopLaw
 
 
 class Lagging:

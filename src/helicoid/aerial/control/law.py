@@ -15,7 +15,7 @@ from helicoid.aerial.vehicle import Vehicle
 from helicoid.compiler.symbolic.signature import Shape
 from helicoid.control.laws.step import Expressions, Number, Step
 from helicoid.errors import InputError
-from helicoid.simulation.machines import LoopLaw
+from helicoid.simulation.inputs.laws import LoopLaw
 
 Reference = ArrayLike | Callable[[float], ArrayLike]
 References = Mapping[str, tuple[Shape, ArrayLike]]

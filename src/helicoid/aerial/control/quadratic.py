@@ -16,7 +16,7 @@ from helicoid.aerial.vehicle import Vehicle
 from helicoid.control.laws.step import Number
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion, so3
-from helicoid.simulation.machines.machine import clipped
+from helicoid.simulation.equations.actuated import clipped
 
 
 class LinearQuadraticControl(FlightLaw):

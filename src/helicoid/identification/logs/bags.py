@@ -20,7 +20,7 @@ from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError, warn
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot
-from helicoid.simulation.archive import MAX_BYTES
+from helicoid.simulation.trajectory.archive import MAX_BYTES
 
 _TYPE = "sensor_msgs/msg/JointState"
 _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
-from helicoid.simulation.archive import MAX_BYTES, read_archive
+from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive
 from helicoid.tables import table
 
 if TYPE_CHECKING:

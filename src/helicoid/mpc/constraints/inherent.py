@@ -8,7 +8,7 @@ import numpy as np
 
 from helicoid.mpc.constraints.constraint import PHYSICAL, Constraint, constraint_on
 from helicoid.mpc.system.symbols import Symbols
-from helicoid.simulation.machines import Machine
+from helicoid.simulation.equations.actuated import ActuatedSystem
 
 
 def hold_constraints(symbols: Symbols) -> list[Constraint]:
@@ -34,7 +34,7 @@ def duration_constraint(symbols: Symbols, shortest: float, longest: float) -> Co
     )
 
 
-def control_limit(symbols: Symbols, machine: Machine) -> list[Constraint]:
+def control_limit(symbols: Symbols, machine: ActuatedSystem) -> list[Constraint]:
     """The controls of a machine within their limits, those that have any: `control_limit`."""
     lower, upper = machine.control_limits
     at = [k for k in range(len(lower)) if np.isfinite(lower[k]) or np.isfinite(upper[k])]

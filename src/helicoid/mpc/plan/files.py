@@ -10,7 +10,7 @@ import numpy as np
 from helicoid.errors import InputError
 from helicoid.mpc.plan.plan import Plan, Violation
 from helicoid.robot import Robot
-from helicoid.simulation.archive import read_archive, write_whole
+from helicoid.simulation.trajectory.archive import read_archive, write_whole
 
 _FORMAT = "helicoid plan 1"
 _ARRAYS = ("t", "x", "u")

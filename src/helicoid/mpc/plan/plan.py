@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.simulation.archive import MAX_BYTES
+from helicoid.simulation.trajectory.archive import MAX_BYTES
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot

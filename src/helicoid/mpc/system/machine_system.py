@@ -10,11 +10,10 @@ from helicoid.dynamics import configuration
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.mpc.system.system import System
-from helicoid.simulation.machines import Machine
-from helicoid.simulation.machines.machine import rk4_step
+from helicoid.simulation.equations.actuated import ActuatedSystem, rk4_step
 
 
-def machine_system(machine: Machine, substeps: int) -> System:
+def machine_system(machine: ActuatedSystem, substeps: int) -> System:
     """x = (q, v, z) and u as the machine has them, by `substeps` steps of Runge and Kutta in an interval.
 
     The solver takes a gap of 0.01 as closed, in rad, m and their rates. Machines' own states may be in the

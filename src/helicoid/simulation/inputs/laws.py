@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -16,10 +16,57 @@ from helicoid.compiler.symbolic.definition import Expressions
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import step_function
+from helicoid.simulation.equations.actuated import ActuatedSystem
 from helicoid.simulation.inputs.forces import Forces
 from helicoid.simulation.running import Advance
 
 _KEPT = 8  # laws for which a robot remembers its compiled loop
+
+
+@dataclass(frozen=True, eq=False)
+class LoopLaw:
+    """A law of control that a simulation computes inside its compiled loop.
+
+    Args:
+        function: of some of t, q, v, states and memory, and further inputs; its output `u`, or its first
+            one, are the controls, and `memory_next` what memory is one step later.
+        memory: at the start; empty where the function has none.
+        rows: the further inputs by name: (N, ...), row k for the step from k·dt on, or (1, ...) for all.
+    """
+
+    function: Function
+    memory: Array = field(default_factory=lambda: np.zeros(0))
+    rows: Mapping[str, Array] = field(default_factory=dict)
+
+    def check(self, system: ActuatedSystem, n_steps: int) -> None:
+        """Refuse a law that does not fit the system."""
+        robot, name = system.robot, self.function.name
+        known: dict[str, tuple[int, ...]] = {"t": (), "q": (robot.nq,), "v": (robot.nv,)}
+        known |= {"states": (len(system.states),), "memory": self.memory.shape}
+        for item in self.function.inputs:
+            if item.name in self.rows:
+                shape = self.rows[item.name].shape
+                if shape[1:] != item.shape or shape[0] not in (1, n_steps, n_steps + 1):
+                    raise InputError(
+                        f"controller {name!r}: rows of {item.name!r} have shape {shape}; there are {n_steps} "
+                        f"steps and {item.shape} in each"
+                    )
+            elif item.name not in known:
+                raise InputError(f"controller {name!r}: nothing says what its input {item.name!r} is")
+            elif known[item.name] != item.shape:
+                raise InputError(
+                    f"controller {name!r}: its input {item.name} has shape {item.shape}, where "
+                    f"{robot.name!r} has {known[item.name]}"
+                )
+        shape, wanted = self.function.outputs[self.which].shape, (len(system.controls),)
+        if shape != wanted and not (shape == () and wanted == (1,)):
+            raise InputError(f"controller {name!r} gives {shape} numbers for the controls {system.controls}")
+
+    @property
+    def which(self) -> int:
+        """The number of the output that is u."""
+        names = [item.name for item in self.function.outputs]
+        return names.index("u") if "u" in names else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
-"""Robots that something else than torques drives, as what flies: their equations, laws and loops."""
+"""Simulation of actuated systems."""
 
-from helicoid.simulation.machines.laws import LoopLaw
-from helicoid.simulation.machines.machine import Machine, is_machine
+from helicoid.simulation.equations.actuated import ActuatedSystem as Machine
+from helicoid.simulation.equations.actuated import is_actuated_system as is_machine
+from helicoid.simulation.inputs.laws import LoopLaw
 from helicoid.simulation.machines.simulate import simulate_machine
 
 __all__ = ["LoopLaw", "Machine", "is_machine", "simulate_machine"]

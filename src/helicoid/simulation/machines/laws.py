@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,54 +11,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.function import Function
 from helicoid.errors import InputError
-from helicoid.simulation.machines.machine import Machine
-
-
-@dataclass(frozen=True, eq=False)
-class LoopLaw:
-    """A law of control that a simulation computes inside its compiled loop.
-
-    Args:
-        function: of some of t, q, v, states and memory, and further inputs; its output `u`, or its first
-            one, are the controls, and `memory_next` what memory is one step later.
-        memory: at the start; empty where the function has none.
-        rows: the further inputs by name: (N, ...), row k for the step from k·dt on, or (1, ...) for all.
-    """
-
-    function: Function
-    memory: Array = field(default_factory=lambda: np.zeros(0))
-    rows: Mapping[str, Array] = field(default_factory=dict)
-
-    def check(self, machine: Machine, n_steps: int) -> None:
-        """Refuse a law that does not fit the machine."""
-        robot, name = machine.robot, self.function.name
-        known: dict[str, tuple[int, ...]] = {"t": (), "q": (robot.nq,), "v": (robot.nv,)}
-        known |= {"states": (len(machine.states),), "memory": self.memory.shape}
-        for item in self.function.inputs:
-            if item.name in self.rows:
-                shape = self.rows[item.name].shape
-                if shape[1:] != item.shape or shape[0] not in (1, n_steps, n_steps + 1):
-                    raise InputError(
-                        f"controller {name!r}: rows of {item.name!r} have shape {shape}; there are {n_steps} "
-                        f"steps and {item.shape} in each"
-                    )
-            elif item.name not in known:
-                raise InputError(f"controller {name!r}: nothing says what its input {item.name!r} is")
-            elif known[item.name] != item.shape:
-                raise InputError(
-                    f"controller {name!r}: its input {item.name} has shape {item.shape}, where "
-                    f"{robot.name!r} has {known[item.name]}"
-                )
-        shape, wanted = self.function.outputs[self.which].shape, (len(machine.controls),)
-        if shape != wanted and not (shape == () and wanted == (1,)):
-            raise InputError(f"controller {name!r} gives {shape} numbers for the controls {machine.controls}")
-
-    @property
-    def which(self) -> int:
-        """The number of the output that is u."""
-        names = [item.name for item in self.function.outputs]
-        return names.index("u") if "u" in names else 0
-
+from helicoid.simulation.equations.actuated import ActuatedSystem as Machine
+from helicoid.simulation.inputs.laws import LoopLaw
 
 Feedback = Callable[[float, Array, Array, Array], Any]
 

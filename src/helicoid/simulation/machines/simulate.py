@@ -15,11 +15,22 @@ from helicoid.compiler.iteration import Iteration
 from helicoid.compiler.symbolic.definition import Expressions
 from helicoid.errors import InputError
 from helicoid.progress import Progress
+from helicoid.simulation.equations.actuated import (
+    ActuatedSystem as Machine,
+)
+from helicoid.simulation.equations.actuated import (
+    actuated_step_function as _step,
+)
+from helicoid.simulation.equations.actuated import (
+    clipped,
+    force_function,
+    rk4_step,
+)
 from helicoid.simulation.inputs.forces import NotFinite, numbers
-from helicoid.simulation.machines.laws import Feedback, LoopLaw, steering
-from helicoid.simulation.machines.machine import Machine, clipped, rk4_step
+from helicoid.simulation.inputs.laws import LoopLaw
+from helicoid.simulation.inputs.start import check_memory, sampling_times, start
+from helicoid.simulation.machines.laws import Feedback, steering
 from helicoid.simulation.running import Advance, run
-from helicoid.simulation.start import check_memory, sampling_times, start
 from helicoid.simulation.trajectory import Motion, Trajectory
 
 
@@ -180,33 +191,6 @@ def _states(machine: Machine, given: ArrayLike | None) -> Array:
 
 
 # Functions ----------------------------------------------------------------------------------------------
-
-
-def force_function(machine: Machine) -> Function:
-    """`(q, v, [states], [u]) -> tau`: the generalised force (nv) of all that drives the machine."""
-    inputs = _present([*_state_inputs(machine), Input("u", (len(machine.controls),))])
-
-    def expressions() -> Expressions:
-        x = _symbols(inputs)
-        q, v, z, u = _all(x)
-        force, _ = machine.equations(q, v, z, u, ca.SX.zeros(machine.n_noise))
-        return list(x.values()), [force]
-
-    outputs = [Output("tau", (machine.robot.nv,))]
-    return machine.robot.memo(("force", machine), lambda: Function("force", inputs, outputs, expressions))
-
-
-def _step(machine: Machine) -> Function:
-    """`(q, v, [states], u, [noise], [theta], dt) -> q_next, v_next, [states_next]`."""
-    states = _present(_state_inputs(machine))
-    inputs = [*states, Input("u", (len(machine.controls),)), *_given_inputs(machine), Input("dt", ())]
-
-    def expressions() -> Expressions:
-        x = _symbols(inputs)
-        return list(x.values()), _following(machine, x, x["u"])
-
-    outputs = [Output(f"{item.name}_next", item.shape) for item in states]
-    return machine.robot.memo(("step", machine), lambda: Function("rk4_step", inputs, outputs, expressions))
 
 
 def _step_with_law(machine: Machine, law: LoopLaw, held: bool) -> Function:

@@ -12,8 +12,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.archive import read_archive, write_whole
 from helicoid.simulation.ground import ground_arrays, grounds_of
+from helicoid.simulation.trajectory.archive import read_archive, write_whole
 from helicoid.simulation.trajectory.table import ENERGIES, PER_JOINT, columns
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
-from helicoid.simulation.archive import MAX_BYTES
 from helicoid.simulation.trajectory import files, table
+from helicoid.simulation.trajectory.archive import MAX_BYTES
 from helicoid.simulation.trajectory.motion import FOLLOWING, Motion
 from helicoid.simulation.trajectory.resampling import between, linear, resampled_states, rounding
 from helicoid.simulation.trajectory.table import ENERGIES

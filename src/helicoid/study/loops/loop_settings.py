@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.start import sampling_times, start
+from helicoid.simulation.inputs.start import sampling_times, start
 from helicoid.study.cases import Case
 from helicoid.study.distributions import code_digest
 
