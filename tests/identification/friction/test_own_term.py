@@ -1,4 +1,4 @@
-"""A friction term that Helicoid does not have, one more row of the table, works in every part of the library."""
+"""A friction term that Helicoid does not have works in every part of the library: one row of the table."""
 
 from __future__ import annotations
 

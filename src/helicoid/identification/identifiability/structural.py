@@ -13,7 +13,7 @@ linear algebra on the tree (Wensing, Niemeyer and Slotine 2024):
 
 Gravity is one more motion of the base, whose value is not free: it is kept apart from its changes.
 
-A friction term depends on the motion of its own joint, and but for constants no torque of rigid bodies depends
+A friction term depends on the motion of its own joint; but for constants no torque of rigid bodies depends
 on it in the same way. So the terms of a joint are separated by how their columns change from state to state,
 and their values at rest add to the torque of gravity at the reference.
 """
