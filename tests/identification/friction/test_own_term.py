@@ -18,7 +18,7 @@ from helicoid.identification.linear.equations.regression import Regression
 CUBIC = FrictionTerm(
     "cubic",
     lambda j: j.v**3,
-    1,
+    "N·m·(s/rad)³",
     lambda effort, velocity: effort / velocity**3,
     selection="candidate",
     label="cubic friction",

@@ -73,7 +73,7 @@ class Prior(NamedTuple):
 def prior(robot: Robot) -> Prior:
     """What a description lets expect."""
     # Friction that grows with the load is left out: the weight is what may be wrong.
-    candidates = [term for term in linear_terms("candidate") if not TERMS[term].loaded]
+    candidates = [term for term in linear_terms("candidate") if not TERMS[term].needs_load]
     regression = Regression(robot, (*default_groups(), *candidates))
     p = len(regression.parameters)
     bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0, p))

@@ -47,7 +47,7 @@ MODELS: Mapping[str, FrictionModel] = {
 
 def replaced_terms() -> tuple[str, ...]:
     """Terms that a model takes the place of: all that are functions of velocity alone."""
-    return tuple(name for name, term in TERMS.items() if term.depends_on_velocity and not term.loaded)
+    return tuple(name for name, term in TERMS.items() if term.is_velocity_curve)
 
 
 class ShapedRegression(Regression):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.errors import InputError
 from helicoid.identification.friction.fit import LEAST_MASS, FrictionFit, Point, bounded_step, solve
 from helicoid.identification.friction.log_cholesky import solid_bodies
@@ -102,7 +103,7 @@ def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
 
 def _first(plain: Regression, x: Array, group: str) -> Array:
     """What the linear result says of a term, or of the one that comes nearest to it."""
-    nearest = group if group in plain.groups else {"sigmoid": "coulomb"}.get(group, group.split("_")[0])
+    nearest = group if group in plain.groups or group not in TERMS else TERMS[group].starts_from
     if nearest in plain.groups:
         return np.maximum(plain.parameters.of(x, nearest), 0.0 if group in nonnegative_groups() else -np.inf)
     return np.zeros(len(plain.jointed))

@@ -99,7 +99,7 @@ def _groups(robot: Robot, wish: Wish, wrenches: tuple[str, ...]) -> tuple[str, .
         return ("inertia",)
     if wish.form in ("power", "energy"):
         # One equation a sample carries less: neither offsets nor the curve of friction are identifiable.
-        dissipative = (group for group in linear_terms("always") if TERMS[group].sign > 0)
+        dissipative = (group for group in linear_terms("always") if TERMS[group].nonnegative)
         return ("inertia", *dissipative, "armature")
     default = (*default_groups(), *linear_terms("fast"))
     beyond = (group for group in linear_terms() if group not in default and stated(robot, group).any())

@@ -56,7 +56,7 @@ def remarks(
         yield f"Torques follow the motion by {1e3 * lag:.3g} ms; this was taken out."
     extras = [TERMS[group] for group in regression.groups if group in linear_terms("candidate")]
     if extras:
-        yield f"Held-out data ask for {' and '.join(term.label or term.name for term in extras)}."
+        yield f"Held-out data ask for {' and '.join(term.label for term in extras)}."
     if strength:
         yield f"The fit is pulled to the description with strength {strength:g}."
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them

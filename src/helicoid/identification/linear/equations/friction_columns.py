@@ -7,7 +7,7 @@ from functools import cache
 
 import casadi as ca
 
-from helicoid.compiler.function import Function, Input, Output
+from helicoid.compiler import Function, Input, Output
 from helicoid.dynamics.friction import TERMS, JointState, Selection
 
 
@@ -19,7 +19,7 @@ def linear_terms(selection: Selection | None = None) -> tuple[str, ...]:
 
 def nonnegative_groups() -> tuple[str, ...]:
     """Groups of unknowns that cannot be negative."""
-    return ("armature", *(term.name for term in TERMS.values() if term.sign > 0))
+    return ("armature", *(term.name for term in TERMS.values() if term.nonnegative))
 
 
 def suffix(group: str) -> str:

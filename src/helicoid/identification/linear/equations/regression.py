@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.dynamics.friction import TERMS as FRICTION
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
@@ -138,7 +138,7 @@ class Regression:
     @property
     def load_dependent(self) -> bool:
         """Whether any friction among the unknowns grows with the load."""
-        return any(FRICTION[group].loaded for group in self.groups if group in FRICTION)
+        return any(FRICTION[group].needs_load for group in self.groups if group in FRICTION)
 
     @property
     def covered(self) -> frozenset[str]:
