@@ -126,8 +126,8 @@ def test_other_files_are_refused(plan: Plan, tmp_path: Path) -> None:
         np.savez(path, **{**content, **change})
         with pytest.raises(InputError, match=message):
             Plan.load(path)
-    np.savez(path, **{key: value for key, value in content.items() if key != "status"})
-    with pytest.raises(InputError, match="lacks 'status'"):
+    np.savez(path, **{key: value for key, value in content.items() if key != "message"})
+    with pytest.raises(InputError, match="lacks 'message'"):
         Plan.load(path)
     path.write_bytes(b"PK nonsense")
     with pytest.raises(InputError, match=r"plan\.npz"):
