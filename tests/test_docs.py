@@ -139,6 +139,23 @@ def test_reference_names_what_exists() -> None:
         pkgutil.resolve_name(identifier)
 
 
+CITATION = re.compile(r"\b(?P<author>[A-Z][a-zäöüé]+)(?: et al\.| and others)? \(?(?P<year>(?:19|20)\d\d)\b")
+
+
+def test_references_list_every_citation() -> None:
+    """A citation is "Author year" in the code or on a page; its row has both."""
+    sources = [path for ending in ("py", "h", "c") for path in (ROOT / "src").rglob(f"*.{ending}")]
+    cited = {
+        (match["author"].replace("Waechter", "Wächter"), match["year"])
+        for path in [*sources, *DOCS.rglob("*.md")]
+        if path.name != "references.md"
+        for match in CITATION.finditer(path.read_text(encoding="utf-8"))
+    }
+    rows = (DOCS / "about" / "references.md").read_text(encoding="utf-8").splitlines()
+    assert len(cited) > 30
+    assert not {one for one in cited if not any(f"{one[0]}" in row and f"{one[1]}." in row for row in rows)}
+
+
 def test_version_is_the_same_everywhere() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from benchmarks.report import plots, tables
 from benchmarks.report.comparison import Peers, compare_calls, compare_growth
 from benchmarks.report.results import OURS, Results
 from helicoid.compiler.build.toolchain import Compiler, cpu_identity, find_compiler, native_lanes
-from helicoid.compiler.evaluation.compiled import is_on
+from helicoid.compiler.evaluation.compiled import compile_is_on
 from helicoid.errors import HelicoidError
 
 
@@ -32,7 +32,7 @@ def run(plan: Plan, folder: Path, console: Console) -> Results:
     Raises:
         HelicoidError: functions are not compiled here, and there is nothing to compare.
     """
-    if not is_on():
+    if not compile_is_on():
         raise HelicoidError("compiling is off (HELICOID_COMPILE=0): turn it on to measure compiled functions")
     compiler = find_compiler()
     found, missing = find(plan.libraries)

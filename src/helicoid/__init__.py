@@ -1,150 +1,57 @@
 """Helicoid: a robot description in, fast dynamics, identification and control out."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from helicoid.compiler.build.binding import set_num_threads
-from helicoid.compiler.evaluation.compiled import set_compile
-from helicoid.compiler.function import Function
-from helicoid.errors import (
-    CompileError,
-    DoubtfulModelWarning,
-    HelicoidError,
-    InputError,
-    ModelError,
-    PerformanceWarning,
-    RobotDescriptionError,
-)
-from helicoid.model.drives import Drive
-from helicoid.robot import Robot, load, robots, serial_chain
-from helicoid.status import Status
+from helicoid._lazy import lazy_names
+from helicoid.compiler import Function as Function
+from helicoid.compiler import set_compile as set_compile
+from helicoid.compiler import set_num_threads as set_num_threads
+from helicoid.errors import CompileError as CompileError
+from helicoid.errors import DoubtfulModelWarning as DoubtfulModelWarning
+from helicoid.errors import HelicoidError as HelicoidError
+from helicoid.errors import InputError as InputError
+from helicoid.errors import ModelError as ModelError
+from helicoid.errors import PerformanceWarning as PerformanceWarning
+from helicoid.errors import RobotDescriptionError as RobotDescriptionError
+from helicoid.model.drives import Drive as Drive
+from helicoid.robot import Robot as Robot
+from helicoid.robot import load as load
+from helicoid.robot import robots as robots
+from helicoid.robot import serial_chain as serial_chain
+from helicoid.status import Status as Status
 
-if TYPE_CHECKING:
-    from helicoid import aerial, control, mpc, study, walking
-    from helicoid.identification import (
-        Excitation,
-        Identifiability,
-        Identification,
-        Log,
-        OnlineIdentifier,
-        drive_gains,
-        fit_nonlinear,
-        fit_output_error,
-        identify_payload,
-    )
-    from helicoid.identification.distributed.sources import logs
-    from helicoid.identification.excitation.excitation import excitation
-    from helicoid.identification.fleet import identify_fleet
-    from helicoid.identification.identifiability.identifiability import identifiability
-    from helicoid.identification.identify import identify
-    from helicoid.simulation import (
-        Actuators,
-        ContactPoint,
-        Ground,
-        Measurement,
-        Sensors,
-        SimulationError,
-        Trajectory,
-        simulate,
-        simulate_contacts,
-    )
-    from helicoid.study import Study
-    from helicoid.view.viewer import view
-
-__version__: str
-
-__all__ = [
-    "Actuators",
-    "CompileError",
-    "ContactPoint",
-    "DoubtfulModelWarning",
-    "Drive",
-    "Excitation",
-    "Function",
-    "Ground",
-    "HelicoidError",
-    "Identifiability",
-    "Identification",
-    "InputError",
-    "Log",
-    "Measurement",
-    "ModelError",
-    "OnlineIdentifier",
-    "PerformanceWarning",
-    "Robot",
-    "RobotDescriptionError",
-    "Sensors",
-    "SimulationError",
-    "Status",
-    "Study",
-    "Trajectory",
-    "__version__",
-    "aerial",
-    "control",
-    "drive_gains",
-    "excitation",
-    "fit_nonlinear",
-    "fit_output_error",
-    "identifiability",
-    "identify",
-    "identify_fleet",
-    "identify_payload",
-    "load",
-    "logs",
-    "mpc",
-    "robots",
-    "serial_chain",
-    "set_compile",
-    "set_num_threads",
-    "simulate",
-    "simulate_contacts",
-    "study",
-    "view",
-    "walking",
-]
-
-
-_LATER = {
-    "Excitation": "identification",
-    "Identifiability": "identification",
-    "Identification": "identification",
-    "Log": "identification",
-    "OnlineIdentifier": "identification",
-    "drive_gains": "identification",
-    "fit_nonlinear": "identification",
-    "fit_output_error": "identification",
-    "identify_payload": "identification",
-    "excitation": "identification.excitation.excitation",
-    "identifiability": "identification.identifiability.identifiability",
-    "identify": "identification.identify",
-    "identify_fleet": "identification.fleet",
-    "logs": "identification.distributed.sources",
-    "Actuators": "simulation",
-    "ContactPoint": "simulation",
-    "Ground": "simulation",
-    "Measurement": "simulation",
-    "Sensors": "simulation",
-    "SimulationError": "simulation",
-    "Trajectory": "simulation",
-    "simulate": "simulation",
-    "simulate_contacts": "simulation",
-    "Study": "study",
-}
-
-
-def __getattr__(name: str) -> object:
-    """What imports more than most programs need is brought when first used."""
-    if name in ("aerial", "control", "mpc", "simulation", "study", "view", "walking"):
-        return import_module(f"helicoid.{name}")
-    if name in _LATER:
-        return getattr(import_module(f"helicoid.{_LATER[name]}"), name)
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("helicoid")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """What is brought when first used is listed as well."""
-    return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "import_module"})
+if TYPE_CHECKING:  # imported when first used
+    from helicoid import aerial as aerial
+    from helicoid import control as control
+    from helicoid import mpc as mpc
+    from helicoid import simulation as simulation
+    from helicoid import study as study
+    from helicoid import walking as walking
+    from helicoid._version import __version__ as __version__
+    from helicoid.identification import Excitation as Excitation
+    from helicoid.identification import Identifiability as Identifiability
+    from helicoid.identification import Identification as Identification
+    from helicoid.identification import Log as Log
+    from helicoid.identification import OnlineIdentifier as OnlineIdentifier
+    from helicoid.identification import drive_gains as drive_gains
+    from helicoid.identification import fit_nonlinear as fit_nonlinear
+    from helicoid.identification import fit_output_error as fit_output_error
+    from helicoid.identification import identify_payload as identify_payload
+    from helicoid.identification.distributed.sources import logs as logs
+    from helicoid.identification.excitation.excitation import excitation as excitation
+    from helicoid.identification.fleet import identify_fleet as identify_fleet
+    from helicoid.identification.identifiability.identifiability import identifiability as identifiability
+    from helicoid.identification.identify import identify as identify
+    from helicoid.simulation import Actuators as Actuators
+    from helicoid.simulation import ContactPoint as ContactPoint
+    from helicoid.simulation import Ground as Ground
+    from helicoid.simulation import Measurement as Measurement
+    from helicoid.simulation import Sensors as Sensors
+    from helicoid.simulation import SimulationError as SimulationError
+    from helicoid.simulation import Trajectory as Trajectory
+    from helicoid.simulation import simulate as simulate
+    from helicoid.simulation import simulate_contacts as simulate_contacts
+    from helicoid.study import Study as Study
+    from helicoid.view import view as view
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -37,7 +37,7 @@ from rich.console import Console
 
 import helicoid as hc
 from benchmarks import peers
-from helicoid.compiler.build.cache import RUNTIME
+from helicoid.compiler.build.cache import KERNEL_HEADERS
 
 TINY = Plan(
     name="tiny",
@@ -260,7 +260,7 @@ def test_best_times_run_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_flops_of_sincos_are_those_of_the_header() -> None:
-    header = (RUNTIME / "vector_math.h").read_text(encoding="utf-8")
+    header = (KERNEL_HEADERS / "vector_math.h").read_text(encoding="utf-8")
     body = header.split("HC_HOT void hc_sincos(")[1].split("An odd quadrant")[0]
     code = re.sub(r"/\*.*?\*/|-?0x[0-9a-fp.+-]+|\*sine|\*cosine", "1", body, flags=re.S)
     arithmetic = re.findall(r"\s([*+-])\s", code)

@@ -92,7 +92,7 @@ def test_what_is_no_term_is_refused_by_name(tmp_path: Path) -> None:
         ARM.with_joints(sigmoid=1.0)
     ARM.with_joints(root=0.2).to_urdf(tmp_path / "arm.urdf")
     text = (tmp_path / "arm.urdf").read_text().replace("root=", "glue=")
-    with pytest.raises(ModelError, match="states friction 'glue', which is none; there are: offset, root"):
+    with pytest.raises(ModelError, match="unknown friction term 'glue'; there are: offset, root"):
         hc.load(text)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.compiler.build.cache import RUNTIME
+from helicoid.compiler.build.cache import KERNEL_HEADERS
 from helicoid.compiler.build.toolchain import FLAGS
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program
@@ -51,7 +51,7 @@ class Machine:
         command = [
             *self.compiler,
             *flags,
-            f"-I{RUNTIME}",
+            f"-I{KERNEL_HEADERS}",
             *options,
             *map(str, sources),
             "-o",

@@ -15,8 +15,7 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.frames import FLIP
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.geometry import quaternion
 from helicoid.simulation.equations.actuated import dynamics
 

@@ -14,7 +14,7 @@ from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
 from helicoid.aerial.envelope import Envelope, find_envelope
 from helicoid.aerial.trim import Trim, find_trim, find_trims
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia

@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from helicoid.cli.console import console, told
-from helicoid.compiler.build.cache import open_cache
+from helicoid.compiler import open_cache
 
 app = typer.Typer(help="Look at the compiled code, or remove it.", no_args_is_help=True)
 

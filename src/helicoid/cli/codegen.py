@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from helicoid.compiler.export.c_library import Precision, export_library
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function, Precision, export_library
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.robot.catalog import OF_FRAMES, PLAIN

@@ -19,12 +19,12 @@ import casadi as ca
 
 from helicoid.compiler.build.binding import Kernel, cannot_be_loaded, load_kernel
 from helicoid.compiler.build.cache import library, loaded
-from helicoid.compiler.build.processes import side_by_side
+from helicoid.compiler.build.processes import in_parallel
 from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.building import building
 from helicoid.compiler.code.c_source import SCALAR, Writer, embedded, translation_units
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.evaluation.compiled import kernel_library
+from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.signature import Shape
 from helicoid.progress import reporting
 
@@ -194,7 +194,7 @@ def _task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
 
 def _compiled(what: str, tasks: Iterable[Callable[[], Path]]) -> list[ctypes.CDLL]:
     with reporting(None, f"Compiling {what}, once for the cache"):
-        return side_by_side(partial(loaded, task, _load) for task in tasks)
+        return in_parallel(partial(loaded, task, _load) for task in tasks)
 
 
 def _load(path: Path) -> ctypes.CDLL:

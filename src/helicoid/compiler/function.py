@@ -11,11 +11,11 @@ import casadi as ca
 
 from helicoid.compiler.bridges import bridge
 from helicoid.compiler.build.binding import fast_type
-from helicoid.compiler.building import building
 from helicoid.compiler.evaluation.arguments import as_matrix, bind
 from helicoid.compiler.evaluation.numeric import NumericCall
 from helicoid.compiler.export.c_library import Precision, export_c
 from helicoid.compiler.export.casadi_external import casadi_external
+from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic import differentiation
 from helicoid.compiler.symbolic.definition import Definition, Given
 from helicoid.compiler.symbolic.expressions import build_function, count_operations

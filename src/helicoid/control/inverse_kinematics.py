@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array
-from helicoid.compiler.build.binding import get_num_threads
+from helicoid.compiler import get_num_threads
 from helicoid.control.ik.branches import Follower, distinct
 from helicoid.control.ik.engine import Engine, Found
 from helicoid.control.ik.floating import Carrier

@@ -11,7 +11,7 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.friction import TERMS
-from helicoid.dynamics.physics import GRAVITY, Physics, Rubbing, nominal, rubbing, stated_rubbing
+from helicoid.dynamics.physics import GRAVITY, FrictionEntry, Physics, friction_entry, nominal, stated_entries
 from helicoid.errors import ModelError
 from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
 from helicoid.model.model import WORLD, Model
@@ -123,7 +123,7 @@ class Selection:
         if group == "gravity":
             return replace(physics, gravity=theta)
         if group in term_groups():
-            return replace(physics, rubbing=_with_term(model, physics, group, theta))
+            return replace(physics, friction_entries=_with_term(model, physics, group, theta))
         frame = model.frame(self.payload_link)
         R, p = frame.placement.rotation, frame.placement.translation
         inertias = list(physics.inertias)
@@ -176,15 +176,15 @@ def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
     return tuple(f"payload.{name}" for name in PARAMETER_NAMES), np.zeros(10)
 
 
-def _with_term(model: Model, physics: Physics, group: str, theta: Expression) -> tuple[Rubbing, ...]:
-    """The rubbing with one term from θ; a joint that mimics another keeps what it states itself."""
-    found = [one for one in physics.rubbing if one.term != group]
+def _with_term(model: Model, physics: Physics, group: str, theta: Expression) -> tuple[FrictionEntry, ...]:
+    """The friction entries with one term from θ; a mimic joint keeps the coefficient that it states."""
+    found = [one for one in physics.friction_entries if one.term != group]
     for body in model.bodies:
         if body.joint.mimic is not None:
-            found += [one for one in stated_rubbing(body) if one.term == group]
+            found += [one for one in stated_entries(body) if one.term == group]
         else:
             nv = body.joint.type.nv
-            found += [rubbing(body, group, i, theta[body.v.start + i], {}) for i in range(nv)]
+            found += [friction_entry(body, group, i, theta[body.v.start + i], {}) for i in range(nv)]
     return tuple(found)
 
 

@@ -1,6 +1,6 @@
-"""The numbers that the equations of motion need beside the tree: what the robot weighs, rubs and falls with.
+"""Numbers of the equations of motion beside the tree: inertial parameters, friction, armature, gravity.
 
-Each may be a constant or a symbol: an algorithm cannot tell, which is how a parametric robot works.
+Each may be a constant or a symbol, and algorithms treat both alike: so does a parametric robot work.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ GRAVITY = (0.0, 0.0, -9.81)
 SMOOTHING = 0.01  # rad/s or m/s
 
 
-class Rubbing(NamedTuple):
-    """A term of friction beyond viscous and Coulomb: its name in the table, its number, its joint.
+class FrictionEntry(NamedTuple):
+    """A friction term of one joint beyond viscous and Coulomb: its name in the table, its coefficient.
 
     The joint's position is `multiplier` q[position] + offset, its velocity `multiplier` v[coordinate];
-    several joints may share a coordinate (a mimic and its source). `position` is -1 where a joint has not
-    one.
-    `numbers` is all that the joint states by name: the shapes of the term are among it.
+    several joints may share a coordinate (a mimic and its source). `position` is -1 for joints of several
+    coordinates. `numbers` is all that the joint states by name: the shapes of the term are among it.
     """
 
     term: str
@@ -42,11 +41,11 @@ class Rubbing(NamedTuple):
 class Physics:
     """Inertial parameters (a body each), per velocity damping, friction and armature, and gravity (m/s²).
 
-    A body has its ten parameters π, and constants have three more: the diagonal of Σ = ∫ r rᵀ dm, which π
-    says too, but as a difference that loses digits.
+    A body has its ten parameters π, and constants have three more: the diagonal of Σ = ∫ r rᵀ dm, which
+    follows from π as well, but as a difference that loses digits.
 
     `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
-    `rubbing` are the terms of friction beyond viscous and Coulomb, for those joints that state them.
+    `friction_entries` are the friction terms beyond viscous and Coulomb of the joints that state them.
     """
 
     inertias: tuple[Expression, ...]
@@ -55,55 +54,57 @@ class Physics:
     armature: Expression
     gravity: Expression
     smoothing: float = SMOOTHING
-    rubbing: tuple[Rubbing, ...] = ()
+    friction_entries: tuple[FrictionEntry, ...] = ()
 
     def without_friction(self) -> Physics:
         """This physics with no friction of any kind."""
         zero = ca.SX.zeros(*self.damping.shape)
-        return replace(self, damping=zero, friction=zero, rubbing=())
+        return replace(self, damping=zero, friction=zero, friction_entries=())
 
 
 def nominal(model: Model) -> Physics:
     """The constants that the model states."""
     damping, friction, armature = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv)
-    rubs: list[Rubbing] = []
+    entries: list[FrictionEntry] = []
     for body in model.bodies:
         # A mimic joint turns k times as fast as its source: power k² d v², k² J v v̇, |k| c |v|.
         k = abs(body.multiplier)
         damping[body.v] += k * k * body.joint.damping
         friction[body.v] += k * body.joint.friction
         armature[body.v] += k * k * body.joint.armature
-        rubs.extend(stated_rubbing(body))
+        entries.extend(stated_entries(body))
     return Physics(
         inertias=tuple(ca.SX(constant_parameters(body.inertia)) for body in model.bodies),
         damping=ca.SX(damping),
         friction=ca.SX(friction),
         armature=ca.SX(armature),
         gravity=ca.SX(np.array(GRAVITY)),
-        rubbing=tuple(rubs),
+        friction_entries=tuple(entries),
     )
 
 
-def stated_rubbing(body: Body) -> list[Rubbing]:
-    """What a body's joint states of friction beyond viscous and Coulomb."""
+def stated_entries(body: Body) -> list[FrictionEntry]:
+    """The friction terms beyond viscous and Coulomb that a body's joint states."""
     joint = body.joint
     found = []
     for i in range(joint.type.nv if body.multiplier != 0 else 0):
         numbers = {name: float(values[i]) for name, values in joint.friction_terms.items()}
-        breaking, sliding = float(joint.static_friction[i]), float(joint.friction[i])
-        if breaking != 0 and breaking > sliding:
+        static, sliding = float(joint.static_friction[i]), float(joint.friction[i])
+        if static != 0 and static > sliding:
             numbers |= {
-                "stribeck": breaking - sliding,
+                "stribeck": static - sliding,
                 "stribeck_velocity": float(joint.stribeck_velocity[i]),
             }
-        found += [rubbing(body, name, i, size, numbers) for name, size in numbers.items() if size != 0]
+        found += [friction_entry(body, name, i, size, numbers) for name, size in numbers.items() if size != 0]
     return found
 
 
-def rubbing(body: Body, term: str, i: int, size: Expression, numbers: Mapping[str, float]) -> Rubbing:
+def friction_entry(
+    body: Body, term: str, i: int, size: Expression, numbers: Mapping[str, float]
+) -> FrictionEntry:
     """A term of the i-th velocity of a body's joint."""
     position = body.q.start if body.joint.type.nq == 1 else -1
-    return Rubbing(term, body.v.start + i, position, float(body.multiplier), body.offset, size, numbers)
+    return FrictionEntry(term, body.v.start + i, position, float(body.multiplier), body.offset, size, numbers)
 
 
 def constant_parameters(inertia: Inertia) -> Array:

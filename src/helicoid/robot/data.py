@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.build.processes import side_by_side
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function, in_parallel
 from helicoid.dynamics import parametric
 from helicoid.dynamics.constraints.equations import Constraint
 from helicoid.dynamics.friction import check_friction
@@ -201,7 +200,7 @@ class RobotData(Catalog):
             if name not in PLAIN:
                 raise InputError(f"a robot has no function {name!r}; there are: {', '.join(PLAIN)}")
         chosen: list[Function] = [getattr(self, name) for name in functions]
-        side_by_side(partial(function.compile, batch) for function in chosen)
+        in_parallel(partial(function.compile, batch) for function in chosen)
 
     @cached_property
     def sizes(self) -> dict[str, int]:

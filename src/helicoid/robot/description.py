@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from helicoid.robot.options import RULES, Options
 
 if TYPE_CHECKING:
-    from helicoid.compiler.function import Function
+    from helicoid.compiler import Function
     from helicoid.robot.function import FunctionSpec
 
 INPUTS = {

@@ -12,9 +12,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.compiler.function import Function
-from helicoid.compiler.symbolic.definition import Expressions
-from helicoid.compiler.symbolic.signature import Input, Output
+from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.dynamics.external import body_wrenches, check_movable
 from helicoid.dynamics.parametric import term_groups
 from helicoid.dynamics.physics import Physics

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.iteration import Iteration
+from helicoid.compiler import Iteration
 from helicoid.robot import Robot
 from helicoid.simulation.contacts import TimeStepping, World
 from helicoid.simulation.equations import rate_function, settling_function, step_function

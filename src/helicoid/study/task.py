@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helicoid.compiler.build.binding import set_num_threads
-from helicoid.compiler.build.cache import open_cache
+from helicoid.compiler import open_cache, set_num_threads
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import LISTEN
 from helicoid.study.cases import Cases, Sampler

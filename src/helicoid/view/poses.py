@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.model.model import Model
 from helicoid.robot import Robot

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.control import WholeBody
 from helicoid.robot.robot import Robot
 

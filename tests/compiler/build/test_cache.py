@@ -22,7 +22,7 @@ from types import SimpleNamespace
 import pytest
 
 from helicoid.compiler.build import cache, private, toolchain
-from helicoid.compiler.build.cache import RUNTIME, Cache, entry_key, library, open_cache
+from helicoid.compiler.build.cache import KERNEL_HEADERS, Cache, entry_key, library, open_cache
 from helicoid.compiler.build.toolchain import Compiler, find_compiler
 from helicoid.compiler.code import c_source
 from helicoid.compiler.export import casadi_external
@@ -116,7 +116,7 @@ def test_key_depends_on_all_that_writes_c():
     files = set(cache._generator_files())
     for module in (c_source, casadi_external, cache):
         assert Path(module.__file__) in files
-    assert RUNTIME / "vector_math.h" in files
+    assert KERNEL_HEADERS / "vector_math.h" in files
 
 
 def test_each_compiler_has_its_own(folder, monkeypatch):

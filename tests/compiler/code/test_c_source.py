@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from helicoid._typing import Array
 from helicoid.compiler.build.binding import CtypesKernel
-from helicoid.compiler.build.cache import RUNTIME
+from helicoid.compiler.build.cache import KERNEL_HEADERS
 from helicoid.compiler.build.toolchain import find_compiler, native_lanes
 from helicoid.compiler.code import c_source as c_source_module
 from helicoid.compiler.code.c_source import SCALAR, Flavour, c_source
@@ -45,7 +45,7 @@ def compile_kernel(tmp_path: Path) -> Compile:
         for unit, text in zip(units, texts, strict=True):
             unit.write_text(text, encoding="utf-8")
         library = tmp_path / f"kernel{len(list(tmp_path.glob('*.so')))}.so"
-        find_compiler().compile(units, library, include=[RUNTIME])
+        find_compiler().compile(units, library, include=[KERNEL_HEADERS])
         sizes_in = [(function.nnz_in(k),) for k in range(function.n_in())]
         sizes_out = [(function.nnz_out(k),) for k in range(function.n_out())]
         return CtypesKernel([library], sizes_in, sizes_out)

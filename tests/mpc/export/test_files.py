@@ -9,8 +9,8 @@ import casadi as ca
 import pytest
 
 import helicoid as hc
-from helicoid.compiler.code.c_names import identifier
-from helicoid.compiler.export.texts import plain
+from helicoid.compiler.code.c_names import c_identifier
+from helicoid.compiler.export.texts import c_text
 from helicoid.mpc import Controller, Problem
 from mpc.problems import arm
 
@@ -58,15 +58,15 @@ def test_names_cannot_leave_their_place(tmp_path: Path) -> None:
     problem.add_constraint("bound", u, -1, 1, labels=['a"; */ #error \\'])
     files = Controller(problem).export_c(tmp_path, name='../double; #error "')
     assert {path.parent for path in files} == {tmp_path, tmp_path / "runtime"}
-    prefix = identifier('../double; #error "')
+    prefix = c_identifier('../double; #error "')
     texts = [(tmp_path / f"{prefix}{suffix}").read_text() for suffix in (".h", ".c")]
-    assert f"int {prefix}_set_{identifier('größe')}(" in texts[0]
+    assert f"int {prefix}_set_{c_identifier('größe')}(" in texts[0]
     assert all("#error" not in text for text in texts)
 
 
 def test_texts_keep_only_what_is_harmless() -> None:
-    assert plain('a*/b"c\\d\n??/e%é') == "a__b_c_d____e__"
-    assert plain("velocity_limit: joint-1 (x)") == "velocity_limit: joint-1 (x)"
+    assert c_text('a*/b"c\\d\n??/e%é') == "a__b_c_d____e__"
+    assert c_text("velocity_limit: joint-1 (x)") == "velocity_limit: joint-1 (x)"
 
 
 def test_what_was_set_is_what_it_begins_with(controller: Controller, tmp_path: Path) -> None:

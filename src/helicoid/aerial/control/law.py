@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.vehicle import Vehicle
-from helicoid.compiler.symbolic.signature import Shape
+from helicoid.compiler import Shape
 from helicoid.control.laws.step import Expressions, Number, Step
 from helicoid.errors import InputError
 from helicoid.simulation.inputs.laws import LoopLaw

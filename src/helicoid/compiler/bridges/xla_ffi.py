@@ -12,9 +12,9 @@ import jax
 
 from helicoid.compiler.build.binding import follow_num_threads
 from helicoid.compiler.build.cache import library, loaded
-from helicoid.compiler.building import new_lock
 from helicoid.compiler.code.program import UnsupportedOperation
-from helicoid.compiler.evaluation.compiled import CompiledEvaluator, is_on
+from helicoid.compiler.evaluation.compiled import CompiledEvaluator, compile_is_on
+from helicoid.compiler.locks import new_lock
 from helicoid.errors import CompileError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def kernel_number(function: Function) -> int | None:
     None where there is no compiled code: it is not wanted, there is no compiler, or an operation has no
     counterpart in C.
     """
-    if not is_on():
+    if not compile_is_on():
         return None
     try:
         function._numeric.compile("batch")

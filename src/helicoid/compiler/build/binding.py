@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.build.cache import RUNTIME, library, loaded
-from helicoid.compiler.building import new_lock
+from helicoid.compiler.build.cache import KERNEL_HEADERS, library, loaded
+from helicoid.compiler.locks import new_lock
 from helicoid.compiler.symbolic.signature import Shape
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 
@@ -168,7 +168,7 @@ def _load_extension() -> Any:
     elif sys.platform.startswith("linux"):
         link += ["-ldl"]
     name = f"{_MODULE} {sys.version} {sysconfig.get_config_var('SOABI')} NumPy {np.__version__}"
-    source, include = RUNTIME / "binding.c", (headers, Path(np.get_include()))
+    source, include = KERNEL_HEADERS / "binding.c", (headers, Path(np.get_include()))
     return loaded(
         lambda: library(name, lambda: [source.read_text(encoding="utf-8")], include=include, link=link),
         _import,

@@ -34,7 +34,7 @@ from helicoid.compiler.build.private import (
 from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
 from helicoid.errors import CompileError
 
-RUNTIME = Path(__file__).parent / "runtime"
+KERNEL_HEADERS = Path(__file__).parent / "runtime"
 
 _T = TypeVar("_T")
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -83,7 +83,7 @@ def library(
 
     def made(cache: Cache) -> Path:
         found = cache.get(key, compiler)
-        places = (RUNTIME, *include)
+        places = (KERNEL_HEADERS, *include)
         return found or cache.build(key, compiler, sources, include=places, link=link, tell=tell)
 
     try:
@@ -133,7 +133,7 @@ def _generator_digest() -> str:
 
 
 def _generator_files() -> list[Path]:
-    folder = RUNTIME.parents[1]
+    folder = KERNEL_HEADERS.parents[1]
     return sorted(path for kind in ("*.py", "*.[ch]") for path in folder.rglob(kind))
 
 

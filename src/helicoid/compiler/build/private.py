@@ -11,7 +11,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from helicoid.compiler.building import new_lock
+from helicoid.compiler.locks import new_lock
 from helicoid.errors import PerformanceWarning, warn
 
 _spare: Path | None = None

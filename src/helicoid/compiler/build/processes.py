@@ -26,7 +26,7 @@ class Stopped(HelicoidError):
     """This work was given up because another part of it failed or the user interrupted it."""
 
 
-def side_by_side(
+def in_parallel(
     tasks: Iterable[Callable[[], _T]], tell: Callable[[float], None] = lambda done: None
 ) -> list[_T]:
     """The results of tasks, as many at a time as there are cores, on threads of their own.
@@ -61,7 +61,7 @@ def side_by_side(
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Run a compiler to its end, as (a part of) a task of `side_by_side`.
+    """Run a compiler to its end, as (a part of) a task of `in_parallel`.
 
     Raises:
         CompileError: it cannot be run, takes too long or fails.

@@ -99,9 +99,9 @@ class Compiler:
         if len(sources) > 1:
             objects = [str(output.with_name(f"{output.stem}-{k}.o")) for k in range(len(sources))]
             pairs = zip(parts, objects, strict=True)
-            processes.side_by_side([task("-c", part, "-o", target) for part, target in pairs], tell)
+            processes.in_parallel([task("-c", part, "-o", target) for part, target in pairs], tell)
             parts = objects
-        processes.side_by_side([task("-shared", *parts, "-o", str(output), *link)])
+        processes.in_parallel([task("-shared", *parts, "-o", str(output), *link)])
 
 
 def find_compiler() -> Compiler:

@@ -33,14 +33,14 @@ _FOR_PARAMETERS = frozenset((_KEYWORDS + _MACROS).split())
 _FOR_LINKED = _FOR_PARAMETERS.union(_LINKED.split())
 
 
-def identifier(text: str, linked: bool = True) -> str:
+def c_identifier(text: str, linked: bool = True) -> str:
     """The text as an identifier; signs that C has not become underscores, a word that is taken ends in one.
 
     A name that is not `linked`, a parameter's, may be that of a function of the standard library.
 
-    >>> identifier("panda hand"), identifier("2r"), identifier("double"), identifier("Δq")
+    >>> c_identifier("panda hand"), c_identifier("2r"), c_identifier("double"), c_identifier("Δq")
     ('panda_hand', 'n2r', 'double_', 'Deltaq')
-    >>> identifier("gamma"), identifier("gamma", linked=False)
+    >>> c_identifier("gamma"), c_identifier("gamma", linked=False)
     ('gamma_', 'gamma')
     """
     latin = "".join(map(_latin, unicodedata.normalize("NFKD", text)))
@@ -51,16 +51,16 @@ def identifier(text: str, linked: bool = True) -> str:
     return f"{name}_" if name in taken or (linked and name[:-1] in taken and name[-1] in "fl") else name
 
 
-def distinct(texts: Iterable[str], linked: bool = True, taken: Iterable[str] = ()) -> list[str]:
+def distinct_identifiers(texts: Iterable[str], linked: bool = True, taken: Iterable[str] = ()) -> list[str]:
     """An identifier for each text, none twice nor in `taken`, not even as capitals.
 
-    >>> distinct(["q", "Q", "a-b", "a_b"], taken=["q"])
+    >>> distinct_identifiers(["q", "Q", "a-b", "a_b"], taken=["q"])
     ['q_2', 'Q_3', 'a_b', 'a_b_2']
     """
     used = {name.casefold() for name in taken}
     names = []
     for text in texts:
-        name = first = identifier(text, linked)
+        name = first = c_identifier(text, linked)
         number = 2
         while name.casefold() in used:
             name = f"{first}_{number}"

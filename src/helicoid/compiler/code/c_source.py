@@ -112,9 +112,12 @@ def c_source(
         pieces = ("static " + piece for writer in writers for piece in writer.functions())
         return ["\n".join([head, *pieces, tail])]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
-    if program.n_operations > LARGE:
-        head = f"#pragma GCC optimize ({QUICK})\n" + head
-    return translation_units(head, writers, tail)
+    return translation_units(optimisation_pragma(program) + head, writers, tail)
+
+
+def optimisation_pragma(program: Program) -> str:
+    """A line that bounds the time of compiling a large program; empty for others."""
+    return f"#pragma GCC optimize ({QUICK})\n" if program.n_operations > LARGE else ""
 
 
 def embedded(programs: Mapping[str, Program], lanes: int, text: str) -> list[str]:

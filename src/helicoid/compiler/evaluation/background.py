@@ -111,10 +111,10 @@ def _child(kinds: Sequence[str]) -> None:
     """What that process does; an interrupt ends the compilers and leaves the cache as it was."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(HelicoidError, KeyboardInterrupt):
-        from helicoid.compiler.build.processes import side_by_side
+        from helicoid.compiler.build.processes import in_parallel
 
         program = Program.from_casadi(ca.Function.deserialize(sys.stdin.read()))
-        side_by_side([lambda: kernel_library(program, kinds)])
+        in_parallel([lambda: kernel_library(program, kinds)])
 
 
 @atexit.register

@@ -10,12 +10,12 @@ from typing import Literal
 from helicoid._typing import Array
 from helicoid.compiler.build import binding
 from helicoid.compiler.build.cache import in_cache, library, loaded
-from helicoid.compiler.build.processes import side_by_side
+from helicoid.compiler.build.processes import in_parallel
 from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.building import new_lock
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program, UnsupportedOperation
 from helicoid.compiler.evaluation.evaluator import Evaluator, Flat, VirtualMachineEvaluator
+from helicoid.compiler.locks import new_lock
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 from helicoid.progress import reporting
 
@@ -50,7 +50,7 @@ def set_compile(on: bool | Literal["background"]) -> None:
     _on = on if on == "background" else bool(on)
 
 
-def is_on() -> bool:
+def compile_is_on() -> bool:
     """Whether functions that are called for the first time now are compiled."""
     return bool(_on)
 
@@ -119,7 +119,7 @@ class CompiledEvaluator:
         def made() -> Path:
             # The extension that calls kernels is compiled once and for all, beside the first kernel.
             path: Path
-            path, _ = side_by_side([lambda: kernel_library(self._program, kinds, tell), binding.prepare])
+            path, _ = in_parallel([lambda: kernel_library(self._program, kinds, tell), binding.prepare])
             return path
 
         def load(path: Path) -> binding.Kernel:

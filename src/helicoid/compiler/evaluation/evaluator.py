@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.building import building
+from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.signature import Shape
 
 # A batch is cut into as many blocks of the first size as fit, then of the next. One call of the virtual

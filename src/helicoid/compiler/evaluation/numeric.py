@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.building import building, new_lock
 from helicoid.compiler.evaluation.arguments import as_arrays, as_targets
 from helicoid.compiler.evaluation.compiled import CompiledEvaluator, best_evaluator
 from helicoid.compiler.evaluation.evaluator import Evaluator, Flat
+from helicoid.compiler.locks import building, new_lock
 from helicoid.compiler.symbolic.definition import Definition
 from helicoid.compiler.symbolic.expressions import flat_function
 from helicoid.compiler.symbolic.signature import result_type

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Literal
 import casadi as ca
 
 from helicoid._typing import Array
-from helicoid.compiler.building import building
-from helicoid.compiler.code.c_names import distinct, identifier
+from helicoid.compiler.code.c_names import c_identifier, distinct_identifiers
 from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.check_program import check_program
-from helicoid.compiler.export.cmake import cmake
+from helicoid.compiler.export.cmake import cmake_lists
 from helicoid.compiler.export.files import write_files
+from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.expressions import flat_function
 from helicoid.compiler.symbolic.signature import Input, Output, Shape, describe, signature
 from helicoid.errors import HelicoidError
@@ -102,15 +102,15 @@ def export_library(
         raise HelicoidError(f"precision is 'double' or 'single', got {precision!r}")
     if not functions:
         raise HelicoidError(f"{name}: there is no function to export")
-    library = identifier(name)
+    library = c_identifier(name)
     real = "double" if precision == "double" else "float"
-    names = distinct(functions, taken=["main"])
+    names = distinct_identifiers(functions, taken=["main"])
     routines = [Routine(c_name, f, real) for c_name, f in zip(names, functions.values(), strict=True)]
     texts = {
         f"{library}.h": _header(library, routines),
         **{f"{routine.name}.c": routine.source(f"{library}.h") for routine in routines},
         "main.c": check_program(f"{library}.h", routines, samples),
-        "CMakeLists.txt": cmake(library, [f"{routine.name}.c" for routine in routines]),
+        "CMakeLists.txt": cmake_lists(library, [f"{routine.name}.c" for routine in routines]),
     }
     return write_files(Path(folder), texts)
 
@@ -150,7 +150,7 @@ class Routine:
         items: list[Input | Output] = [*function.inputs, *function.outputs]
         wanted = [item.name for item in function.inputs]
         wanted += [f"{item.name}_out" if item.name in wanted else item.name for item in function.outputs]
-        names = distinct(wanted, linked=False)
+        names = distinct_identifiers(wanted, linked=False)
         parameters = [Parameter(item, name, real) for item, name in zip(items, names, strict=True)]
         self.inputs, self.outputs = parameters[: len(function.inputs)], parameters[len(function.inputs) :]
 

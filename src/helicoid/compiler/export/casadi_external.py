@@ -19,10 +19,10 @@ import casadi as ca
 from helicoid.compiler.build.binding import cannot_be_loaded
 from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.building import building
-from helicoid.compiler.code.c_names import identifier
+from helicoid.compiler.code.c_names import c_identifier
 from helicoid.compiler.code.c_source import SCALAR, Writer, translation_units
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.locks import building
 from helicoid.errors import HelicoidError
 from helicoid.progress import reporting
 
@@ -86,7 +86,7 @@ def _external(name: str, path: Path) -> ca.Function:
 
 def _renamed(function: ca.Function) -> ca.Function:
     """The function under a name that C can give to a function."""
-    name = identifier(function.name())
+    name = c_identifier(function.name())
     if name == function.name():
         return function
     symbols = function.sx_in()

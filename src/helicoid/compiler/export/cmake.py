@@ -29,7 +29,7 @@ add_test(NAME {name}_{program} COMMAND {name}_{program})
 """
 
 
-def cmake(
+def cmake_lists(
     name: str,
     sources: Sequence[str],
     what: str = "A static library, and a program that compares it with recorded values.",

@@ -11,19 +11,19 @@ import numpy as np
 from helicoid._typing import Array
 
 
-def plain(text: str) -> str:
+def c_text(text: str) -> str:
     """A name from a file or a user for a comment or a string of C: nothing in it can end either.
 
-    >>> plain('left*/ arm"\\\\n')
+    >>> c_text('left*/ arm"\\\\n')
     'left__ arm__n'
     """
     return re.sub(r"[^0-9A-Za-z_ .,:;()\[\]+=<>-]", "_", text)
 
 
-def number(value: float) -> str:
+def c_number(value: float) -> str:
     """A number as a constant, every digit of it.
 
-    >>> number(0.1), number(-np.inf)
+    >>> c_number(0.1), c_number(-np.inf)
     ('0.1', '-INFINITY')
     """
     return repr(float(value)).replace("inf", "INFINITY").replace("nan", "NAN")
@@ -31,21 +31,21 @@ def number(value: float) -> str:
 
 def initialiser(values: Iterable[float]) -> str:
     """Numbers between braces; one zero where there are none."""
-    texts = [number(value) for value in values] or ["0"]
+    texts = [c_number(value) for value in values] or ["0"]
     return "{" + "\n  ".join(textwrap.wrap(", ".join(texts), 110)) + "}"
 
 
-def array(name: str, values: Array) -> str:
+def c_array(name: str, values: Array) -> str:
     """A constant array of numbers."""
     return f"static const double {name}[] = {initialiser(np.ravel(values).tolist())};"
 
 
-def comment(lines: Sequence[str], width: int = 108) -> str:
+def c_comment(lines: Sequence[str], width: int = 108) -> str:
     """A comment of whole lines, each wrapped."""
     wrapped = [part for line in lines for part in textwrap.wrap(line, width) or [""]]
     return "/* " + "\n".join(wrapped).replace("\n", "\n * ").replace(" * \n", " *\n") + " */"
 
 
-def declaration(text: str) -> str:
+def c_declaration(text: str) -> str:
     """A prototype on lines that fit a page."""
     return "\n".join(textwrap.wrap(text, 110, subsequent_indent="    ", break_long_words=False))

@@ -7,7 +7,7 @@ from typing import cast
 
 import casadi as ca
 
-from helicoid.compiler.building import building
+from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.expressions import build_function, check_function, count_operations
 from helicoid.compiler.symbolic.signature import Input, Output, check_distinct, signature
 from helicoid.errors import HelicoidError

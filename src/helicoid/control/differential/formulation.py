@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
-from helicoid.compiler.code.c_names import distinct
+from helicoid.compiler import distinct_identifiers
 from helicoid.control.program.levels import Levels, bounded_coordinates, target_check
 from helicoid.control.program.numbers import Numbers, finite, numbers_of
 from helicoid.control.tasks import Task
@@ -50,7 +50,7 @@ class Formulation:
     @cached_property
     def names(self) -> list[str]:
         """What tasks are called where only identifiers can stand."""
-        return distinct([task.name for task in self.tasks], linked=False, taken=_RESERVED)
+        return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=_RESERVED)
 
     @property
     def level_rows(self) -> list[int]:

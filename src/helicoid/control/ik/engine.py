@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_with_functions
-from helicoid.compiler.building import new_lock
+from helicoid.compiler import compile_with_functions, new_lock
 from helicoid.control.ik.problem import CONSTRAINT, WISH, Problem
 from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError

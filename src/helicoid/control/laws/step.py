@@ -19,11 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler import Input, Output
-from helicoid.compiler.export.c_library import export_c
-from helicoid.compiler.function import Function
-from helicoid.compiler.symbolic.expressions import from_row_major, row_major
-from helicoid.compiler.symbolic.signature import Shape
+from helicoid.compiler import Function, Input, Output, Shape, export_c, from_row_major, row_major
 from helicoid.dynamics.configuration import is_near_unit, unit
 from helicoid.errors import InputError
 from helicoid.geometry import so3

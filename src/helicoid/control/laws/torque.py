@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.symbolic.signature import Shape
+from helicoid.compiler import Shape
 from helicoid.control.laws.step import Expressions, Number, Step
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.rnea import joint_friction

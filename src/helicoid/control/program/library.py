@@ -10,13 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.code.c_names import identifier
-from helicoid.compiler.export.c_library import Routine
-from helicoid.compiler.export.cmake import cmake
-from helicoid.compiler.export.files import write_files
-from helicoid.compiler.export.texts import number
-from helicoid.compiler.function import Function
-from helicoid.compiler.symbolic.signature import Input, Output
+from helicoid.compiler import (
+    Function,
+    Input,
+    Output,
+    Routine,
+    c_identifier,
+    c_number,
+    cmake_lists,
+    write_files,
+)
 from helicoid.control.program.loop import Loop
 from helicoid.control.program.numbers import Numbers
 from helicoid.robot.robot import Robot
@@ -162,7 +165,7 @@ def export_c(
     name: str,
 ) -> list[Path]:
     """Write a controller with the numbers that are set now; its program repeats some steps, recorded here."""
-    p = identifier(name)
+    p = c_identifier(name)
     measured, results = _recorded(library, loop, robot, step)
     data = Function(
         f"{p}_data",
@@ -198,7 +201,7 @@ def export_c(
             f"{p}_data.h": f"#ifndef {guard}\n#define {guard}\n{routine.prototype};\n#endif\n",
             f"{p}_data.c": routine.source(f"{p}_data.h"),
             "main.c": _CHECK.format(**values),
-            "CMakeLists.txt": cmake(p, [f"{p}.c", f"{p}_data.c"]),
+            "CMakeLists.txt": cmake_lists(p, [f"{p}.c", f"{p}_data.c"]),
             **{f"runtime/{path.name}": path.read_text(encoding="utf-8") for path in headers},
         },
     )
@@ -225,7 +228,7 @@ def _places(p: str, numbers: Numbers, others: Mapping[str, int]) -> str:
     lines = []
     for name in numbers.names:
         at = numbers[name].at
-        title = f"{p}_{identifier(name)}".upper()
+        title = f"{p}_{c_identifier(name)}".upper()
         lines += [f"#define {title} {at.start}", f"#define {title}_SIZE {at.stop - at.start}"]
     if others:
         lines.append("/* Places in `memory`. */")
@@ -235,4 +238,4 @@ def _places(p: str, numbers: Numbers, others: Mapping[str, int]) -> str:
 
 def _in_c(values: Array) -> str:
     """Numbers as C has them, with commas."""
-    return ", ".join(map(number, np.ravel(values)))
+    return ", ".join(map(c_number, np.ravel(values)))

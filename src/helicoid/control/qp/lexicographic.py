@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_kernel
-from helicoid.compiler.build.binding import Kernel
+from helicoid.compiler import Kernel, compile_kernel
 from helicoid.control.qp.program import RUNTIME, STATUSES, Status, fill, needs_compiler
 from helicoid.errors import HelicoidError, InputError
 

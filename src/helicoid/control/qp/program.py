@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_kernel
-from helicoid.compiler.build.binding import Kernel
+from helicoid.compiler import Kernel, compile_kernel
 from helicoid.errors import CompileError, HelicoidError, InputError
 
 RUNTIME = Path(__file__).parent / "runtime"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.code.c_names import distinct
+from helicoid.compiler import distinct_identifiers
 from helicoid.control.laws.torque import Friction, compensated_friction
 from helicoid.control.program.levels import Levels, bounded_coordinates, target_check
 from helicoid.control.program.numbers import Numbers, finite, numbers_of
@@ -60,12 +60,14 @@ class Formulation:
     @cached_property
     def names(self) -> list[str]:
         """What tasks are called where only identifiers can stand."""
-        return distinct([task.name for task in self.tasks], linked=False, taken=RESERVED)
+        return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=RESERVED)
 
     @cached_property
     def contact_names(self) -> list[str]:
         """What contacts are called there."""
-        return distinct([one.name for one in self.contacts], linked=False, taken=[*RESERVED, *self.names])
+        return distinct_identifiers(
+            [one.name for one in self.contacts], linked=False, taken=[*RESERVED, *self.names]
+        )
 
     @property
     def n_forces(self) -> int:

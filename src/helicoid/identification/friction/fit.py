@@ -25,7 +25,7 @@ from helicoid.identification.linear.solving.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
 from helicoid.progress import Progress
 
-FREE = tuple(term.name for term in TERMS.values() if term.sign == 0)
+FREE = tuple(term.name for term in TERMS.values() if not term.nonnegative)
 """Terms of either sign."""
 LEAST_MASS = 0.01
 """The least mass of a body, as a part of the mean mass of all."""

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function, Input, Output
+from helicoid.compiler import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.geometry._array import is_symbolic
 from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whitening, reference

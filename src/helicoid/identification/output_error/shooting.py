@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.robot import Robot
 

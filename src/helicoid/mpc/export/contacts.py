@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.export.texts import array, number, plain
+from helicoid.compiler import c_array, c_number, c_text
 from helicoid.mpc.costs.swing import PROFILE
 from helicoid.mpc.phases import Schedule
 from helicoid.mpc.solver.stage import Row
@@ -45,7 +45,7 @@ class Contacts:
             "CYCLIC": int(self.schedule.cyclic),
             "STARTS_ANYWHERE": int(switching.starts_anywhere),
             "PROFILE_AT": columns.get(PROFILE, -1),
-            "WEIGHT": number(switching.weight),
+            "WEIGHT": c_number(switching.weight),
         }
         texts = [f"#define {name} {value}" for name, value in numbers.items()]
         texts += ["typedef struct {\n  int row, role, foot, element, at_first;\n} ContactRow;"]
@@ -72,14 +72,14 @@ class Contacts:
         """What it begins with: arrays, and the statements that copy them."""
         schedule = self.schedule
         numbers = np.array([schedule.time, schedule.ground, len(schedule.phases)])
-        arrays = [array("first_schedule", numbers), array("first_phases", flat_phases(schedule))]
+        arrays = [c_array("first_schedule", numbers), c_array("first_phases", flat_phases(schedule))]
         names = ("schedule", "phases")
         return arrays, [f"memcpy(s->{name}, first_{name}, sizeof first_{name});" for name in names]
 
     def setters(self) -> list[tuple[str, str, str, str]]:
         """Functions of the numbers that `Controller.set` takes of a schedule."""
         values = "const double *values, size_t count"
-        feet = ", ".join(map(plain, self.feet))
+        feet = ", ".join(map(c_text, self.feet))
         about = (
             f"the phases, from their beginning: {self.size} numbers for each of 1 to {self.room}. These are "
             "its duration (s), INFINITY for a last one that stays"

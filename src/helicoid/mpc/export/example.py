@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helicoid.compiler.export.cmake import cmake as cmake_lists
-from helicoid.compiler.export.texts import array
+from helicoid.compiler import c_array, cmake_lists
 from helicoid.mpc.export.header import Header
 
 _SETTINGS = """\
@@ -102,7 +101,7 @@ def main_program(header: Header) -> str:
     if robot is not None:
         state[: robot.nq] = robot.neutral()
     flat = robot is None or robot.nq == robot.nv
-    start = f"enum {{ MEASURED = {n} }};\n{array('first', state)}"
+    start = f"enum {{ MEASURED = {n} }};\n{c_array('first', state)}"
     return _MAIN.format(
         p=header.prefix,
         big=header.big,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helicoid.compiler.export.texts import comment, declaration, plain
+from helicoid.compiler import c_comment, c_declaration, c_text
 from helicoid.mpc.export.settable import Setter
 from helicoid.mpc.solver.loop import Loop
 from helicoid.mpc.structure import Structure
@@ -57,20 +57,20 @@ class Header:
         """The whole header."""
         p, big = self.prefix, self.big
         lines = [
-            comment(self._about()),
+            c_comment(self._about()),
             f"#ifndef {big}_H\n#define {big}_H\n#include <stddef.h>\n",
             '#ifdef __cplusplus\nextern "C" {\n#endif\n',
             *self._sizes(),
-            comment(
+            c_comment(
                 ["What a step returns. Whatever it is, there is a torque to apply, finite and within limits."]
             ),
             *self._enumeration([(name, k, text) for k, (name, text) in enumerate(STATUS.items())]),
-            comment(["What was applied: of the new plan, of the last good one, or what brakes."]),
+            c_comment(["What was applied: of the new plan, of the last good one, or what brakes."]),
             f"enum {{ {big}_NEW_PLAN, {big}_OLD_PLAN, {big}_BRAKING }};\n",
-            comment([f"What the functions {p}_set_... return: 0, or why nothing has changed."]),
+            c_comment([f"What the functions {p}_set_... return: 0, or why nothing has changed."]),
             *self._enumeration([(name, code, text) for name, (code, text) in REFUSALS.items()]),
             f"typedef struct {p}_controller {p}_controller;\n",
-            comment(["Of the last step; NaN where no solver ran."]),
+            c_comment(["Of the last step; NaN where no solver ran."]),
             "typedef struct {",
             *(f"  double {name}; /* {text} */" for name, text in STATISTICS.items()),
             f"}} {p}_statistics;\n",
@@ -80,12 +80,12 @@ class Header:
             "/* ---- Numbers that change at run time -------------------------------------------------- */\n"
         ]
         for setter in setters:
-            lines += [comment([setter.meaning]), declaration(f"{setter.prototype.format(p)};")]
+            lines += [c_comment([setter.meaning]), c_declaration(f"{setter.prototype.format(p)};")]
         return "\n".join([*lines, "", "#ifdef __cplusplus\n}\n#endif\n#endif\n"])
 
     def _about(self) -> list[str]:
         structure, robot, p = self.structure, self.structure.robot, self.prefix
-        what = "an ODE" if robot is None else f"robot {plain(robot.name)}"
+        what = "an ODE" if robot is None else f"robot {c_text(robot.name)}"
         lines = [
             f"Model predictive control of {what}: {structure.intervals} intervals, "
             f"a step every {self.loop.setting('period'):g} s.",
@@ -96,10 +96,10 @@ class Header:
         ]
         if robot is not None:
             lines += ["", "q, coordinates (rad, m): " + self._coordinates()]
-            names = ", ".join(map(plain, robot.model.velocity_names))
+            names = ", ".join(map(c_text, robot.model.velocity_names))
             lines += [f"v (rad/s, m/s) and tau (N m, N): {names}"]
         else:
-            lines += ["", "x: " + ", ".join(map(plain, structure.system.state_names))]
+            lines += ["", "x: " + ", ".join(map(c_text, structure.system.state_names))]
         return lines
 
     def _coordinates(self) -> str:
@@ -109,7 +109,7 @@ class Header:
         for joint in robot.joint_names:
             part = robot.index(joint)[0]
             count = part.stop - part.start
-            names += [plain(joint)] if count == 1 else [f"{plain(joint)} ({count})"]
+            names += [c_text(joint)] if count == 1 else [f"{c_text(joint)} ({count})"]
         text = ", ".join(names)
         return f"{text} (quaternions are w, x, y, z)" if robot.nq != robot.nv else text
 
@@ -190,5 +190,5 @@ class Header:
             ]
         lines = []
         for prototype, text in functions.items():
-            lines += [comment(text), declaration(f"{prototype};") + "\n"]
+            lines += [c_comment(text), c_declaration(f"{prototype};") + "\n"]
         return lines

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import casadi as ca
 
-from helicoid.compiler.build.cache import RUNTIME as KERNEL_RUNTIME
-from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.building import building
-from helicoid.compiler.code.c_names import identifier
-from helicoid.compiler.code.c_source import LARGE, QUICK, c_source
-from helicoid.compiler.code.program import Program
-from helicoid.compiler.export.files import write_files
+from helicoid.compiler import (
+    KERNEL_HEADERS,
+    Program,
+    building,
+    c_identifier,
+    c_source,
+    native_lanes,
+    optimisation_pragma,
+    write_files,
+)
 from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.export.example import cmake, main_program
 from helicoid.mpc.export.header import Header
@@ -28,7 +31,7 @@ from helicoid.mpc.solver.switching import Switching
 _KERNEL_HEAD = """\
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only */
-{large}#endif
+{pragma}#endif
 #if !defined(__GNUC__) || defined(PLAIN_C)
 #define HC_LANES 1
 #elif defined(__x86_64__) && !defined(__AVX__)
@@ -42,7 +45,6 @@ _KERNEL_HEAD = """\
 #define helicoid_kernel_entry {entry}
 #include "runtime/kernel.h"
 """
-_QUICKLY = f"#pragma GCC optimize ({QUICK})\n"  # as Python compiles them, to the last digit
 
 
 def export_controller(
@@ -52,7 +54,7 @@ def export_controller(
     structure, engine = compiled.structure, loop.engine
     contacts = None if switching is None else Contacts(switching)
     robot = structure.robot
-    prefix = identifier(name or ("ode" if robot is None else robot.name))
+    prefix = c_identifier(name or ("ode" if robot is None else robot.name))
     lanes = native_lanes()
     functions: dict[str, Callable[[], ca.Function]] = {
         **node_functions(compiled.stages),
@@ -78,8 +80,8 @@ def _kernel(entry: str, make: Callable[[], ca.Function], lanes: int) -> str:
     """One function of a node or of the loop, as a file of its own."""
     with building():
         program = Program.from_casadi(make())
-    large = _QUICKLY if program.n_operations > LARGE else ""
-    head = _KERNEL_HEAD.format(large=large, lanes=lanes, entry=entry)
+    # The pragma with which Python compiles it: the results agree to the last digit.
+    head = _KERNEL_HEAD.format(pragma=optimisation_pragma(program), lanes=lanes, entry=entry)
     (text,) = c_source(program, lanes, scalar=False, batch=True, head=head)
     return text
 
@@ -90,5 +92,5 @@ def _runtime() -> dict[str, str]:
     for path in sorted(RUNTIME.glob("*.[ch]")):
         texts[f"runtime/{path.with_suffix('.h').name}"] = path.read_text(encoding="utf-8")
     for name in ("kernel.h", "vector_math.h"):
-        texts[f"runtime/{name}"] = (KERNEL_RUNTIME / name).read_text(encoding="utf-8")
+        texts[f"runtime/{name}"] = (KERNEL_HEADERS / name).read_text(encoding="utf-8")
     return texts

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from helicoid.compiler.code.c_names import distinct
-from helicoid.compiler.export.texts import number, plain
+from helicoid.compiler import c_number, c_text, distinct_identifiers
 from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.stage import Row
@@ -37,7 +36,7 @@ class Settable:
         self._rows: list[str] = []
         wanted = self._parameters() + self._constraints()
         wanted += [] if contacts is None else contacts.setters()
-        names = distinct([f"{prefix}_set_{name}" for name, *_ in wanted])
+        names = distinct_identifiers([f"{prefix}_set_{name}" for name, *_ in wanted])
         self.setters = [Setter(c_name, *rest) for c_name, (_, *rest) in zip(names, wanted, strict=True)]
 
     def tables(self) -> str:
@@ -68,7 +67,7 @@ class Settable:
                 self._numbers.append(f"{column}, {size}, {first}, {end - first}, {int(is_weight)}")
                 kind = "weight, not negative" if is_weight else "target or parameter"
                 counts = {1: "for all", size: "", size * (end - first): f"for each of {end - first} nodes"}
-                text = f"{plain(name)}: {kind}; {_counts(counts)}"
+                text = f"{c_text(name)}: {kind}; {_counts(counts)}"
                 found.append((name, values, call, text))
             column += size
         if self._memory.theta.size:
@@ -89,7 +88,7 @@ class Settable:
                 continue
             rows = [
                 f"{k}, {row.element}, {int(not row.at_first) if first == 0 else first}, {end}, "
-                f"{number(constraint.scale[row.element])}"
+                f"{c_number(constraint.scale[row.element])}"
                 for first, end, section in sections
                 for k, row in enumerate(section)
                 if row.constraint is constraint
@@ -98,7 +97,7 @@ class Settable:
             self._bounds.append(f"{constraint.size}, {len(self._rows)}, {len(rows)}")
             self._rows += rows
             name, size = constraint.name, constraint.size
-            about = f"bounds of the constraint {plain(name)}; {_counts({1: 'for all', size: ''})}"
+            about = f"bounds of the constraint {c_text(name)}; {_counts({1: 'for all', size: ''})}"
             one, both = "const double *values, size_t count", "const double *lower, const double *upper"
             calls = {
                 f"{name}_lower": (one, "values, count, NULL, 0", f"lower {about}; -INFINITY for none"),

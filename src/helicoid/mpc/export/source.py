@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from helicoid.compiler.export.texts import array, number, plain
+from helicoid.compiler import c_array, c_number, c_text
 from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.export.header import STATISTICS, STATUS, Header
 from helicoid.mpc.export.settable import Settable, definitions
@@ -148,8 +148,8 @@ def source(
         out="u" if robot is None else "tau",
         words=", ".join(f'"{name.lower().replace("_", " ")}"' for name in STATUS),
         n_words=len(STATUS),
-        row_names=", ".join(f'"{plain(row.label)}"' for row in rows) or "NULL",
-        row_scales=", ".join(number(row.constraint.scale[row.element]) for row in rows) or "1",
+        row_names=", ".join(f'"{c_text(row.label)}"' for row in rows) or "NULL",
+        row_scales=", ".join(c_number(row.constraint.scale[row.element]) for row in rows) or "1",
         path_rows=len(stages.path_rows),
         end_rows=len(stages.end_rows),
         statistics="\n  ".join(
@@ -175,9 +175,9 @@ def image(engine: Engine) -> tuple[list[str], list[str]]:
             continue
         rows = values.reshape(1, -1) if name in ONCE else values
         if np.array_equal(rows, np.broadcast_to(rows[0], rows.shape)):
-            arrays.append(array(f"first_{name}", rows[0]))
+            arrays.append(c_array(f"first_{name}", rows[0]))
             copies.append(f"fill(s->{name}, first_{name}, {rows.shape[1]}, {len(rows)});")
         else:
-            arrays.append(array(f"first_{name}", rows))
+            arrays.append(c_array(f"first_{name}", rows))
             copies.append(f"memcpy(s->{name}, first_{name}, sizeof first_{name});")
     return arrays, copies

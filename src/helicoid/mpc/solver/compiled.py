@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.for_runtimes import BatchCode, compile_batch
+from helicoid.compiler import BatchCode, compile_batch
 from helicoid.dynamics import configuration
 from helicoid.errors import InputError
 from helicoid.mpc.plan import as_numbers

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.for_runtimes import BatchCode
+from helicoid.compiler import BatchCode
 from helicoid.errors import HelicoidError
 from helicoid.mpc.solver.kernels import KERNELS, Kernels
 from helicoid.mpc.solver.outcome import Status

@@ -9,8 +9,7 @@ from pathlib import Path
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler.export.c_library import export_library
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function, export_library
 from helicoid.mpc.solver.stage import Stages
 
 

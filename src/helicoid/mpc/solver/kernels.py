@@ -9,8 +9,7 @@ from pathlib import Path
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler import compile_runtime
-from helicoid.compiler.code.program import UnsupportedOperation
+from helicoid.compiler import UnsupportedOperation, compile_runtime
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 

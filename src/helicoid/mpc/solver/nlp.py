@@ -14,8 +14,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.evaluation.compiled import is_on
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function, compile_is_on
 from helicoid.errors import CompileError, InputError
 from helicoid.interrupts import solving
 from helicoid.mpc.solver.outcome import Outcome
@@ -188,7 +187,7 @@ def _callable(name: str, inputs: dict[str, Expression], outputs: dict[str, Expre
     """A function to call with MX: compiled with its derivatives where that is possible."""
     full = {key: value for key, value in outputs.items() if value.numel()}
     function = ca.Function(name, list(inputs.values()), list(outputs.values()), list(inputs), list(outputs))
-    if not is_on() or len(full) < len(outputs) or any(v.numel() == 0 for v in inputs.values()):
+    if not compile_is_on() or len(full) < len(outputs) or any(v.numel() == 0 for v in inputs.values()):
         return function
     try:
         return Function.from_expressions(name, inputs, outputs).casadi_external()

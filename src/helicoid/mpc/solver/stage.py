@@ -13,7 +13,7 @@ from functools import cached_property
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler.build.toolchain import native_lanes
+from helicoid.compiler import native_lanes
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.costs import Cost
 from helicoid.mpc.solver.curvature import second_derivative

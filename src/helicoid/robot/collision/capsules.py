@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function, Input, Output
+from helicoid.compiler import Function, Input, Output
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.model.model import WORLD, Model
 from helicoid.robot.collision.shapes import Capsule, closest_points, norm

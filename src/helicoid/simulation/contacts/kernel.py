@@ -7,10 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helicoid.compiler.build.binding import Kernel
-from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.for_runtimes import compile_kernel
-from helicoid.compiler.symbolic.signature import Input
+from helicoid.compiler import Input, Kernel, compile_kernel, native_lanes
 from helicoid.errors import CompileError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts.terms import Terms

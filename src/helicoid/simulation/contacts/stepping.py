@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.build.binding import Kernel
-from helicoid.compiler.symbolic.signature import Input
+from helicoid.compiler import Input, Kernel
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel

@@ -20,7 +20,7 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler.symbolic.signature import Input
+from helicoid.compiler import Input
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.kinematics import frame_pose, jacobian
 from helicoid.dynamics.linear import Factors, factor, solve

@@ -9,8 +9,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.dynamics.configuration import unit
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.robot import Robot

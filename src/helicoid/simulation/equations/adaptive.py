@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.simulation.running import ABSURD
 
 SOLVERS = {"adaptive": "DOP853", "stiff": "LSODA"}

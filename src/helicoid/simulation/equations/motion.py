@@ -12,9 +12,7 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler.function import Function
-from helicoid.compiler.symbolic.definition import Expressions
-from helicoid.compiler.symbolic.signature import Input, Output
+from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.dynamics.configuration import integrate, unit
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import rate_matrix

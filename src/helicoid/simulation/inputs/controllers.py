@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.inputs.forces import Feedback, Force

@@ -10,9 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.iteration import Iteration
-from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.compiler import Expressions, Function, Input, Iteration, Output
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import step_function

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.simulation.equations.actuated import ActuatedSystem as Machine
 from helicoid.simulation.inputs.laws import LoopLaw

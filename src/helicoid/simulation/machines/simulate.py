@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.iteration import Iteration
-from helicoid.compiler.symbolic.definition import Expressions
+from helicoid.compiler import Expressions, Function, Input, Iteration, Output
 from helicoid.errors import InputError
 from helicoid.progress import Progress
 from helicoid.simulation.equations.actuated import (

@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler.function import Function, Input, Output
-from helicoid.compiler.iteration import Iteration
+from helicoid.compiler import Function, Input, Iteration, Output
 from helicoid.control.laws.step import Step
 from helicoid.errors import InputError
 from helicoid.simulation.equations import step_function

@@ -7,7 +7,7 @@ from functools import cache
 
 import casadi as ca
 
-from helicoid.compiler.function import Function, Input, Output
+from helicoid.compiler import Function, Input, Output
 from helicoid.dynamics.friction import TERMS, JointState
 
 LINEAR = tuple(name for name, term in TERMS.items() if not term.shapes)

@@ -50,6 +50,6 @@ def _torque(
         physics,
         damping=nothing if "viscous" in covered else physics.damping,
         friction=nothing if "coulomb" in covered else physics.friction,
-        rubbing=tuple(one for one in physics.rubbing if one.term not in covered),
+        friction_entries=tuple(one for one in physics.friction_entries if one.term not in covered),
     )
     return torque + friction_torque(kept, v, q, friction_load(model, kept, q))

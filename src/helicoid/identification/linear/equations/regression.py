@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.compiler.function import Function
+from helicoid.compiler import Function
 from helicoid.dynamics.friction import TERMS as FRICTION
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
@@ -126,7 +126,7 @@ class Regression:
 
     def loaded_by(self, x: Array) -> Regression:
         """This regression with "load" about the weight that bodies have in x: what a robot of x rubs by."""
-        loaded = any(FRICTION[group].loaded for group in self.groups if group in FRICTION)
+        loaded = any(FRICTION[group].needs_load for group in self.groups if group in FRICTION)
         return (
             self.with_load(self.parameters.of(x, "inertia")) if loaded and "inertia" in self.groups else self
         )
@@ -311,7 +311,7 @@ class Regression:
         for k, place in self._positions.items():
             position[:, k] = q[:, place]
         load = np.zeros_like(v)
-        if any(FRICTION[group].loaded for group in self.groups if group in FRICTION):
+        if any(FRICTION[group].needs_load for group in self.groups if group in FRICTION):
             still = np.zeros((len(q), self.robot.nv))
             load = np.asarray(self.robot.regressor(q, still, still) @ self._load)
             # An upright axis carries nothing: what is left there by rounding must not become an unknown.

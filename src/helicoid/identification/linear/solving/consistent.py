@@ -27,7 +27,7 @@ from helicoid.robot import Robot
 
 LEAST = 1e-3  # ε
 _SLIGHT = 1e-4
-NON_NEGATIVE = ("armature", *(term.name for term in TERMS.values() if term.sign > 0))
+NON_NEGATIVE = ("armature", *(term.name for term in TERMS.values() if term.nonnegative))
 # Whitened elements go row by row through the upper triangle, the solver's cone column by column.
 _COLUMN_MAJOR = [0, 1, 4, 2, 5, 7, 3, 6, 8, 9]
 _IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])

@@ -11,7 +11,7 @@ import pytest
 FORK = """
 import os, threading
 import casadi as ca
-from helicoid.compiler.building import building
+from helicoid.compiler.locks import building
 from helicoid.compiler.function import Function, Input, Output
 
 began, end = threading.Event(), threading.Event()
