@@ -29,13 +29,17 @@ RUNNABLE = [
 LONG = {
     "adaptive-mpc.md",
     "contact.md",
+    "control-laws.md",
     "derivatives.md",
     "drives.md",
     "export.md",
-    "rotorcraft.md",
+    "fixed-wing.md",
+    "friction.md",
     "identification.md",
-    "control-laws.md",
     "mpc.md",
+    "mpc-controller.md",
+    "mpc-problem.md",
+    "rotorcraft.md",
     "whole-body.md",
 }
 
