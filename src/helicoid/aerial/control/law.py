@@ -90,7 +90,7 @@ class FlightLaw(Step):
                 known = ", ".join(self._shapes)
                 raise InputError(f"{type(self).__name__} has no reference {name!r}; there are: {known}")
 
-    def following(self, **references: Reference) -> Following:
+    def following(self, **references: Reference) -> Following:  # type: ignore[override]
         """The law with its references over time, for `hc.simulate`.
 
         Each is constant, an array with a row for each sampling time, or a function of time (s) that gives
