@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -32,13 +32,14 @@ class PlanTracking:
         self._at = np.concatenate([np.arange(numbers.values.size)[numbers[name].at] for name in targets])
         self._forces_at = [numbers[f"{foot}_plan"].at for foot in feet]
         self._active_at = [numbers[f"{foot}_active"].at for foot in feet]
-        self._initial_numbers = numbers.values.copy()
+        places: list[Any] = [self._at, *self._forces_at, *self._active_at]
+        self._initial = [(at, numbers.values[at].copy()) for at in places]
 
     def reset(self) -> None:
         """Restore the targets, forces and contacts that whole-body control began with."""
         values = self._whole_body.numbers.values
-        for at in (self._at, *self._forces_at, *self._active_at):
-            values[at] = self._initial_numbers[at]
+        for at, initial in self._initial:
+            values[at] = initial
 
     def begin(self, t: Array, motion: tuple[Array, Array, Array, Mapping[str, Array]]) -> None:
         """Track a plan with nodes at t (s) from now on, as `Controller.motion` returns it."""

@@ -164,7 +164,7 @@ class Walker:
         if np.isfinite(self._begin):
             self._end = self.gait.phase_end(self.time + len(self.gait.stands) * self.gait.step, self._begin)
 
-    def set(self, **numbers: ArrayLike) -> None:
+    def set(self, **numbers: Any) -> None:
         """Change the commanded velocity and numbers of whole-body control: all that are given, or none.
 
         `forward`, `left` (m/s) and `turn` (rad/s): it walks where one of them is not zero, and stops where
@@ -256,9 +256,8 @@ class Walker:
         """What the last plan or the last torque could not do, in words; empty where `ok`."""
         if self._bad_reference:
             return "the commanded velocity is not three finite numbers: the former one stays"
-        parts = {"plan": self.controller, "torque": self.whole_body}
-        bad = {name: part for name, part in parts.items() if not part.ok}
-        return "; ".join(f"{name} {part.status}: {part.message}".rstrip(": ") for name, part in bad.items())
+        parts: list[tuple[str, Any]] = [("plan", self.controller), ("torque", self.whole_body)]
+        return "; ".join(f"{name}: {part.message or part.status}" for name, part in parts if not part.ok)
 
     @property
     def forces(self) -> Mapping[str, Array]:
