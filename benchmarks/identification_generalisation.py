@@ -33,7 +33,7 @@ import numpy as np
 import helicoid as hc
 from benchmarks.identification_cases import MOTIONS, Case, make, robots
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.linear.selection import fitter, weighted
 from helicoid.identification.logs.preparation import prepare
 from helicoid.progress import reporting
@@ -74,16 +74,16 @@ def score(case: Case) -> dict[str, Any]:
     started = time.process_time()
     result = hc.identify(case.robot, case.train, progress=False)
     spent = time.process_time() - started
-    fixed = settings(case, result)
-    a = error(next(fixed(GROUPS[:4], [1e8])))
-    grid = [error(one) for groups in (GROUPS[:4], (*GROUPS, "root")) for one in fixed(groups, STRENGTHS)]
+    fixed, basic = settings(case, result), default_groups()[:4]
+    a = error(next(fixed(basic, [1e8])))
+    grid = [error(one) for groups in (basic, (*default_groups(), "root")) for one in fixed(groups, STRENGTHS)]
     unknowns, samples = len(result.x), len(case.train) * case.robot.nv
     found: dict[str, Any] = {"error": error(result), "a": a, "b": min(grid), "seconds": spent}
     found["named"] = any("moved with one frequency" in note for note in result.notes)
     found |= {"c": case.noise * (unknowns / samples) ** 0.5, "held_out": result.held_out.overall_relative}
     low, high = result.prediction_interval(case.test)
     found["covered"] = float(np.mean((low[inner] <= wanted) & (wanted <= high[inner])))
-    extra = [group for group in result.regression.groups if group not in GROUPS[:4]]
+    extra = [group for group in result.regression.groups if group not in basic]
     return {**case.labels, "strength": result.strength, "groups": extra, **found}
 
 

@@ -14,7 +14,7 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.result import Identification
 
@@ -91,7 +91,7 @@ def test_the_identified_robot_falls_as_the_true_one(twin: tuple[Identification, 
 
 
 def test_values_that_the_log_tells_are_found(twin: tuple[Identification, list[str]]) -> None:
-    plain = identify(ROBOT, recording(TRUTH, 2, noise=0.1), groups=GROUPS, cutoff=None, lag=0.0)
+    plain = identify(ROBOT, recording(TRUTH, 2, noise=0.1), groups=default_groups(), cutoff=None, lag=0.0)
     names = [f"{joint}.damping" for joint in ROBOT.joint_names]
     damping = np.concatenate([b.joint.damping for b in TRUTH.model.bodies])
     np.testing.assert_allclose([plain.parameters[name] for name in names], damping, atol=0.05)
@@ -104,8 +104,8 @@ def test_a_lag_is_found_and_undone() -> None:
     log = recording(TRUTH, 2, noise=0.2, seconds=6.0)
     late = Log.from_arrays(log.t[:-6], log.q[:-6], log.v[:-6], log.a[:-6], log.tau[:-6])
     shifted = Log.from_arrays(log.t[:-6], log.q[6:], log.v[6:], log.a[6:], log.tau[:-6])
-    assert identify(ROBOT, late, groups=GROUPS, cutoff=8.0, strength=1.0).lag == 0.0
-    result = identify(ROBOT, shifted, groups=GROUPS, cutoff=8.0, strength=1.0)
+    assert identify(ROBOT, late, groups=default_groups(), cutoff=8.0, strength=1.0).lag == 0.0
+    result = identify(ROBOT, shifted, groups=default_groups(), cutoff=8.0, strength=1.0)
     assert result.lag == pytest.approx(0.06, abs=0.004)
     assert result.score(shifted).overall_relative < 0.03
 
@@ -137,13 +137,15 @@ def test_samples_that_repeat_each_other_do_not_outweigh_the_description() -> Non
     """Five times as many samples of one motion tell of another no more: the pull grows with them."""
     log = recording(TRUTH, 3, noise=0.05, seconds=6.0)
     few = Log.from_arrays(log.t[::5], log.q[::5], log.v[::5], log.a[::5], log.tau[::5])
-    many, some = (identify(ROBOT, one, groups=GROUPS, cutoff=None, lag=0.0).strength for one in (log, few))
+    many, some = (
+        identify(ROBOT, one, groups=default_groups(), cutoff=None, lag=0.0).strength for one in (log, few)
+    )
     assert many == pytest.approx(5 * some) and some > 10
 
 
 def test_several_logs_are_one_problem() -> None:
     logs = [recording(TRUTH, seed, noise=0.3, seconds=4.0) for seed in (2, 3)]
-    result = identify(ROBOT, logs, groups=GROUPS, cutoff=None, lag=0.0, strength=1.0)
+    result = identify(ROBOT, logs, groups=default_groups(), cutoff=None, lag=0.0, strength=1.0)
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.02
 
 
@@ -271,5 +273,5 @@ def test_the_noise_of_a_joint_that_stands_still_tells_nothing_of_its_friction() 
 @pytest.mark.parametrize(("seconds", "short"), [(1.0, True), (6.0, False)])
 def test_a_short_log_is_called_short(seconds: float, short: bool) -> None:
     log = recording(TRUTH, 2, noise=0.1, seconds=seconds)
-    result = identify(ROBOT, log, groups=GROUPS, cutoff=None, lag=0.0, strength=1.0)
+    result = identify(ROBOT, log, groups=default_groups(), cutoff=None, lag=0.0, strength=1.0)
     assert any("too short" in note and note.startswith("Warning") for note in result.notes) == short

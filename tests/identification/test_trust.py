@@ -10,11 +10,11 @@ from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid import InputError
-from helicoid.identification.linear.equations.regression import GROUPS
+from helicoid.identification.linear.equations.regression import default_groups
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)
-OPTIONS = {"groups": GROUPS, "cutoff": None, "lag": 0.0, "strength": 10.0}
+OPTIONS = {"groups": default_groups(), "cutoff": None, "lag": 0.0, "strength": 10.0}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_one_frequency_is_named_and_does_no_harm() -> None:
         tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + np.tanh(v / 0.05)
         return hc.Log.from_arrays(slow.t, q, v, a, tau)
 
-    result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*GROUPS, "spring"))
+    result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*default_groups(), "spring"))
     assert result.score(log(1.0, 0.0)).overall_relative < 0.1
     note = next(note for note in result.notes if "moved with one frequency" in note)
     assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "a swing at 0.16 Hz" in note
@@ -108,7 +108,7 @@ def test_heavy_tails_and_torques_beyond_limits_are_told() -> None:
 def test_without_a_prior_nothing_is_astronomic(estimator: str) -> None:
     """The first axis is upright: the mass of its body is felt by rounding alone."""
     log = recording(TRUTH, 2, noise=0.05, seconds=4.0)
-    result = hc.identify(ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0)
+    result = hc.identify(ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0)
     assert np.abs(result.x).max() < 1e3
 
 

@@ -1,11 +1,14 @@
-"""Moving on the configuration manifold: q ⊕ dv and its inverse, joint by joint."""
+"""The configuration manifold: q ⊕ dv and its inverse, unit quaternions, the link side of flexible joints."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.model.model import Model
+from helicoid.model.flexible import motor_of
+from helicoid.model.model import Body, Model
 
 
 def integrate(model: Model, q: Expression, dv: Expression) -> Expression:
@@ -37,3 +40,25 @@ def is_near_unit(model: Model, q: Expression) -> Expression:
     for place in model.quaternions:
         near = ca.logic_and(near, ca.fabs(ca.sumsqr(q[place]) - 1) <= 0.1)
     return near
+
+
+def link_positions(model: Model, q: Expression) -> Expression:
+    """θ + δ of each flexible joint, motor and spring; others unchanged: q of the robot with stiff joints."""
+    return _summed(model, lambda body: q[body.q])
+
+
+def link_velocities(model: Model, v: Expression) -> Expression:
+    """θ̇ + δ̇ of each flexible joint, motor and spring; others unchanged. Of accelerations, θ̈ + δ̈."""
+    return _summed(model, lambda body: v[body.v])
+
+
+def _summed(model: Model, part: Callable[[Body], Expression]) -> Expression:
+    parts: dict[str, Expression] = {}
+    for body in model.bodies:  # a motor comes before its spring
+        if body.joint.mimic is None:
+            motor = motor_of(model, body.joint)
+            if motor is None:
+                parts[body.joint.name] = part(body)
+            else:
+                parts[motor.name] += part(body)
+    return ca.vertcat(*parts.values())

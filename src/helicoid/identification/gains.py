@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
 from helicoid.identification.linear.equations.stack import triangular
 from helicoid.identification.logs.filtering import low_pass, noise_bandwidth
@@ -42,7 +42,7 @@ def drive_gains(
     com: ArrayLike | None = None,
     inertia: ArrayLike | None = None,
     cutoff: float | None = None,
-    groups: Sequence[str] = GROUPS,
+    groups: Sequence[str] | None = None,
 ) -> tuple[Array, Array]:
     """The gains (N·m/A) of all drives and their standard deviations, from two runs with currents in `tau`.
 

@@ -176,7 +176,7 @@ def conclude(
     data = data_of(regression)
     if wish.estimator in _WITH_PRIOR and wish.strength is None:
         wish = replace(wish, strength=choose_strength(regression, data, wish.estimator, wish.bounds, tell))
-    if "load" in regression.groups:  # of the weight that was found, no longer of that described
+    if regression.load_dependent:  # of the weight that was found, no longer of that described
         x = fitter(wish.estimator, regression, data, wish.strength or 0.0, wish.bounds)(data.whole)
         regression = regression.loaded_by(x)
         data = data_of(regression)

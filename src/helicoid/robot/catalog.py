@@ -5,7 +5,7 @@ To add an algorithm: a file in `dynamics/` and an entry here. Sizes in brackets 
 
 from __future__ import annotations
 
-from helicoid.dynamics import configuration, energy, kinematics, link_side, springs
+from helicoid.dynamics import configuration, energy, kinematics, springs
 from helicoid.dynamics.closed_form import derivatives as closed_form_state
 from helicoid.dynamics.closed_form import equations as closed_forms
 from helicoid.dynamics.constraints import equations as constraints
@@ -177,10 +177,10 @@ class Catalog:
         q ⊕ dv: move along a tangent vector; quaternions stay unit.""", physical=False)
     difference = FunctionOf(configuration.difference, "q0 q1 -> dv[nv]", """
         dv with integrate(q0, dv) = q1 (rad, m).""", physical=False)
-    link_positions = FunctionOf(link_side.link_positions, "q -> q_link[nq_link]", """
+    link_positions = FunctionOf(configuration.link_positions, "q -> q_link[nq_link]", """
         Where the links are: the motor's angle θ and the spring's δ added, θ + δ, at a flexible joint; q as
         if all joints were stiff.""", physical=False)
-    link_velocities = FunctionOf(link_side.link_velocities, "v -> v_link[nv_link]", """
+    link_velocities = FunctionOf(configuration.link_velocities, "v -> v_link[nv_link]", """
         How fast the links move: θ̇ + δ̇ of motor and spring at a flexible joint; v as if all joints were stiff.
         Accelerations are added in the same way.""", physical=False)
 

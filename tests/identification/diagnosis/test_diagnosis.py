@@ -10,7 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.identification.diagnosis.diagnosis import diagnose
-from helicoid.identification.linear.equations.regression import GROUPS
+from helicoid.identification.linear.equations.regression import default_groups
 from helicoid.identification.logs.filtering import derivative
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import prepare
@@ -74,7 +74,7 @@ def test_degrees_of_a_small_motion_are_named() -> None:
 
 def test_the_report_says_it() -> None:
     case = make(ARM, 3, "sign")
-    result = hc.identify(ARM, case.log, groups=GROUPS, cutoff=8.0, lag=0.0, strength=10.0)
+    result = hc.identify(ARM, case.log, groups=default_groups(), cutoff=8.0, lag=0.0, strength=10.0)
     assert "has the other sign: multiply it by -1" in result.doubt
     assert any(result.doubt in note for note in result.notes)
     first = hc.identification.Assessment(result, result.logs).checks[0]

@@ -10,7 +10,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
-from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import Prismatic, Revolute, Universal
 from helicoid.model.model import Model
@@ -165,7 +165,7 @@ def test_slide(axis: list[float], armature: str) -> None:
     robot = Robot(Model("slide", links, (Joint("rail", Prismatic(axis), "base", "car"),)))
     assert identifiability(robot, groups=("inertia", "offset")).status["car.m"] == "alone"
     assert identifiability(robot, groups=("inertia", "armature")).status["rail.armature"] == armature
-    told = identifiability(robot, groups=GROUPS)
+    told = identifiability(robot, groups=default_groups())
     assert told.status["car.m"] == told.status["rail.armature"] == "combination"
 
 

@@ -12,7 +12,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.identification.friction.models import MODELS
 from helicoid.identification.friction.nonlinear import fit_nonlinear
-from helicoid.identification.linear.equations.regression import GROUPS
+from helicoid.identification.linear.equations.regression import default_groups
 
 ROBOT = arm(2)
 TRUTH = truth(ROBOT, 1).with_joints(load=0.1, root=0.2)
@@ -29,7 +29,7 @@ def assert_same(result: hc.Identification, robot: Robot) -> None:
 
 @pytest.mark.parametrize("extra", [(), ("root",), ("root", "load", "spring"), ("coulomb_forward",)])
 def test_the_robot_predicts_as_the_result_does(extra: tuple[str, ...], tmp_path: Path) -> None:
-    result = hc.identify(ROBOT, LOG, groups=(*GROUPS, *extra), **OPTIONS)
+    result = hc.identify(ROBOT, LOG, groups=(*default_groups(), *extra), **OPTIONS)
     assert_same(result, result.robot)
     result.to_urdf(tmp_path / "found.urdf")
     assert_same(result, hc.load(tmp_path / "found.urdf"))
@@ -39,12 +39,12 @@ def test_the_robot_predicts_as_the_result_does(extra: tuple[str, ...], tmp_path:
     "model", [m if m == "stribeck" else pytest.param(m, marks=pytest.mark.slow) for m in MODELS]
 )
 def test_friction_of_other_shapes_is_in_the_robot_too(model: str) -> None:
-    linear = hc.identify(ROBOT, LOG, groups=(*GROUPS, "load"), **OPTIONS)
+    linear = hc.identify(ROBOT, LOG, groups=(*default_groups(), "load"), **OPTIONS)
     result = fit_nonlinear(linear, LOG, model)
     assert_same(result, result.robot)
 
 
-@pytest.mark.parametrize("groups", [GROUPS, (*GROUPS, "spring"), ("inertia", "viscous")])
+@pytest.mark.parametrize("groups", [default_groups(), (*default_groups(), "spring"), ("inertia", "viscous")])
 def test_what_is_described_and_not_asked_for_stays(groups: tuple[str, ...]) -> None:
     """A spring that rests elsewhere, static friction and armature of the description are part of both."""
     stated = {"stiffness": 3.0, "rest": [0.4, -0.2], "offset": 0.3, "armature": 0.1}

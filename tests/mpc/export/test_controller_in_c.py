@@ -25,11 +25,9 @@ Plant = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("helicoid.mpc.solver.kernels.LEVEL", "O1")
-        problem = arm()
-        reset(problem)
-        return Exported(Controller(problem), tmp_path_factory.mktemp("arm"))
+    problem = arm()
+    reset(problem)
+    return Exported(Controller(problem), tmp_path_factory.mktemp("arm"))
 
 
 def split(problem: Problem, state: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -58,9 +58,7 @@ def follow(
 
 @pytest.fixture(scope="module")
 def leg(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("helicoid.mpc.solver.kernels.LEVEL", "O1")
-        return Exported(Controller(hop()), tmp_path_factory.mktemp("leg"))
+    return Exported(Controller(hop()), tmp_path_factory.mktemp("leg"))
 
 
 def test_a_leg_jumps_in_c_as_in_python(leg: Exported) -> None:

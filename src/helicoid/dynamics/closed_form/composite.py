@@ -24,7 +24,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross
-from helicoid.dynamics.recursions.crba import (
+from helicoid.dynamics.recursions.mass_distribution import (
     Distribution,
     add_distributions,
     distribution,

@@ -18,12 +18,12 @@ import numpy as np
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import Element, add_block, elements, force_cross, motion_cross
-from helicoid.dynamics.recursions.crba import (
+from helicoid.dynamics.recursions.crba import mass_matrix
+from helicoid.dynamics.recursions.mass_distribution import (
     Distribution,
     add_distributions,
     distribution,
     distribution_to_parent,
-    mass_matrix,
     rotational,
 )
 from helicoid.dynamics.recursions.regrouping import regrouped

@@ -15,8 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.dynamics.friction import TERMS
+from helicoid.identification.linear.equations.friction_columns import linear_terms
+from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.linear.equations.stack import Factor
+from helicoid.identification.linear.solving.consistent import signed
 from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes, whitened_coordinates
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
@@ -25,7 +28,6 @@ _COUNT = 100.0  # samples that are new: those of a motion follow one another clo
 _UNEXPLAINED = 0.05  # of the torque of a joint: what models of real joints leave
 _BODY = 0.25  # of itself: what a described body may be off by
 _JOINT = 0.2  # of its usual size: what friction, offset and armature may be off by
-_POSITIVE = ("viscous", "coulomb", "armature", "spring")
 _SOME = 160  # samples
 _ROUNDS = 5
 _SUSPECTS = 8  # rows: with more, guesses are about those that are explained worst
@@ -70,16 +72,17 @@ class Prior(NamedTuple):
 
 def prior(robot: Robot) -> Prior:
     """What a description lets expect."""
-    regression = Regression(robot, (*GROUPS, "spring"))
+    # Friction that grows with the load is left out: the weight is what may be wrong.
+    candidates = [term for term in linear_terms("candidate") if not TERMS[term].needs_load]
+    regression = Regression(robot, (*default_groups(), *candidates))
     p = len(regression.parameters)
     bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0, p))
     T = _BODY * bodies.T
     others, usual = list(bodies.others), usual_magnitudes(regression)
     T[others, others] = _JOINT * usual[others]
     least = np.full(p, -np.inf)
-    for group in _POSITIVE:
-        own = regression.parameters.groups[group]
-        least[own] = -bodies.origin[own] / T.diagonal()[own]
+    own = signed(regression)
+    least[own] = -bodies.origin[own] / T.diagonal()[own]
     return Prior(regression, bodies.origin, T, least, bodies.bodies)
 
 

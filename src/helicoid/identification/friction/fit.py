@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.dynamics.friction import TERMS
 from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
 from helicoid.identification.friction.models import FrictionModel, ShapedRegression
+from helicoid.identification.linear.equations.friction_columns import nonnegative_groups
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import stacked
 from helicoid.identification.linear.equations.stack import Factor, Stack, triangle
@@ -25,8 +25,6 @@ from helicoid.identification.linear.solving.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
 from helicoid.progress import Progress
 
-FREE = tuple(term.name for term in TERMS.values() if not term.nonnegative)
-"""Terms of either sign."""
 LEAST_MASS = 0.01
 """The least mass of a body, as a part of the mean mass of all."""
 
@@ -104,7 +102,7 @@ class FrictionFit:
         # Bodies are exponentials of η: what a linearisation says ends at about 1.
         least[:n], most[:n] = np.maximum(least_step(point.eta), -1.0), 1.0
         for group, own in groups.items():
-            if group not in ("inertia", *FREE):
+            if group in nonnegative_groups():
                 least[own] = -point.sizes[own.start - n : own.stop - n]
         lower, upper = self._shape_limits()
         jointed = list(regression.jointed)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.errors import InputError
-from helicoid.identification.friction.fit import FREE, LEAST_MASS, FrictionFit, Point, bounded_step, solve
+from helicoid.identification.friction.fit import LEAST_MASS, FrictionFit, Point, bounded_step, solve
 from helicoid.identification.friction.log_cholesky import solid_bodies
 from helicoid.identification.friction.models import MODELS, ShapedRegression
 from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.equations.friction_columns import nonnegative_groups
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Factor
 from helicoid.identification.linear.selection import weighted
@@ -101,9 +103,9 @@ def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
 
 def _first(plain: Regression, x: Array, group: str) -> Array:
     """What the linear result says of a term, or of the one that comes nearest to it."""
-    nearest = group if group in plain.groups else {"sigmoid": "coulomb"}.get(group, group.split("_")[0])
+    nearest = group if group in plain.groups or group not in TERMS else TERMS[group].starts_from
     if nearest in plain.groups:
-        return np.maximum(plain.parameters.of(x, nearest), -np.inf if group in FREE else 0.0)
+        return np.maximum(plain.parameters.of(x, nearest), 0.0 if group in nonnegative_groups() else -np.inf)
     return np.zeros(len(plain.jointed))
 
 

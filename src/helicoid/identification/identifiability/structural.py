@@ -12,6 +12,10 @@ linear algebra on the tree (Wensing, Niemeyer and Slotine 2024):
   the reference, one row for each direction in which it changes.
 
 Gravity is one more motion of the base, whose value is not free: it is kept apart from its changes.
+
+A friction term depends on the motion of its own joint; but for constants no torque of rigid bodies depends
+on it in the same way. So the terms of a joint are separated by how their columns change from state to state,
+and their values at rest add to the torque of gravity at the reference.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.composite import elements
 from helicoid.geometry import se3, spatial
@@ -30,6 +35,7 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.model.model import WORLD, Model
 
+_FRICTION_STATES = 64
 _SMALL = 1e-11  # of vectors of length one: less is rounding
 
 # I(e_k), (10, 6, 6): the spatial inertia of each parameter.
@@ -97,19 +103,21 @@ def _torque_rows(regression: Regression) -> Array:
     inertial = parameters.groups.get("inertia", slice(0, 0))
     stages = _stages(model)
     lifts = _lifts(stages, len(model.bodies))
-    rows: list[Array] = [
-        unit
-        for group in ("viscous", "coulomb", "root", "asymmetry")
-        for unit in np.eye(len(parameters))[parameters.groups.get(group, slice(0, 0))]
-    ]
+    at_reference, changes = _friction_rows(regression)
+    rows = list(changes)
+    armature = parameters.groups.get("armature")
 
-    def add(functionals: Array, stage: int, group: str = "", coordinate: int = -1) -> None:
+    def add(functionals: Array, stage: int, beside: Array | float = 0.0) -> None:
         row = np.zeros((len(functionals), len(parameters)))
         if "inertia" in parameters.groups:
             row[:, inertial] = functionals @ lifts[stage]
-        if group in parameters.groups and coordinate in regression.jointed:
-            row[:, parameters.groups[group].start + regression.jointed.index(coordinate)] = 1.0
-        rows.extend(row)
+        rows.extend(row + beside)
+
+    def rotor(coordinate: int) -> Array:
+        row = np.zeros(len(parameters))
+        if armature is not None and coordinate in regression.jointed:
+            row[armature.start + regression.jointed.index(coordinate)] = 1.0
+        return row
 
     felt: list[Array] = []  # functionals that any torque applies to the composite inertia of each stage
     for k, (stage, motions) in enumerate(zip(stages, _motions(stages, _base_gravity(model)), strict=True)):
@@ -122,15 +130,37 @@ def _torque_rows(regression: Regression) -> Array:
             free = _functionals(s, np.vstack([motions.inherited, motions.gravity_changes]))
             add(free, k)
             pull = _functionals(s, motions.gravity[None])
-            add(pull, k, "offset", coordinate)
+            add(pull, k, at_reference[coordinate])
             between = _functionals(s, stage.S.T)
             for functional, other in zip(between, stage.coordinates, strict=True):
-                add(functional[None], k, "armature" if other == coordinate else "", coordinate)
+                add(functional[None], k, rotor(coordinate) if other == coordinate else 0.0)
             own.extend([free, pull, between])
         turning = _gyroscopic(stage.S)
         add(turning, k)
         felt.append(_span(inherited, turning, *own))
     return np.array(rows).reshape(-1, len(parameters))
+
+
+def _friction_rows(regression: Regression) -> tuple[Array, Array]:
+    """Rows of friction terms: at rest at the reference (nv, unknowns), and their changes (n, unknowns).
+
+    Random states show every dependence between the columns of a joint, with probability one.
+    """
+    robot, parameters = regression.robot, regression.parameters
+    terms = [group for group in regression.groups if group in TERMS]
+    rows = np.zeros((_FRICTION_STATES, robot.nv, len(parameters)))
+    if not terms:
+        return rows[0], rows[0, :0]
+    rng = np.random.default_rng(0)
+    q = np.array([robot.random(rng) for _ in rows])
+    v, a = rng.normal(size=(2, len(rows), robot.nv))
+    q[0], v[0] = robot.neutral(), 0.0
+    friction = regression.with_groups(terms)
+    Y = friction.regressor(q, v, a)
+    for group, own in friction.parameters.groups.items():
+        rows[:, :, parameters.groups[group]] = Y[:, :, own]
+    changes = [_span(rows[1:, k] - rows[0, k]) for k in range(robot.nv)]
+    return rows[0], np.concatenate(changes)
 
 
 def _wrench_rows(regression: Regression) -> Array:

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from helicoid.identification.linear.equations.friction_columns import LINEAR
-from helicoid.identification.linear.equations.regression import GROUPS, Regression, stated
+from helicoid.dynamics.friction import TERMS
+from helicoid.identification.linear.equations.friction_columns import linear_terms
+from helicoid.identification.linear.equations.regression import Regression, default_groups, stated
 from helicoid.identification.linear.lag import estimate_lag
 from helicoid.identification.linear.selection import (
     Weighted,
@@ -31,12 +32,8 @@ Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "tot
 ESTIMATORS: tuple[Estimator, ...] = (
     "consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental",
 )  # fmt: skip
-_DEFAULT = (*GROUPS, "root")
-_EXTRAS = ("load", "spring")
 _FAST = 0.15  # of the velocity limits: joints that stay below do not show how friction grows with speed
 _STILL = 0.01  # of the velocity limits
-# One equation a sample carries less: neither offsets nor the shape of friction can be told from it.
-_SCALAR = ("inertia", "viscous", "coulomb", "armature")
 
 
 @dataclass(frozen=True)
@@ -79,12 +76,17 @@ def choose(
     lag = _lag(made(chosen), stretches, rough, tell) if wish.lag is None else wish.lag
     stretches = [samples.delayed(lag) for samples in stretches]
     if wish.groups is None and not wrenches and wish.form not in ("power", "energy"):
-        chosen = tuple(group for group in chosen if group != "root" or _shaped(robot, stretches))
+        slow = [group for group in linear_terms("fast") if not _shaped(robot, stretches, group)]
+        chosen = tuple(group for group in chosen if group not in slow)
         alone = swings(robot, stretches).mostly  # a spring cannot be told then, whatever predicts this log
         if alone and not stated(robot, "armature").any():  # nor inertia of rotors from that of bodies
             needed = pays(stretches, made, chosen, "armature", wish.bounds)
             chosen = tuple(group for group in chosen if needed or group != "armature")
-        extras = [extra for extra in _EXTRAS if extra not in chosen and not (alone and extra == "spring")]
+        extras = [
+            extra
+            for extra in linear_terms("candidate")
+            if extra not in chosen and not (alone and TERMS[extra].depends_on_position)
+        ]
         chosen, data = choose_terms(stretches, made, chosen, extras, wish.bounds, tell)
         return Choice(cutoff, lag, made(chosen), data if wish.form == "torque" else None), stretches, notes
     return Choice(cutoff, lag, made(chosen)), stretches, notes
@@ -96,12 +98,15 @@ def _groups(robot: Robot, wish: Wish, wrenches: tuple[str, ...]) -> tuple[str, .
     if wrenches:
         return ("inertia",)
     if wish.form in ("power", "energy"):
-        return _SCALAR
-    beyond = (group for group in LINEAR if group not in _DEFAULT and stated(robot, group).any())
-    return (*_DEFAULT, *beyond)
+        # One equation a sample carries less: neither offsets nor the curve of friction are identifiable.
+        dissipative = (group for group in linear_terms("always") if TERMS[group].nonnegative)
+        return ("inertia", *dissipative, "armature")
+    default = (*default_groups(), *linear_terms("fast"))
+    beyond = (group for group in linear_terms() if group not in default and stated(robot, group).any())
+    return (*default, *beyond)
 
 
-def _shaped(robot: Robot, stretches: Sequence[Samples]) -> bool:
+def _shaped(robot: Robot, stretches: Sequence[Samples], group: str) -> bool:
     """Whether friction's curve over speed is to be told: it is described, or joints were fast enough for it.
 
     A curve through slow samples alone leads anywhere at the speeds that joints are made for.
@@ -109,7 +114,7 @@ def _shaped(robot: Robot, stretches: Sequence[Samples]) -> bool:
     fastest = np.quantile(np.abs(np.vstack([samples.v for samples in stretches])), 0.99, axis=0)
     part = fastest / usual_sizes(robot)[1]
     moving = part[part > _STILL]
-    return bool(stated(robot, "root").any() or (len(moving) and np.median(moving) > _FAST))
+    return bool(stated(robot, group).any() or (len(moving) and np.median(moving) > _FAST))
 
 
 def _maker(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:

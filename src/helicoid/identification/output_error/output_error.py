@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.regression import Regression
@@ -96,14 +97,11 @@ def _scale(regression: Regression, windows: Windows, x: Array) -> Array:
     torque, speed, acceleration = (
         np.maximum(s, 1e-6 + 1e-3 * s.max()) for s in (torque, speed, acceleration)
     )
-    by_group = {
-        "viscous": torque / speed, "armature": torque / acceleration, "root": torque / np.sqrt(speed),
-        "load": np.ones(nv),
-    }  # fmt: skip
     scale = np.ones(len(x))
     for group, own in regression.parameters.groups.items():
         if group != "inertia":
-            scale[own] = _TORQUE * by_group.get(group, torque)[list(regression.velocities(group))]
+            unit = TERMS[group].usual_size(torque, speed) if group in TERMS else torque / acceleration
+            scale[own] = _TORQUE * unit[list(regression.velocities(group))]
     return scale
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
+from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
@@ -52,10 +54,9 @@ def remarks(
         )
     if lag:
         yield f"Torques follow the motion by {1e3 * lag:.3g} ms; this was taken out."
-    extras = [group for group in regression.groups if group in ("load", "spring")]
+    extras = [TERMS[group] for group in regression.groups if group in linear_terms("candidate")]
     if extras:
-        names = {"load": "load-dependent friction", "spring": "springs"}
-        yield f"Held-out data ask for {' and '.join(names[e] for e in extras)}."
+        yield f"Held-out data ask for {' and '.join(term.label for term in extras)}."
     if strength:
         yield f"The fit is pulled to the description with strength {strength:g}."
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them

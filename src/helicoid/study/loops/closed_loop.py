@@ -82,7 +82,7 @@ def closed_loop(
         raise InputError(f"method is one of {', '.join(_METHODS)}; got {method!r}")
     if not isinstance(substeps, int) or substeps < 1:
         raise InputError(f"substeps is a whole number, at least 1; got {substeps!r}")
-    dt = float(getattr(controller, "period", 1e-3) if period is None else period)
+    dt = float(period or getattr(controller, "period", None) or 1e-3)
     checked_noise(plant, noise or {})
     settings = LoopSettings(
         plant, duration, q0, v0, theta, dict(noise or {}), delay, dt, substeps, method, friction, each

@@ -109,8 +109,8 @@ def fresh(controller: Any) -> Any:
     >>> import helicoid as hc
     >>> law = hc.control.JointImpedance(hc.load("planar_2r"), 100.0, 20.0)
     >>> tau = law.step([0.1, 0.0], [0.0, 0.0], q_ref=[0.2, 0.3])
-    >>> fresh(law).status, law.status
-    ('not started', 'ok')
+    >>> print(fresh(law).status, law.status, sep=", ")
+    not started, ok
     """
     if isinstance(controller, Step):
         again = copy.copy(controller)  # a step replaces its memory and changes nothing in place

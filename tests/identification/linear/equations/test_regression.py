@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from helicoid import InputError, Robot
-from helicoid.identification.linear.equations.regression import GROUPS, TERMS, Regression
+from helicoid.identification.linear.equations.regression import Regression, default_groups, known_groups
 from random_trees import assert_close, fewest, robots, seeds, state
 
 
@@ -28,7 +28,7 @@ def test_described_values_give_the_described_torque(robot: Robot, seed: int) -> 
 @given(robots(max_bodies=4), seeds)
 def test_rows_are_the_regressor_without_what_is_always_zero(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed)
-    regression = Regression(robot, ("inertia", *TERMS))
+    regression = Regression(robot, known_groups())
     Y = regression.regressor(q, v, a)
     for k, (row, on) in enumerate(zip(regression.rows(q, v, a), regression.supports, strict=True)):
         np.testing.assert_array_equal(row, Y[:, k, on])
@@ -61,4 +61,4 @@ def test_unknown_groups_are_refused_by_name() -> None:
     from synthetic_logs import arm
 
     with pytest.raises(InputError, match="'drag'; there are: inertia, viscous"):
-        Regression(arm(), (*GROUPS, "drag"))
+        Regression(arm(), (*default_groups(), "drag"))

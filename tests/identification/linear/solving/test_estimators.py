@@ -8,7 +8,7 @@ from synthetic_logs import arm, motion, recording, truth
 
 from helicoid.identification.identify import identify
 from helicoid.identification.linear.choice import ESTIMATORS
-from helicoid.identification.linear.equations.regression import GROUPS, Regression
+from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import Identification
 
@@ -28,7 +28,7 @@ def wrong_torque(result: Identification, seed: int = 99) -> float:
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e not in ("consistent", "ridge")])
 def test_without_noise_base_parameters_are_exact(estimator: str) -> None:
     log = recording(TRUTH, 2)
-    result = identify(ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0)
+    result = identify(ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0)
     assert wrong_torque(result) < 1e-8
     assert result.score(log).overall_relative < 1e-8
 
@@ -36,7 +36,9 @@ def test_without_noise_base_parameters_are_exact(estimator: str) -> None:
 @pytest.mark.parametrize("estimator", ["consistent", "ridge"])
 def test_a_weak_pull_to_the_description_hardly_matters(estimator: str) -> None:
     log = recording(TRUTH, 2)
-    result = identify(ROBOT, log, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0, strength=1e-4)
+    result = identify(
+        ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0, strength=1e-4
+    )
     assert wrong_torque(result) < 1e-4
 
 
@@ -58,7 +60,7 @@ def test_errors_fall_with_the_root_of_the_number_of_samples() -> None:
                     ROBOT,
                     recording(TRUTH, seed, noise=1.0, seconds=seconds),
                     estimator="weighted",
-                    groups=GROUPS,
+                    groups=default_groups(),
                     cutoff=None,
                     lag=0.0,
                 )
@@ -78,7 +80,7 @@ def coverage(runs: int) -> tuple[float, int]:
     for run in range(runs):
         noise = np.random.default_rng(run).normal(size=exact.shape) * np.array([2.0, 1.0, 0.5])
         log = Log.from_arrays(t, q, v, a, exact + noise)
-        result = identify(ROBOT, log, estimator="weighted", groups=GROUPS, cutoff=None, lag=0.0)
+        result = identify(ROBOT, log, estimator="weighted", groups=default_groups(), cutoff=None, lag=0.0)
         told = np.isfinite(result.sigma)
         hits.append(np.abs(result.x - EXACT)[told] < 1.96 * result.sigma[told])
     return float(np.mean(hits)), len(hits[0])
@@ -98,8 +100,8 @@ def test_intervals_cover_what_they_say_over_many_runs() -> None:
 def test_sigma_allows_for_the_low_pass() -> None:
     """Filtered noise is correlated: σ must not shrink because samples are plenty."""
     log = recording(TRUTH, 2, noise=1.0, seconds=20.0)
-    plain = identify(ROBOT, log, estimator="weighted", groups=GROUPS, cutoff=None, lag=0.0)
-    smooth = identify(ROBOT, log, estimator="weighted", groups=GROUPS, cutoff=6.0, lag=0.0)
+    plain = identify(ROBOT, log, estimator="weighted", groups=default_groups(), cutoff=None, lag=0.0)
+    smooth = identify(ROBOT, log, estimator="weighted", groups=default_groups(), cutoff=6.0, lag=0.0)
     told = np.isfinite(plain.sigma) & np.isfinite(smooth.sigma)
     ratio = smooth.sigma[told] / plain.sigma[told]
     assert 0.8 < np.median(ratio) < 1.5
@@ -113,7 +115,7 @@ def test_robust_loss_ignores_single_bad_samples() -> None:
         tau[start : start + 8] += rng.normal(0, 60, 3)
     spoiled = Log.from_arrays(log.t, log.q, log.v, log.a, tau)
     errors = {
-        e: wrong_torque(identify(ROBOT, spoiled, estimator=e, groups=GROUPS, cutoff=None, lag=0.0))
+        e: wrong_torque(identify(ROBOT, spoiled, estimator=e, groups=default_groups(), cutoff=None, lag=0.0))
         for e in ("weighted", "huber")
     }
     assert errors["huber"] < 0.3 * errors["weighted"]
@@ -128,13 +130,21 @@ def test_instruments_remove_the_bias_of_noisy_motion() -> None:
         noisy = Log.from_arrays(log.t, log.q, log.v, log.a + 3.0 * rng.normal(size=log.a.shape), log.tau)
         for estimator, found in (("weighted", biased), ("instrumental", unbiased)):
             found.append(
-                wrong_torque(identify(ROBOT, noisy, estimator=estimator, groups=GROUPS, cutoff=None, lag=0.0))
+                wrong_torque(
+                    identify(ROBOT, noisy, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0)
+                )
             )
     assert np.mean(unbiased) < 0.5 * np.mean(biased)
 
 
 def test_a_strong_pull_keeps_the_described_bodies() -> None:
     result = identify(
-        ROBOT, recording(TRUTH, 2), estimator="ridge", groups=GROUPS, cutoff=None, lag=0.0, strength=1e20
+        ROBOT,
+        recording(TRUTH, 2),
+        estimator="ridge",
+        groups=default_groups(),
+        cutoff=None,
+        lag=0.0,
+        strength=1e20,
     )
     np.testing.assert_allclose(result.x[:30], ROBOT.parameters.values, rtol=1e-4, atol=1e-6)

@@ -8,10 +8,18 @@ from functools import cache
 import casadi as ca
 
 from helicoid.compiler import Function, Input, Output
-from helicoid.dynamics.friction import TERMS, JointState
+from helicoid.dynamics.friction import TERMS, JointState, Selection
 
-LINEAR = tuple(name for name, term in TERMS.items() if not term.shapes)
-"""The terms whose columns hang on the motion alone."""
+
+def linear_terms(selection: Selection | None = None) -> tuple[str, ...]:
+    """Friction terms that are linear in their unknown; those of one rule of selection, where it is given."""
+    rows = (term for term in TERMS.values() if not term.shapes)
+    return tuple(term.name for term in rows if selection in (None, term.selection))
+
+
+def nonnegative_groups() -> tuple[str, ...]:
+    """Groups of unknowns that cannot be negative."""
+    return ("armature", *(term.name for term in TERMS.values() if term.nonnegative))
 
 
 def suffix(group: str) -> str:

@@ -22,7 +22,7 @@ from helicoid.dynamics.friction import TERMS as FRICTION
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
-from helicoid.identification.linear.equations.friction_columns import LINEAR, friction_columns, suffix
+from helicoid.identification.linear.equations.friction_columns import friction_columns, linear_terms, suffix
 from helicoid.identification.linear.equations.known import known_torque
 from helicoid.identification.linear.equations.wrenches import wrench_regressor
 from helicoid.robot import Robot, as_robot
@@ -30,13 +30,17 @@ from helicoid.robot.function import RobotFunction
 
 Indices = NDArray[np.intp]
 
-GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature")
-"""The groups of unknowns that a robot itself can hold, and an offset."""
-
 _BATCH = 1024  # samples
 
-TERMS = (*LINEAR, "armature")
-"""What a joint's torque may hold beside the rigid bodies, each times one unknown; see `dynamics.friction`."""
+
+def default_groups() -> tuple[str, ...]:
+    """Groups of unknowns of a regression by default: inertia, basic friction, an offset, armature."""
+    return ("inertia", *linear_terms("always"), "armature")
+
+
+def known_groups() -> tuple[str, ...]:
+    """Groups of unknowns that a linear regression may have; see `dynamics.friction` for those of friction."""
+    return ("inertia", *linear_terms(), "armature")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +84,7 @@ class Regression:
 
     Args:
         robot: its kinematics, and the nominal values of the unknowns.
-        groups: which unknowns there are, in the order of x; "inertia" and any of `TERMS`. Joints of a
+        groups: which unknowns there are, in the order of x; any of `known_groups()`. Joints of a
             floating base have neither friction nor armature and get no such columns.
         smoothing: ε of the Coulomb column tanh(v / ε) (rad/s or m/s), one number or one a velocity (nv).
         load: inertial parameters (10 n_bodies) whose weight "load" is about; by default the robot's.
@@ -93,13 +97,14 @@ class Regression:
     def __init__(
         self,
         robot: Robot,
-        groups: Sequence[str] = GROUPS,
+        groups: Sequence[str] | None = None,
         smoothing: float | Array = SMOOTHING,
         wrenches: Sequence[str] = (),
         load: Array | None = None,
     ) -> None:
         as_robot(robot, "identification")
-        known = ("inertia", *TERMS)
+        known = known_groups()
+        groups = default_groups() if groups is None else groups
         for group in groups:
             if group not in known:
                 raise InputError(f"no group of unknowns is called {group!r}; there are: {', '.join(known)}")
@@ -126,10 +131,14 @@ class Regression:
 
     def loaded_by(self, x: Array) -> Regression:
         """This regression with "load" about the weight that bodies have in x: what a robot of x rubs by."""
-        loaded = any(FRICTION[group].needs_load for group in self.groups if group in FRICTION)
-        return (
-            self.with_load(self.parameters.of(x, "inertia")) if loaded and "inertia" in self.groups else self
-        )
+        if not self.load_dependent or "inertia" not in self.groups:
+            return self
+        return self.with_load(self.parameters.of(x, "inertia"))
+
+    @property
+    def load_dependent(self) -> bool:
+        """Whether any friction among the unknowns grows with the load."""
+        return any(FRICTION[group].needs_load for group in self.groups if group in FRICTION)
 
     @property
     def covered(self) -> frozenset[str]:
@@ -156,8 +165,8 @@ class Regression:
         return tuple(k for k in range(self.robot.nv) if not any(v.start <= k < v.stop for v in free))
 
     def velocities(self, group: str) -> tuple[int, ...]:
-        """The velocities that have a column in a group of `TERMS`."""
-        if group != "spring":
+        """The velocities that have a column in a group: any but "inertia"."""
+        if group not in FRICTION or not FRICTION[group].depends_on_position:
             return self.jointed
         single = self._positions
         return tuple(k for k in self.jointed if k in single)
@@ -299,7 +308,7 @@ class Regression:
         if self.wrenches:
             return {}
         found = {"armature": a}
-        terms = tuple(group for group in self.groups if group in LINEAR)
+        terms = tuple(group for group in self.groups if group in FRICTION and not FRICTION[group].shapes)
         if terms:
             made = friction_columns(terms)(*self._joint_motions(q, v))
             found |= {term: made[:, k].reshape(v.shape) for k, term in enumerate(terms)}
@@ -311,7 +320,7 @@ class Regression:
         for k, place in self._positions.items():
             position[:, k] = q[:, place]
         load = np.zeros_like(v)
-        if any(FRICTION[group].needs_load for group in self.groups if group in FRICTION):
+        if self.load_dependent:
             still = np.zeros((len(q), self.robot.nv))
             load = np.asarray(self.robot.regressor(q, still, still) @ self._load)
             # An upright axis carries nothing: what is left there by rounding must not become an unknown.

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.dynamics.friction import TERMS
 from helicoid.errors import HelicoidError, InputError
+from helicoid.identification.linear.equations.friction_columns import nonnegative_groups
 from helicoid.identification.linear.equations.regression import Indices, Regression
 from helicoid.identification.linear.equations.stack import Factor
 from helicoid.identification.linear.solving.estimators import augmented
@@ -27,7 +27,6 @@ from helicoid.robot import Robot
 
 LEAST = 1e-3  # ε
 _SLIGHT = 1e-4
-NON_NEGATIVE = ("armature", *(term.name for term in TERMS.values() if term.nonnegative))
 # Whitened elements go row by row through the upper triangle, the solver's cone column by column.
 _COLUMN_MAJOR = [0, 1, 4, 2, 5, 7, 3, 6, 8, 9]
 _IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
@@ -169,7 +168,7 @@ def signed(regression: Regression) -> Indices:
     """The unknowns that cannot be negative, as indices."""
     groups = regression.parameters.groups
     index = np.arange(len(regression.parameters))
-    own = [index[groups[group]] for group in NON_NEGATIVE if group in groups]
+    own = [index[groups[group]] for group in nonnegative_groups() if group in groups]
     return np.concatenate([np.zeros(0, dtype=np.intp), *own])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.linear.solving.whitening import usual_sizes
@@ -33,7 +34,7 @@ def unmoved(regression: Regression, still: Sequence[int]) -> tuple[int, ...]:
     """The unknowns that only motion of these joints would tell: their friction and armature."""
     found: list[int] = []
     for group, own in regression.parameters.groups.items():
-        if group not in ("inertia", "offset", "spring"):
+        if group == "armature" or (group in TERMS and TERMS[group].depends_on_velocity):
             pairs = zip(regression.velocities(group), range(own.start, own.stop), strict=True)
             found.extend(index for k, index in pairs if k in still)
     return tuple(sorted(found))
