@@ -1,4 +1,4 @@
-"""The cost of adding: a joint type is one class, a friction term one row, an algorithm one function and entry.
+"""The cost of additions: a joint type one class, a friction term one row, an algorithm one entry.
 
 Each test adds one from outside of the library, in the table that CONTRIBUTING names and nowhere else.
 `tests/model/test_own_joint_type.py` takes a joint type through every package.
