@@ -81,7 +81,7 @@ def test_a_load_is_learned_in_flight(quad):
 def test_flights_without_excitation_are_refused(quad):
     hover = quad.trim()
     flight = hc.simulate(quad, hover.q, hover.v, 1.0, hover.u, dt=DT)
-    with pytest.raises(hc.InputError, match="does not excite|not identifiable"):
+    with pytest.raises(hc.InputError, match=r"does not excite|not identifiable"):
         hc.aerial.identify_rotors(quad, flight)
     with pytest.raises(hc.InputError, match="window is odd"):
         hc.aerial.identify_rotors(quad, flight, window=4)
