@@ -12,7 +12,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler import Function, in_parallel
 from helicoid.dynamics import parametric
-from helicoid.dynamics.constraints.equations import Constraint
+from helicoid.dynamics.constraints.equations import KinematicConstraint
 from helicoid.dynamics.friction import check_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
@@ -38,7 +38,7 @@ class RobotData(Catalog):
         self,
         model: Model,
         selection: parametric.Selection | None = None,
-        added: Sequence[Constraint] = (),
+        added: Sequence[KinematicConstraint] = (),
         actuators: tuple[str, ...] | None = None,
     ) -> None:
         check_friction(model)
