@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
+from helicoid import Status, errors
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -36,9 +38,14 @@ LONG = {
     "fixed-wing.md",
     "friction.md",
     "identification.md",
+    "identification-diagnosis.md",
+    "identification-refinement.md",
+    "identify-payload.md",
+    "legged.md",
     "mpc.md",
     "mpc-controller.md",
     "mpc-problem.md",
+    "reach-and-track.md",
     "rotorcraft.md",
     "whole-body.md",
 }
@@ -141,6 +148,20 @@ def test_reference_names_what_exists() -> None:
     assert named
     for identifier in named:
         pkgutil.resolve_name(identifier)
+
+
+def test_troubleshooting_has_every_status_and_warning() -> None:
+    rows = (DOCS / "how-to" / "troubleshooting.md").read_text(encoding="utf-8").splitlines()
+    for status in Status:
+        row = next((row for row in rows if row.startswith(f'| `"{status}"` |')), "")
+        assert row.endswith(f"| {status.remedy} |"), f"{status}: {status.remedy}"
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    for warning in re.findall(r"^class (\w+)\(\w*Warning\)", sources, re.MULTILINE):
+        assert any(row.startswith(f"| `{warning}` |") for row in rows), warning
+    for error in re.findall(
+        r"^class (\w+)\(HelicoidError\b", Path(errors.__file__).read_text(), re.MULTILINE
+    ):
+        assert any(row.startswith(f"| `{error}` |") for row in rows), error
 
 
 CITATION = re.compile(r"\b(?P<author>[A-Z][a-zäöüé]+)(?: et al\.| and others)? \(?(?P<year>(?:19|20)\d\d)\b")
