@@ -19,7 +19,7 @@ from helicoid.mpc.structure import Structure
 from helicoid.status import Status
 
 TOLERANCE = LAYOUT.number("PLAN_TOLERANCE")
-"""Largest excess of hard constraints in a plan that is ok, relative to a limit (to the scale of a row), and of
+"""Largest excess of hard constraints in a plan that is ok, relative to a limit (the scale of a row), and of
 its gaps in units of the state: rad, m, rad/s, m/s."""
 
 _SETTINGS = LAYOUT.enumeration("PERIOD")
