@@ -22,7 +22,7 @@ from helicoid import Robot
 from helicoid.geometry import so3
 from helicoid.identification.logs.log import Log
 from helicoid.identification.output_error.output_error import fit_output_error
-from helicoid.model.drives import Drive
+from helicoid.model.edits.drives import Drive
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import TYPES, unit
 from helicoid.model.parts import Limits, Mimic
