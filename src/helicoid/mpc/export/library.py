@@ -91,6 +91,6 @@ def _runtime() -> dict[str, str]:
     texts = {}
     for path in sorted(RUNTIME.glob("*.[ch]")):
         texts[f"runtime/{path.with_suffix('.h').name}"] = path.read_text(encoding="utf-8")
-    for name in ("kernel.h", "vector_math.h"):
+    for name in ("kernel.h", "vector_math.h", "vector_rows.h"):
         texts[f"runtime/{name}"] = (KERNEL_HEADERS / name).read_text(encoding="utf-8")
     return texts
