@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.control.following import Following
+from helicoid.control.following import Following, real_array, shown
 from helicoid.deprecation import former_attribute
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
@@ -153,11 +153,12 @@ class OnlineMotion:
     def step(self, target: ArrayLike, target_velocity: ArrayLike | None = None) -> MotionState:
         """The next reference on the way to a target (nv), passed with `target_velocity`, by default at rest.
 
-        Never raises for numbers: a target that is not finite, or a velocity beyond the limits, is left out,
-        the motion goes on to the one before, and `ok` is False.
+        After the first step it never raises: for a target that is not finite, or a velocity beyond the
+        limits, the motion continues to the previous target, and `ok` is False.
         """
-        wanted = self._numbers("target", target)
-        speed = np.zeros(self.robot.nv) if target_velocity is None else self._numbers("v", target_velocity)
+        wanted, speed = (
+            self._target(*pair) for pair in (("target", target), ("target_velocity", target_velocity))
+        )
         before = self._input.target_position, self._input.target_velocity
         known = bool(np.isfinite(wanted).all() and np.isfinite(speed).all())
         if known:
@@ -176,18 +177,27 @@ class OnlineMotion:
             *(np.array(x) for x in (now.current_position, now.current_velocity, now.current_acceleration))
         )
 
+    def _target(self, name: str, value: ArrayLike | None) -> Array:
+        try:
+            return self._numbers(name, 0.0 if value is None and name == "target_velocity" else value)
+        except InputError:
+            if self._status is Status.NOT_STARTED:
+                raise
+        return np.full(self.robot.nv, np.nan)
+
     def _update(self) -> Any:
         try:
             return self._solver.update(self._input, self._output)
         except self._refused:
             return None
 
-    def _numbers(self, name: str, value: ArrayLike) -> Array:
+    def _numbers(self, name: str, value: ArrayLike | None) -> Array:
         try:
-            numbers = np.asarray(value, dtype=np.float64)
-            return np.array(np.broadcast_to(numbers, (self.robot.nv,)))
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be numbers of shape ({self.robot.nv},); got {value!r}") from None
+            return np.array(np.broadcast_to(real_array(name, value), (self.robot.nv,)))
+        except ValueError:
+            raise InputError(
+                f"{name} must be numbers of shape ({self.robot.nv},); got {shown(value)}"
+            ) from None
 
 
 class _TargetFollowing(Following):

@@ -309,7 +309,7 @@ def test_targets_that_are_missing_are_named():
         (lambda r, t: WholeBody(r, [ForceTask("nose")], FEET, DT), "no contact 'nose'; there are FL_foot"),
         (lambda r, t: WholeBody(r, [ForceTask("FL_foot", size=6)], FEET, DT), "has 3 forces, the task 6"),
         (lambda r, t: WholeBody(r, [], FEET, DT), "WholeBody needs a task"),
-        (lambda r, t: WholeBody(r, t, FEET, -1.0), "dt must be > 0"),
+        (lambda r, t: WholeBody(r, t, FEET, -1.0), "dt must be above 0"),
         (lambda r, t: WholeBody(r, t, FEET, DT, "none"), "priorities"),
         (lambda r, t: WholeBody(r, t, FEET, DT, friction="always"), "friction is 'none' or 'measured'"),
         (lambda r, t: WholeBody(r, [TorqueTask(joints="floating_base")], FEET, DT), "no actuator drives"),

@@ -266,9 +266,8 @@ class LawFollowing(Following):
         if targets:
             numbers = np.repeat(numbers, len(times), axis=0)
             for name in targets:
-                place, _ = law._numbers[name]
-                entry = law._known[name]
-                numbers[:, place] = [entry.read(name, row).ravel() for row in rows.pop(name)]
+                entry = law._numbers[name]
+                numbers[:, entry.at] = [entry.check(name, row).ravel() for row in rows.pop(name)]
         for name, default in law._defaults_of_references.items():
             rows.setdefault(name, np.array(default, dtype=np.float64)[None])
         return LoopLaw(law.function, law._start.copy(), {"numbers": numbers, **law._measured_rows(rows)})

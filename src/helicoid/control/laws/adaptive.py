@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError

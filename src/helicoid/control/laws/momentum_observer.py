@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Expressions, Number, Step
+from helicoid.control.laws.step import Expressions, Step
 from helicoid.control.laws.torque import Friction, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, solve
 from helicoid.errors import InputError

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.following import posture_reference
-from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.control.tasks import PostureTask, Task
 from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics.linear import factor, solve
@@ -26,7 +26,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True)
 class _Target(Number):
-    """The numbers of a task's target, checked by the task."""
+    """Target of a task, checked by the task."""
 
     task: Task | None = None
     robot: Robot | None = None

@@ -21,7 +21,9 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Function, Input, Output, Shape, export_library, from_row_major, row_major
-from helicoid.control.following import LawFollowing
+from helicoid.control.following import LawFollowing, shown
+from helicoid.control.program.numbers import Number as Number
+from helicoid.control.program.numbers import Numbers
 from helicoid.deprecation import former_attribute
 from helicoid.dynamics.configuration import is_near_unit, unit
 from helicoid.errors import InputError
@@ -44,34 +46,6 @@ STATUSES = (
 """Statuses in the order of their numbers in the output `status` of the compiled step."""
 
 _EXAMPLES = 4  # steps that exported C repeats
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number, or an array of them, that `set` may change.
-
-    `lower` is the least that it may be; with `above` it must be more than that.
-    """
-
-    value: ArrayLike | None
-    shape: Shape = ()
-    lower: float = -np.inf
-    above: bool = False
-
-    def read(self, name: str, given: Any) -> Array:
-        """What was given as an array of this shape, one number for all elements; refused by name if wrong."""
-        try:
-            values = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be numbers; got {given!r}") from None
-        if values.shape not in ((), self.shape):
-            raise InputError(f"{name} is one number or has shape {self.shape}; got shape {values.shape}")
-        if not np.all(np.isfinite(values)):
-            raise InputError(f"{name} must be finite; got {given!r}")
-        if np.any(values <= self.lower if self.above else values < self.lower):
-            least = f"above {self.lower:g}" if self.above else f"{self.lower:g} or more"
-            raise InputError(f"{name} must be {least}; got {given!r}")
-        return np.array(np.broadcast_to(values, self.shape))
 
 
 @dataclass(frozen=True)
@@ -138,11 +112,12 @@ class Step(ABC):
             name: np.array(x, dtype=np.float64) for name, x in (defaults or {}).items()
         }
         self.robot = as_robot(robot, type(self).__name__)
-        self._known = dict(numbers)
-        self._numbers = _places({key: number.shape for key, number in numbers.items()})
+        self._numbers = Numbers()
+        for key, number in numbers.items():
+            self._numbers.add(key, number.value, number.read)
         self._memories = _places({key: np.shape(value) for key, value in memory.items()})
         self._start = _packed(memory.values())
-        self._values = _packed(n.read(key, n.value) for key, n in numbers.items())
+        self._values = self._numbers.values
         given = {**measured, **references}
         inputs = [Input(key, shape) for key, shape in given.items()]
         inputs += [Input("numbers", self._values.shape), Input("memory", self._start.shape)]
@@ -153,6 +128,7 @@ class Step(ABC):
         )
         """The step as a function of everything, memory and numbers included."""
         self._memory, self._code, self._started = self._start, np.zeros(2), False
+        self._call_one = _OneSample(self.function)
         self._lost = [np.full(shape, np.nan) for shape in given.values()]
         self._call([np.zeros(shape) for shape in given.values()])  # compiled now, not in the loop
         self.reset()
@@ -165,13 +141,13 @@ class Step(ABC):
 
     def _call(self, values: Sequence[Any]) -> Any:
         try:
-            result = self.function(*values, self._values, self._memory)
+            result = self._call_one(*values, self._values, self._memory)
             if result[-1].ndim > 1:
-                raise InputError("a law takes one state at a time; its `function` takes many")
-        except InputError:
+                raise InputError(_ONE_STATE)
+        except Exception as error:  # of `__array__` of a foreign type, too: the loop goes on
             if not self._started:
-                raise
-            result = self.function(*self._lost, self._values, self._memory)
+                raise error if isinstance(error, InputError) else InputError(str(error)) from error
+            result = self._call_one(*self._lost, self._values, self._memory)
         self._memory, self._code, self._started = result[-2], result[-1], True
         return result
 
@@ -201,17 +177,8 @@ class Step(ABC):
 
     def set(self, **numbers: ArrayLike) -> None:
         """Change numbers of the law, from the next step on: all that are given, or none if one is refused."""
-        read = {}
-        for name, value in numbers.items():
-            if name not in self._known:
-                raise InputError(
-                    f"{type(self).__name__} has no number {name!r}; there are: {', '.join(self._known)}"
-                )
-            read[name] = self._known[name].read(name, value).ravel()
-        values = self._values.copy()
-        for name, value in read.items():
-            values[self._numbers[name][0]] = value
-        self._check({name: self._part(values, name) for name in self._known})
+        values = self._numbers.changed(self._values, numbers)
+        self._check({name: self._numbers.part(values, name) for name in self._numbers.names})
         self._values = values
 
     def _check(self, numbers: Mapping[str, Array]) -> None:
@@ -219,14 +186,8 @@ class Step(ABC):
         return
 
     def number(self, name: str) -> Array:
-        """A number of the law as it is now."""
-        if name not in self._known:
-            raise InputError(f"there is no number {name!r}; there are: {', '.join(self._known)}")
-        return self._part(self._values, name).copy()
-
-    def _part(self, values: Array, name: str) -> Array:
-        place, shape = self._numbers[name]
-        return values[place].reshape(shape)
+        """Present value of a number of the law."""
+        return self._numbers.part(self._values, self._numbers.entry(name)[0]).copy()
 
     def _kept(self, name: str) -> Array:
         """A part of the memory."""
@@ -287,8 +248,10 @@ class Step(ABC):
     @property
     def layout(self) -> dict[str, dict[str, slice]]:
         """Where each named thing is in the vectors `numbers` and `memory` of the function."""
-        places = {"numbers": self._numbers, "memory": self._memories}
-        return {kind: {name: place for name, (place, _) in of.items()} for kind, of in places.items()}
+        return {
+            "numbers": {name: self._numbers[name].at for name in self._numbers.names},
+            "memory": {name: place for name, (place, _) in self._memories.items()},
+        }
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot.name!r}, {self.status})"
@@ -298,7 +261,8 @@ class Step(ABC):
     ) -> tuple[list[Expression], list[Expression]]:
         symbols = {name: ca.SX.sym(name, *(*shape, 1, 1)[:2]) for name, shape in given.items()}
         numbers, memory = ca.SX.sym("numbers", len(self._values)), ca.SX.sym("memory", len(self._start))
-        x = symbols | _unpacked(self._numbers, numbers) | _unpacked(self._memories, memory)
+        parts = {name: (self._numbers[name].at, self._numbers[name].shape) for name in self._numbers.names}
+        x = symbols | _unpacked(parts, numbers) | _unpacked(self._memories, memory)
         model = self.robot.model
         law = self._law(x | {name: unit(model, q) for name, q in symbols.items() if _is_configuration(name)})
         seen = _sound(model, {name: symbols[name] for name in measured})
@@ -317,6 +281,24 @@ class Step(ABC):
         return [*symbols.values(), numbers, memory], [*chosen, kept, status]
 
 
+class _OneSample(Function):
+    """The same function for one sample at a time: a batch is refused before code for it is compiled."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function.name, function.inputs, function.outputs, lambda: function.casadi)
+        self._definition, self._numeric = function._definition, function._numeric
+
+    def _evaluate(self, values: Sequence[Any], out: Any) -> Any:
+        for item, value in zip(self.inputs, values, strict=True):
+            if np.ndim(value) != len(item.shape):
+                raise InputError(f"{item.name} has shape {item.shape}; got {shown(value)}: {_ONE_STATE}")
+        return super()._evaluate(values, out)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _OneSample, (Function(self.name, self.inputs, self.outputs, self.casadi),)
+
+
+_ONE_STATE = "a law takes one state at a time; its `function` takes many"
 _MESSAGES = {
     Status.SATURATED: "a limit bounds the command",
     Status.BAD_MEASUREMENT: "a measurement is not finite or of the wrong size; the last valid result acts",

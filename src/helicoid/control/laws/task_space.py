@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction, is_rotation
+from helicoid.control.program.numbers import Number
 from helicoid.control.tasks.orientation import shortest_turn
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, inverse, solve

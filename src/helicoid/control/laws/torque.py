@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Shape
-from helicoid.control.laws.step import Expressions, Number, Step, check_period
+from helicoid.control.laws.step import Expressions, Step, check_period
+from helicoid.control.program.numbers import Number
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.rnea import joint_friction
 from helicoid.errors import InputError
@@ -54,15 +55,13 @@ class TorqueLaw(Step):
         defaults: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         _check_actuated(robot, type(self).__name__)
-        if not 0 <= decay < 1:
-            raise InputError(f"decay is a factor from 0 to below 1; got {decay!r}")
         super().__init__(
             robot,
             name,
             {"q": (robot.nq,), "v": (robot.nv,), **(measured or {})},
             references,
             {"tau": (robot.nv,)},
-            {**numbers, "decay": Number(decay, lower=0.0), **_theta(robot)},
+            {**numbers, "decay": Number(decay, lower=0.0, upper=1.0, below=True), **_theta(robot)},
             {**(memory or {}), "last": np.zeros(robot.nv)},
             dt,
             defaults,

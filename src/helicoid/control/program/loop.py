@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler import compile_kernel
+from helicoid.control.following import real_array, shown
 from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
 from helicoid.control.qp.program import needs_compiler
@@ -146,15 +147,18 @@ class Loop:
         self.numbers.set(changes)
 
     def as_vector(self, name: str, given: ArrayLike, size: int) -> Array:
-        """A measurement as the step reads it. What is none is refused at the first step, a bad one later."""
-        got = repr(given)
+        """A measurement as the step reads it: an invalid one is refused at the first step, and NaN later.
+
+        Raises:
+            InputError: it is no vector of this size, and there was no step yet.
+        """
         try:
-            vector = np.array(given, dtype=np.float64)
+            vector = real_array(name, given)
             if vector.shape == (size,):
                 return vector
             got = f"shape {vector.shape}"
-        except (TypeError, ValueError, OverflowError):
-            pass
+        except InputError:
+            got = shown(given)
         if self.code == NOT_STARTED:
             raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
         return np.full(size, np.nan)

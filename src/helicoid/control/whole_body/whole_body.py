@@ -150,7 +150,7 @@ class WholeBody:
 
     def contact(self, name: str, active: bool) -> None:
         """Switch a contact on or off, by its name; forces rise and fall as `ramp` says."""
-        self.numbers.set({f"{self._contact_name(name)}_active": float(bool(active))})
+        self._loop.set({f"{self._contact_name(name)}_active": float(bool(active))})
 
     def set(self, contacts: Sequence[str] | None = None, **values: ArrayLike) -> None:
         """Change numbers by name, all or, where one is refused, none.

@@ -197,9 +197,9 @@ def step_caller(controller: Any) -> Callable[[float, Array, Array, Array | None,
     except ValueError:  # of compiled code: it says when it is called
         return lambda t, q, v, states, tau: step(q, v)
     positional = [x for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
-    needed = [x.name for x in positional if x.default is x.empty]
+    needed = [x.name for x in positional if x.default is x.empty and x.name != "t"]
     torque = len(needed) == 3 and needed[2].startswith("tau")
-    if (len(needed) > 2 and not torque) or _required(controller):
+    if len(needed) > 2 and not torque:
         missing = ", ".join(_required(controller) or needed[2:])
         raise InputError(
             f"{name}.step cannot be called with q and v alone, it needs {missing}: give it a reference over "

@@ -193,6 +193,7 @@ class LawLoop:
         inputs: (rows or 1, rollouts or 1, n) for each further input of `step`, without dt.
         limit: at which the command saturates, symmetric; None where the system has limits of its own.
         disturbance: (rows or 1, rollouts or 1, n), added to the command that acts; None where there is none.
+        length: dt of `step` (s); None is that of the times, divided by the substeps.
 
     `command` is (rows + 1, rollouts, n), before saturation: row k + 1 is that of the step from row k on.
     """
@@ -208,6 +209,7 @@ class LawLoop:
         substeps: int = 1,
         limit: Array | None = None,
         disturbance: Array | None = None,
+        length: float | None = None,
     ) -> None:
         n, held = len(step.outputs), substeps * law.every > 1
         parts = LawInStep(law, step.inputs[n], held)
@@ -226,7 +228,9 @@ class LawLoop:
         for array, first in zip(self._carried, own[1:], strict=True):
             array[0] = first[0]
         more = [] if disturbance is None else [disturbance]
-        dt = np.full((1, 1), float(times[1]) / substeps if len(times) > 1 else 1.0)
+        dt = np.full(
+            (1, 1), (float(times[1]) / substeps if len(times) > 1 else 1.0) if length is None else length
+        )
         self._inputs = [*parts.input_arrays(times, substeps), *more, *inputs, dt]
         self._whole = self._iteration(0, rows) if self._window == rows else None
         self._last = 0
