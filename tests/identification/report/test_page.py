@@ -46,7 +46,7 @@ def result(robot: Robot, logs: tuple[Log, Log]) -> Identification:
 class Elements(HTMLParser):
     """The tags of a page that are opened, and whether every one is closed in order."""
 
-    VOID = ("meta", "br")
+    VOID = ("meta", "br", "link")
 
     def __init__(self) -> None:
         super().__init__()
