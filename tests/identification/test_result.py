@@ -16,7 +16,7 @@ from helicoid.identification.logs.log import Log
 def result() -> hc.Identification:
     robot = arm(2)
     log = replace(recording(truth(robot, 1), 2, noise=0.02, seconds=4.0), source="<b>run</b>")
-    return hc.identify(robot, log, groups=("inertia", "viscous"), cutoff=None, lag=0.0, strength=1.0)
+    return hc.identify(robot, log, groups=("inertia", "viscous"), cutoff=None, lag=0.0, regularisation=1.0)
 
 
 def test_reprs_are_short(result: hc.Identification) -> None:

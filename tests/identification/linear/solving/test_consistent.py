@@ -9,10 +9,10 @@ from synthetic_logs import arm, recording, truth
 from helicoid import InputError, Robot
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Stack
-from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.solving.consistent import Bounds, consistent
 from helicoid.identification.linear.solving.estimators import ridge
 from helicoid.identification.linear.solving.whitened_coordinates import whitened_coordinates
+from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.preparation import prepare
 from helicoid.model.inertia import Inertia
 from random_trees import fewest, robots
@@ -46,7 +46,7 @@ def problem() -> tuple[Regression, object, object]:
     robot = arm()
     log = recording(truth(robot, 3), 4, noise=2.0, seconds=5.0)
     regression = Regression(robot)
-    data = weighted(regression, prepare(robot, log)[0])
+    data = weighted_samples(regression, prepare(robot, log)[0])
     return regression, data.whole.combined(data.weights), data.coordinates
 
 
@@ -78,7 +78,7 @@ def test_constraints_that_do_not_bite_change_nothing() -> None:
     robot = arm()
     log = recording(truth(robot, 3, 0.05), 4, seconds=5.0)
     regression = Regression(robot)
-    data = weighted(regression, prepare(robot, log)[0])
+    data = weighted_samples(regression, prepare(robot, log)[0])
     factor = data.whole.combined(np.ones(3))
     found = consistent(regression, factor, data.coordinates, 1e-6)
     free = ridge(factor, data.coordinates, 1e-6)

@@ -14,7 +14,7 @@ from helicoid.identification.linear.equations.regression import default_groups
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)
-OPTIONS = {"groups": default_groups(), "cutoff": None, "lag": 0.0, "strength": 10.0}
+OPTIONS = {"groups": default_groups(), "cutoff": None, "lag": 0.0, "regularisation": 10.0}
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +34,18 @@ def test_intervals_cover_what_another_motion_needs(result: hc.Identification) ->
 
 
 def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Identification) -> None:
-    assert result.trust(result.logs[0])
+    assert result.validity(result.logs[0])
     log = recording(TRUTH, 9, seconds=4.0)
     fast = hc.Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)
-    told = result.trust(fast)
-    assert not told and not told.ok.any()
-    assert "times what was recorded" in str(told) and "Trust(" in repr(told)
+    found = result.validity(fast)
+    assert not found and not found.ok.any()
+    assert "times what was recorded" in str(found) and "Validity(" in repr(found)
 
 
 def test_what_the_model_lacks_grows_with_speed_and_noise_does_not(result: hc.Identification) -> None:
     log, unexplained = result.logs[0], result.unexplained
-    assert unexplained is not None and result.posterior is not None and result.lacking is not None
-    assert np.all(result.lacking < 0.1)  # white noise is all that was added
+    assert unexplained is not None and result.posterior is not None and result.coloured is not None
+    assert np.all(result.coloured < 0.1)  # white noise is all that was added
     fast = hc.Log.from_arrays(log.t / 3, log.q, 3 * log.v, 9 * log.a)
     for motion, times in ((log, 1.0), (fast, 3.0)):
         lacking = replace(result, posterior=0 * result.posterior, lacking=np.ones(3))
@@ -124,7 +124,7 @@ def test_intervals_allow_for_a_spring_that_was_taken_for_inertia() -> None:
         return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
 
     result = hc.identify(robot, log(1.5, 0.05), cutoff=None, lag=0.0)
-    assert "spring" not in result.regression.groups and len(result.confused) == 2
+    assert "spring" not in result.regression.groups and len(result.ambiguous_springs) == 2
     test = log(0.7, 0.0)
     low, high = result.prediction_interval(test)
     assert test.tau is not None
