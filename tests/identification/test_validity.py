@@ -42,14 +42,14 @@ def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Ide
     assert "times what was recorded" in str(found) and "Validity(" in repr(found)
 
 
-def test_what_the_model_lacks_grows_with_speed_and_noise_does_not(result: hc.Identification) -> None:
+def test_model_errors_grow_with_speed_and_noise_does_not(result: hc.Identification) -> None:
     log, unexplained = result.logs[0], result.unexplained
     assert unexplained is not None and result.posterior is not None and result.coloured is not None
     assert np.all(result.coloured < 0.1)  # white noise is all that was added
     fast = hc.Log.from_arrays(log.t / 3, log.q, 3 * log.v, 9 * log.a)
     for motion, times in ((log, 1.0), (fast, 3.0)):
-        lacking = replace(result, posterior=0 * result.posterior, lacking=np.ones(3))
-        low, high = lacking.prediction_interval(motion)
+        model_error = replace(result, posterior=0 * result.posterior, coloured=np.ones(3))
+        low, high = model_error.prediction_interval(motion)
         np.testing.assert_allclose((high - low) / unexplained, 2 * 1.959964 * times, rtol=1e-5)
 
 
@@ -73,7 +73,7 @@ def test_one_frequency_is_named_and_does_no_harm() -> None:
     result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*default_groups(), "spring"))
     assert result.score(log(1.0, 0.0)).overall_relative < 0.1
     note = next(note for note in result.notes if "moved with one frequency" in note)
-    assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "a swing at 0.16 Hz" in note
+    assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "such as 0.16 Hz" in note
     assert not any("one frequency" in n for n in hc.identify(robot, both(), **OPTIONS).notes)
 
 
@@ -89,7 +89,7 @@ def test_with_one_frequency_armature_is_taken_only_where_it_is(armature: float) 
     assert ("armature" in result.regression.groups) == (armature > 0)
 
 
-def test_heavy_tails_and_torques_beyond_limits_are_told() -> None:
+def test_heavy_tails_and_torques_beyond_limits_are_reported() -> None:
     log = recording(TRUTH, 2, noise=0.05, seconds=6.0)
     assert log.tau is not None
     effort = ROBOT.limits.effort

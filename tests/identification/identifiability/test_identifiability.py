@@ -145,8 +145,8 @@ def test_two_wrench_samples_suffice() -> None:
     assert sampled.method == "samples"
     x = regression.parameters.nominal
     Y = regression.regressor(*motion).reshape(-1, len(x))
-    found = np.linalg.lstsq(Y, Y @ x, rcond=1e-12)[0]
-    assert_close(found[10:], x[10:], 1e-6)
+    estimate = np.linalg.lstsq(Y, Y @ x, rcond=1e-12)[0]
+    assert_close(estimate[10:], x[10:], 1e-6)
     alone = identifiability(regression, State(*(part[:1] for part in motion)))
     assert alone.rank < found.rank
 

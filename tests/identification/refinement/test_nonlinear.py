@@ -12,7 +12,7 @@ from helicoid.identification.identify import identify
 from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
-from helicoid.identification.refinement.friction_fit import FrictionFit, Point, bounded_step
+from helicoid.identification.refinement.friction_fit import FrictionFit, FrictionPoint, bounded_step
 from helicoid.identification.refinement.friction_models import MODELS, ShapedRegression
 from helicoid.identification.refinement.nonlinear import fit_nonlinear
 from helicoid.identification.result import Identification
@@ -51,7 +51,7 @@ def test_the_same_friction_gives_what_the_program_gives(linear: Identification, 
 
     def objective(result: Identification) -> float:
         own, order = result.regression.parameters, fitted.regression.groups
-        point = Point(
+        point = FrictionPoint(
             problem.bodies.coordinates(own.of(result.x, "inertia")),
             np.concatenate([own.of(result.x, group) for group in order if group != "inertia"]),
             np.zeros((linear.nominal.nv, 0)),

@@ -17,7 +17,7 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.refinement.elimination import Linearised, solve
-from helicoid.identification.refinement.multiple_shooting import OutputError, Point, Windows
+from helicoid.identification.refinement.multiple_shooting import OutputError, ShootingPoint, Windows
 from helicoid.identification.refinement.output_error import fit_output_error
 from helicoid.identification.refinement.shooting import Simulator
 from random_trees import Array, robots, seeds
@@ -63,9 +63,9 @@ def test_sensitivities_are_those_of_small_steps(robot: Robot, seed: int) -> None
     along = rng.normal(size=p)
 
     def moved(size: float) -> tuple[Array, Array]:
-        at = Point(point.q, point.v, point.xi + size * along)
+        at = ShootingPoint(point.q, point.v, point.xi + size * along)
         flat = robot.integrate(at.q.reshape(4, -1), size * states[0, :, :nv])
-        there = own.flow(Point(flat.reshape(1, 4, -1), at.v + size * states[:, :, nv:], at.xi), False)
+        there = own.flow(ShootingPoint(flat.reshape(1, 4, -1), at.v + size * states[:, :, nv:], at.xi), False)
         return there.q[-1], there.v[-1]
 
     (q_up, v_up), (q_down, v_down) = moved(step), moved(-step)

@@ -62,13 +62,13 @@ def test_the_solution_is_that_of_an_independent_modelling_tool() -> None:
         block = own.T[start : start + 10, start : start + 10]
         least = 1e-3 * Inertia.from_parameters(block @ IDENTITY).pseudo
         constraints.append(cp.reshape(units @ x[start : start + 10], (4, 4), order="C") - least >> 0)
-    pulled = own.inertial + own.pull
-    pull = cp.sum_squares(cp.multiply(pulled, u))
-    task = cp.Problem(cp.Minimize(cp.sum_squares(factor.R @ x - factor.z) + pull), constraints)
+    prior = own.inertial + own.joint_prior
+    regularisation = cp.sum_squares(cp.multiply(prior, u))
+    task = cp.Problem(cp.Minimize(cp.sum_squares(factor.R @ x - factor.z) + regularisation), constraints)
     task.solve(solver=cp.CLARABEL)
 
     def cost(values: np.ndarray) -> float:
-        deviation = np.linalg.solve(own.T, values - own.origin) * pulled
+        deviation = np.linalg.solve(own.T, values - own.origin) * prior
         return float(np.sum((factor.R @ values - factor.z) ** 2) + deviation @ deviation)
 
     assert cost(ours) == pytest.approx(task.value, rel=1e-5)
