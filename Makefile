@@ -30,9 +30,9 @@ test: $(VENV)/.dev  ## run the tests, a few minutes at most
 	@echo "Testing"
 	@$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-all: $(VENV)/.dev  ## run the tests with the long sweeps
-	@echo "Testing, long sweeps included"
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto
+test-all: $(VENV)/.dev  ## with the long sweeps, half an hour; a quarter of them: make test-all PART=2/4
+	@echo "Testing, long sweeps included$(if $(PART), (part $(PART)))"
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto $(if $(PART),--part $(PART))
 
 # Each of these is the whole suite, once for a kind of machine; TESTS names a part of it: make test-v2 TESTS=tests/mpc
 TESTS ?=

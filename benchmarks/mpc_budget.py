@@ -81,7 +81,7 @@ def loops(
                 controller.set(position=target + 0.3 * rng.normal(size=3))
             tau = controller.step(q, v)
             seconds.append(controller.statistics["seconds"])
-            late += controller.status == "out of time"
+            late += controller.status == "time limit"
             if budget is not None:
                 pauses.append(pause(budget))
             for _ in range(10):

@@ -52,7 +52,7 @@ def walk(robot: hc.Robot, q: Array, steps: int) -> tuple[Array, list[dict[str, A
         controller.set(velocity=[0.4 * min(1.0, max(0.0, (64 - step) / 20)), 0.0, 0.0])  # slower at the end
         controller.step(q, v)
         if not controller.ok:
-            print(f"{step * DT:.3f} s: {controller.details}")
+            print(f"{step * DT:.3f} s: {controller.message}")
         plan = controller.plan
         q, v = plan.q[1], plan.v[1]  # what the model does; a robot would be measured here
         path.append(q)

@@ -15,6 +15,10 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Thousands of small functions are called once or twice: compiling each would take hours. Tests of compiled
 # code turn it on.
 os.environ["HELICOID_COMPILE"] = "0"
+# Compilers take a third of the suite's time, and code that runs for milliseconds is not worth -O3. The long
+# sweeps test what users run.
+if os.environ.get("HYPOTHESIS_PROFILE") != "thorough":
+    os.environ.setdefault("HELICOID_OPTIMISE", "1")
 # Away from the user's own cache, and shared by the workers of one run.
 _cache = None if "PYTEST_XDIST_WORKER" in os.environ else tempfile.TemporaryDirectory(prefix="helicoid-test-")
 if _cache is not None:
@@ -49,6 +53,7 @@ def _has_compiler() -> bool:
     return True
 
 
+pytest_plugins = ["parts"]
 HAS_COMPILER = _has_compiler()
 SOLVE_IN_C = ("helicoid.mpc", "helicoid.control", "helicoid.aerial.control", "helicoid.walking")
 

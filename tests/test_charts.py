@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from helicoid.charts import Axis, Band, Chart, Level, Line, thinned
+from helicoid.charts import Axis, Band, Chart, Curve, Level, thinned
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 40.0), (2.4, 2.6), (0.0, 8.0), (1e-9, 3e-9)])
@@ -44,7 +44,7 @@ def test_thinning_keeps_spikes_and_little_else() -> None:
 
 
 def test_a_chart_is_well_formed_and_lies_where_its_numbers_say() -> None:
-    line = Line([0.0, 10.0], [0.0, 4.0], "red", "a < b")
+    line = Curve([0.0, 10.0], [0.0, 4.0], "red", "a < b")
     band = Band([0.0, 10.0], [0.0, 1.0], [1.0, 2.0], "blue")
     inset = Chart("inset", Axis(0.0, 10.0), Axis(0.0, 1.0), [line])
     axes = Axis(0.0, 10.0, "t & t"), Axis(0.0, 4.0)

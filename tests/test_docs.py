@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
+from helicoid import Status, errors
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -29,13 +31,22 @@ RUNNABLE = [
 LONG = {
     "adaptive-mpc.md",
     "contact.md",
+    "control-laws.md",
     "derivatives.md",
     "drives.md",
     "export.md",
-    "rotorcraft.md",
+    "fixed-wing.md",
+    "friction.md",
     "identification.md",
-    "control-laws.md",
+    "identification-diagnosis.md",
+    "identification-refinement.md",
+    "identify-payload.md",
+    "legged.md",
     "mpc.md",
+    "mpc-controller.md",
+    "mpc-problem.md",
+    "reach-and-track.md",
+    "rotorcraft.md",
     "whole-body.md",
 }
 
@@ -120,11 +131,14 @@ def test_menu_lists_every_page_once() -> None:
     assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 
 
-def test_first_page_leads_to_every_how_to_page() -> None:
+def test_list_of_how_to_pages_is_complete() -> None:
+    """The first page leads to the list, and the list to every page of the menu's group."""
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    how_to = next(group["How-to"] for group in config["nav"] if "How-to" in group)
-    first = (DOCS / "index.md").read_text(encoding="utf-8")
-    assert [page for page in menu_pages(how_to) if f"]({page}" not in first] == []
+    group = next(group["How-to"] for group in config["nav"] if "How-to" in group)
+    pages = [page.removeprefix("how-to/") for page in menu_pages(group) if page != "how-to/index.md"]
+    listed = (DOCS / "how-to" / "index.md").read_text(encoding="utf-8")
+    assert [page for page in pages if f"]({page})" not in listed] == []
+    assert "](how-to/index.md)" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
 def test_reference_names_what_exists() -> None:
@@ -134,6 +148,20 @@ def test_reference_names_what_exists() -> None:
     assert named
     for identifier in named:
         pkgutil.resolve_name(identifier)
+
+
+def test_troubleshooting_has_every_status_and_warning() -> None:
+    rows = (DOCS / "how-to" / "troubleshooting.md").read_text(encoding="utf-8").splitlines()
+    for status in Status:
+        row = next((row for row in rows if row.startswith(f'| `"{status}"` |')), "")
+        assert row.endswith(f"| {status.remedy} |"), f"{status}: {status.remedy}"
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    for warning in re.findall(r"^class (\w+)\(\w*Warning\)", sources, re.MULTILINE):
+        assert any(row.startswith(f"| `{warning}` |") for row in rows), warning
+    for error in re.findall(
+        r"^class (\w+)\(HelicoidError\b", Path(errors.__file__).read_text(), re.MULTILINE
+    ):
+        assert any(row.startswith(f"| `{error}` |") for row in rows), error
 
 
 CITATION = re.compile(r"\b(?P<author>[A-Z][a-zäöüé]+)(?: et al\.| and others)? \(?(?P<year>(?:19|20)\d\d)\b")

@@ -33,7 +33,10 @@ Handler = Callable[[int, FrameType | None], Any]
 def python_handles_signals() -> Iterator[None]:
     """As at a terminal; a suite that a script began in the background inherits SIGINT ignored."""
     before = signal.signal(CTRL_C, signal.default_int_handler)
+    gc.collect()
+    gc.disable()  # Python drops what a finaliser raises: none of what other tests left runs in the middle
     yield
+    gc.enable()
     assert signal.getsignal(CTRL_C) is signal.default_int_handler
     signal.signal(CTRL_C, before)
 
@@ -50,14 +53,11 @@ def calls_of(work: Callable[[], Any], interrupted_at: int = -1) -> int:
                 sys.setprofile(None)
                 signal.raise_signal(CTRL_C)
 
-    gc.collect()
-    gc.disable()  # Python drops what a finaliser raises: none of what other tests left runs in the middle
     sys.setprofile(profile)
     try:
         work()
     finally:
         sys.setprofile(None)
-        gc.enable()
     return count
 
 

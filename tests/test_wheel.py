@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,18 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from test_docs import python_blocks
+
 ROOT = Path(__file__).parents[1]
-
-USE_IT = """
-import numpy as np
-import helicoid as hc
-
-print(hc.__file__)
-assert hc.robots(), "the wheel carries no robots"
-robot = hc.load("panda")
-torque = robot.inverse_dynamics(robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv))
-assert torque.shape == (7,) and np.isfinite(torque).all() and np.abs(torque).max() > 1.0, torque
-"""
 
 
 def run(*command: str | Path, **options: object) -> str:
@@ -61,10 +53,52 @@ def test_wheel_declares_the_command_and_license(wheel: Path) -> None:
     assert texts["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
+# The blocks of the README in the order in which a reader types them; what needs a compiler says so.
+RUN_BLOCKS = """
+import json, sys
+import helicoid as hc
+
+namespace, refused = {"__name__": "__main__"}, []
+for line, code in json.load(open(sys.argv[1])):
+    try:
+        exec(compile("\\n" * (line - 1) + code, "README.md", "exec"), namespace)
+    except hc.CompileError as error:
+        refused.append(str(error))
+print(json.dumps({"file": hc.__file__, "refused": refused}))
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an empty environment into which the wheel was installed as a user would."""
+    folder = tmp_path_factory.mktemp("environment")
+    run("-m", "venv", folder)
+    python = folder / "bin" / "python"
+    command = [python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", f"{wheel}[identify]"]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode and "No matching distribution" in done.stderr + done.stdout:
+        pytest.skip("the packages that Helicoid needs cannot be had here")
+    assert done.returncode == 0, done.stderr
+    return python
+
+
 @pytest.mark.slow
-def test_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    target, elsewhere = tmp_path / "target", tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    run("-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", target, wheel)
-    output = run("-c", USE_IT, cwd=elsewhere, env={**os.environ, "PYTHONPATH": str(target)})
-    assert Path(output.splitlines()[0]).is_relative_to(target)
+@pytest.mark.parametrize("compiler", [pytest.param(True, marks=pytest.mark.needs_compiler), False])
+def test_the_readme_runs_from_the_installed_wheel(installed: Path, tmp_path: Path, compiler: bool) -> None:
+    """Without the sources; without a compiler, too: what cannot work then says what to install."""
+    blocks = tmp_path / "blocks.json"
+    blocks.write_text(json.dumps(python_blocks(ROOT / "README.md")), encoding="utf-8")
+    foreign = ("PYTHON", "HELICOID", "CC")
+    keep = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+    env = keep | {"HELICOID_CACHE": str(tmp_path / "cache"), "MPLBACKEND": "Agg"}
+    env |= {} if compiler else {"PATH": str(installed.parent)}
+    done = subprocess.run(
+        [str(installed), "-c", RUN_BLOCKS, str(blocks)], capture_output=True, text=True, cwd=tmp_path, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert Path(result["file"]).is_relative_to(installed.parents[1])
+    if compiler:
+        assert result["refused"] == []
+    else:
+        assert all("gcc" in message for message in result["refused"]), result["refused"]

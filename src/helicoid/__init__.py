@@ -13,7 +13,7 @@ from helicoid.errors import InputError as InputError
 from helicoid.errors import ModelError as ModelError
 from helicoid.errors import PerformanceWarning as PerformanceWarning
 from helicoid.errors import RobotDescriptionError as RobotDescriptionError
-from helicoid.model.drives import Drive as Drive
+from helicoid.model.edits.drives import Drive as Drive
 from helicoid.robot import Robot as Robot
 from helicoid.robot import load as load
 from helicoid.robot import robots as robots

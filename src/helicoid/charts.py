@@ -21,7 +21,7 @@ _COLUMNS = 700  # points that a line keeps: as many as there are columns of pixe
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """A series y over x; `color` is a CSS color, and `label` goes to the legend if there is one."""
 
     x: ArrayLike
@@ -110,7 +110,7 @@ class Chart:
     title: str
     x: Axis
     y: Axis
-    parts: Sequence[Line | Band]
+    parts: Sequence[Curve | Band]
     levels: Sequence[Level] = ()
     event: tuple[float, str] | None = None
     inset: Chart | None = None
@@ -185,8 +185,8 @@ class Chart:
             out.append(_text("note", x - 5, TOP + 10, "end", self.event[1]))
         return "".join(out)
 
-    def _drawn(self, part: Line | Band) -> str:
-        if isinstance(part, Line):
+    def _drawn(self, part: Curve | Band) -> str:
+        if isinstance(part, Curve):
             x, y = thinned(np.asarray(part.x, float), np.asarray(part.y, float))
             dash = f' stroke-dasharray="{part.dash}"' if part.dash else ""
             return (

@@ -25,7 +25,7 @@ def aircraft():
 
 @pytest.fixture(scope="module")
 def level(aircraft):
-    return aircraft.trim(speed=25.0, climb=0.0, turn_rate=0.0)
+    return aircraft.trim(speed=25.0, climb_rate=0.0, turn_rate=0.0)
 
 
 def _plain(v, angle, rates, u):
@@ -79,7 +79,7 @@ def test_forces_are_the_textbooks(aircraft, rng):
 
 
 def test_level_trim_to_five_digits(level):
-    assert level.ok and level.residual < 1e-9
+    assert level.success and level.residual < 1e-9
     assert level.alpha == pytest.approx(0.0497, abs=5e-6)
     for name, value in TRIM.items():
         assert level.controls[name] == pytest.approx(value, abs=1e-6)
@@ -124,7 +124,7 @@ def test_trimmed_it_flies_straight(aircraft, level):
 def test_level_turn(aircraft, turn):
     """ψ̇ = g tan φ / V and L = m g / cos φ, but for small forces of thrust and surfaces."""
     trim = aircraft.trim(speed=25.0, turn_rate=turn)
-    assert trim.ok
+    assert trim.success
     assert 9.81 * np.tan(trim.roll) / 25.0 == pytest.approx(turn, rel=0.03)
     F = np.array([1.0, -1.0, -1.0])
     force = F * aircraft.force(trim.q, trim.v, trim.u)[3:]
@@ -152,10 +152,10 @@ def test_glide_trades_height_for_drag(aircraft, rng):
 
 
 def test_gliding_trim_sinks_by_drag_over_lift(aircraft):
-    gliding = aircraft.trim(speed=20.0, climb=-1.6)
+    gliding = aircraft.trim(speed=20.0, climb_rate=-1.6)
     F = np.array([1.0, -1.0, -1.0])
     level = aircraft.trim(speed=20.0)
-    assert gliding.ok and gliding.controls["throttle"] < level.controls["throttle"]
+    assert gliding.success and gliding.controls["throttle"] < level.controls["throttle"]
     force = F * aircraft.force(gliding.q, gliding.v, gliding.u)[3:]
     along = F * gliding.v[3:] / 20.0
     # What is left of thrust less drag along the path carries the weight's part.
@@ -168,18 +168,18 @@ def test_gliding_trim_sinks_by_drag_over_lift(aircraft):
 def test_no_trim_is_said_with_its_reason(aircraft, speed, climb, said):
     import re
 
-    trim = aircraft.trim(speed=speed, climb=climb)
-    assert not trim.ok and re.search(said, trim.reason)
+    trim = aircraft.trim(speed=speed, climb_rate=climb)
+    assert not trim.success and re.search(said, trim.message)
     assert trim.residual > 0.1
     lower, upper = aircraft.control_limits
     assert np.all(trim.u >= lower - 1e-9) and np.all(trim.u <= upper + 1e-9)
 
 
 def test_many_trims_are_those_one_by_one(aircraft, level):
-    many = aircraft.trims([18.0, 25.0, 30.0], climb=[0.0, 0.0, 1.0])
-    assert [trim.ok for trim in many] == [True] * 3
+    many = aircraft.trims([18.0, 25.0, 30.0], climb_rate=[0.0, 0.0, 1.0])
+    assert [trim.success for trim in many] == [True] * 3
     np.testing.assert_allclose(many[1].u, level.u, atol=1e-9)
-    np.testing.assert_allclose(many[2].u, aircraft.trim(speed=30.0, climb=1.0).u, atol=1e-9)
+    np.testing.assert_allclose(many[2].u, aircraft.trim(speed=30.0, climb_rate=1.0).u, atol=1e-9)
     assert 10 < aircraft.stall_speed < 12 and many[0].alpha > many[1].alpha
 
 
@@ -229,7 +229,7 @@ def test_tables_of_the_coefficients_fly_as_these(aircraft, level):
     found = tabled.trim(speed=25.0)
     np.testing.assert_allclose(found.alpha, level.alpha, rtol=2e-4)
     np.testing.assert_allclose(found.u, level.u, atol=1e-4)
-    np.testing.assert_allclose(tabled.most_lift, aircraft.most_lift, rtol=1e-2)
+    np.testing.assert_allclose(tabled.max_lift, aircraft.max_lift, rtol=1e-2)
     for name, value in level.modes().items():
         assert abs(found.modes()[name] - value) < 0.02 * abs(value) + 1e-3, name
 
@@ -244,7 +244,7 @@ def test_a_table_says_where_the_wing_stalls(aircraft):
     early = _tabled(aircraft, tables=weak)
     assert 0.15 < early.stall_angle < 0.25 and early.stall_speed > 1.3 * tabled.stall_speed
     slow = early.trim(speed=16.0)
-    assert not slow.ok and slow.reason.startswith("stall")
+    assert not slow.success and slow.message.startswith("stall")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_numbers_that_are_none(aircraft):
             FixedWing(**{**given, **changed})
     with pytest.raises(hc.InputError, match="trims takes numbers"):
         aircraft.trims(["fast"])
-    with pytest.raises(hc.InputError, match="q has entries that are not finite"):
+    with pytest.raises(hc.InputError, match="q has 7 finite entries"):
         aircraft.trim(speed=25.0, q=[0, 0, np.nan, 1, 0, 0, 0])
     with pytest.raises(hc.InputError, match="speed is positive"):
         hc.aerial.minimum_snap([[0, 0, 0], [1, 0, 0]], speed=-3.0)

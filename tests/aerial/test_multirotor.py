@@ -30,7 +30,7 @@ def test_bundled_numbers(hummingbird):
     assert len(firefly.rotors) == 6 and firefly.thrust_to_weight == pytest.approx(2.4, abs=0.01)
     np.testing.assert_allclose(firefly.wrench_matrix[5], b)
     hover = firefly.trim()
-    assert hover.ok
+    assert hover.success
     assert hover.controls["rotor_1"] == pytest.approx(np.sqrt(1.53 * 9.81 / (6 * b)), rel=1e-9)
 
 
@@ -67,7 +67,7 @@ def test_usual_arrangements_hover_and_have_full_moments(kind):
     A = vehicle.allocation_matrix
     assert np.linalg.matrix_rank(A / np.abs(A).max(axis=1, keepdims=True)) == 4
     hover = vehicle.trim()
-    assert hover.ok and np.ptp(hover.u) < 1e-6
+    assert hover.success and np.ptp(hover.u) < 1e-6
     np.testing.assert_allclose(A @ hover.u**2, [0.716 * 9.81, 0, 0, 0], atol=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_tilted_rotors_push_sideways():
         rotors.append(Rotor(at, PLAIN, QUICK, (-1) ** k, axis))
     vehicle = Multirotor(1.0, [0.01, 0.01, 0.02], rotors)
     assert np.linalg.matrix_rank(vehicle.wrench_matrix, tol=1e-9) == 6  # all six directions at once
-    assert vehicle.trim().ok
+    assert vehicle.trim().success
 
 
 def test_wind_across_a_rotor(rng):
@@ -177,7 +177,7 @@ def test_electric_motors_and_battery():
     hover = strong.trim()
     omega, k = hover.states["rotor_1_speed"], 1 / 100.0
     current = (hover.controls["rotor_1"] * 11.1 - k * omega) / 0.15
-    assert hover.ok and k * (current - 0.4) == pytest.approx(d * omega**2, rel=1e-6)
+    assert hover.success and k * (current - 0.4) == pytest.approx(d * omega**2, rel=1e-6)
     weak = quad(propeller=propeller, motor=motor, battery=Battery(0.5, resistance=0.05))
     z0 = [*([omega] * 4), 0.0]
     flights = [
@@ -225,7 +225,7 @@ def test_an_arm_on_a_drone_is_one_model():
     q = robot.neutral()
     q[7] = 0.8
     trim = vehicle.trim(q=q)
-    assert trim.ok and abs(trim.controls["shoulder"]) == pytest.approx(
+    assert trim.success and abs(trim.controls["shoulder"]) == pytest.approx(
         0.1 * 9.81 * 0.1 * np.sin(0.8), rel=1e-6
     )
     flight = hc.simulate(vehicle, trim.q, trim.v, 0.5, controller=trim.u, dt=0.01)

@@ -11,6 +11,8 @@ from synthetic_logs import arm, recording, truth
 import helicoid as hc
 from helicoid.identification.logs.log import Log
 
+ROBOT = arm(2)
+
 
 @pytest.fixture(scope="module")
 def result() -> hc.Identification:
@@ -20,8 +22,8 @@ def result() -> hc.Identification:
 
 
 def test_reprs_are_short(result: hc.Identification) -> None:
-    told = hc.identifiability(result.nominal)
-    own = result.regression, result.parameters, result.training, result.logs[0], told
+    base = hc.identifiability(result.nominal)
+    own = result.regression, result.parameters, result.training, result.logs[0], base
     for value in (result, *own):
         text = repr(value)
         assert text.startswith(f"{type(value).__name__}(") and len(text) < 160 and "array(" not in text
@@ -41,7 +43,7 @@ def test_tables_for_notebooks(result: hc.Identification) -> None:
 
 
 def test_success_and_message() -> None:
-    log = recording(ROBOT, 2, noise=0.05, seconds=4.0)
+    log = recording(truth(ROBOT, 1), 2, noise=0.05, seconds=4.0)
     result = hc.identify(ROBOT, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, lag=0.0)
     assert result.success and result.message.startswith("identified")
     wrong = replace(result, x=-result.x)
@@ -51,7 +53,7 @@ def test_success_and_message() -> None:
 
 
 def test_former_names_warn() -> None:
-    log = recording(ROBOT, 2, noise=0.05, seconds=4.0)
+    log = recording(truth(ROBOT, 1), 2, noise=0.05, seconds=4.0)
     with pytest.warns(DeprecationWarning, match="regularisation"):
         result = hc.identify(ROBOT, log, groups=("inertia",), cutoff=None, lag=0.0, strength=1.0)
     for former, now in {"strength": "regularisation", "doubt": "diagnosis", "lacking": "coloured"}.items():

@@ -9,7 +9,7 @@ import pytest
 
 import helicoid as hc
 from helicoid import ModelError, Robot
-from helicoid.model.drives import Drive
+from helicoid.model.edits.drives import Drive
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Revolute, Spherical
 from helicoid.model.model import Model

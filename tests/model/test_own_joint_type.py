@@ -22,7 +22,7 @@ from helicoid import Robot
 from helicoid.geometry import so3
 from helicoid.identification.logs.log import Log
 from helicoid.identification.refinement.output_error import fit_output_error
-from helicoid.model.drives import Drive
+from helicoid.model.edits.drives import Drive
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import TYPES, unit
 from helicoid.model.parts import Limits, Mimic
@@ -194,7 +194,7 @@ def test_mpc(formulation: str) -> None:
     problems = reaching(plain, formulation), reaching(circle, formulation)
     q0, v0 = np.array([2.9, 0.8]), np.array([0.5, 0.0])
     one, two = problems[0].solve(q0, v0), problems[1].solve(on_circle(q0), v0)
-    assert one.status == two.status == "solved"
+    assert one.message == two.message == "solved"
     assert_allclose(angles(two.q), angles(on_circle(one.q)), atol=1e-5)
     assert_allclose(two.tau, one.tau, atol=1e-3)
     controllers = Controller(problems[0], iterations=3), Controller(problems[1], iterations=3)

@@ -77,7 +77,7 @@ def test_faults_are_named_with_their_line(dynamics: str, kind: str, message: str
 
 def test_a_file_with_a_full_rotor_is_the_same_robot(tmp_path: Path) -> None:
     """Its rotors have moments but no mass, which the reader doubts, and rightly keeps."""
-    from helicoid.model.drives import Drive
+    from helicoid.model.edits.drives import Drive
 
     robot = hc.load("panda").with_drives({"panda_joint4": Drive(100, 1e-5)}, full_rotor=True)
     robot.to_urdf(tmp_path / "driven.urdf")

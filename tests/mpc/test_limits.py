@@ -83,7 +83,7 @@ def test_returns_to_its_limits_as_fast_as_its_motor_can(
     said = []
     for _ in range(100):
         there, speed = drive(controller, q, v, 1)
-        said.append((q, controller.ok, controller.status, controller.details))
+        said.append((q, controller.ok, controller.status, controller.message))
         farthest_now, q, v = there.max(), float(there[-1]), float(speed[-1])
         assert farthest_now <= farthest + 1e-3
     outside = [(status, details) for where, _, status, details in said if where > 1.35]

@@ -34,6 +34,6 @@ def test_cost_and_warm_steps(limits: str, cost: float, rng: np.random.Generator)
     for _ in range(50):
         x = controller._engine["x"][1] + NOISE * rng.normal(size=14)
         tau = controller.step(x[:7].copy(), x[7:].copy())
-        assert controller.ok, controller.details
+        assert controller.ok, controller.message
         assert limits == "none" or np.all(np.abs(tau) <= 0.45 * problem.robot.limits.effort + 1e-9)  # type: ignore[union-attr]
     assert controller.plan.violation < 1e-3

@@ -129,7 +129,7 @@ def test_a_controller_goes_along_its_phases() -> None:
     v, heights = np.zeros(4), []
     for k in range(14):
         controller.step(q, v)
-        assert controller.ok, (k, controller.details)
+        assert controller.ok, (k, controller.message)
         plan = controller.plan
         assert plan.q is not None and plan.v is not None
         here = copy.deepcopy(hop())
@@ -148,7 +148,7 @@ def test_a_period_that_is_not_the_grids() -> None:
     controller, v, place = Controller(hop(), period=0.01, iterations=3), np.zeros(4), []
     for _ in range(58):
         controller.step(q, v)
-        assert controller.ok, controller.details
+        assert controller.ok, controller.message
         plan = controller.plan
         assert plan.a is not None
         q, v = q + 0.01 * v + 0.5e-4 * plan.a[0], v + 0.01 * plan.a[0]

@@ -22,10 +22,10 @@ def test_a_conflict_is_named() -> None:
     reset(problem)
     problem.set(velocity_limit_lower=5.0, velocity_limit_upper=6.0)
     plan = problem.solve(START)
-    assert not plan.success and "infeasible" in plan.status
+    assert not plan.success and "infeasible" in plan.message
     assert {v.constraint for v in plan.violations} <= {"velocity_limit", "torque_limit"}
     worst = plan.violations[0]
-    assert worst.row in ("joint_1", "joint_2") and worst.amount > 0.1 and str(worst) in plan.status
+    assert worst.row in ("joint_1", "joint_2") and worst.amount > 0.1 and str(worst) in plan.message
     ipopt = problem.solve(START, solver="ipopt")
     assert not ipopt.success and ipopt.violations
 
@@ -134,7 +134,7 @@ def test_names_of_what_can_be_set() -> None:
         ({"position": [0, 0]}, "takes 3 numbers"),
         ({"position": [0, 0, np.nan]}, "finite"),
         ({"torque_limit_upper": [1.0, 2.0, 3.0]}, "takes 2 numbers"),
-        ({"position": "there"}, "takes numbers"),
+        ({"position": "there"}, "takes real numbers"),
     ):
         with pytest.raises(InputError, match=message):
             problem.set(**wrong)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import helicoid as hc
 from helicoid.cli.app import app
-from helicoid.robot.bounds import Bounds, bounds
+from helicoid.robot.bounds import DynamicsBounds, bounds
 
 L1, L2, M1, M2, G = 1.0, 0.8, 1.5, 1.0, 9.81  # of planar_2r
 
@@ -21,7 +21,7 @@ def limited(robot: hc.Robot, angle: float) -> hc.Robot:
     return robot.with_joints(lower=-angle, upper=angle)
 
 
-def attained(robot: hc.Robot, found: Bounds) -> None:
+def attained(robot: hc.Robot, found: DynamicsBounds) -> None:
     """Every bound is the value at the configuration and direction that come with it, within the limits."""
     low, high = found.mass_lower, found.mass_upper
     assert low.direction is not None and high.direction is not None and found.coriolis.direction is not None

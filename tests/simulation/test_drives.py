@@ -7,7 +7,7 @@ import pytest
 
 import helicoid as hc
 from helicoid import InputError, Robot
-from helicoid.model.drives import Drive
+from helicoid.model.edits.drives import Drive
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Revolute
 from helicoid.model.model import Model

@@ -13,8 +13,9 @@ import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid._typing import Array
 from helicoid.compiler.evaluation.compiled import set_compile
-from helicoid.simulation import SimulationError, running, simulate, start
+from helicoid.simulation import SimulationError, running, simulate
 from helicoid.simulation.equations import adaptive
+from helicoid.simulation.inputs import start
 from helicoid.simulation.running import run
 
 PENDULUM = """

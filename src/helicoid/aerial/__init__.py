@@ -1,7 +1,11 @@
-"""Robots that fly: forces of the air on robots with a floating base."""
+"""Flying vehicles: aerodynamic forces on robots with a floating base, their analysis and control."""
 
 from helicoid.aerial.air import Air, Dryden, Wind, ground_effect
+from helicoid.aerial.analysis.envelope import Envelope
+from helicoid.aerial.analysis.identification import RotorIdentification, identify_rotors
+from helicoid.aerial.analysis.trim import Linearisation, Trim
 from helicoid.aerial.bundled import names
+from helicoid.aerial.bundled.loading import load
 from helicoid.aerial.control import (
     Allocation,
     AltitudeControl,
@@ -15,21 +19,18 @@ from helicoid.aerial.control import (
     PositionControl,
     cross_track,
     dubins,
+    leg_indices,
     legs_flown,
     minimum_snap,
 )
-from helicoid.aerial.envelope import Envelope
 from helicoid.aerial.fixed_wing import FixedWing, Wing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
-from helicoid.aerial.identification import RotorIdentification, identify_rotors
-from helicoid.aerial.loading import load
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.aerial.propulsion.momentum import hover_power, stream
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Performance, Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
-from helicoid.aerial.trim import Linearisation, Trim
 from helicoid.aerial.vehicle import Vehicle
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "ground_effect",
     "hover_power",
     "identify_rotors",
+    "leg_indices",
     "legs_flown",
     "load",
     "minimum_snap",

@@ -1,4 +1,4 @@
-"""Aircraft with wings: coefficients that grow with angles and rates, a stall, a propeller and its motor."""
+"""Fixed-wing aircraft: aerodynamic coefficients with a stall model, a propeller and its motor."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
+from helicoid.aerial.analysis.trim import Trim
+from helicoid.aerial.checks import check_positive, is_number
 from helicoid.aerial.coefficients import read_coefficients, read_tables
 from helicoid.aerial.frames import FLIP, GRAVITY
 from helicoid.aerial.propulsion.curve import Polynomial
 from helicoid.aerial.propulsion.motor import ElectricMotor
 from helicoid.aerial.propulsion.propeller import Propeller
-from helicoid.aerial.trim import Trim
-from helicoid.aerial.vehicle import Vehicle, body_robot
+from helicoid.aerial.vehicle import Vehicle, body_robot, inertia_matrix
+from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
@@ -28,9 +30,9 @@ SURFACES = ("elevator", "aileron", "rudder")
 
 @dataclass(frozen=True)
 class Wing:
-    """Area S (m²), span b (m), mean chord c (m), Oswald's efficiency e, and where the wing stalls.
+    """Wing: area S (m²), span b (m), mean chord c (m), Oswald efficiency e, and stall.
 
-    Beyond the angle `stall` lift blends over to that of a flat plate; `blend` is how suddenly.
+    Beyond the angle `stall` (rad) lift blends into that of a flat plate, with the rate `blend` (1/rad).
     """
 
     area: float
@@ -42,8 +44,7 @@ class Wing:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not (isinstance(value, (int, float)) and 0 < value < math.inf):
-                raise InputError(f"a wing's {name} is positive; got {value!r}")
+            check_positive(f"a wing's {name}", value)
 
     @property
     def aspect_ratio(self) -> float:
@@ -52,7 +53,7 @@ class Wing:
 
 
 class FixedWing(Vehicle):
-    """An aircraft: lift, drag and moments by coefficients, thrust by a propeller and an electric motor.
+    """Fixed-wing aircraft: forces and moments by coefficients, thrust by a propeller and an electric motor.
 
     With q̄ = ½ρV², the forces are L = q̄ S (C_L(α) + C_L_q c q/2V + C_L_delta_e δe) and so on (Beard and McLain
     2012, chapter 4), with
@@ -60,27 +61,28 @@ class FixedWing(Vehicle):
         C_L(α) = (1 - σ) (C_L_0 + C_L_alpha α) + σ 2 sign(α) sin²α cos α
         C_D(α) = C_D_p + (C_L_0 + C_L_alpha α)² / (π e b²/S)
 
-    in aeronautics' axes (see `helicoid.aerial.frames`). Deflections of surfaces are in radians: elevator
-    down, left aileron down, rudder left are positive. Throttle goes from 0 to 1.
+    in the axes of aeronautics (see `helicoid.aerial.frames`). Deflections of the control surfaces are in
+    radians: elevator down, left aileron down, rudder left are positive. Throttle is 0 to 1.
 
     Args:
         mass: kg.
-        inertia: about the center of mass, 3 × 3, aeronautics' axes (kg·m²): off the diagonal -J_xz.
-        wing: its measures.
-        coefficients: by name, all that `helicoid.aerial.coefficients` lists; what is missing is named.
+        inertia: about the centre of mass, 3 × 3, axes of aeronautics (kg·m²): -J_xz off the diagonal.
+        wing: `Wing(area, span, chord)`.
+        coefficients: by name, all that `helicoid.aerial.coefficients` lists.
         tables: "C_L", "C_D" or "C_m" over α, (angles, values) each, in place of C_L(α), C_D(α) and C_m_0 +
-            C_m_alpha α; the coefficients of `TABLES` are then not given. A smooth curve goes through them and
-            straight on beyond; where lift is a table, it stalls at its largest.
-        propeller, motor: of the thrust along x; None for a glider.
-        deflection: most of every surface (rad).
+            C_m_alpha α; the coefficients of `TABLES` are then not given. Interpolation is monotone cubic,
+            extrapolation linear; a table of lift stalls at its maximum.
+        propeller, motor: of the thrust along x, a polynomial propeller and an `ElectricMotor`; None for a
+            glider.
+        deflection: bound of every control surface (rad).
         name: of the robot.
         robot: in place of mass and inertia: a robot on a floating base whose root link is the fuselage.
-        air, wind: what it flies in.
+        air, wind: the atmosphere.
 
     >>> import helicoid as hc
     >>> aircraft = hc.aerial.load("aerosonde")
     >>> level = aircraft.trim(speed=25.0)
-    >>> print(round(level.alpha, 4), round(level.controls["throttle"], 4), level.ok)
+    >>> print(round(level.alpha, 4), round(level.controls["throttle"], 4), level.success)
     0.0497 0.7735 True
     """
 
@@ -105,32 +107,32 @@ class FixedWing(Vehicle):
         if robot is None:
             if mass is None or inertia is None:
                 raise InputError("an aircraft needs its mass and inertia, or a robot")
-            moments = np.asarray(inertia, np.float64)
-            moments = np.diag(moments) if moments.shape == (3,) else moments
-            robot = body_robot(name, mass, FLIP @ moments @ FLIP)
+            robot = body_robot(name, mass, FLIP @ inertia_matrix(name, inertia) @ FLIP)
         super().__init__(robot, air, wind)
         if not isinstance(wing, Wing):
             raise InputError(f"wing is hc.aerial.Wing(area, span, chord); got {wing!r}")
-        if not (isinstance(deflection, (int, float)) and 0 < deflection < np.pi / 2):
+        if not (is_number(deflection) and 0 < deflection < np.pi / 2):
             raise InputError(f"deflection is between 0 and π/2 (rad); got {deflection!r}")
         self.wing, self.deflection = wing, float(deflection)
         self.tables = read_tables(tables or {})
         self.coefficients = read_coefficients(coefficients, self.tables)
         if (propeller is None) != (motor is None):
             raise InputError("a propeller and the motor that turns it come together: give both, or neither")
-        if propeller is not None and not isinstance(propeller.torque_curve, Polynomial):
+        if motor is not None and not isinstance(motor, ElectricMotor):
+            raise InputError(f"the motor of a FixedWing is an ElectricMotor(...); got {motor!r}")
+        if propeller is not None and not isinstance(getattr(propeller, "torque_curve", None), Polynomial):
             raise InputError("an aircraft's propeller has polynomials over J: Propeller.from_polynomial(...)")
         self.propeller, self.motor = propeller, motor
 
     @property
     def own_controls(self) -> Mapping[str, tuple[float, float]]:
-        """Surfaces (rad) and throttle."""
+        """Deflections of the control surfaces (rad) and throttle."""
         limits = dict.fromkeys(SURFACES, (-self.deflection, self.deflection))
         return limits if self.motor is None else {**limits, "throttle": (0.0, 1.0)}
 
     @property
     def own_states(self) -> Mapping[str, float]:
-        """None: the motor's speed follows at once."""
+        """None: the speed of the motor is quasi-static."""
         return {}
 
     def _guess(self, speed: float) -> Array:
@@ -139,10 +141,10 @@ class FixedWing(Vehicle):
     def _limit_reasons(self, trim: Trim) -> list[str]:
         load = self.robot.mass * GRAVITY * math.hypot(1.0, trim.speed * trim.turn_rate / GRAVITY)
         needed = load / max(self.air.density / 2 * trim.speed**2 * self.wing.area, 1e-9)
-        if needed > self.most_lift:
+        if needed > self.max_lift:
             return [
                 f"stall: {trim.speed:g} m/s needs a lift coefficient of {needed:.3g}, and the wing has "
-                f"at most {self.most_lift:.3g}"
+                f"at most {self.max_lift:.3g}"
             ]
         if abs(trim.alpha) > self.stall_angle:
             return [
@@ -150,14 +152,16 @@ class FixedWing(Vehicle):
             ]
         return []
 
+    most_lift = former_attribute("most_lift", "max_lift")
+
     @cached_property
-    def most_lift(self) -> float:
-        """The largest C_L(α)."""
+    def max_lift(self) -> float:
+        """Maximum of C_L(α)."""
         return float(self.lift_coefficient(self._angles).max())
 
     @cached_property
     def stall_angle(self) -> float:
-        """α beyond which lift falls (rad): the wing's `stall`, or where a table of C_L is largest."""
+        """Stall angle (rad): the wing's `stall`, or the maximum of a table of C_L."""
         if "C_L" not in self.tables:
             return self.wing.stall
         return float(self._angles[np.argmax(self.lift_coefficient(self._angles))])
@@ -168,7 +172,7 @@ class FixedWing(Vehicle):
         return np.linspace(0.0, np.pi / 2 if table is None else table.J[-1], 1000)
 
     def lift_coefficient(self, alpha: ArrayLike) -> Array:
-        """C_L(α) of numbers, without what rates and the elevator add."""
+        """C_L(α), without the terms of rates and elevator."""
         a = ca.SX.sym("alpha")
         lift, _ = self._lift(a, ca.sin(a), ca.cos(a))
         given = np.asarray(alpha, np.float64)
@@ -177,8 +181,8 @@ class FixedWing(Vehicle):
 
     @property
     def stall_speed(self) -> float:
-        """The slowest level flight that the wing's largest lift allows (m/s)."""
-        return math.sqrt(2 * self.robot.mass * GRAVITY / (self.air.density * self.wing.area * self.most_lift))
+        """Slowest level flight, at the maximum lift coefficient (m/s)."""
+        return math.sqrt(2 * self.robot.mass * GRAVITY / (self.air.density * self.wing.area * self.max_lift))
 
     # Forces -----------------------------------------------------------------------------------------------
 
@@ -198,12 +202,12 @@ class FixedWing(Vehicle):
 
     @property
     def _center(self) -> Array:
-        """Where the coefficients' moments are about, in the root's frame: its center of mass."""
+        """Reference point of the moments in the root's frame: its centre of mass."""
         link = self.robot.model.link(self.robot.model.root)
         return np.zeros(3) if link.inertia is None else np.asarray(link.inertia.com)
 
     def _wrench(self, velocity: Expression, rate: Expression, u: Expression) -> Expression:
-        """(n, f) about the center of mass for a velocity through the air and rates (p, q, r), z down."""
+        """(n, f) about the centre of mass for a velocity relative to the air and rates (p, q, r), z down."""
         c, wing, rho = self.coefficients, self.wing, self.air.density
         V = ca.sqrt(ca.sumsqr(velocity) + 1e-8)
         ahead = ca.sqrt(velocity[0] ** 2 + velocity[2] ** 2 + 1e-12)
@@ -212,8 +216,8 @@ class FixedWing(Vehicle):
         e, a, r = u[0], u[1], u[2]
         q_hat = wing.chord / (2 * V) * rate[1]
         p_hat, r_hat = wing.span / (2 * V) * rate[0], wing.span / (2 * V) * rate[2]
-        C_L, straight = self._lift(alpha, sine, cosine)
-        C_D, C_m = self._drag(alpha, straight), self._pitching(alpha)
+        C_L, linear = self._lift(alpha, sine, cosine)
+        C_D, C_m = self._drag(alpha, linear), self._pitching(alpha)
         C_L = C_L + c["C_L_q"] * q_hat + c["C_L_delta_e"] * e
         C_D = C_D + c["C_D_q"] * q_hat + c["C_D_delta_e"] * e
         C_m = C_m + c["C_m_q"] * q_hat + c["C_m_delta_e"] * e
@@ -234,18 +238,18 @@ class FixedWing(Vehicle):
         return ca.vertcat(moment - ca.vertcat(torque, 0, 0), force)
 
     def _lift(self, alpha: Expression, sine: Expression, cosine: Expression) -> tuple[Expression, Expression]:
-        """C_L(α), and what it would be without a stall, which drag grows with.
+        """C_L(α), and its value without a stall, on which the induced drag depends.
 
-        Beyond the stall lift goes over to a flat plate's, 2 sign(α) sin²α cos α.
+        Beyond the stall lift is that of a flat plate, 2 sign(α) sin²α cos α.
         """
         if "C_L" in self.tables:
             lift = self.tables["C_L"].at(alpha)
             return lift, lift
-        straight = self.coefficients["C_L_0"] + self.coefficients["C_L_alpha"] * alpha
-        # The textbook's blend of two steps; the farther one is below exp(-2 M stall) and left out.
+        linear = self.coefficients["C_L_0"] + self.coefficients["C_L_alpha"] * alpha
+        # Of the textbook's two sigmoids, the farther one is below exp(-2 M stall) and left out.
         beyond = self.wing.blend * (ca.fabs(alpha) - self.wing.stall)
-        share = 1 / (1 + ca.exp(-ca.fmin(ca.fmax(beyond, -60), 60)))
-        return straight + share * (2 * sine * ca.fabs(sine) * cosine - straight), straight
+        stalled = 1 / (1 + ca.exp(-ca.fmin(ca.fmax(beyond, -60), 60)))
+        return linear + stalled * (2 * sine * ca.fabs(sine) * cosine - linear), linear
 
     def _drag(self, alpha: Expression, lift: Expression) -> Expression:
         if "C_D" in self.tables:
@@ -260,7 +264,7 @@ class FixedWing(Vehicle):
         return self.coefficients["C_m_0"] + self.coefficients["C_m_alpha"] * alpha
 
     def _propulsion(self, throttle: Expression | None, V: Expression) -> tuple[Expression, Expression]:
-        """Thrust and torque where motor and propeller balance: a quadratic equation for ω."""
+        """Thrust and torque where those of motor and propeller balance: a quadratic equation for ω."""
         if throttle is None or self.motor is None or self.propeller is None:
             return ca.SX(0), ca.SX(0)
         motor, propeller, rho = self.motor, self.propeller, self.air.density

@@ -1,4 +1,4 @@
-"""Rotorcraft: any number of rotors, anywhere on a robot with a floating base."""
+"""Rotorcraft: rotors at any place of a robot with a floating base."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind, ground_effect
+from helicoid.aerial.checks import check_positive
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
-from helicoid.aerial.trim import Trim
 from helicoid.aerial.vehicle import Vehicle, body_robot
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
-_BETWEEN_LAGS = 0.02  # of the largest speed: over which a rotor's lag goes from down to up
+_LAG_BLEND = 0.02  # of the largest speed: width over which the lag changes from down to up
 
 
 class Multirotor(Vehicle):
-    """A body, or a robot, with rotors.
+    """Rotorcraft: a rigid body, or a robot, with rotors.
 
-    Every rotor gives thrust along its axis and a torque against its turning, a hub force and a rolling
-    moment in wind across it, and the gyroscopic torque of what spins. Speeds follow their commands with a
-    lag, or motors drive them from a battery.
+    Every rotor gives thrust along its axis and a drag torque against its rotation, a hub force and a rolling
+    moment in air that moves in its disc plane, and the gyroscopic torque of its spin. Rotor speeds follow
+    their commands with a lag, or electric motors drive them from a battery.
 
     Args:
         mass: kg.
-        inertia: about the center of mass (kg·m²): three moments or 3 × 3, z up.
+        inertia: about the centre of mass (kg·m²): three moments or 3 × 3, z up.
         rotors: any number; `rotor_1` is the first.
-        robot: in place of mass and inertia: a robot on a floating base; rotors name the links they are on.
+        robot: in place of mass and inertia: a robot on a floating base; each rotor names its link.
         drag_area: c_d A (m²) along x, y, z of the root: drag ½ρ c_d A |V| V.
-        battery: what feeds electric motors; None for a voltage that stays.
-        ground: height of the ground (m, z up) where rotors feel it; None for far away.
+        battery: supply of electric motors; None for a constant voltage.
+        ground: height of the ground (m, z up) for the ground effect; None for none.
         name: of the robot.
-        air, wind: what it flies in.
+        air, wind: the atmosphere.
 
     Raises:
-        InputError: all rotors at full speed cannot hold the weight; the message has the numbers.
+        InputError: the thrust of all rotors at full speed is below the weight.
 
     >>> import helicoid as hc
     >>> quad = hc.aerial.load("hummingbird")
     >>> hover = quad.trim()
-    >>> print(round(hover.controls["rotor_1"], 2), round(quad.thrust_to_weight, 2), hover.ok)
+    >>> print(round(hover.controls["rotor_1"], 2), round(quad.thrust_to_weight, 2), hover.success)
     453.23 3.42 True
     """
 
@@ -94,7 +94,7 @@ class Multirotor(Vehicle):
             )
 
     def with_robot(self, robot: Robot) -> Multirotor:
-        """The same rotors on another robot, as one with a payload; refused if they cannot hold it."""
+        """The same rotors on another robot, such as one with a payload; refused if too heavy for them."""
         other = super().with_robot(robot)
         other._check_weight()
         return other
@@ -102,11 +102,11 @@ class Multirotor(Vehicle):
     def _links(self) -> list[str]:
         return [rotor.link for rotor in self.rotors if rotor.link is not None]
 
-    # What it can do ---------------------------------------------------------------------------------------
+    # Thrust and moments -----------------------------------------------------------------------------------
 
     @property
     def wrench_matrix(self) -> Array:
-        """(n, f) = W ω², 6 × rotors, about the root's origin at rest, all joints neutral, z up."""
+        """W (6 × rotors) of (n, f) = W ω², about the root's origin, in still air, joints neutral, z up."""
         columns = []
         for rotor in self.rotors:
             column = rotor.column(self.air.density)
@@ -118,7 +118,7 @@ class Multirotor(Vehicle):
 
     @property
     def allocation_matrix(self) -> Array:
-        """A of (U₁, U₂, U₃, U₄) = A ω²: thrust along z, then moments about the center of mass; 4 × rotors."""
+        """A of (U₁, U₂, U₃, U₄) = A ω²: thrust along z, moments about the centre of mass; 4 × rotors."""
         W = self.wrench_matrix
         c = np.asarray(self.robot.center_of_mass(self.robot.neutral()))
         moments = W[:3] - np.cross(c, W[3:].T).T
@@ -126,12 +126,12 @@ class Multirotor(Vehicle):
 
     @property
     def max_speeds(self) -> Array:
-        """The fastest every rotor turns at rest (rad/s)."""
+        """Maximum speed of every rotor in still air (rad/s)."""
         return np.array([rotor.max_speed(self.air.density) for rotor in self.rotors])
 
     @property
     def max_thrust(self) -> float:
-        """Along z with all rotors at full speed (N)."""
+        """Thrust along z with all rotors at full speed (N)."""
         return float(self.wrench_matrix[5] @ self.max_speeds**2)
 
     @property
@@ -139,11 +139,11 @@ class Multirotor(Vehicle):
         """`max_thrust` over the weight."""
         return self.max_thrust / (GRAVITY * self.robot.mass)
 
-    # A vehicle --------------------------------------------------------------------------------------------
+    # Interface of `Vehicle` -------------------------------------------------------------------------------
 
     @property
     def own_controls(self) -> Mapping[str, tuple[float, float]]:
-        """Commanded speeds (rad/s), of electric motors shares of the voltage."""
+        """Commanded rotor speeds (rad/s); for electric motors the fraction of the voltage."""
         return {
             f"rotor_{k + 1}": (0.0, 1.0)
             if isinstance(rotor.motor, ElectricMotor)
@@ -153,24 +153,21 @@ class Multirotor(Vehicle):
 
     @property
     def own_states(self) -> Mapping[str, float]:
-        """Speeds of rotors that lag (rad/s), which start as in hover; the charge used of a battery."""
+        """Speeds of rotors with a lag (rad/s), initially those of hover; the used charge of a battery."""
         hover = self._hover_speeds
         states = {f"rotor_{k + 1}_speed": hover[k] for k, r in enumerate(self.rotors) if r.has_state}
         return states if self.battery is None else {**states, "charge_used": 0.0}
 
     @property
     def _hover_speeds(self) -> list[float]:
-        share = np.sqrt(min(1 / self.thrust_to_weight, 1.0))
-        return [float(share * top) for top in self.max_speeds]
+        fraction = np.sqrt(min(1 / self.thrust_to_weight, 1.0))
+        return [float(fraction * top) for top in self.max_speeds]
 
     def _guess(self, speed: float) -> Array:
         hover = self._hover_speeds
         return np.array(
             [0.5 if isinstance(r.motor, ElectricMotor) else hover[k] for k, r in enumerate(self.rotors)]
         )
-
-    def _limit_reasons(self, trim: Trim) -> list[str]:
-        return []
 
     def _air_forces(
         self, q: Expression, v: Expression, z: Expression, u: Expression
@@ -181,7 +178,7 @@ class Multirotor(Vehicle):
         for k, rotor in enumerate(self.rotors):
             link = root if rotor.link is None else rotor.link
             flow = self.flow(q, v, z, link, rotor.position)
-            lift = self._near_ground(q, link, rotor)
+            lift = self._ground_effect(q, link, rotor)
             wrench = rotor.wrench(speeds[k], rates[k], flow.velocity, flow.rate, lift, rho)
             wrenches[link] = wrenches.get(link, ca.SX.zeros(6)) + wrench
         if np.any(self.drag_area):
@@ -190,7 +187,7 @@ class Multirotor(Vehicle):
             wrenches[root] = wrenches.get(root, ca.SX.zeros(6)) + ca.vertcat(ca.SX.zeros(3), drag)
         return wrenches, z_dot
 
-    def _near_ground(self, q: Expression, link: str, rotor: Rotor) -> Expression:
+    def _ground_effect(self, q: Expression, link: str, rotor: Rotor) -> Expression:
         if self.ground is None:
             return ca.SX(1)
         T = self.robot.pose(link)(q)
@@ -211,26 +208,26 @@ class Multirotor(Vehicle):
             if isinstance(rotor.motor, Motor):
                 up, down = rotor.motor.lag_up, rotor.motor.lag_down
                 assert down is not None
-                rate = _lagging(u[k] - omega, up, down, _BETWEEN_LAGS * rotor.motor.max_speed)
+                rate = _first_order_lag(u[k] - omega, up, down, _LAG_BLEND * rotor.motor.max_speed)
             else:
-                rate = self._driven(rotor, rotor.motor, omega, u[k], voltage)
+                rate = self._motor_acceleration(rotor, rotor.motor, omega, u[k], voltage)
             speeds.append(ca.fmax(omega, 0))
             rates.append(rate)
             z_dot.append(rate)
         return speeds, rates, ca.vertcat(ca.SX(0, 1), *z_dot, *used)
 
-    def _driven(
-        self, rotor: Rotor, motor: ElectricMotor, omega: Expression, share: Expression, voltage: Expression
+    def _motor_acceleration(
+        self, rotor: Rotor, motor: ElectricMotor, omega: Expression, duty: Expression, voltage: Expression
     ) -> Expression:
-        """ω̇ of a motor's torque k (i - i₀) less the propeller's; friction holds it at rest."""
+        """ω̇ by the motor's torque k (i - i₀) less the propeller's; i₀ is smoothed about ω = 0."""
         k = motor.torque_constant
-        current = (share * voltage - k * omega) / motor.resistance
+        current = (duty * voltage - k * omega) / motor.resistance
         _, Q = rotor.propeller.thrust_torque(ca.fmax(omega, 0), ca.SX(0), self.air.density)
-        rubbing = k * motor.no_load_current * ca.tanh(omega)
-        return (k * current - rubbing - Q) / rotor.propeller.inertia
+        friction = k * motor.no_load_current * ca.tanh(omega)
+        return (k * current - friction - Q) / rotor.propeller.inertia
 
     def _voltage(self, z: Expression, u: Expression) -> tuple[Expression, list[Expression]]:
-        """What motors get (V), and how fast charge is used up (1/s), if there is a battery."""
+        """Voltage at the motors (V), and the rate of the used charge (1/s) if there is a battery."""
         motors = [r.motor for r in self.rotors if isinstance(r.motor, ElectricMotor)]
         if not motors:
             return ca.SX(0), []
@@ -238,15 +235,17 @@ class Multirotor(Vehicle):
         if self.battery is None:
             return ca.SX(full), []
         battery, n = self.battery, len(self.rotors)
-        open_ = full * (1 - battery.sag * ca.fmin(ca.fmax(z[n], 0), 1))
+        open_circuit = full * (1 - battery.sag * ca.fmin(ca.fmax(z[n], 0), 1))
         # U = U₀ - R_b Σ δ (δ U - k ω)/R, solved for U.
-        back = sum(u[k] * m.torque_constant * z[k] / m.resistance for k, m in enumerate(motors))
+        back_emf = sum(u[k] * m.torque_constant * z[k] / m.resistance for k, m in enumerate(motors))
         load = sum(u[k] ** 2 / m.resistance for k, m in enumerate(motors))
-        U = (open_ + battery.resistance * back) / (1 + battery.resistance * load)
-        drawn = sum(u[k] * (u[k] * U - m.torque_constant * z[k]) / m.resistance for k, m in enumerate(motors))
-        return U, [drawn / (3600 * battery.capacity)]
+        U = (open_circuit + battery.resistance * back_emf) / (1 + battery.resistance * load)
+        current = sum(
+            u[k] * (u[k] * U - m.torque_constant * z[k]) / m.resistance for k, m in enumerate(motors)
+        )
+        return U, [current / (3600 * battery.capacity)]
 
-    # Usual arrangements -----------------------------------------------------------------------------------
+    # Arrangements -----------------------------------------------------------------------------------------
 
     @staticmethod
     def arrangement(
@@ -257,13 +256,12 @@ class Multirotor(Vehicle):
         height: float = 0.0,
         lower_share: float = 1.0,
     ) -> list[Rotor]:
-        """Rotors of a usual arrangement: "quad +", "quad x", "hexa +", "hexa x", "octo +", "octo x",
-        "coaxial".
+        """Rotors of "quad +", "quad x", "hexa +", "hexa x", "octo +", "octo x" or "coaxial".
 
-        x is forward, y left; the first rotor is in front ("+") or the first to the left of it ("x"), the
-        others follow counter-clockwise and turn in alternation, the first clockwise. "coaxial" has four
-        arms as "quad x" with a rotor above and below each; `lower_share` is what the lower ones lift of
-        what they would alone.
+        x is forward, y left. The first rotor is in front ("+") or the first to the left of it ("x"), the
+        others follow counter-clockwise; directions alternate, the first is clockwise. "coaxial" has the four
+        arms of "quad x" with a rotor above and below each; `lower_share` is the thrust of a lower rotor as a
+        fraction of its thrust alone.
 
         >>> import helicoid as hc
         >>> propeller = hc.aerial.Propeller.from_constants(8.5e-6, 1.4e-7, 0.1)
@@ -283,8 +281,7 @@ class Multirotor(Vehicle):
         if word not in counts or shape not in ("+", "x"):
             kinds = [f"{name} {sign}" for name in counts for sign in "+x"]
             raise InputError(f"an arrangement is one of {', '.join(kinds)}, coaxial; got {kind!r}")
-        if not 0 < arm < np.inf:
-            raise InputError(f"arm is a positive length (m); got {arm!r}")
+        check_positive("arm", arm, "m")
         n = counts[word]
         angles = 2 * np.pi / n * (np.arange(n) + (0.5 if shape == "x" else 0.0))
         return [
@@ -293,12 +290,12 @@ class Multirotor(Vehicle):
         ]
 
 
-def _lagging(lack: Expression, up: float, down: float, width: float) -> Expression:
-    """ω̇ of a rotor that lacks so much of its commanded speed: over `width` one lag goes over into the other.
+def _first_order_lag(error: Expression, up: float, down: float, width: float) -> Expression:
+    """ω̇ of a rotor with a speed error, with a smooth change of the time constant over `width`.
 
-    With a kink at zero, where every steady flight is, no derivative would say what a small change does.
+    A kink at zero, where steady flight is, would make the linearisation there meaningless.
     """
     if up == down:
-        return lack / up
-    side = lack / ca.sqrt(lack**2 + width**2)  # -1 to 1
-    return lack * ((1 / up + 1 / down) / 2 + (1 / up - 1 / down) / 2 * side)
+        return error / up
+    side = error / ca.sqrt(error**2 + width**2)  # -1 to 1
+    return error * ((1 / up + 1 / down) / 2 + (1 / up - 1 / down) / 2 * side)

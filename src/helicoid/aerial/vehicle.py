@@ -1,4 +1,4 @@
-"""What flies: a robot on a floating base, with controls and states of its own and what the air does to it."""
+"""Flying vehicles: a robot on a floating base with aerodynamic forces, actuators and their states."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
-from helicoid.aerial.envelope import Envelope, find_envelope
-from helicoid.aerial.trim import Trim, find_trim, find_trims
+from helicoid.aerial.analysis.envelope import Envelope, find_envelope
+from helicoid.aerial.analysis.trim import Trim, find_trim, find_trims
+from helicoid.aerial.checks import check_positive
 from helicoid.compiler import Function
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
@@ -25,15 +27,15 @@ from helicoid.simulation.equations.actuated import force_function
 
 _Self = TypeVar("_Self", bound="Vehicle")
 BODY = "body"
-"""The name of the only link of a vehicle that is a mass and an inertia."""
+"""Name of the single link of a vehicle that is given by mass and inertia."""
 
 
-class Flow(NamedTuple):
-    """The air at a point of a vehicle, as expressions.
+class Airflow(NamedTuple):
+    """Motion of a point of a vehicle through the air, as expressions.
 
     Attributes:
-        velocity: of the point through the air (3), along the link's axes (m/s).
-        rate: angular velocity of the link (3), its axes (rad/s).
+        velocity: of the point relative to the air (3), in link axes (m/s).
+        rate: angular velocity of the link (3), in link axes (rad/s).
         height: of the vehicle above the ground (m).
     """
 
@@ -43,19 +45,19 @@ class Flow(NamedTuple):
 
 
 class Vehicle(ABC):
-    """Base of what flies; see `Multirotor` and `FixedWing`.
+    """Base of flying vehicles; see `Multirotor` and `FixedWing`.
 
-    Controls u and own states z have names. `hc.simulate(vehicle, ...)` and `hc.mpc.Problem(vehicle, ...)`
-    take it in place of a robot; `vehicle.robot` is the robot, on a floating base with z up.
+    Controls u and actuator states z have names. `hc.simulate(vehicle, ...)` and `hc.mpc.Problem(vehicle,
+    ...)` take a vehicle in place of a robot; `vehicle.robot` is the robot, on a floating base with z up.
     """
 
     flies_forward: bool
-    """Whether it needs air from ahead: it then trims without sideslip, and else with its nose on course."""
+    """Whether lift needs airspeed: the vehicle then trims without sideslip, else with its nose on course."""
 
     def __init__(self, robot: Robot, air: Air | None, wind: Wind | None) -> None:
         if not isinstance(robot, Robot) or not robot.model.floating:
             raise InputError(
-                f"what flies is a Robot with a floating base: hc.load(..., base='floating'); got {robot!r}"
+                f"a vehicle is a Robot with a floating base: hc.load(..., base='floating'); got {robot!r}"
             )
         if air is not None and not isinstance(air, Air):
             raise InputError(f"air is hc.aerial.Air(...) or None; got {air!r}")
@@ -65,65 +67,65 @@ class Vehicle(ABC):
         self.air = Air() if air is None else air
         self.wind = Wind() if wind is None else wind
 
-    # What kinds of vehicles say -----------------------------------------------------------------------------
+    # To be given by each kind of vehicle --------------------------------------------------------------------
 
     @property
     @abstractmethod
     def own_controls(self) -> Mapping[str, tuple[float, float]]:
-        """The vehicle's controls: least and most, by name. Torques of joints come behind them."""
+        """Bounds of the vehicle's controls by name; joint torques are appended to them."""
 
     @property
     @abstractmethod
     def own_states(self) -> Mapping[str, float]:
-        """The vehicle's states and what they start with, by name. Those of gusts come behind them."""
+        """Initial values of the actuator states by name; states of gusts are appended to them."""
 
     @abstractmethod
     def _air_forces(
         self, q: Expression, v: Expression, z: Expression, u: Expression
     ) -> tuple[Mapping[str, Expression], Expression]:
-        """Wrenches (n, f) on links, in their frames, and ż of the vehicle's own states."""
+        """Wrenches (n, f) on links, in their frames, and ż of the actuator states."""
 
     @abstractmethod
     def _guess(self, speed: float) -> Array:
-        """Controls to begin the search for a trim with."""
+        """Initial guess of the controls of a trim."""
 
-    # A machine of simulation and MPC ----------------------------------------------------------------------
+    # Interface of simulation and MPC ----------------------------------------------------------------------
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """Names of the controls: the vehicle's own, then torques of the robot's motors."""
-        return (*self.own_controls, *self._motors)
+        """Names of the controls: those of the vehicle, then torques of the robot's actuated joints."""
+        return (*self.own_controls, *self._actuated_joints)
 
     @property
-    def _motors(self) -> list[str]:
+    def _actuated_joints(self) -> list[str]:
         names = self.robot.model.velocity_names
         return [names[k] for k in self.robot.actuated]
 
     @property
     def control_limits(self) -> tuple[Array, Array]:
-        """Least and most of the controls."""
+        """Lower and upper bounds of the controls."""
         effort = self.robot.limits.effort[list(self.robot.actuated)]
         own = np.array(list(self.own_controls.values()), dtype=np.float64).reshape(-1, 2)
         return np.concatenate([own[:, 0], -effort]), np.concatenate([own[:, 1], effort])
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Names of the states beside q and v: the vehicle's own, then those of gusts."""
+        """Names of the states beside q and v: those of the actuators, then those of gusts."""
         return (*self.own_states, *self.wind.states)
 
     @property
     def n_noise(self) -> int:
-        """Number of white noises that drive gusts."""
+        """Number of white-noise inputs of the gusts."""
         return self.wind.n_noise
 
     def start(self) -> Array:
-        """The states that a simulation starts with unless others are given; gusts begin with none."""
+        """Default initial states of a simulation; gusts are zero."""
         return np.array([*self.own_states.values(), *(0.0 for _ in self.wind.states)])
 
     def equations(
         self, q: Expression, v: Expression, z: Expression, u: Expression, w: Expression
     ) -> tuple[Expression, Expression]:
-        """The generalised force (nv) of air, rotors and motors, and ż, as expressions."""
+        """Generalised force (nv) of air, rotors and joint torques, and ż, as expressions."""
         n, m = len(self.own_states), len(self.own_controls)
         wrenches, z_dot = self._air_forces(q, v, z, u[:m])
         S = self.robot.selection_matrix
@@ -143,8 +145,8 @@ class Vehicle(ABC):
 
     def flow(
         self, q: Expression, v: Expression, z: Expression, link: str, point: ArrayLike = (0.0, 0.0, 0.0)
-    ) -> Flow:
-        """The air at a point of a link, which wind and gusts move."""
+    ) -> Airflow:
+        """Airflow at a point of a link, with wind and gusts."""
         R = quaternion.to_matrix(q[3:7])
         wind = self.wind.in_body(R, z[len(self.own_states) :], q[2])
         if link == self.robot.model.root:
@@ -153,42 +155,45 @@ class Vehicle(ABC):
             twist = self.robot.velocity(link, "body")(q, v)
             wind = self.robot.pose(link)(q)[:3, :3].T @ (R @ wind)
         p = ca.SX(np.asarray(point, np.float64))
-        moving = twist[3:] + ca.cross(twist[:3], p) if np.any(np.asarray(point)) else twist[3:]
-        return Flow(moving - wind, twist[:3], q[2])
+        velocity = twist[3:] + ca.cross(twist[:3], p) if np.any(np.asarray(point)) else twist[3:]
+        return Airflow(velocity - wind, twist[:3], q[2])
 
     @property
     def force(self) -> Function:
-        """`(q, v, states, u) -> tau`: the generalised force (nv) of everything that drives the vehicle."""
+        """`(q, v, states, u) -> tau`: generalised force (nv) of the air and all actuators."""
         return force_function(self)
 
     # Steady flight ----------------------------------------------------------------------------------------
 
+    @renamed_arguments(climb="climb_rate")
     def trim(
         self,
         speed: float = 0.0,
-        climb: float = 0.0,
+        climb_rate: float = 0.0,
         turn_rate: float = 0.0,
         q: ArrayLike | None = None,
     ) -> Trim:
-        """Steady flight: attitude and controls for which nothing accelerates, by Newton's method.
+        """Trim: attitude and controls of steady flight, by Newton's method.
 
         Args:
-            speed: through the air (m/s).
-            climb: upwards (m/s).
+            speed: airspeed (m/s).
+            climb_rate: vertical speed, positive upwards (m/s).
             turn_rate: of the heading, positive to the right (rad/s).
-            q: positions of joints, if there are any, and the height; the neutral ones unless given.
+            q: configuration, of which height and joints count; by default neutral.
 
-        Where there is none within the limits, `ok` is False: the trim is the nearest, `residual` says how far
-        from steady it is, and `reason` why.
+        Where there is none within the limits, `success` is False: the trim is the nearest one, `residual` is
+        its largest acceleration, and `message` says why.
         """
-        return find_trim(self, speed, climb, turn_rate, q)
+        return find_trim(self, speed, climb_rate, turn_rate, q)
 
-    def trims(self, speed: ArrayLike, climb: ArrayLike = 0.0, turn_rate: ArrayLike = 0.0) -> list[Trim]:
-        """Trims of many flights at once: arrays are broadcast, and all are solved side by side."""
-        return find_trims(self, speed, climb, turn_rate)
+    @renamed_arguments(climb="climb_rate")
+    def trims(self, speed: ArrayLike, climb_rate: ArrayLike = 0.0, turn_rate: ArrayLike = 0.0) -> list[Trim]:
+        """Trims of many flight conditions at once; arrays are broadcast."""
+        return find_trims(self, speed, climb_rate, turn_rate)
 
-    def envelope(self, speed: ArrayLike, climb: ArrayLike, turn_rate: float = 0.0) -> Envelope:
-        """Which steady flights there are over speeds and climbs (m/s), and what limits them; `plot` shows it.
+    @renamed_arguments(climb="climb_rate")
+    def envelope(self, speed: ArrayLike, climb_rate: ArrayLike, turn_rate: float = 0.0) -> Envelope:
+        """Flight envelope over airspeeds and climb rates (m/s), and what limits it; `plot` draws it.
 
         >>> import numpy as np
         >>> import helicoid as hc
@@ -197,13 +202,13 @@ class Vehicle(ABC):
         >>> print(envelope.limit[2].tolist())  # level flight
         ['stall', '', '', '', '', 'power', 'power']
         """
-        return find_envelope(self, speed, climb, turn_rate)
+        return find_envelope(self, speed, climb_rate, turn_rate)
 
     def _limit_reasons(self, trim: Trim) -> list[str]:
-        """Why a trim that is none may be none, of what this kind of vehicle knows."""
+        """Limits of this kind of vehicle that a trim violates, such as a stall, in words."""
         return []
 
-    # Other vehicles of this one ---------------------------------------------------------------------------
+    # Modified copies --------------------------------------------------------------------------------------
 
     def _replaced(self: _Self, **changed: Any) -> _Self:
         other = object.__new__(type(self))
@@ -211,7 +216,7 @@ class Vehicle(ABC):
         return other
 
     def with_wind(self: _Self, wind: Wind | None) -> _Self:
-        """The same vehicle in another wind; None is none."""
+        """The same vehicle in another wind; None is still air."""
         if wind is not None and not isinstance(wind, Wind):
             raise InputError(f"wind is hc.aerial.Wind(...) or None; got {wind!r}")
         return self._replaced(wind=Wind() if wind is None else wind)
@@ -223,9 +228,9 @@ class Vehicle(ABC):
         return self._replaced(air=air)
 
     def with_robot(self: _Self, robot: Robot) -> _Self:
-        """The same rotors, wings and motors on another robot, as one with a payload, or a parametric one."""
+        """The same rotors, wings and motors on another robot, such as one with a payload."""
         if not isinstance(robot, Robot) or not robot.model.floating:
-            raise InputError(f"what flies is a Robot with a floating base; got {robot!r}")
+            raise InputError(f"a vehicle is a Robot with a floating base; got {robot!r}")
         for name in self._links():
             robot.model.frame(name)
         return self._replaced(robot=robot)
@@ -240,12 +245,27 @@ class Vehicle(ABC):
 
 
 def body_robot(name: str, mass: float, inertia: ArrayLike, com: ArrayLike = (0.0, 0.0, 0.0)) -> Robot:
-    """A robot that is one body on a floating base: mass (kg), inertia about its center (kg·m²), z up."""
-    moments = np.asarray(inertia, dtype=np.float64)
-    moments = np.diag(moments) if moments.shape == (3,) else moments
-    if not (isinstance(mass, (int, float)) and 0 < mass < np.inf):
-        raise InputError(f"{name}: its mass is positive (kg); got {mass!r}")
-    if moments.shape != (3, 3) or not np.isfinite(moments).all() or np.any(np.linalg.eigvalsh(moments) <= 0):
-        raise InputError(f"{name}: its inertia is three positive moments or a 3 × 3 matrix of a body (kg·m²)")
-    link = Link(BODY, Inertia.from_com(float(mass), com, moments))
+    """Robot of one body on a floating base: mass (kg), inertia about its centre of mass (kg·m²), z up."""
+    check_positive(f"{name}: its mass", mass, "kg")
+    J = inertia_matrix(name, inertia)
+    moments = np.linalg.eigvalsh(J)
+    if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * np.abs(J).max()) or moments[0] <= 0:
+        raise InputError(f"{name}: its inertia is symmetric and positive definite (kg·m²); got {inertia!r}")
+    if moments[2] > (1 + 1e-9) * (moments[0] + moments[1]):
+        raise InputError(
+            f"{name}: no body has the principal moments of inertia {moments.tolist()} kg·m²: each is at most "
+            "the sum of the other two"
+        )
+    link = Link(BODY, Inertia.from_com(float(mass), com, J))
     return Robot(Model(name, (link,), (), floating=True))
+
+
+def inertia_matrix(name: str, inertia: ArrayLike) -> Array:
+    """Inertia (3 × 3) from three principal moments or a matrix (kg·m²)."""
+    try:
+        J = np.asarray(inertia, dtype=np.float64)
+    except (TypeError, ValueError):
+        J = np.zeros(0)
+    if J.shape not in ((3,), (3, 3)) or not np.isfinite(J).all():
+        raise InputError(f"{name}: its inertia is three moments or a 3 × 3 matrix (kg·m²); got {inertia!r}")
+    return np.diag(J) if J.shape == (3,) else J

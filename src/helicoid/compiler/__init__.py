@@ -20,6 +20,7 @@ C runtimes that call functions (solvers, loops)
     in_parallel             tasks that run compilers, as many at a time as there are cores
     building, new_lock      locks around CasADi's graphs, and locks that survive a fork
     native_lanes            doubles in one vector of this processor
+    loop_pragma             the line of C that has a runtime's loops unrolled
 
 Exported C libraries
     export_c, export_library, Precision, Routine, cmake_lists, write_files
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from helicoid.compiler.build.cache import KERNEL_HEADERS as KERNEL_HEADERS
     from helicoid.compiler.build.cache import open_cache as open_cache
     from helicoid.compiler.build.processes import in_parallel as in_parallel
+    from helicoid.compiler.build.toolchain import loop_pragma as loop_pragma
     from helicoid.compiler.build.toolchain import native_lanes as native_lanes
     from helicoid.compiler.code.c_names import c_identifier as c_identifier
     from helicoid.compiler.code.c_names import distinct_identifiers as distinct_identifiers

@@ -1,6 +1,7 @@
 """Control: from a description to a robot that moves as told."""
 
 from helicoid.control.differential import DifferentialIK
+from helicoid.control.following import Following
 from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.laws.adaptive import AdaptiveControl
 from helicoid.control.laws.computed_torque import ComputedTorque
@@ -10,6 +11,7 @@ from helicoid.control.laws.operational_space import OperationalSpaceControl
 from helicoid.control.laws.prioritised import PrioritisedInverseDynamics
 from helicoid.control.laws.task_space import TaskSpaceControl
 from helicoid.control.online_motion import OnlineMotion
+from helicoid.control.protocol import ControllerProtocol
 from helicoid.control.tasks import (
     CenterOfMassTask,
     ForceTask,
@@ -30,7 +32,9 @@ __all__ = [
     "AdaptiveControl",
     "CenterOfMassTask",
     "ComputedTorque",
+    "ControllerProtocol",
     "DifferentialIK",
+    "Following",
     "ForceTask",
     "InfeasiblePath",
     "InverseKinematics",

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+import os
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.following import Following, real_array, shown
+from helicoid.deprecation import former_attribute
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
+from helicoid.status import Status
 
-Status = Literal["moving", "arrived", "invalid target"]
 
-
-class Reference(NamedTuple):
-    """Where to be after a step: q (rad, m), v and a, (nv) each."""
+class MotionState(NamedTuple):
+    """Reference after a step: q (rad, m), v and a, (nv) each."""
 
     q: Array
     v: Array
@@ -32,7 +35,7 @@ class OnlineMotion:
 
     Args:
         robot: on joints whose coordinates are numbers.
-        dt: a step (s).
+        dt: time between steps (s).
         acceleration, jerk: a number, or one for each joint (nv).
         velocity: the same; by default the robot's own limits.
 
@@ -42,11 +45,16 @@ class OnlineMotion:
     >>> import helicoid as hc
     >>> motion = hc.control.OnlineMotion(hc.load("planar_2r"), 0.01, acceleration=5.0, jerk=50.0)
     >>> motion.reset([0.0, 0.0])
-    >>> while motion.status != "arrived":
+    >>> while not motion.arrived:
     ...     q, v, a = motion.step([0.5, -0.2])
     >>> q
     array([ 0.5, -0.2])
     """
+
+    dt = former_attribute("dt", "period")
+    command: ClassVar[str] = "reference"
+    """Quantity that `step` returns: q, v and a for a controller to track."""
+    references: ClassVar[dict[str, tuple[int, ...]]] = {}
 
     def __init__(
         self,
@@ -66,25 +74,50 @@ class OnlineMotion:
             )
         if not (isinstance(dt, (int, float, np.number)) and 0 < dt < np.inf):
             raise InputError(f"dt must be positive (s); got {dt!r}")
-        self.robot, self.dt = robot, float(dt)
-        self._solver = ruckig.Ruckig(robot.nv, self.dt)
+        self.robot, self.period = robot, float(dt)
+        self._solver = ruckig.Ruckig(robot.nv, self.period)
         self._input, self._output = ruckig.InputParameter(robot.nv), ruckig.OutputParameter(robot.nv)
         self._good = (ruckig.Result.Working, ruckig.Result.Finished)
         self._finished, self._refused = ruckig.Result.Finished, ruckig.RuckigError
-        self._status: Status = "arrived"
+        self._status, self._arrived = Status.NOT_STARTED, False
         self.set(velocity=robot.limits.velocity if velocity is None else velocity)
         self.set(acceleration=acceleration, jerk=jerk)
-        self.reset(np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper))
+        self._home = np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper)
+        self.reset()
 
     @property
     def status(self) -> Status:
-        """ "moving", "arrived", or "invalid target": the last step went on to the target before."""
+        """OK, or BAD_REFERENCE where the last step continued to the previous target."""
         return self._status
 
     @property
     def ok(self) -> bool:
         """Whether the last step was towards the target that was given."""
-        return self._status != "invalid target"
+        return self._status is Status.OK
+
+    @property
+    def message(self) -> str:
+        """What the last step could not do, in words; empty where `ok`."""
+        if self._status is Status.NOT_STARTED:
+            return "there was no step yet"
+        return "" if self.ok else "the target is not finite or beyond the limits: moving to the previous one"
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the reference has reached the target."""
+        return self._arrived
+
+    def following(self, reference: Any = None, **references: Any) -> Following:
+        """The motion with its target over time; `step(q, v, t)` of the result needs no measurements."""
+        return _TargetFollowing(self, reference, **references)
+
+    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
+        """Not available: ruckig is a library in C++ of its own.
+
+        Raises:
+            HelicoidError: always.
+        """
+        raise HelicoidError("OnlineMotion is not written as C: in C++, call ruckig itself")
 
     def set(self, **limits: ArrayLike) -> None:
         """Other limits from the next step on: velocity, acceleration, jerk."""
@@ -97,8 +130,11 @@ class OnlineMotion:
                 raise InputError(f"{name} must be positive; {joint} has {numbers.min():g}")
             setattr(self._input, f"max_{name}", numbers.tolist())
 
-    def reset(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> None:
-        """Start from here, with the target here."""
+    def reset(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None
+    ) -> None:
+        """Start from this state, by default from the neutral configuration at rest, with the target there."""
+        q = self._home if q is None else q
         zero = np.zeros(self.robot.nv)
         parts = {
             "position": q,
@@ -112,16 +148,17 @@ class OnlineMotion:
             setattr(self._input, f"current_{name}", value.tolist())
         self._input.target_position = numbers["position"].tolist()
         self._input.target_velocity = self._input.target_acceleration = zero.tolist()
-        self._status = "moving"
+        self._status, self._arrived = Status.NOT_STARTED, False
 
-    def step(self, target: ArrayLike, target_velocity: ArrayLike | None = None) -> Reference:
+    def step(self, target: ArrayLike, target_velocity: ArrayLike | None = None) -> MotionState:
         """The next reference on the way to a target (nv), passed with `target_velocity`, by default at rest.
 
-        Never raises for numbers: a target that is not finite, or a velocity beyond the limits, is left out,
-        the motion goes on to the one before, and `ok` is False.
+        After the first step it never raises: for a target that is not finite, or a velocity beyond the
+        limits, the motion continues to the previous target, and `ok` is False.
         """
-        wanted = self._numbers("target", target)
-        speed = np.zeros(self.robot.nv) if target_velocity is None else self._numbers("v", target_velocity)
+        wanted, speed = (
+            self._target(*pair) for pair in (("target", target), ("target_velocity", target_velocity))
+        )
         before = self._input.target_position, self._input.target_velocity
         known = bool(np.isfinite(wanted).all() and np.isfinite(speed).all())
         if known:
@@ -133,11 +170,20 @@ class OnlineMotion:
             result = self._update()
         if result in self._good:
             self._output.pass_to_input(self._input)
-        self._status = "invalid target" if not known else "arrived" if result == self._finished else "moving"
+        self._status = Status.OK if known else Status.BAD_REFERENCE
+        self._arrived = known and result == self._finished
         now = self._input
-        return Reference(
+        return MotionState(
             *(np.array(x) for x in (now.current_position, now.current_velocity, now.current_acceleration))
         )
+
+    def _target(self, name: str, value: ArrayLike | None) -> Array:
+        try:
+            return self._numbers(name, 0.0 if value is None and name == "target_velocity" else value)
+        except InputError:
+            if self._status is Status.NOT_STARTED:
+                raise
+        return np.full(self.robot.nv, np.nan)
 
     def _update(self) -> Any:
         try:
@@ -145,9 +191,31 @@ class OnlineMotion:
         except self._refused:
             return None
 
-    def _numbers(self, name: str, value: ArrayLike) -> Array:
+    def _numbers(self, name: str, value: ArrayLike | None) -> Array:
         try:
-            numbers = np.asarray(value, dtype=np.float64)
-            return np.array(np.broadcast_to(numbers, (self.robot.nv,)))
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be numbers of shape ({self.robot.nv},); got {value!r}") from None
+            return np.array(np.broadcast_to(real_array(name, value), (self.robot.nv,)))
+        except ValueError:
+            raise InputError(
+                f"{name} must be numbers of shape ({self.robot.nv},); got {shown(value)}"
+            ) from None
+
+
+class _TargetFollowing(Following):
+    """An online motion whose target is a reference over time."""
+
+    def _check(self) -> None:
+        self.controller._numbers("target", self._at(0.0).get("target", 0.0))
+
+    @property
+    def _first(self) -> str:
+        return "target"
+
+    def step(self, q: ArrayLike, v: ArrayLike, t: float | None = None, tau: ArrayLike | None = None) -> Any:
+        now, self._failure = self._now(t), ""
+        try:
+            target, velocity = (self._at(now).get(name) for name in ("target", "target_velocity"))
+        except Exception as error:  # of the user's callable: the loop goes on
+            self._failure = f"reference at t = {now:g} s: {error}"
+            target, velocity = np.nan, None
+        self._began, self._count = True, self._count + 1
+        return self.controller.step(target, velocity)

@@ -52,7 +52,7 @@ def fly_eight(folder: Path, seed: int = 0, duration: float = 12.0) -> Flown:
     quad = aerial.load("hummingbird")
     windy = quad.with_wind(aerial.Wind((2.0, 0.0, 0.0), gusts=aerial.Dryden(5.0, height=10.0)))
     law = aerial.GeometricControl(
-        quad, frequency=6.0, damping=0.9, integral=40.0, attitude_frequency=(25, 25, 8), dt=PERIOD
+        quad, frequency=6.0, damping_ratio=0.9, integral=40.0, attitude_frequency=(25, 25, 8), dt=PERIOD
     )
     t = np.asarray(PERIOD * np.arange(round(duration / PERIOD) + 1), np.float64)
     way = figure_eight(t)
@@ -73,7 +73,7 @@ def fly_mission(folder: Path, seed: int = 0, duration: float = 185.0) -> Flown:
     gusty = aircraft.with_wind(aerial.Wind(BREEZE, gusts=aerial.Dryden(5.0, height=100.0)))
     q0 = level.q + np.array([0, 0, 100.0, 0, 0, 0, 0])
     flight = simulate(gusty, q0, level.v, duration, pilot.following(), dt=0.02, seed=seed)
-    away = aerial.cross_track(LEGS, flight.q, aerial.legs_flown(LEGS, flight.q))
+    away = aerial.cross_track(LEGS, flight.q, aerial.leg_indices(LEGS, flight.q))
     return _shown(
         flight, away, folder / "mission.html", "An Aerosonde on a mission, drawn 30 times its size", 30.0
     )

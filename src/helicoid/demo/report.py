@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.charts import Axis, Band, Chart, Level, Line
+from helicoid.charts import Axis, Band, Chart, Curve, Level
 from helicoid.demo.page import document
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (
@@ -91,7 +91,9 @@ def tracking(results: Results) -> tuple[Chart, str]:
     """Distance of the tool from its path, of all three."""
     runs = results.comparison
     lines = [
-        Line(run.t, 1e3 * run.error, COLORS[run.label], run.label, dash="6 4" if run is runs.informed else "")
+        Curve(
+            run.t, 1e3 * run.error, COLORS[run.label], run.label, dash="6 4" if run is runs.informed else ""
+        )
         for run in (runs.fixed, runs.adaptive, runs.informed)
     ]
     top = 1.1e3 * max(float(run.error.max()) for run in runs.runs)
@@ -105,17 +107,17 @@ def payload(results: Results) -> tuple[Chart, str]:
     """The estimated mass with its confidence, what the controller used, and the truth."""
     run = results.comparison.adaptive
     t, mean, doubt = run.watched, run.estimate[:, 0], 2 * run.deviation[:, 0]
-    parts: list[Line | Band] = [
+    parts: list[Curve | Band] = [
         Band(t, mean - doubt, mean + doubt, "var(--adaptive)"),
-        Line(run.t, run.true_theta[:, 0], "var(--event)", "true", 1.4, "6 4"),
-        Line(run.t, run.theta[:, 0], "var(--told)", "used by the controller", 1.4),
-        Line(t, mean, "var(--adaptive)", "estimated, ± 2σ"),
+        Curve(run.t, run.true_theta[:, 0], "var(--event)", "true", 1.4, "6 4"),
+        Curve(run.t, run.theta[:, 0], "var(--told)", "used by the controller", 1.4),
+        Curve(t, mean, "var(--adaptive)", "estimated, ± 2σ"),
     ]
     near = t > PICKED_UP
-    closer: list[Line | Band] = [
+    closer: list[Curve | Band] = [
         Band(t[near], (mean - doubt)[near], (mean + doubt)[near], "var(--adaptive)"),
-        Line([PICKED_UP, DURATION], [MASS, MASS], "var(--event)", width=2.0, dash="8 6"),
-        Line(t[near], mean[near], "var(--adaptive)"),
+        Curve([PICKED_UP, DURATION], [MASS, MASS], "var(--event)", width=2.0, dash="8 6"),
+        Curve(t[near], mean[near], "var(--adaptive)"),
     ]
     near_truth = Axis(0.96 * MASS, 1.04 * MASS)
     inset = Chart("the same, closer", Axis(PICKED_UP, DURATION), near_truth, closer)
@@ -129,7 +131,7 @@ def torques(scenario: Scenario, results: Results) -> tuple[Chart, str]:
     effort = scenario.robot.limits.effort
     share = 100 * run.trajectory.tau[:-1] / effort
     lines = [
-        Line(run.t, share[:, k], f"var(--j{k + 1})", f"joint {k + 1}", 1.3) for k in range(scenario.robot.nv)
+        Curve(run.t, share[:, k], f"var(--j{k + 1})", f"joint {k + 1}", 1.3) for k in range(scenario.robot.nv)
     ]
     levels = Level(100.0, "limit"), Level(-100.0, "limit")
     limits = ", ".join(f"{x:g}" for x in effort)
@@ -144,10 +146,10 @@ def step_times(results: Results) -> tuple[Chart, str]:
     t, total = _windows(run.t, n), 1e3 * _windows(run.seconds, n)
     learning = 1e3 * _windows(run.learning_seconds, n)
     middle = t.mean(axis=1)
-    parts: list[Line | Band] = [
-        Line(middle, np.percentile(total, 95, axis=1), "var(--fixed)", "slowest of twenty", 1.3),
-        Line(middle, np.median(total, axis=1), "var(--adaptive)", "median"),
-        Line(middle, learning.mean(axis=1).clip(1e-6), "var(--told)", "of this, learning (mean)", 1.3),
+    parts: list[Curve | Band] = [
+        Curve(middle, np.percentile(total, 95, axis=1), "var(--fixed)", "slowest of twenty", 1.3),
+        Curve(middle, np.median(total, axis=1), "var(--adaptive)", "median"),
+        Curve(middle, learning.mean(axis=1).clip(1e-6), "var(--told)", "of this, learning (mean)", 1.3),
     ]
     levels = (Level(1e3 * PERIOD, "one period"),)
     more = 100 * results.comparison.overhead()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.charts import Axis, Band, Chart, Level, Line
+from helicoid.charts import Axis, Band, Chart, Curve, Level
 from helicoid.demo.page import document
 from helicoid.robot import Robot, load
 from helicoid.simulation import ContactPoint, Ground, Trajectory, simulate
@@ -169,8 +169,8 @@ def height(walked: Walked) -> tuple[Chart, str]:
     wanted = 100 * walked.walker.height
     axis = Axis.around([z, np.array([wanted - 2, wanted + 2])], "cm", 0.1)
     lines = [
-        Line(t, z, "var(--adaptive)", "trunk"),
-        Line(t, 0 * t + wanted, "var(--told)", "wanted", 1.3, "6 4"),
+        Curve(t, z, "var(--adaptive)", "trunk"),
+        Curve(t, 0 * t + wanted, "var(--told)", "wanted", 1.3, "6 4"),
     ]
     note = "Its weight was not known rightly, and the push comes from a side."
     return Chart("Height of the body", _axis(walked), axis, lines, event=_event()), note
@@ -179,7 +179,7 @@ def height(walked: Walked) -> tuple[Chart, str]:
 def loads(walked: Walked) -> tuple[Chart, str]:
     """Normal forces of the feet."""
     t, f = walked.trajectory.t, walked.trajectory.contact_forces[..., 2]
-    lines = [Line(t, f[:, k], f"var(--j{k + 1})", leg, 1.2) for k, leg in enumerate(LEGS)]
+    lines = [Curve(t, f[:, k], f"var(--j{k + 1})", leg, 1.2) for k, leg in enumerate(LEGS)]
     weight = 9.81 * MASS * walked.walker.robot.mass
     top = float(np.percentile(f, 99.9))
     note = f"The diagonals take turns. The robot weighs {weight:.0f} N; impacts beyond the picture are cut."
@@ -192,8 +192,8 @@ def cones(walked: Walked) -> tuple[Chart, str]:
     rows = len(walked.used) // n * n
     used = np.nan_to_num(walked.used[:rows]).reshape(-1, n, 4).max(axis=1)
     t = walked.trajectory.t[:rows].reshape(-1, n).mean(axis=1)
-    parts: list[Line | Band] = [Band(t, 0 * t, 100 * used.max(axis=1), "var(--adaptive)", "of all feet")]
-    parts += [Line(t, 100 * used[:, k], f"var(--j{k + 1})", leg, 0.9) for k, leg in enumerate(LEGS)]
+    parts: list[Curve | Band] = [Band(t, 0 * t, 100 * used.max(axis=1), "var(--adaptive)", "of all feet")]
+    parts += [Curve(t, 100 * used[:, k], f"var(--j{k + 1})", leg, 0.9) for k, leg in enumerate(LEGS)]
     levels = Level(100.0, "border of the cone"), Level(100 * COUNTED_ON / FRICTION, "counted on")
     note = "Of windows of 0.02 s. The plan keeps to the friction it counts on; feet slip where they land."
     axis = Axis(0.0, 115.0, "% of μ f_n")
@@ -205,8 +205,8 @@ def step_times(walked: Walked) -> tuple[Chart, str]:
     t = walked.trajectory.t[: len(walked.seconds)]
     plans, steps = _times(walked)
     lines = [
-        Line(t[walked.planned][1:], 1e3 * plans[1:], "var(--fixed)", "with a plan", 1.3),
-        Line(t[~walked.planned], 1e3 * steps, "var(--adaptive)", "control alone", 1.3),
+        Curve(t[walked.planned][1:], 1e3 * plans[1:], "var(--fixed)", "with a plan", 1.3),
+        Curve(t[~walked.planned], 1e3 * steps, "var(--adaptive)", "control alone", 1.3),
     ]
     levels = Level(1e3 * walked.walker.plan_dt, "between plans"), Level(1e3 * DT, "between steps")
     p99 = 1e3 * np.percentile(plans[1:], 99)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.model.flexible import motor_of
+from helicoid.model.edits.flexible import motor_of
 from helicoid.model.model import Body, Model
 
 

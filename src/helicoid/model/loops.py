@@ -33,7 +33,7 @@ _CLOSED = 1e-6  # m or rad: a loop of locked joints with a wider gap was not mea
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class KinematicLoop:
     """Frame a, `placement_a` seen from `link_a`, and frame b on `link_b` held together as `kind` says."""
 
     name: str
@@ -91,7 +91,7 @@ def rotation_to(axis: ArrayLike) -> Array:
     return np.eye(3) + w + w @ w / (1.0 + z[2])
 
 
-def check_loop(model: Model, loop: Loop) -> None:
+def check_loop(model: Model, loop: KinematicLoop) -> None:
     """Refuse a loop whose links do not exist or do not move against each other."""
     a, b = model.frame(loop.link_a), model.frame(loop.link_b)
     if a.body == b.body:
@@ -100,7 +100,7 @@ def check_loop(model: Model, loop: Loop) -> None:
         )
 
 
-def still_open(model: Model, loops: Sequence[Loop]) -> tuple[Loop, ...]:
+def still_open(model: Model, loops: Sequence[KinematicLoop]) -> tuple[KinematicLoop, ...]:
     """The loops that remain once joints are locked: one whose links are now one body needs no joint.
 
     Raises ModelError where such a loop does not close.
@@ -119,7 +119,7 @@ def still_open(model: Model, loops: Sequence[Loop]) -> tuple[Loop, ...]:
     return tuple(remaining)
 
 
-def _gap(loop: Loop, b: Placement) -> float:
+def _gap(loop: KinematicLoop, b: Placement) -> float:
     """How far b is from where the loop wants it, seen from a (m, rad)."""
     parts = [b.translation]
     if loop.kind == "line":

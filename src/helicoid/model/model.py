@@ -13,7 +13,7 @@ import numpy as np
 from helicoid.errors import ModelError
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Floating
-from helicoid.model.loops import Loop, check_loop
+from helicoid.model.loops import KinematicLoop, check_loop
 from helicoid.model.parts import Joint, Link, Placement
 
 _T = TypeVar("_T")
@@ -58,7 +58,7 @@ class Model:
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     floating: bool = False
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[KinematicLoop, ...] = ()
 
     def __post_init__(self) -> None:
         _unique("link", (link.name for link in self.links))

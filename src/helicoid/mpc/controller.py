@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.following import Following
+from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.mpc.plan import Plan
@@ -18,12 +20,15 @@ from helicoid.mpc.solution import find_violations, report
 from helicoid.mpc.solver.engine import RESULTS
 from helicoid.mpc.solver.loop import TOLERANCE, Due, Loop
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.outcome import Outcome, StepStatus
-from helicoid.mpc.system.initial import initial_state, on_manifold
+from helicoid.mpc.solver.outcome import SolverResult
+from helicoid.mpc.solver.switching import Switching
+from helicoid.mpc.system.initial import initial_state, on_manifold, real_numbers
+from helicoid.status import Status
 
 if TYPE_CHECKING:
     from helicoid.mpc.phases import Schedule
     from helicoid.mpc.problem import Problem
+    from helicoid.robot import Robot
 
 DISTURBANCE_TIME = 0.2, 1.0  # s, of robots, and of what may not be stable by itself
 _FIGURES = {
@@ -61,15 +66,16 @@ class Controller:
     it applies the plan that exceeds them least.
 
     `ok` is True if the step made its plan no worse and the plan meets the hard constraints to `TOLERANCE`.
-    `status` is one of
+    `status` is a `hc.Status`:
 
-    - "solved": all is well;
-    - "unfinished": a start from scratch ended after `cold_iterations` with a plan, which is applied;
-    - "infeasible": the plan, which is applied, does not meet hard constraints; `details` says which;
-    - "no progress", "out of time", "not finite", "bad measurement": no new plan, and a fallback is applied;
+    - "ok": a new plan that meets the hard constraints;
+    - "iteration limit": a cold start ended after `cold_iterations` with a plan, which is applied;
+    - "infeasible": the plan, which is applied, violates hard constraints; `message` says which;
+    - "no progress", "time limit", "not finite", "bad measurement": no new plan, and a fallback is applied;
     - "not started": there was no step yet.
 
-    `details` says in words what is missed and by how much, and which fallback was applied; else it is empty.
+    `message` says which constraints are violated and by how much, and which fallback was applied; it is empty
+    where `ok`.
 
     >>> import helicoid as hc
     >>> problem = hc.mpc.Problem(hc.load("double_pendulum"), horizon=20, dt=0.05)
@@ -79,7 +85,7 @@ class Controller:
     >>> controller = hc.mpc.Controller(problem)
     >>> tau = controller.step([0.0, 0.0], [0.0, 0.0])
     >>> controller.ok, controller.status
-    (True, 'solved')
+    (True, <Status.OK: 'ok'>)
     """
 
     @interruptible()
@@ -116,26 +122,39 @@ class Controller:
         self._disturbance_time = disturbance_time
         # What the problem is now: terms that are added to it later are for other controllers.
         self._compiled, self._structure = problem._compiled, problem._compiled.structure
-        self._loop = self._new_loop(self._compiled.memory)
-        self._engine, self._memory = self._loop.engine, Memory.of(self._loop.engine)
-        self._memory.follow(self._compiled.memory.switching)
         if self._structure.robot is not None:  # what checks the first state is compiled now
             on_manifold(self._structure.robot, self._structure.robot.neutral())
-        self.status: StepStatus = "not started"
-        self.details = ""
-        self.ok = False
-        self._statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
-        self._told: tuple[float, float, bytes] | None = None  # of a step that nobody has asked about yet
-        n = 0 if self._structure.robot is None else self._structure.robot.nq
-        self._places = self._loop.measured[:n], self._loop.measured[n:]
+        self._begin(self._new_loop(self._compiled.memory), self._compiled.memory.switching)
 
-    def _new_loop(self, numbers: Memory) -> Loop:
+    def _new_loop(self, numbers: Memory, trusted: Array | None = None) -> Loop:
         """A loop that has not started, with memory and numbers of its own."""
         engine = self._compiled.new_engine(with_loop=True)
         Memory.of(engine).copy_from(numbers)
         loop = Loop(self._structure, engine, self.period, self._budget, self._disturbance_time)
         loop.set(iterations=self.iterations, cold_iterations=self.cold_iterations)
+        if trusted is not None:
+            engine["trusted"][...] = trusted
         return loop
+
+    def _begin(self, loop: Loop, switching: Switching | None) -> None:
+        """Take a loop that has not started, and the contact schedule that it starts with."""
+        self._loop, self._engine = loop, loop.engine
+        self._memory, self._first_switching = Memory.of(loop.engine), switching
+        self._memory.follow(switching)
+        self.status, self.message, self.ok = Status.NOT_STARTED, "", False
+        self._statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
+        self._last_step: tuple[float, float, bytes] | None = None  # figures not yet in `_statistics`
+        n = 0 if self._structure.robot is None else self._structure.robot.nq
+        self._places = loop.measured[:n], loop.measured[n:]
+
+    def reset(self) -> None:
+        """Clear the plan, the disturbance estimate and the measured times: as if no step had been taken.
+
+        Numbers that were `set` stay; contact phases begin where they were last set to.
+        """
+        self._begin(self._new_loop(self._memory, self._engine["trusted"]), self._first_switching)
+
+    details = former_attribute("details", "message")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As its problem, its settings and its numbers: a copy has not started yet.
@@ -184,7 +203,7 @@ class Controller:
             self._memory.advance(self.period)
         self._measure(q, v)
         tau = self._loop.feedback()
-        self._tell()
+        self._read_outcome()
         return tau
 
     def _measure(self, q: ArrayLike, v: ArrayLike | None) -> None:
@@ -192,25 +211,25 @@ class Controller:
         first, second = self._places
         try:
             if self._structure.robot is None:
-                x = np.asarray(q, dtype=np.float64)
-                good = v is None and x.shape == second.shape
-                second[:] = x if good else np.nan
-                return
-            q = q if type(q) is np.ndarray else np.asarray(q, dtype=np.float64)
-            v = v if type(v) is np.ndarray else np.asarray(v, dtype=np.float64)
-            if q.shape == first.shape and v.shape == second.shape:
-                first[:], second[:] = q, v
-                return
-        except Exception:  # whatever a sensor's own type raises: the loop goes on
+                x = real_numbers("x", q)
+                if v is None and x.shape == second.shape:
+                    second[:] = x
+                    return
+            elif v is not None:
+                q, v = real_numbers("q", q), real_numbers("v", v)
+                if q.shape == first.shape and v.shape == second.shape:
+                    first[:], second[:] = q, v
+                    return
+        except Exception:  # the loop must go on, whatever a foreign type raises
             pass
         self._loop.measured[:] = np.nan
 
-    def _tell(self) -> None:
-        """What became of the step."""
+    def _read_outcome(self) -> None:
+        """Take status, message and figures of the step from the loop."""
         loop = self._loop
         self.status, self.ok, ran, seconds = loop.told()
-        self.details = "" if self.ok else loop.failure or self._missed()
-        self._told = ran, seconds, self._engine.results()
+        self.message = "" if self.ok else loop.failure or self._missed()
+        self._last_step = ran, seconds, self._engine.results()
 
     @property
     def statistics(self) -> dict[str, float]:
@@ -223,11 +242,11 @@ class Controller:
         the largest element of the Lagrangian's gradient where the step began. Without a new plan, cost,
         violation and gap are those of the old one; NaN where no solver ran.
         """
-        if self._told is not None:  # a loop need not wait for a table that it does not look at
-            ran, seconds, numbers = self._told
+        if self._last_step is not None:  # made on demand: most loops do not read it
+            ran, seconds, numbers = self._last_step
             results = np.frombuffer(numbers).tolist()
-            told = {name: results[at] if ran else np.nan for name, at in _FIGURES.items()}
-            self._statistics, self._told = {"iterations": ran, **told, "seconds": seconds}, None
+            figures = {name: results[at] if ran else np.nan for name, at in _FIGURES.items()}
+            self._statistics, self._last_step = {"iterations": ran, **figures, "seconds": seconds}, None
         return self._statistics
 
     def _missed(self) -> str:
@@ -247,7 +266,7 @@ class Controller:
         state = initial_state(self._structure, q, v)
         self._loop.measured[:] = state[: self._structure.n_measured]
         self._loop.start()
-        self._tell()
+        self._read_outcome()
 
     # Numbers ---------------------------------------------------------------------------------------------
 
@@ -258,19 +277,59 @@ class Controller:
             InputError: a name or a value is of no use; nothing has changed then, and the loop may go on.
         """
         self._memory.set(values)
-        told = not values.keys().isdisjoint(("phases", "phase_time"))
-        if told and self._loop.due in (Due.PLANNED, Due.LOST):
-            self._memory.advance(-self.period)  # it is for the next step, which goes on by a period first
-        self._engine.call("mpc_loop_changed")  # what was linearised had the old numbers
+        if self._first_switching is not None:
+            self._first_switching = self._first_switching.changed(values) or self._first_switching
+        moved = not values.keys().isdisjoint(("phases", "phase_time"))
+        if moved and self._loop.due in (Due.PLANNED, Due.LOST):
+            self._memory.advance(-self.period)  # the next step first advances by a period
+        self._engine.call("mpc_loop_changed")  # the linearisation has the former numbers
+
+    def following(self, reference: Any = None, **references: Any) -> Following:
+        """This controller with targets over time, which are set before each step; see `control.Following`.
+
+        Of a motion (a `Trajectory`, a `Plan`) each posture cost takes q(t); others are given by name.
+
+        >>> import helicoid as hc
+        >>> problem = hc.mpc.Problem(hc.load("double_pendulum"), horizon=10, dt=0.05)
+        >>> problem.add_posture_cost([0.0, 0.0], weight=1.0)
+        >>> problem.add_control_cost(1e-3)
+        >>> tracking = hc.mpc.Controller(problem).following({"t": [0.0, 1.0], "posture": [[0, 0], [0.5, 0]]})
+        >>> tau = tracking.step([0.0, 0.0], [0.0, 0.0], t=0.5)
+        >>> tracking.status
+        <Status.OK: 'ok'>
+        """
+        return Following(self, reference, **references)
+
+    @property
+    def robot(self) -> Robot | None:
+        """The robot that is controlled; None for a vehicle or an ODE."""
+        return self._structure.robot
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of targets and of parameters of one's own, which `set` and `following` take."""
+        return self._memory.targets
+
+    @property
+    def postures(self) -> tuple[str, ...]:
+        """Those of `targets` that are configurations q (nq)."""
+        return tuple(one.name for one in self._memory.stages.parameters if one.configuration)
+
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Targets that make the controller follow a motion: q (N, nq) for each posture cost."""
+        if not self.postures:
+            raise InputError("the problem has no posture cost to follow a motion with: add_posture_cost(...)")
+        return dict.fromkeys(self.postures, q)
 
     @property
     def plan(self) -> Plan:
         """The plan of the last step, from the state that it was measured in."""
         engine = self._engine
         ran, seconds = (self.statistics[name] for name in ("iterations", "seconds"))
-        outcome = Outcome(engine["x"].copy(), engine["u"][:-1].copy(), self.status, self.ok, int(ran))
+        message = "solved" if self.ok else str(self.status)
+        result = SolverResult(engine["x"].copy(), engine["u"][:-1].copy(), message, self.ok, int(ran))
         stationarity = self.statistics["stationarity"]
-        return report(self._compiled, self._memory, outcome, "sqp", seconds, stationarity, 1e-4)
+        return report(self._compiled, self._memory, result, "sqp", seconds, stationarity, 1e-4)
 
     def motion(self) -> tuple[Array, Array, Array, dict[str, Array]]:
         """q and v (intervals + 1, n), a (intervals, nv) and forces by name of the last plan of a robot.
@@ -342,8 +401,7 @@ class Controller:
         """
         from helicoid.mpc.export import export_controller
 
-        loop = self._new_loop(self._memory)
-        loop.engine["trusted"][...] = self._engine["trusted"]  # by the numbers it began with
+        loop = self._new_loop(self._memory, self._engine["trusted"])  # by the numbers it began with
         return export_controller(self._compiled, loop, self._memory.switching, Path(folder), name)
 
     def __repr__(self) -> str:
@@ -357,4 +415,5 @@ def _restored(
     controller = Controller(*settings)
     controller._engine["trusted"][...] = trusted
     controller._memory.take(numbers, schedule)
+    controller._first_switching = controller._memory.switching
     return controller

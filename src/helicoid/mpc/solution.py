@@ -16,7 +16,7 @@ from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.outcome import Outcome, Status
+from helicoid.mpc.solver.outcome import SolverResult, SolverStatus
 from helicoid.mpc.solver.stage import Row
 from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
@@ -41,14 +41,14 @@ def solve(
         if options:
             raise InputError("the solver 'sqp' takes no options; those of 'ipopt' and 'fatrop' are CasADi's")
         engine = compiled.engine
-        outcome = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance, progress)
+        result = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance, progress)
         stationarity = engine.result("stationarity")
     else:
         program = compiled.program(solver, max_iterations, tolerance, options)
         with reporting(progress, f"Solving by {solver}"):
-            outcome = program.solve(compiled.memory, x0, x, u)
+            result = program.solve(compiled.memory, x0, x, u)
     seconds = time.perf_counter() - began
-    return report(compiled, compiled.memory, outcome, solver, seconds, stationarity, tolerance)
+    return report(compiled, compiled.memory, result, solver, seconds, stationarity, tolerance)
 
 
 def _by_engine(
@@ -60,7 +60,7 @@ def _by_engine(
     max_iterations: int,
     tolerance: float,
     progress: Progress | bool | None,
-) -> Outcome:
+) -> SolverResult:
     Memory.of(engine).copy_from(memory)
     engine["x"][...], engine["u"][:-1], engine["initial"][...] = x, u, x0
     engine.set(tolerance=tolerance, qp_tolerance=min(1e-9, 1e-2 * tolerance), budget=0.0)
@@ -74,28 +74,28 @@ def _by_engine(
         # Its time is up at once when the user interrupts.
         status = attended(lambda: engine.solve(max_iterations), lambda: engine.set(budget=1e-9))
     iterations = int(engine.result("iterations"))
-    return Outcome(
-        engine["x"].copy(), engine["u"][:-1].copy(), status.text, status is Status.SOLVED, iterations
+    return SolverResult(
+        engine["x"].copy(), engine["u"][:-1].copy(), status.text, status is SolverStatus.SOLVED, iterations
     )
 
 
 def report(
     compiled: Compiled,
     memory: Memory,
-    outcome: Outcome,
+    result: SolverResult,
     solver: str,
     seconds: float,
     stationarity: float,
     tolerance: float,
 ) -> Plan:
-    """The plan of an outcome, its cost and constraints evaluated independently of the solver."""
-    structure, x, u = compiled.structure, outcome.x, outcome.u
+    """The plan of a result, its cost and constraints evaluated independently of the solver."""
+    structure, x, u = compiled.structure, result.x, result.u
     cost, gap, rows = _evaluate(compiled, memory, x, u)
     violations = find_violations(compiled, memory, rows, max(10 * tolerance, 1e-8))
     hard = _excess(memory, rows) * (memory.hard != 0)
-    status = outcome.status
-    if hard.max(initial=0.0) > 0 and violations and not outcome.success:
-        status += f"; {violations[0]}"
+    message = result.message
+    if hard.max(initial=0.0) > 0 and violations and not result.success:
+        message += f"; {violations[0]}"
     lengths = np.diff(structure.times) * structure.duration_of(x)
     parts: dict[str, Any] = {}
     robot, carried = structure.robot, structure.carried
@@ -111,9 +111,9 @@ def report(
         t=np.concatenate([[0.0], np.cumsum(lengths)]),
         x=x,
         u=u,
-        status=status,
-        success=outcome.success,
-        iterations=outcome.iterations,
+        message=message,
+        success=result.success,
+        iterations=result.iterations,
         cost=cost,
         violation=float(hard.max(initial=0.0)),
         gap=gap,

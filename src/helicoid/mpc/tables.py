@@ -36,7 +36,7 @@ def problem(one: Structure) -> str:
 def plan(one: Plan) -> str:
     """How good a plan is, and what it does not meet."""
     rows = [
-        ("status", one.status),
+        ("message", one.message),
         ("duration", f"{one.duration:g} s in {len(one.u)} intervals"),
         ("cost", f"{one.cost:.6g}"),
         ("violation", f"{one.violation:.1e}"),

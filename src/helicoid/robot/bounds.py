@@ -39,7 +39,7 @@ class Bound:
     found: str
 
 
-class Bounds(NamedTuple):
+class DynamicsBounds(NamedTuple):
     """μ1, μ2, c_b and g_b, and what the search had to assume about joints without limits."""
 
     mass_lower: Bound
@@ -55,7 +55,7 @@ def bounds(
     starts: int = 5,
     seed: int = 0,
     progress: Progress | bool | None = None,
-) -> Bounds:
+) -> DynamicsBounds:
     """Search the bounds of a robot over its joint limits; of a parametric one, at its nominal parameters.
 
     Args:
@@ -77,8 +77,8 @@ def bounds(
             f"got nv = {robot.nv}, samples = {samples}, starts = {starts}"
         )
     with reporting(progress, "Searching bounds") as tell:
-        search = _Search(Robot(robot.model), samples, starts, np.random.default_rng(seed), tell)
-        return Bounds(
+        search = _BoundSearch(Robot(robot.model), samples, starts, np.random.default_rng(seed), tell)
+        return DynamicsBounds(
             search.eigenvalue(-1),
             search.eigenvalue(1),
             search.coriolis(),
@@ -87,13 +87,13 @@ def bounds(
         )
 
 
-class _Found(NamedTuple):
+class _Extremum(NamedTuple):
     value: float
     q: Array
     w: Array | None
 
 
-class _Search:
+class _BoundSearch:
     """Random configurations of one robot, and the optimisations that start from them."""
 
     def __init__(
@@ -129,11 +129,11 @@ class _Search:
             λ, u = np.linalg.eigh(robot.mass_matrix(robot.integrate(q0, dv)))
             return sign * λ[place], np.asarray(slope(q0, dv, u[:, place])).ravel(), u[:, place]
 
-        def refine(k: int) -> _Found:
+        def refine(k: int) -> _Extremum:
             q0 = self.Q[k]
             dv = self._ascend(lambda x: extreme(q0, x)[:2], np.zeros(robot.nv), self._box(q0))
             value, _, u = extreme(q0, dv)
-            return _Found(value, robot.integrate(q0, dv), u)
+            return _Extremum(value, robot.integrate(q0, dv), u)
 
         best = self._best(name, values, refine)
         return Bound(sign * best.value, best.q, best.w, self._how("largest" if sign > 0 else "smallest"))
@@ -146,13 +146,13 @@ class _Search:
         x = ca.vertcat(self.dv, self.w)
         climb = ca.Function("climb", [self.q0, x], [ratio, ca.gradient(ratio, x)])
 
-        def refine(k: int) -> _Found:
+        def refine(k: int) -> _Extremum:
             q0, start = self.Q[k], np.concatenate([np.zeros(robot.nv), self.W[k]])
             box = self._box(q0) + [(None, None)] * robot.nv
             x = self._ascend(lambda x: _numbers(climb(q0, x)), start, box)
             w = x[robot.nv :] / np.linalg.norm(x[robot.nv :])
             q = robot.integrate(q0, x[: robot.nv])
-            return _Found(float(np.linalg.norm(robot.coriolis(q, w))), q, w)
+            return _Extremum(float(np.linalg.norm(robot.coriolis(q, w))), q, w)
 
         best = self._best("c_b", values, refine)
         return Bound(best.value, best.q, best.w, self._how("largest"))
@@ -164,16 +164,16 @@ class _Search:
         norm = ca.norm_2(robot.gravity(self.q))
         climb = ca.Function("climb", [self.q0, self.dv], [norm, ca.gradient(norm, self.dv)])
 
-        def refine(k: int) -> _Found:
+        def refine(k: int) -> _Extremum:
             q0 = self.Q[k]
             dv = self._ascend(lambda x: _numbers(climb(q0, x)), np.zeros(robot.nv), self._box(q0))
             q = robot.integrate(q0, dv)
-            return _Found(float(np.linalg.norm(robot.gravity(q))), q, None)
+            return _Extremum(float(np.linalg.norm(robot.gravity(q))), q, None)
 
         best = self._best("g_b", values, refine)
         return Bound(best.value, best.q, None, self._how("largest"))
 
-    def _best(self, name: str, values: Array, refine: Callable[[int], _Found]) -> _Found:
+    def _best(self, name: str, values: Array, refine: Callable[[int], _Extremum]) -> _Extremum:
         """The best of the local optimisations from the best samples."""
         results = []
         for k in np.argsort(values)[::-1][: self.starts]:

@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.constraints.contacts import contact
-from helicoid.dynamics.constraints.equations import Closure, Constraint, closure, user_constraint
+from helicoid.dynamics.constraints.equations import Closure, KinematicConstraint, closure, user_constraint
 from helicoid.errors import InputError, ModelError
-from helicoid.model.loops import Loop, LoopKind, placement
+from helicoid.model.loops import KinematicLoop, LoopKind, placement
 from helicoid.model.model import Model
 from helicoid.model.parts import Placement
 
 
 @dataclass(frozen=True, eq=False)
-class Constraints(Sequence[Constraint]):
+class Constraints(Sequence[KinematicConstraint]):
     """The constraints of a robot, in order: loops of the model, then what was `added`.
 
     Nothing is changed in place: each method gives other constraints, checked, on a model of their own.
@@ -32,17 +32,17 @@ class Constraints(Sequence[Constraint]):
     """
 
     model: Model
-    added: tuple[Constraint, ...] = ()
+    added: tuple[KinematicConstraint, ...] = ()
 
     @cached_property
-    def _all(self) -> tuple[Constraint, ...]:
+    def _all(self) -> tuple[KinematicConstraint, ...]:
         return (*map(closure, self.model.loops), *self.added)
 
     @overload
-    def __getitem__(self, k: int) -> Constraint: ...
+    def __getitem__(self, k: int) -> KinematicConstraint: ...
     @overload
-    def __getitem__(self, k: slice) -> tuple[Constraint, ...]: ...
-    def __getitem__(self, k: int | slice) -> Constraint | tuple[Constraint, ...]:
+    def __getitem__(self, k: slice) -> tuple[KinematicConstraint, ...]: ...
+    def __getitem__(self, k: int | slice) -> KinematicConstraint | tuple[KinematicConstraint, ...]:
         return self._all[k]
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class Constraints(Sequence[Constraint]):
         named = name or self._fresh_name("_".join(links))
         a = placement(origins[0], axes[0], f"loop {named!r}: origin_a")
         b = placement(origins[1], axes[0] if axes[1] is None else axes[1], f"loop {named!r}: origin_b")
-        loop = Loop(named, kind, *links, a, b)
+        loop = KinematicLoop(named, kind, *links, a, b)
         return Constraints(replace(self.model, loops=(*self.model.loops, loop)), self.added)._checked()
 
     def with_contacts(
@@ -124,7 +124,7 @@ class Constraints(Sequence[Constraint]):
                 raise ModelError(f"two constraints are called {one.name!r}; names must be unique")
         return self
 
-    def _fresh_name(self, base: str, added: Iterable[Constraint] = (), first: int = 0) -> str:
+    def _fresh_name(self, base: str, added: Iterable[KinematicConstraint] = (), first: int = 0) -> str:
         names = {one.name for one in (*self, *added)}
         number, name = first, base if first == 0 else f"{base}_{first}"
         while name in names:

@@ -12,11 +12,11 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler import Function, in_parallel
 from helicoid.dynamics import parametric
-from helicoid.dynamics.constraints.equations import Constraint
+from helicoid.dynamics.constraints.equations import KinematicConstraint
 from helicoid.dynamics.friction import check_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
-from helicoid.model import flexible
+from helicoid.model.edits import flexible
 from helicoid.model.model import Model, look_up
 from helicoid.model.parts import Limits
 from helicoid.robot.catalog import PLAIN, Catalog
@@ -38,7 +38,7 @@ class RobotData(Catalog):
         self,
         model: Model,
         selection: parametric.Selection | None = None,
-        added: Sequence[Constraint] = (),
+        added: Sequence[KinematicConstraint] = (),
         actuators: tuple[str, ...] | None = None,
     ) -> None:
         check_friction(model)
@@ -234,6 +234,6 @@ class RobotData(Catalog):
         return f"Robot({self.name!r}, {size}, {base} base{held}{theta})"
 
     def _repr_html_(self) -> str:
-        from helicoid.robot.html import to_html
+        from helicoid.robot.description import to_html
 
         return to_html(self)

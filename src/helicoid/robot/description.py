@@ -1,4 +1,4 @@
-"""What a function says of itself, in `help()`, in notebooks and in the reference."""
+"""Descriptions of a robot and of its functions: `help()`, notebooks, the reference."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from helicoid._typing import Array
 from helicoid.robot.options import RULES, Options
+from helicoid.tables import table
 
 if TYPE_CHECKING:
     from helicoid.compiler import Function
+    from helicoid.robot.data import RobotData
     from helicoid.robot.function import FunctionSpec
 
 INPUTS = {
@@ -82,3 +87,35 @@ def _text(
 
 def _input(name: str) -> str:
     return INPUTS.get(name, "wrench (n, f) on the link (N·m, N)")
+
+
+def to_html(robot: RobotData) -> str:
+    """The robot in a line, and its joints in a table: indices in q and v, and limits."""
+    names = ("joint", "type", "q", "v", "range", "velocity", "effort")
+    rows = []
+    for joint in robot.model.independent_joints:
+        q, v = robot.index(joint.name)
+        limits = joint.range
+        cells = [
+            joint.name,
+            joint.type.kind,
+            _places(q),
+            _places(v),
+            f"{_numbers(limits.lower)} … {_numbers(limits.upper)}",
+            _numbers(limits.velocity),
+            _numbers(limits.effort),
+        ]
+        rows.append(cells)
+    return table(f"{robot!r}, {robot.mass:.4g} kg move", names, rows)
+
+
+def _places(part: slice) -> str:
+    return str(part.start) if part.stop == part.start + 1 else f"{part.start}:{part.stop}"
+
+
+def _numbers(values: Array) -> str:
+    """The value, or those that differ; nothing where there is no limit."""
+    if not np.any(np.isfinite(values)):
+        return "∞" if np.all(values > 0) else "-∞"
+    same = np.unique(values)
+    return ", ".join(f"{x:.4g}" for x in (same if len(same) == 1 else values))

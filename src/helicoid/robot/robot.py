@@ -16,10 +16,11 @@ from helicoid.dynamics.constraints.assembly import ConstraintReport
 from helicoid.dynamics.constraints.contacts import ContactKind
 from helicoid.dynamics.friction import stated_names
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, warn
-from helicoid.model import edit, flexible
-from helicoid.model.drives import Drive, with_drives
+from helicoid.model.edits import flexible
+from helicoid.model.edits import structure as edit
+from helicoid.model.edits.drives import Drive, with_drives
+from helicoid.model.edits.joint_values import JointValues, with_joints
 from helicoid.model.inertia import frozen_array
-from helicoid.model.joint_values import JointValues, with_joints
 from helicoid.model.loops import LoopKind, placement
 from helicoid.model.model import Model
 from helicoid.robot.collision.capsules import Capsules, fit_capsules

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.model.drives import Drive
+from helicoid.model.edits.drives import Drive
 from helicoid.robot import Robot
 
 Controller = Callable[[float, Array, Array], ArrayLike]

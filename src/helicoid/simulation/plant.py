@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.compiler import Iteration
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
+from helicoid.simulation.equations import step_function
 from helicoid.simulation.inputs.forces import numbers
 from helicoid.simulation.inputs.start import start
-from helicoid.simulation.rollouts import fixed_steps
 from helicoid.simulation.sensors import Sensors
 
 Schedule = Callable[[float], ArrayLike]
@@ -80,9 +81,9 @@ class Plant:
         self._q, self._v = (np.empty((2, *part.shape)) for part in self._start)
         self._tau = np.zeros((1, 1, robot.nv))
         self._theta = np.empty((1, 1, len(self._schedule(0.0))))
-        options = {"friction": friction}
-        states, inputs = (self._q, self._v), (self._tau, self._theta)
-        self._advance = fixed_steps(robot, "rk4", options, states, inputs, self.period, int(substeps))
+        step = step_function(robot, "rk4", friction=friction)
+        inputs = [self._tau, self._theta, np.full((1, 1), self.period / int(substeps))]
+        self._advance = Iteration(step, [self._q, self._v], inputs, int(substeps)).run
         self.reset()
 
     def reset(self, seed: int | None = None) -> None:

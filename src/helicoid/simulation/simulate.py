@@ -1,14 +1,15 @@
-"""Simulate a robot: states over time from an initial state and what acts on it."""
+"""Simulate a robot or a vehicle: states over time from an initial state, a controller and external forces."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid._typing import Array
+from helicoid.deprecation import warn_renamed
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
@@ -17,23 +18,20 @@ from helicoid.simulation.contacts import ContactPoint, Ground, World
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.equations.adaptive import SOLVERS
-from helicoid.simulation.inputs.controllers import Controller, control_law
-from helicoid.simulation.inputs.forces import Force, Forces, NotFinite
-from helicoid.simulation.inputs.start import check_memory, sampling_times, start
-from helicoid.simulation.machines import simulate_machine
-from helicoid.simulation.machines.simulate import Flight
-from helicoid.simulation.rollouts import Rollouts, divergence
-from helicoid.simulation.running import run
+from helicoid.simulation.inputs.controllers import Commanded, Controller, command_of, is_observer
+from helicoid.simulation.inputs.forces import Force, NotFinite, SystemInputs
+from helicoid.simulation.inputs.start import check_memory, initial_states, sampling_times, start
+from helicoid.simulation.rollouts import RobotRollouts, VehicleRollouts
+from helicoid.simulation.running import Advance, run
 from helicoid.simulation.trajectory import Trajectory
 
 Method = Literal["rk4", "semi_implicit_euler", "euler", "stiction", "adaptive", "stiff", "time_stepping"]
-
 
 METHODS = (*FIXED, *SOLVERS, "time_stepping")
 
 
 class SimulationError(HelicoidError):
-    """A simulation that cannot go on; `trajectory` holds what was computed until then."""
+    """A simulation that cannot continue; `trajectory` holds the states before."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
@@ -56,64 +54,88 @@ def simulate(
     contacts: Sequence[ContactPoint] | Literal["collision"] | None = None,
     end_stops: bool | None = None,
     disturbance: Force = None,
-    theta: ArrayLike | None = None,
     friction: bool = True,
     saturate: bool = False,
+    theta: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     smoothing: float | None = None,
     expressed_in: Literal["body", "world"] = "body",
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
+    observer: Any = None,
     states0: ArrayLike | None = None,
     seed: int | np.random.Generator = 0,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
     progress: Progress | bool | None = None,
 ) -> Trajectory:
     """Integrate M(q) v̇ + h(q, v) + friction(v) = τ + disturbance + Σ Jᵀ w over `duration` (s).
 
-    Forces change at the sampling times 0, dt, 2 dt, ... and are held in between, as a digital controller
-    does it; whatever the method, samples are dt apart. Torques, disturbance and wrenches are each given as
+    The command of the controller changes at the sampling times 0, dt, 2 dt, ... and is held in between
+    (zero-order hold), as by a digital controller; whatever the method, samples are dt apart. A batch of
+    rollouts runs side by side on SIMD lanes and all cores.
+
+    Torque, disturbance and wrenches are each given as
 
     - a vector: constant;
     - an array (N, size), N = duration / dt: row k acts from k·dt to (k + 1)·dt;
     - an array (B, N, size): one series for each rollout of a batch;
-    - a callable `(t, q, v) -> force`, asked at every sampling time. Without any the whole rollout runs in
-      compiled code, and so does a controller that is a `Function` or a CasADi function.
+    - a callable `(t, q, v) -> force`, evaluated at every sampling time. Without one the whole rollout runs in
+      compiled code.
 
-    A vehicle of `hc.aerial` may stand in place of the robot: `controller` then gives its controls (as
-    numbers, a callable `(t, q, v)` or `(t, q, v, states)`, a `Function`, a law that follows something),
-    which the trajectory has as `controls` beside its `states`, and `tau` is the generalised force of all
-    that acts. Its method is "rk4".
+    The controller may also be
 
-    A robot with constraints obeys them, and is brought back to them after every step.
+    - any controller of `hc.control`, `hc.mpc`, `hc.aerial` or `hc.walking`, or an object with `step(q, v)`:
+      it is stepped once every `period`, which must be a multiple of dt, and its command is held in between.
+      A law that needs references is given as `law.following(reference)`. Laws run inside the compiled loop,
+      in batches too. Joint velocities, as those of `DifferentialIK`, act through an ideal inner velocity
+      loop: τ = ID(q, v, (v_command - v) / T) with T the time left of the period, within the effort limits.
+      `hc.mpc.Adaptive` gets the torque that acted until then. An observer alone runs with zero torque.
+    - a `Function` or a CasADi function of some of t, q and v, evaluated inside the compiled loop;
+    - torques over time, such as a `Plan`, a `Trajectory` or a `Log`, whose `tau[k]` acts from `t[k]` on.
+
+    A vehicle of `hc.aerial` may stand in place of the robot. The command is then its controls, and a
+    callable may take its actuator states, `(t, q, v, states)`. The trajectory has `controls` and `states`,
+    its `tau` is the generalised force of all actuators, and the method is "rk4".
+
+    A robot with constraints obeys them, and is projected on them after every step.
 
     Args:
-        q0: coordinates at the start, nq; None is `robot.neutral()`. (B, nq) simulates a batch of B rollouts
-            side by side, on SIMD lanes and all cores; so do v0 (B, nv), theta (B, n), forces (B, N, size).
-        v0: velocities at the start, nv; None is at rest.
+        robot: a robot or a vehicle.
+        q0: initial coordinates, nq; None is `robot.neutral()`. (B, nq) simulates a batch of B rollouts; so do
+            v0 (B, nv), theta (B, n), states0 (B, n) and forces (B, N, size).
+        v0: initial velocities, nv; None is at rest.
         duration: a whole number of dt (s).
-        controller: torque of the motors (N·m, N), nv. None is none. Beside numbers and callables it may be
-            a `Function` or a CasADi function of some of t, q and v; a controller with `step(q, v)`, such as
-            `hc.mpc.Controller`, which is asked once in its `period`; or torques over time, such as a `Plan`,
-            a `Trajectory` or a `Log`, whose `tau[k]` acts from `t[k]` on.
+        controller: torque of the motors (N·m, N), nv, or controls of a vehicle; None is zero.
         dt: sampling time (s).
         method: "rk4" (order 4), "semi_implicit_euler", "euler" (order 1) or "stiction" (order 1, dry friction
             that holds a joint at rest) with steps of dt / substeps; "adaptive" (Dormand-Prince, order 8) or
-            "stiff" (LSODA), which keep to `rtol` and `atol`.
+            "stiff" (LSODA) with error control by `rtol` and `atol`; "time_stepping" (Moreau, order 2 between
+            impacts) with contacts, end stops and dry friction as complementarity conditions. None is
+            "time_stepping" where there are contacts or end stops, else "rk4".
         f_ext: wrenches (n, f) by link, 6 each, at the link's origin.
-        disturbance: more torque at the joints, which `Trajectory.tau` does not show.
+        substeps: steps of the integrator in a sampling time.
+
+        ground: `hc.Ground`, or a list of them, that `contacts` may touch.
+        contacts: points of links that may touch the ground, `[hc.ContactPoint(link, point), ...]`, or
+            "collision" for the collision geometry of all links.
+        end_stops: whether joints stop at their position limits, without rebound; None: if there is a ground.
+
+        disturbance: further torque at the joints, which `Trajectory.tau` does not include.
+        friction: whether joint damping and friction act.
+        saturate: limit the motors' torque at `robot.limits.effort`.
         theta: parameters of a parametric robot; None is `robot.parameters.values`.
-        friction: whether the robot's damping and friction act. They do unless told otherwise: in a simulation
-            that is what one expects.
-        saturate: cut the motors' torque at `robot.limits.effort`.
-        gravity, smoothing, expressed_in: as the options of `robot.forward_dynamics`.
-        states0: of a machine, such as what flies, its own states at the start; None is what it says.
-        seed: of a machine's noise, such as gusts.
+        gravity, smoothing, expressed_in: options of `robot.forward_dynamics`.
+
+        observer: an observer beside the controller, such as `hc.control.MomentumObserver`: it is stepped once
+            every `period` with q, v and the torque that acts; `trajectory.observed` has its estimates.
+        states0: initial actuator states of a vehicle; None is its own default.
+        seed: of a vehicle's random disturbances, such as gusts.
+
         rtol, atol: relative and absolute tolerance of "adaptive" and "stiff".
         progress: None shows a bar where a run takes long, False none; see `helicoid.progress`.
 
     Raises:
-        SimulationError: a velocity became infinite, NaN or absurd, or a callable gave NaN. Its `trajectory`
-            holds what came before.
+        SimulationError: a velocity diverged, or a callable returned NaN. Its `trajectory` holds the states
+            before.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -125,20 +147,19 @@ def simulate(
     >>> print(held.q[-1].round(9))
     [1. 0.]
     """
+    if is_observer(controller) and observer is None:
+        controller, observer = None, controller
     if is_actuated_system(robot):
         _check_method(method or "rk4", substeps, rtol, atol)
-        given = (f_ext, disturbance, gravity, smoothing, ground, contacts, end_stops)
+        given = (f_ext, disturbance, gravity, smoothing, ground, contacts, end_stops, observer)
         chosen = method or "rk4", friction, saturate, expressed_in
         if any(one is not None for one in given) or chosen != ("rk4", True, False, "body"):
             raise InputError(
                 "a vehicle is simulated by method 'rk4' with its own forces: leave out f_ext, disturbance, "
-                "gravity, smoothing, friction, saturate, expressed_in, ground, contacts and end_stops"
+                "gravity, smoothing, friction, saturate, expressed_in, ground, contacts, end_stops, observer"
             )
-        return _flown(
-            simulate_machine(
-                robot, q0, v0, duration, controller, dt, substeps, states0, theta, seed, progress
-            )
-        )
+        vehicle = _vehicle(robot, q0, v0, sampling_times(duration, dt), controller, states0, theta, seed)
+        return _run(vehicle, vehicle.fixed(int(substeps)), progress)
     if states0 is not None:
         raise InputError("states0 are a vehicle's; a robot has none but q and v")
     robot = as_robot(robot, "simulate")
@@ -149,47 +170,74 @@ def simulate(
     if f_ext is not None and not isinstance(f_ext, Mapping):
         raise InputError(f"f_ext names links, such as {{'tool0': [0, 0, 0, 0, 0, 10]}}; got {f_ext!r}")
     wrenches = dict(f_ext or {})
-    options: dict[str, Any] = {"friction": friction, "f_ext": tuple(wrenches), "expressed_in": expressed_in}
+    options: dict[str, Any] = {"friction": friction}
     options |= {} if smoothing is None else {"smoothing": smoothing}
     options |= {} if gravity is None else {"gravity": gravity}
-    law = control_law(controller, robot, times)
-    begin = start(robot, q0, v0, theta, law, disturbance, *wrenches.values())
+    names, limit = robot.model.velocity_names, robot.limits.effort if saturate else None
+    command = command_of(controller, Commanded(robot, names, None, limit, dict(options), theta), times)
+    options |= {"f_ext": tuple(wrenches), "expressed_in": expressed_in}
+    begin = start(robot, q0, v0, theta, command, disturbance, *wrenches.values())
+    check_memory(len(times), len(begin.q) * (robot.nq + 2 * robot.nv))
     n_rollouts = len(begin.q) if begin.many else None
-    check_memory(len(times), len(begin.q) * (robot.nq + robot.nv + (robot.nv if callable(law) else 0)))
-    limit = robot.limits.effort if saturate else None
-    forces = Forces(law, disturbance, wrenches, len(times) - 1, n_rollouts, robot.model.velocity_names, limit)
-    rollouts = Rollouts(robot, times, begin, forces, method, options)
+    inputs = SystemInputs(command, len(times) - 1, n_rollouts, names, limit, disturbance, wrenches)
+    rollouts = RobotRollouts(robot, times, begin, inputs, method, options, observer)
     if world is not None:
         world.check_start(robot, begin.q)
-        advance = rollouts.time_stepping(world, substeps)
+        advance = rollouts.time_stepping(world, int(substeps))
     else:
-        advance = rollouts.adaptive(rtol, atol) if method in SOLVERS else rollouts.fixed(dt, substeps)
+        advance = rollouts.adaptive(rtol, atol) if method in SOLVERS else rollouts.fixed(int(substeps))
+    return _run(rollouts, advance, progress)
+
+
+def _run(
+    rollouts: RobotRollouts | VehicleRollouts, advance: Advance, progress: Progress | bool | None
+) -> Trajectory:
+    """Compute all rows.
+
+    Raises:
+        SimulationError: see `simulate`.
+    """
+    n_steps = len(rollouts.times) - 1
     try:
-        if len(times) == 1:
-            forces.sample(0, 0.0, rollouts.q[0], rollouts.v[0])
-        n_rows = run(len(times) - 1, advance, rollouts.v, rollouts.one_by_one, progress)
+        if not n_steps:
+            rollouts.command_at_start()
+        n_rows = run(n_steps, advance, rollouts.v, rollouts.one_by_one, progress)
     except NotFinite as error:
         raise SimulationError(str(error), rollouts.trajectory(error.row + 1)) from error
-    if n_rows < len(times):
+    if n_rows <= n_steps:
         raise SimulationError(rollouts.divergence(n_rows), rollouts.trajectory(n_rows))
     return rollouts.trajectory(n_rows)
 
 
-def _flown(outcome: tuple[Flight, int, str]) -> Trajectory:
-    flight, n, problem = outcome
-    if problem:
-        raise SimulationError(problem, flight.trajectory(n))
-    if n < len(flight.times):
-        worst = int(np.argmax(np.nan_to_num(np.abs(flight.v[n]), nan=np.inf).max(axis=1)))
-        message = divergence(flight.machine.robot, float(flight.times[n]), flight.v[n, worst])
-        raise SimulationError(f"{message}. Smaller steps or weaker gains may help", flight.trajectory(n))
-    return flight.trajectory(n)
+def _vehicle(
+    system: ActuatedSystem,
+    q0: ArrayLike | None,
+    v0: ArrayLike | None,
+    times: Array,
+    controller: Any,
+    states0: ArrayLike | None,
+    theta: ArrayLike | None,
+    seed: int | np.random.Generator,
+) -> VehicleRollouts:
+    robot, nu = system.robot, len(system.controls)
+    if controller is None:
+        controller = np.clip(np.zeros(nu), *system.control_limits)
+    command = command_of(controller, Commanded(robot, system.controls, len(system.states)), times)
+    states = initial_states(system, states0)
+    series = None if states.ndim == 1 else np.zeros((len(states), 1, robot.nv))
+    begin = start(robot, q0, v0, theta, command, series)
+    n = len(begin.q)
+    check_memory(len(times), n * (robot.nq + robot.nv + states.shape[-1] + nu))
+    noun = f"controls ({', '.join(system.controls)})"
+    inputs = SystemInputs(command, len(times) - 1, n if begin.many else None, system.controls, noun=noun)
+    states = np.array(np.broadcast_to(states, (n, states.shape[-1])))
+    return VehicleRollouts(system, times, begin, inputs, states, seed)
 
 
 def _world(
     robot: Robot, ground: Any, contacts: Any, end_stops: bool | None, method: str | None
 ) -> World | None:
-    """What the robot may touch; None where the simulation is a smooth one."""
+    """The contacts and end stops of the simulation; None where it is smooth."""
     held = method == "stiction" and bool(robot.constraints)
     if method != "time_stepping" and not held and ground is None and contacts is None and not end_stops:
         return None
@@ -215,11 +263,7 @@ def _check_method(method: str, substeps: int, rtol: float, atol: float) -> None:
 def simulate_contacts(
     robot: Robot, contacts: Sequence[ContactPoint], *arguments: Any, restitution: float = 0.0, **options: Any
 ) -> Trajectory:
-    """`simulate` on level ground, under its former name."""
-    warnings.warn(
-        "simulate_contacts is simulate(..., ground=hc.Ground(...), contacts=[...]) and gives its trajectory",
-        DeprecationWarning,
-        stacklevel=2,
-    )
+    """Former name of `simulate` on level ground."""
+    warn_renamed("simulate_contacts", "simulate(..., ground=hc.Ground(...), contacts=[...])")
     ground = Ground(restitution=restitution)
     return simulate(robot, *arguments, ground=ground, contacts=contacts, **options)

@@ -17,7 +17,7 @@ def test_matrix_and_program_agree_where_nothing_limits(firefly, rng):
     for _ in range(10):
         U = np.array([15.0, *rng.uniform(-0.3, 0.3, 2), rng.uniform(-0.05, 0.05)])
         found = allocation(U[0], U[1:])
-        assert found.ok
+        assert found.success
         np.testing.assert_allclose(found.given, U, atol=1e-4)
         np.testing.assert_allclose(
             firefly.allocation_matrix @ allocation.by_matrix(U[0], U[1:]), U, atol=1e-9
@@ -29,7 +29,7 @@ def test_matrix_and_program_agree_where_nothing_limits(firefly, rng):
 def test_yaw_gives_way_first(firefly):
     found = hc.aerial.Allocation(firefly)(15.0, [0.5, -0.3, 5.0])
     np.testing.assert_allclose(found.given[:3], [15.0, 0.5, -0.3], atol=1e-3)
-    assert not found.ok and 0 < found.given[3] < 5.0
+    assert not found.success and 0 < found.given[3] < 5.0
     turned = hc.aerial.Allocation(firefly, priorities=(("yaw",), ("thrust", "roll", "pitch")))
     assert turned(15.0, [0.5, -0.3, 0.25]).given[3] == pytest.approx(0.25, abs=1e-3)
 

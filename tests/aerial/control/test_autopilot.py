@@ -33,7 +33,7 @@ def test_mission_in_wind_and_gusts(aircraft, level, seed):
     plant = aircraft.with_wind(Wind(BREEZE, gusts=Dryden(5.0, height=100.0)))
     q0 = level.q + np.array([0, 0, 100.0, 0, 0, 0, 0])
     flight = hc.simulate(plant, q0, level.v, 185.0, controller=pilot.following(), dt=DT, seed=seed)
-    flown = hc.aerial.legs_flown(LEGS, flight.q)
+    flown = hc.aerial.leg_indices(LEGS, flight.q)
     away = hc.aerial.cross_track(LEGS, flight.q, flown)
     assert flown[-1] == 4
     assert np.sqrt(np.mean(away**2)) < 2.0 and away.max() < 5.0

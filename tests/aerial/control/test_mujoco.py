@@ -127,7 +127,7 @@ def test_figure_eight_within_five_centimetres_in_mujoco(name, wind):
     law = hc.aerial.GeometricControl(  # gains as in Helicoid's own simulator, none chosen here
         hc.aerial.load(name),
         frequency=6.0,
-        damping=0.9,
+        damping_ratio=0.9,
         integral=40.0,
         attitude_frequency=(25, 25, 8),
         dt=0.005,

@@ -52,7 +52,7 @@ def test_attitude_steps_have_the_designed_frequency_and_damping(ideal, axis):
 
 
 def test_altitude_step_has_the_designed_frequency_and_damping(ideal):
-    law = hc.aerial.AltitudeControl(ideal, frequency=4.0, damping=0.6)
+    law = hc.aerial.AltitudeControl(ideal, frequency=4.0, damping_ratio=0.6)
     flight = hc.simulate(ideal, duration=2.0, controller=law.following(height=0.3), dt=1e-3)
     np.testing.assert_allclose(flight.q[:, 2] / 0.3, second_order(flight.t, 4.0, 0.6), atol=5e-3)
 
@@ -81,7 +81,7 @@ def test_figure_eight_within_five_centimetres(quad, wind, seed):
     gusts = hc.aerial.Dryden(5.0, height=10.0) if wind else None
     plant = quad.with_wind(Wind((wind, 0.0, 0.0), gusts=gusts))
     law = hc.aerial.GeometricControl(
-        quad, frequency=6.0, damping=0.9, integral=40.0, attitude_frequency=(25, 25, 8), dt=DT
+        quad, frequency=6.0, damping_ratio=0.9, integral=40.0, attitude_frequency=(25, 25, 8), dt=DT
     )
     t = DT * np.arange(2001)
     path = figure_eight(t)

@@ -19,8 +19,10 @@ from helicoid.compiler.build.toolchain import (
     Compiler,
     cpu_identity,
     find_compiler,
+    loop_pragma,
     native_flags,
     native_lanes,
+    optimisation_limit,
 )
 from helicoid.errors import CompileError
 
@@ -251,6 +253,16 @@ def test_a_level_that_cannot_run_here_is_refused(monkeypatch, machine, features,
     monkeypatch.setenv("HELICOID_MARCH", level)
     with pytest.raises(CompileError, match=message):
         native_lanes()
+
+
+def test_optimisation_is_limited_by_the_environment(monkeypatch):
+    monkeypatch.delenv("HELICOID_OPTIMISE", raising=False)
+    assert optimisation_limit() == () and "O3" in loop_pragma()
+    monkeypatch.setenv("HELICOID_OPTIMISE", "1")
+    assert optimisation_limit() == ("-O1",) and loop_pragma() == ""
+    monkeypatch.setenv("HELICOID_OPTIMISE", "fast")
+    with pytest.raises(CompileError, match="0, 1 or 2"):
+        optimisation_limit()
 
 
 def test_floating_point_mode_is_left_alone(source, tmp_path):

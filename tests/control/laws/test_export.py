@@ -44,7 +44,7 @@ def test_exported_laws_check_themselves(kind: str, tmp_path: Path) -> None:
     told = subprocess.run([tmp_path / "check"], capture_output=True, text=True, check=True)
     assert told.stdout.startswith("correct") and float(told.stdout.split()[-1]) <= 1e-12
     # What is compared is what the law does, not what it does with something that it refuses.
-    statuses = re.search(r"out_told\[4\]\[2\] = \{(.*?)\};", (tmp_path / "main.c").read_text(), re.DOTALL)
+    statuses = re.search(r"out_status\[4\]\[2\] = \{(.*?)\};", (tmp_path / "main.c").read_text(), re.DOTALL)
     assert statuses is not None and re.findall(r"\{(\d)", statuses[1]) == ["0"] * 4
 
 

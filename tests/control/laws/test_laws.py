@@ -264,7 +264,7 @@ def test_torques_stay_within_effort_limits(kind: str) -> None:
     law = laws(robot)[kind]
     tau = law.step([0.0, 0.0], [0.0, 0.0], [3.0, -3.0])
     assert (np.abs(tau) <= [5.0, 1.0]).all()
-    assert law.status == "saturated" and not law.ok and "joint_1 is held at its limit of 5" in law.details
+    assert law.status == "saturated" and not law.ok and "joint_1 is held at its limit of 5" in law.message
 
 
 def test_the_observer_tells_a_push_and_where_it_is(panda: hc.Robot) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helicoid.compiler.build.toolchain import FLAGS, find_compiler, native_flags
+from helicoid.compiler.build.toolchain import FLAGS, find_compiler, native_flags, optimisation_limit
 from helicoid.mpc import Controller
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
@@ -18,7 +18,7 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 def strict_flags() -> list[str]:
     """Those of Python, which decide on the last digits, but C99 and no warning."""
     shared = [flag for flag in FLAGS if not flag.startswith(("-std", "-fvisibility"))]
-    return [*STRICT, *shared, *native_flags(find_compiler().is_zig)]
+    return [*STRICT, *shared, *optimisation_limit(), *native_flags(find_compiler().is_zig)]
 
 
 def built(sources: Sequence[Path], target: Path, *options: str) -> Path:

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.needs_compiler
 
 @pytest.fixture(scope="module")
 def controller() -> Controller:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("helicoid.mpc.solver.kernels.LEVEL", "O1")
-        return Controller(arm())
+    return Controller(arm())
 
 
 def test_every_name_that_can_be_set_has_a_function(controller: Controller, tmp_path: Path) -> None:

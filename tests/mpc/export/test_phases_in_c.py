@@ -58,9 +58,7 @@ def follow(
 
 @pytest.fixture(scope="module")
 def leg(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("helicoid.mpc.solver.kernels.LEVEL", "O1")
-        return Exported(Controller(hop()), tmp_path_factory.mktemp("leg"))
+    return Exported(Controller(hop()), tmp_path_factory.mktemp("leg"))
 
 
 def test_a_leg_jumps_in_c_as_in_python(leg: Exported) -> None:
@@ -75,7 +73,7 @@ def test_a_leg_jumps_in_c_as_in_python(leg: Exported) -> None:
         40: {"phases": [STAND, FLY, STAND, FLY, far], "swing_height": 0.05},
     }
     start = np.concatenate([q, np.zeros(4)])
-    assert follow(Controller(hop()), leg, start, 60, events) >= {"solved", "bad measurement"}
+    assert follow(Controller(hop()), leg, start, 60, events) >= {"ok", "bad measurement"}
 
 
 def test_phases_that_make_no_sense_are_refused(leg: Exported) -> None:
@@ -112,4 +110,4 @@ def test_a_quadruped_trots_in_c_as_in_python(tmp_path: Path) -> None:
     exported = Exported(Controller(problem), tmp_path)
     slower = [replace(phase, duration=0.3) for phase in trot("quadruped")]
     start = np.concatenate([q, np.zeros(robot.nv)])
-    assert "solved" in follow(Controller(problem), exported, start, 30, {12: {"phases": slower}})
+    assert "ok" in follow(Controller(problem), exported, start, 30, {12: {"phases": slower}})

@@ -140,7 +140,7 @@ def test_a_drift_is_followed() -> None:
 
 
 def test_measured_accelerations_may_be_used() -> None:
-    adaptive = hc.mpc.Adaptive(controller(), identifier(), hand_over_every=1, following=0.0)
+    adaptive = hc.mpc.Adaptive(controller(), identifier(), hand_over_every=1, time_constant=0.0)
     rng = np.random.default_rng(0)
     for _ in range(150):
         q, v, a = rng.normal(size=(3, 2))
@@ -156,7 +156,7 @@ def test_bad_samples_are_left_out_and_nothing_raises() -> None:
         20: lambda q, v, tau: (q, v, tau * np.nan),
         40: lambda q, v, tau: (q * np.nan, v, tau),
         60: lambda q, v, tau: (q, v, tau[:1]),
-        80: lambda q, v, tau: (q, v, None),
+        80: lambda q, v, tau: (q, v, {}),
         90: lambda q, v, tau: (q, v, "no torque"),
     }
     for k in range(600):
@@ -164,7 +164,7 @@ def test_bad_samples_are_left_out_and_nothing_raises() -> None:
         seen = tuple(true.measure())
         tau = adaptive.step(*(bad[k](*seen) if k in bad else seen))
         assert tau.shape == (2,) and np.isfinite(tau).all()
-        assert ("left out" in adaptive.details) == (k in bad)
+        assert ("left out" in adaptive.message) == (k in bad)
         true.apply(tau)
     np.testing.assert_allclose(adaptive.theta[0], 1.5, rtol=0.03)
 

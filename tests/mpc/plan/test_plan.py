@@ -26,7 +26,7 @@ def plan(rng: np.random.Generator) -> Plan:
     for k, h in enumerate(H):
         q[k + 1], v[k + 1] = q[k] + h * v[k] + h**2 / 2 * a[k], v[k] + h * a[k]
     return Plan(
-        t=np.append(0.0, np.cumsum(H)), x=np.hstack([q, v, np.full((4, 1), 0.4)]), u=a, status="solved",
+        t=np.append(0.0, np.cumsum(H)), x=np.hstack([q, v, np.full((4, 1), 0.4)]), u=a, message="solved",
         success=True, iterations=7, cost=1.5, violation=1e-9, gap=2e-9, stationarity=np.nan, seconds=0.1,
         solver="sqp", violations=(Violation("torque_limit", "joint_1", 2, 0.25),), q=q, v=v, a=a,
         tau=rng.normal(size=(3, 2)), forces={"left foot": rng.normal(size=(3, 3))}, robot=robot,
@@ -126,8 +126,8 @@ def test_other_files_are_refused(plan: Plan, tmp_path: Path) -> None:
         np.savez(path, **{**content, **change})
         with pytest.raises(InputError, match=message):
             Plan.load(path)
-    np.savez(path, **{key: value for key, value in content.items() if key != "status"})
-    with pytest.raises(InputError, match="lacks 'status'"):
+    np.savez(path, **{key: value for key, value in content.items() if key != "message"})
+    with pytest.raises(InputError, match="lacks 'message'"):
         Plan.load(path)
     path.write_bytes(b"PK nonsense")
     with pytest.raises(InputError, match=r"plan\.npz"):

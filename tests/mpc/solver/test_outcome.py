@@ -9,7 +9,7 @@ import pytest
 from helicoid.mpc.solver import loop
 from helicoid.mpc.solver.engine import ONCE, RESULTS, SETTINGS
 from helicoid.mpc.solver.kernels import KERNELS, RUNTIME
-from helicoid.mpc.solver.outcome import Status
+from helicoid.mpc.solver.outcome import SolverStatus
 
 
 def enumeration(first: str) -> list[str]:
@@ -20,14 +20,14 @@ def enumeration(first: str) -> list[str]:
 
 
 def test_status_has_the_names_and_numbers_of_the_header() -> None:
-    assert {status.name: int(status) for status in Status} == {
+    assert {status.name: int(status) for status in SolverStatus} == {
         name: number for number, name in enumerate(enumeration("SOLVED"))
     }
 
 
 def test_what_is_due_and_the_status_of_a_step_are_those_of_the_header() -> None:
     assert [due.name for due in loop.Due] == enumeration("NEW")
-    steps = [name.removeprefix("STEP_").replace("_", " ").lower() for name in enumeration("STEP_SOLVED")]
+    steps = [name.removeprefix("STEP_").replace("_", " ").lower() for name in enumeration("STEP_OK")]
     assert steps == list(loop._STATUS)
     assert len(enumeration("PERIOD")) == len(loop._SETTINGS) + 1
     assert len(enumeration("PHASE")) == len(loop._OUTCOME) + 1
@@ -49,4 +49,4 @@ def test_settings_and_results_stand_where_the_header_has_them(first: str, names:
 
 
 def test_every_status_says_something_of_its_own() -> None:
-    assert len({status.text for status in Status}) == len(Status)
+    assert len({status.text for status in SolverStatus}) == len(SolverStatus)

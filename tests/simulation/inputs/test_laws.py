@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.simulation.inputs.laws import _KEPT
+from helicoid.simulation.inputs.laws import _MAX_CACHED_LOOPS
 
 GOAL = np.array([0.3, -0.4])
 Q0 = np.array([0.1, 0.2])
@@ -36,7 +36,7 @@ def asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*_: Any) -> None:
         raise AssertionError("the law was asked in Python")
 
-    monkeypatch.setattr("helicoid.simulation.inputs.forces.Forces.sample", asked)
+    monkeypatch.setattr("helicoid.simulation.inputs.forces.SystemInputs.sample", asked)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_what_is_no_expression_is_asked(robot: hc.Robot) -> None:
 
 def test_laws_do_not_pile_up(robot: hc.Robot) -> None:
     own = robot.with_joints(damping=0.1)
-    for _ in range(_KEPT + 3):
+    for _ in range(_MAX_CACHED_LOOPS + 3):
         hc.simulate(own, Q0, duration=0.01, dt=0.01, controller=law(robot))
-    assert len(own.memo("loops with laws", dict)) == _KEPT
+    assert len(own.memo("loops with laws", dict)) == _MAX_CACHED_LOOPS
 
 
 def test_a_column_of_numbers_is_a_constant_torque(robot: hc.Robot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,9 @@ def loop() -> Any:
 def test_a_batch_is_what_single_steps_give(loop: Any) -> None:
     cases = study(loop)._sampler.cases(np.arange(6))
     together = loop(cases)
-    single = SingleLoop(loop.law, loop.settings, loop.reference, None, loop.measure)
+    single = SingleLoop(
+        loop.controller, loop.settings, None, lambda x: loop.measure(replace(x, reference=loop.reference))
+    )
     for k in range(6):
         alone = single(cases[k])
         for name, value in alone.items():
@@ -176,7 +179,7 @@ def test_model_predictive_control_is_an_episode_too() -> None:
         ({"reference": {}}, "needs a reference 'q_ref'"),
         ({"reference": {"q_ref": [0.0]}}, "has shape"),
         ({"reference": {"q_ref": [0, 0], "x_ref": [0]}}, "has no reference 'x_ref'"),
-        ({"reference": 3}, "reference is a dict"),
+        ({"reference": 3}, "reference 'q_ref' has shape"),
         ({"delay": 1.5e-3}, "whole number of periods"),
         ({"noise": {"tau": 1.0}}, "noise is of q and of v"),
         ({"noise": {"q": -1.0}}, "0 or more"),
@@ -202,3 +205,52 @@ def test_what_each_gives_is_checked() -> None:
         )
         with pytest.raises(hc.InputError, match=match):
             hc.Study(loop).replay(0)
+
+
+@pytest.mark.needs_compiler
+def test_every_kind_of_controller_is_an_episode() -> None:
+    """Compiled laws of arms and vehicles in batches; all others step by step."""
+
+    class Own:
+        period = 2e-3
+
+        def step(self, q: Any, v: Any) -> Any:
+            return -2.0 * v
+
+    vehicle = hc.aerial.load("hummingbird")
+    flight = hc.aerial.GeometricControl(vehicle).following(position=[0.1, 0.0, 0.0])
+    ik = hc.control.DifferentialIK(ROBOT, [hc.control.PostureTask([0.2, 0.4])], dt=0.01)
+    observer = hc.control.MomentumObserver(ROBOT, dt=1e-3)
+    law = hc.control.JointImpedance(ROBOT, 10.0, 1.0).following([0.1, 0.5])
+    for controller, plant, batch in (
+        (law, PLANT, True),
+        (flight, vehicle, True),
+        (ik, ROBOT, False),
+        (observer, ROBOT, False),
+        (Own(), ROBOT, False),
+    ):
+        loop = hc.study.closed_loop(controller, plant, 0.02, noise={"q": 1e-5})
+        assert loop.batch is batch
+        table = hc.Study(loop, seed=3).run(3, on="here")
+        assert table["diverged"].tolist() == [0, 0, 0]
+        assert hc.Study(loop, seed=3).replay(1).trajectory.q.shape[0] == len(loop.settings.times)
+
+
+def test_a_vehicle_in_batches_equals_its_steps() -> None:
+    vehicle = hc.aerial.load("hummingbird")
+    law = hc.aerial.GeometricControl(vehicle)
+    flight = law.following(position=[0.1, 0.0, 0.0])
+    options: dict[str, Any] = {
+        "noise": {"q": 1e-4, "v": 1e-3},
+        "delay": 2e-3,
+        "measure": lambda x: {"q": x.q[:, -1, 0]},
+    }
+    together = hc.study.closed_loop(flight, vehicle, 0.05, **options)
+
+    class Steps:
+        def step(self, q: Any, v: Any) -> Any:
+            return law.step(q, v, position=[0.1, 0.0, 0.0])
+
+    alone = hc.study.closed_loop(Steps(), vehicle, 0.05, **options)
+    first, second = (hc.Study(one, seed=5).run(2, on="here") for one in (together, alone))
+    np.testing.assert_allclose(first["q"], second["q"], rtol=0, atol=1e-10)

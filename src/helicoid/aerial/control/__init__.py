@@ -1,7 +1,7 @@
-"""Control of what flies: each law is one compiled call a step, with `set`, `ok`, `status` and `export_c`."""
+"""Flight control: laws of rotorcraft, an autopilot, control allocation, guidance and trajectories."""
 
 from helicoid.aerial.control.allocation import Allocation
-from helicoid.aerial.control.autopilot import Autopilot, legs_flown
+from helicoid.aerial.control.autopilot import Autopilot, leg_indices, legs_flown
 from helicoid.aerial.control.geometric import GeometricControl
 from helicoid.aerial.control.guidance import Circle, Line, cross_track, dubins
 from helicoid.aerial.control.minimum_snap import MinimumSnap, minimum_snap
@@ -21,6 +21,7 @@ __all__ = [
     "PositionControl",
     "cross_track",
     "dubins",
+    "leg_indices",
     "legs_flown",
     "minimum_snap",
 ]

@@ -1,4 +1,4 @@
-"""From a thrust and three moments to speeds of rotors: by the matrix, within limits, with priorities."""
+"""Control allocation: rotor speeds for a thrust and three moments, within limits and by priorities."""
 
 from __future__ import annotations
 
@@ -13,41 +13,49 @@ from helicoid._typing import Array, Expression
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.motor import ElectricMotor
 from helicoid.control.qp import QuadraticProgram
+from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 
 PRIORITIES = (("roll", "pitch"), ("thrust",), ("yaw",))
-"""What a vehicle needs most to stay in the air comes first."""
+"""Default priorities: attitude, then height, then heading."""
 _ROWS = {"thrust": 0, "roll": 1, "pitch": 2, "yaw": 3}
 
 
 @dataclass(frozen=True, eq=False)
-class Allotted:
-    """Speeds of rotors (rad/s), and what they give of what was wanted (thrust, then moments).
+class AllocationResult:
+    """Result of a control allocation.
 
-    `ok` is whether they give all of it; `missing` is wanted less given.
+    Attributes:
+        speeds: of the rotors (rad/s).
+        given: thrust (N) and moments (N·m) that these speeds give.
+        missing: commanded less given.
+        success: whether all of the command is given; `message` names what is missing.
     """
 
     speeds: Array
     given: Array
     missing: Array
-    ok: bool
+    success: bool
+    message: str = ""
+
+    ok = former_attribute("ok", "success")
 
 
 class Allocation:
-    """U = A ω² solved for ω: by least squares, or within limits by a small quadratic program.
+    """Control allocation: solves U = A ω² for ω by least squares, or within limits by quadratic programs.
 
     Args:
-        vehicle: whose rotors follow speeds.
-        failed: names of rotors that stand still, such as "rotor_2".
-        priorities: groups of "thrust", "roll", "pitch", "yaw", the most important first. What cannot be met
-            is given up from the last group on.
+        vehicle: a rotorcraft with speed-controlled motors.
+        failed: names of rotors that do not turn, such as "rotor_2".
+        priorities: groups of "thrust", "roll", "pitch", "yaw", the most important first; within limits,
+            a group is met as well as the groups before it allow (lexicographic).
 
     >>> import helicoid as hc
     >>> quad = hc.aerial.load("hummingbird")
     >>> allocation = hc.aerial.Allocation(quad)
     >>> easy = allocation(7.0, [0.01, 0.0, 0.0])
     >>> hard = allocation(7.0, [0.2, 0.0, 3.0])  # more yaw than drag torques can give
-    >>> print(easy.ok, hard.ok, (hard.missing[:3].round(4) == 0).all())
+    >>> print(easy.success, hard.success, (hard.missing[:3].round(4) == 0).all())
     True False True
     """
 
@@ -70,21 +78,21 @@ class Allocation:
         self.vehicle, self.failed = vehicle, tuple(failed)
         self.matrix = vehicle.allocation_matrix
         works = np.array([name not in failed for name in rotors])
-        lower, upper = square_limits(vehicle)
+        lower, upper = squared_speed_limits(vehicle)
         self._lower, self._upper = np.where(works, lower, 0.0), np.where(works, upper, 0.0)
-        self._scale = np.abs(self.matrix) @ upper  # what each row could be at most
+        self._scale = np.abs(self.matrix) @ upper  # upper bound of each row
         self._levels = [[_ROWS[one] for one in group] for group in priorities]
         self._works = works
 
     def by_matrix(self, thrust: float, moments: ArrayLike) -> Array:
-        """ω² = A⁺ U, whatever the limits: the document's allocation. Failed rotors stand still."""
+        """ω² = A⁺ U without limits; zero for failed rotors."""
         U = np.concatenate([[thrust], np.asarray(moments, np.float64)])
         squares = np.zeros(len(self._works))
         squares[self._works] = np.linalg.pinv(self.matrix[:, self._works]) @ U
         return squares
 
-    def __call__(self, thrust: float, moments: ArrayLike) -> Allotted:
-        """Speeds within limits; of a contradiction the more important wins."""
+    def __call__(self, thrust: float, moments: ArrayLike) -> AllocationResult:
+        """Rotor speeds within limits for a thrust (N) and moments (3, N·m), by priorities."""
         U = np.concatenate([[thrust], np.asarray(moments, np.float64)])
         if U.shape != (4,) or not np.isfinite(U).all():
             raise InputError(
@@ -93,27 +101,29 @@ class Allocation:
         x = self._lexicographic(U)
         given = self.matrix @ x
         missing = U - given
-        return Allotted(np.sqrt(x), given, missing, bool(np.all(np.abs(missing) <= 1e-6 * self._scale)))
+        short = [name for name, k in _ROWS.items() if abs(missing[k]) > 1e-6 * self._scale[k]]
+        message = f"beyond the limits of the rotors: {', '.join(short)}" if short else ""
+        return AllocationResult(np.sqrt(x), given, missing, not short, message)
 
     def _lexicographic(self, U: Array) -> Array:
-        """Level by level: least squares of a level's rows, with what the levels before have reached kept."""
+        """Lexicographic least squares: each level is solved with the values of the previous levels fixed."""
         n = len(self._upper)
         top = np.where(self._upper > 0, self._upper, 1.0)
-        A, wanted = self.matrix / self._scale[:, None] * top, U / self._scale
+        A, command = self.matrix / self._scale[:, None] * top, U / self._scale
         lower, upper = self._lower / top, np.where(self._upper > 0, 1.0, 0.0)
         fixed: list[int] = []
         x = np.full(n, 0.5)
         for level in self._levels:
             program = QuadraticProgram(n, max(len(fixed), 1))
             rows = A[fixed] if fixed else np.zeros((1, n))
-            kept = rows @ x if fixed else np.zeros(1)
+            values = rows @ x if fixed else np.zeros(1)
             H = A[level].T @ A[level] + 1e-7 * np.eye(n)
             solution = program.solve(
                 H,
-                -A[level].T @ wanted[level],
+                -A[level].T @ command[level],
                 rows,
-                kept - 1e-9,
-                kept + 1e-9,
+                values - 1e-9,
+                values + 1e-9,
                 lower=lower,
                 upper=upper,
                 price=1e6,
@@ -124,56 +134,56 @@ class Allocation:
 
 
 def check_speeds(vehicle: Multirotor) -> None:
-    """Refuse what is no multirotor, or one whose controls are no speeds."""
+    """Refuse all but a multirotor whose controls are rotor speeds."""
     if not isinstance(vehicle, Multirotor):
         raise InputError(f"this is for rotorcraft, such as hc.aerial.load('hummingbird'); got {vehicle!r}")
     if any(isinstance(rotor.motor, ElectricMotor) for rotor in vehicle.rotors):
         raise InputError(
-            "this gives speeds of rotors, and these motors take voltages: take Motor(...) for control"
+            "control commands rotor speeds, and an ElectricMotor takes a voltage: use Motor(...) instead"
         )
 
 
-def square_limits(vehicle: Multirotor) -> tuple[Array, Array]:
-    """Least and most of ω²."""
+def squared_speed_limits(vehicle: Multirotor) -> tuple[Array, Array]:
+    """Bounds of ω²."""
     limits = np.array(list(vehicle.own_controls.values()))
     return limits[:, 0] ** 2, limits[:, 1] ** 2
 
 
-def allotted_speeds(vehicle: Multirotor, U: Expression) -> tuple[Expression, Expression]:
-    """Speeds for U (4) as expressions, and whether less than U is given (0 or 1).
+def allocated_speeds(vehicle: Multirotor, U: Expression) -> tuple[Expression, Expression]:
+    """Rotor speeds for U (4) as expressions, and whether they saturate (0 or 1).
 
-    By the pseudo-inverse; where a rotor would leave its limits, yaw shrinks first; thrust moves towards
-    half of what there is so that roll and pitch fit, and only then do these shrink: a vehicle that turns
-    over falls.
+    By the pseudo-inverse. Where a rotor would leave its limits, yaw is reduced first, then thrust is moved
+    towards the middle of its range so that roll and pitch fit, and these are reduced last: the attitude
+    decides whether the vehicle stays in the air.
     """
     P = np.linalg.pinv(vehicle.allocation_matrix)
-    lower, upper = square_limits(vehicle)
+    lower, upper = squared_speed_limits(vehicle)
     thrust = P[:, 0]
     lifting = [k for k in range(len(thrust)) if thrust[k] > 1e-9 * np.abs(thrust).max()]
-    most = min(upper[k] / thrust[k] for k in lifting)
-    least = max(lower[k] / thrust[k] for k in lifting)
+    max_lift = min(upper[k] / thrust[k] for k in lifting)
+    min_lift = max(lower[k] / thrust[k] for k in lifting)
     tilting = ca.SX(P[:, 1:3]) @ U[1:3]
-    low, high, middle = ca.SX(least), ca.SX(most), (least + most) / 2
+    low, high, middle = ca.SX(min_lift), ca.SX(max_lift), (min_lift + max_lift) / 2
     for k in lifting:
         tilt = (1 / thrust[k]) * tilting[k]
         low = ca.fmax(low, lower[k] / thrust[k] - tilt)
         high = ca.fmin(high, upper[k] / thrust[k] - tilt)
     lift = ca.fmax(ca.fmin(U[0], ca.fmax(high, middle)), ca.fmin(low, middle))
     squares = ca.SX(thrust) * lift
-    short = ca.fabs(lift - U[0]) > 1e-9 * most
+    saturated = ca.fabs(lift - U[0]) > 1e-9 * max_lift
     for part in (tilting, ca.SX(P[:, 3]) * U[3]):
-        share = _share(squares, part, lower, upper)
-        squares = squares + share * part
-        short = ca.logic_or(short, share < 1 - 1e-9)
-    return ca.sqrt(ca.fmin(ca.fmax(squares, lower), upper)), short
+        factor = _feasible_factor(squares, part, lower, upper)
+        squares = squares + factor * part
+        saturated = ca.logic_or(saturated, factor < 1 - 1e-9)
+    return ca.sqrt(ca.fmin(ca.fmax(squares, lower), upper)), saturated
 
 
-def _share(base: Expression, part: Expression, lower: Array, upper: Array) -> Expression:
-    """The largest s ≤ 1 with lower ≤ base + s part ≤ upper."""
-    share = ca.SX(1)
+def _feasible_factor(base: Expression, part: Expression, lower: Array, upper: Array) -> Expression:
+    """Largest s ≤ 1 with lower ≤ base + s part ≤ upper."""
+    factor = ca.SX(1)
     for k in range(len(lower)):
         step = part[k]
         size = ca.fmax(ca.fabs(step), 1e-12)
-        room = ca.if_else(step > 0, upper[k] - base[k], base[k] - lower[k])
-        share = ca.fmin(share, ca.fmax(room, 0) / size)
-    return share
+        margin = ca.if_else(step > 0, upper[k] - base[k], base[k] - lower[k])
+        factor = ca.fmin(factor, ca.fmax(margin, 0) / size)
+    return factor

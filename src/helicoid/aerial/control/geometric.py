@@ -1,4 +1,4 @@
-"""Geometric tracking on SE(3): any attitude, upside down too, with rates from differential flatness."""
+"""Geometric tracking control on SE(3), valid at any attitude, with rates from differential flatness."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
-from helicoid.aerial.control.law import Wanted
-from helicoid.aerial.control.rotorcraft import RotorcraftLaw
+from helicoid.aerial.control.law import Command
+from helicoid.aerial.control.rotorcraft import FORMER_NAMES, CascadedLaw, check_integral, second_order
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import check_period
-from helicoid.errors import InputError
+from helicoid.deprecation import renamed_arguments
 from helicoid.geometry import quaternion, so3
 
-_LEAST = 0.05 * GRAVITY  # m/s²: of a force from which a direction is read
+_MIN_SPECIFIC_FORCE = 0.05 * GRAVITY
+"""Specific force (m/s²) below which the thrust direction is taken as up."""
 
 
-class GeometricControl(RotorcraftLaw):
-    """Tracking on SE(3) (Lee, Leok, McClamroch 2010), z up.
+class GeometricControl(CascadedLaw):
+    """Geometric tracking control on SE(3) (Lee, Leok, McClamroch 2010), z up.
 
-    With e_p = p - p_d, the force per mass F = a_d - ω₀² e_p - 2 ζ ω₀ e_v - k ∫e_p dt + g z gives the thrust
-    m F · R z, and with the yaw wanted the attitude R_d whose z is along F. With e_R = ½ (R_dᵀ R - Rᵀ R_d)^∨,
-    which is kept from fading out beyond 150 degrees, and e_ω = ω - Rᵀ R_d ω_d,
+    With e_p = p - p_d, the specific force F = a_d - ω₀² e_p - 2 ζ ω₀ e_v - k ∫e_p dt + g z gives the thrust
+    m F · R z. The desired attitude R_d has its z axis along F and the desired yaw. With the attitude error
+    e_R = ½ (R_dᵀ R - Rᵀ R_d)^∨, bounded below beyond 150 degrees, and e_ω = ω - Rᵀ R_d ω_d,
 
         M = J (-ω_R² e_R - 2 ζ_R ω_R e_ω) + ω × J ω - J (ω^ Rᵀ R_d ω_d - Rᵀ R_d ω̇_d).
 
-    ω_d and ω̇_d are those of R_d as F and yaw move: F's rates follow from jerk and snap of the reference and
-    from what the thrust does to the errors.
+    ω_d and ω̇_d are the derivatives of R_d: those of F follow from jerk and snap of the reference and from
+    the closed-loop dynamics of the errors.
 
     References: `position`, `velocity`, `acceleration`, `jerk`, `snap` (3 each), `yaw`, `yaw_rate` (rad, z
     down).
 
     Args:
-        vehicle: whose rotors follow speeds.
-        frequency, damping: ω₀ (rad/s) and ζ of the position.
-        attitude_frequency, attitude_damping: ω_R and ζ_R, of roll, pitch, yaw.
-        integral: k (1/s³), below 2 ζ ω₀³; it needs `dt` and is bounded by `integral_limit` (m/s²).
-        max_feedback: most that errors may ask for along each axis (m/s²); above g it flips over to come down.
-        drag: whether the rotors' hub forces are compensated, as hovering rotors have them.
-        wind: that compensation's idea of the wind (m/s, world axes).
-        dt: time between steps (s), where there is an integral.
+        vehicle: a rotorcraft with speed-controlled motors.
+        frequency, damping_ratio: ω₀ (rad/s) and ζ of the position.
+        attitude_frequency, attitude_damping_ratio: ω_R (rad/s) and ζ_R of roll, pitch, yaw.
+        integral: gain k (1/s³), below 2 ζ ω₀³; it needs `dt`, and its term is bounded by `integral_limit`
+            (m/s²).
+        max_feedback: bound of the feedback along each axis (m/s²); above g the vehicle may flip to descend.
+        drag: whether the drag of the rotor hubs is compensated, with its coefficient in hover.
+        wind: mean wind that the drag compensation assumes (m/s, world axes).
+        dt: time between steps (s); needed by the integral alone.
 
     >>> import helicoid as hc
     >>> quad = hc.aerial.load("hummingbird")
@@ -54,13 +55,14 @@ class GeometricControl(RotorcraftLaw):
     [1.  0.5 2. ]
     """
 
+    @renamed_arguments(**FORMER_NAMES)
     def __init__(
         self,
         vehicle: Multirotor,
         frequency: ArrayLike = 4.0,
-        damping: ArrayLike = 1.0,
+        damping_ratio: ArrayLike = 1.0,
         attitude_frequency: ArrayLike = (20.0, 20.0, 8.0),
-        attitude_damping: ArrayLike = (0.8, 0.8, 1.0),
+        attitude_damping_ratio: ArrayLike = (0.8, 0.8, 1.0),
         integral: ArrayLike = 0.0,
         integral_limit: float = 3.0,
         max_feedback: float = 0.8 * GRAVITY,
@@ -68,14 +70,10 @@ class GeometricControl(RotorcraftLaw):
         wind: ArrayLike = (0.0, 0.0, 0.0),
         dt: float | None = None,
     ) -> None:
-        self._dt = check_period(dt)
-        if np.any(np.asarray(integral) != 0) and dt is None:
-            raise InputError("an integral needs the time between steps: make the law with dt=...")
+        self._dt = check_integral(integral, dt)
         numbers = {
-            "frequency": Number(frequency, (3,), 0.0, above=True),
-            "damping": Number(damping, (3,), 0.0),
-            "attitude_frequency": Number(attitude_frequency, (3,), 0.0, above=True),
-            "attitude_damping": Number(attitude_damping, (3,), 0.0),
+            **second_order(frequency, damping_ratio),
+            **second_order(attitude_frequency, attitude_damping_ratio, "attitude_"),
             "integral": Number(integral, (3,), 0.0),
             "integral_limit": Number(integral_limit, (), 0.0),
             "max_feedback": Number(max_feedback, (), 0.0, above=True),
@@ -89,68 +87,68 @@ class GeometricControl(RotorcraftLaw):
         angles = {"yaw": ((), 0.0), "yaw_rate": ((), 0.0)}
         super().__init__(vehicle, "geometric_control", {**references, **angles}, numbers, memory)
 
-    def _wanted(self, x: Mapping[str, Expression]) -> Wanted:
+    def _command(self, x: Mapping[str, Expression]) -> Command:
         R, rate, z = quaternion.to_matrix(x["q"][3:7]), x["v"][:3], ca.vertcat(0, 0, 1)
         up = R[:, 2]
         p, v = x["q"][:3], R @ x["v"][3:6]
-        k_p, k_v = x["frequency"] ** 2, 2 * x["damping"] * x["frequency"]
+        k_p, k_v = x["frequency"] ** 2, 2 * x["damping_ratio"] * x["frequency"]
         e_p, e_v, memory = p - x["position"], v - x["velocity"], {}
-        most, feedback = x["max_feedback"], k_p * e_p + k_v * e_v
-        F = x["acceleration"] - ca.fmin(ca.fmax(feedback, -most), most) + GRAVITY * z
-        # Where the feedback is cut, it does not change.
-        follows = ca.fabs(feedback) < most
-        k_p, k_v = follows * k_p, follows * k_v
+        limit, feedback = x["max_feedback"], k_p * e_p + k_v * e_v
+        F = x["acceleration"] - ca.fmin(ca.fmax(feedback, -limit), limit) + GRAVITY * z
+        # The derivative of a clipped feedback is zero.
+        unclipped = ca.fabs(feedback) < limit
+        k_p, k_v = unclipped * k_p, unclipped * k_v
         if self._dt is not None:
             F = F - x["sum"]
-            added = x["sum"] + self._dt * x["integral"] * e_p
-            memory["sum"] = ca.fmin(ca.fmax(added, -x["integral_limit"]), x["integral_limit"])
-        # Drag of rotors in their plane, as the reference flies: it tilts R_d and not only the thrust.
+            integrated = x["sum"] + self._dt * x["integral"] * e_p
+            memory["sum"] = ca.fmin(ca.fmax(integrated, -x["integral_limit"]), x["integral_limit"])
+        # Rotor drag in the disc plane at the reference velocity: it tilts R_d and not only the thrust.
         body_z = _unit(F)
-        through = x["velocity"] - x["wind"]
-        F = F + x["drag"] / x["mass"] * (through - ca.dot(through, body_z) * body_z)
+        airspeed = x["velocity"] - x["wind"]
+        F = F + x["drag"] / x["mass"] * (airspeed - ca.dot(airspeed, body_z) * body_z)
         thrust = ca.dot(F, up)
-        # Where thrust points elsewhere than F, errors say nothing of how F will go on.
-        agree = ca.fmax(0, ca.dot(_unit(F), up)) ** 4
-        # How errors go on under that thrust, and so F (Lee 2010, appendix).
+        # Where the thrust is not along F, the error dynamics do not predict the derivatives of F.
+        alignment = ca.fmax(0, ca.dot(_unit(F), up)) ** 4
+        # Derivatives of the errors under that thrust, and so of F (Lee 2010, appendix).
         e_a = thrust * up - GRAVITY * z - x["acceleration"]
-        F_dot = x["jerk"] - agree * (k_p * e_v + k_v * e_a)
-        turning = R @ ca.cross(rate, z)
-        thrust_dot = ca.dot(F_dot, up) + ca.dot(F, turning)
-        e_j = thrust_dot * up + thrust * turning - x["jerk"]
-        F_ddot = x["snap"] - agree * (k_p * e_a + k_v * e_j)
+        F_dot = x["jerk"] - alignment * (k_p * e_v + k_v * e_a)
+        up_dot = R @ ca.cross(rate, z)
+        thrust_dot = ca.dot(F_dot, up) + ca.dot(F, up_dot)
+        e_j = thrust_dot * up + thrust * up_dot - x["jerk"]
+        F_ddot = x["snap"] - alignment * (k_p * e_a + k_v * e_j)
         R_d, ω_d, ω_d_dot = _attitude(F, F_dot, F_ddot, -x["yaw"], -x["yaw_rate"])
         E = R.T @ R_d
-        e_R, ahead = _turned(E), E @ ω_d
-        ω, ζ, J = x["attitude_frequency"], x["attitude_damping"], x["inertia"]
-        wanted = -(ω**2) * e_R - 2 * ζ * ω * (rate - ahead)
-        wanted = wanted - ca.cross(rate, ahead) + E @ ω_d_dot
-        moments = J @ wanted + ca.cross(rate, J @ rate)
-        return self._speeds(x["mass"] * thrust, moments, memory)
+        e_R, ω_ff = _attitude_error(E), E @ ω_d
+        ω, ζ, J = x["attitude_frequency"], x["attitude_damping_ratio"], x["inertia"]
+        ω_dot = -(ω**2) * e_R - 2 * ζ * ω * (rate - ω_ff)
+        ω_dot = ω_dot - ca.cross(rate, ω_ff) + E @ ω_d_dot
+        moments = J @ ω_dot + ca.cross(rate, J @ rate)
+        return self._rotor_speeds(x["mass"] * thrust, moments, memory)
 
 
-def _turned(E: Expression) -> Expression:
-    """½ (Eᵀ - E)^∨ of a rotation by θ: the sine of θ along its axis, and of more than 150 degrees ½.
+def _attitude_error(E: Expression) -> Expression:
+    """½ (Eᵀ - E)^∨ of a rotation E by θ: the axis times sin θ, and times at least ½ beyond 150 degrees.
 
-    By itself it fades out towards half a turn, where it has no direction: there the first axis stands in.
+    sin θ vanishes towards θ = 180 degrees; where the axis is undetermined, the x axis is taken.
     """
-    error, behind = so3.vee((E.T - E) / 2), 1 + ca.trace(E)  # behind is 2 + 2 cos θ
-    first = ca.if_else(behind < 1e-4, ca.if_else(error[0] < 0, -0.01, 0.01), 0)
-    error = error + ca.vertcat(first, 0, 0)
-    more = ca.fmax(1, 0.5 / ca.sqrt(ca.sumsqr(error) + 1e-12))
-    return ca.if_else(behind < 1, more, 1) * error
+    error, cosine_term = so3.vee((E.T - E) / 2), 1 + ca.trace(E)  # 2 + 2 cos θ
+    offset = ca.if_else(cosine_term < 1e-4, ca.if_else(error[0] < 0, -0.01, 0.01), 0)
+    error = error + ca.vertcat(offset, 0, 0)
+    factor = ca.fmax(1, 0.5 / ca.sqrt(ca.sumsqr(error) + 1e-12))
+    return ca.if_else(cosine_term < 1, factor, 1) * error
 
 
 def _hover_drag(vehicle: Multirotor) -> float:
-    """Force of all hubs for each m/s across them, in hover (N·s/m)."""
+    """Drag of all rotor hubs per m/s of airspeed in the disc plane, in hover (N·s/m)."""
     speeds = vehicle._hover_speeds
     return float(sum(rotor.propeller.hub_drag * speeds[k] for k, rotor in enumerate(vehicle.rotors)))
 
 
 def _unit(vector: Expression) -> Expression:
-    return vector * _per_size(vector)
+    return vector * _inverse_norm(vector)
 
 
-def _per_size(vector: Expression) -> Expression:
+def _inverse_norm(vector: Expression) -> Expression:
     """1/|vector|, as a root: products with a quotient would become a division each."""
     return ca.sqrt(1 / (ca.sumsqr(vector) + 1e-12))
 
@@ -158,23 +156,23 @@ def _per_size(vector: Expression) -> Expression:
 def _attitude(
     F: Expression, F_dot: Expression, F_ddot: Expression, psi: Expression, psi_dot: Expression
 ) -> tuple[Expression, Expression, Expression]:
-    """R_d whose z is along F and whose y is across `ahead`, ω_d and ω̇_d as F and ψ move at a steady rate.
+    """Desired attitude R_d with z along F and y perpendicular to the heading a; ω_d and ω̇_d, for constant ψ̇.
 
-    With F = s z, ż = (ω_y, -ω_x, 0) along the axes of R_d is (Ḟ - ṡ z)/s, and once more for z̈. The third
-    rate keeps y · a = 0, a = (cos ψ, sin ψ, 0): (ω × y) · a + y · ȧ = 0, and its derivative.
+    With F = s z, ż = (ω_y, -ω_x, 0) in the axes of R_d is (Ḟ - ṡ z)/s, and likewise z̈. The third rate
+    follows from y · a = 0, a = (cos ψ, sin ψ, 0): (ω × y) · a + y · ȧ = 0, and its derivative.
     """
-    # A force of nearly nothing has no direction: up stands in for it.
-    force = F + ca.fmax(0, _LEAST - ca.sqrt(ca.sumsqr(F) + 1e-12)) * ca.vertcat(0, 0, 1)
-    per_size = _per_size(force)
-    z = force * per_size
-    ahead, aside = ca.vertcat(ca.cos(psi), ca.sin(psi), 0), ca.vertcat(-ca.sin(psi), ca.cos(psi), 0)
-    y = _unit(ca.cross(z, ahead))
+    # A force near zero has no direction: it is taken as upwards.
+    force = F + ca.fmax(0, _MIN_SPECIFIC_FORCE - ca.sqrt(ca.sumsqr(F) + 1e-12)) * ca.vertcat(0, 0, 1)
+    inverse = _inverse_norm(force)
+    z = force * inverse
+    heading, left = ca.vertcat(ca.cos(psi), ca.sin(psi), 0), ca.vertcat(-ca.sin(psi), ca.cos(psi), 0)
+    y = _unit(ca.cross(z, heading))
     R_d = ca.horzcat(ca.cross(y, z), y, z)
-    first, second, a = R_d.T @ F_dot * per_size, R_d.T @ F_ddot * per_size, R_d.T @ ahead
-    a_dot, per_a = R_d.T @ aside * psi_dot, 1 / ca.fmax(a[0], 1e-9)
+    first, second, a = R_d.T @ F_dot * inverse, R_d.T @ F_ddot * inverse, R_d.T @ heading
+    a_dot, per_a = R_d.T @ left * psi_dot, 1 / ca.fmax(a[0], 1e-9)
     ω_x, ω_y, growth = -first[1], first[0], first[2]  # growth is ṡ/s
     ω_z = (ω_x * a[2] + a_dot[1]) * per_a
     ω_x_dot = ω_y * ω_z - second[1] - 2 * growth * ω_x
     ω_y_dot = second[0] - 2 * growth * ω_y - ω_x * ω_z
-    bent = a[2] * (ω_x_dot + ω_y * ω_z) + 2 * (ω_x * a_dot[2] - ω_z * a_dot[0])
-    return R_d, ca.vertcat(ω_x, ω_y, ω_z), ca.vertcat(ω_x_dot, ω_y_dot, ω_x * ω_y + bent * per_a)
+    rotated = a[2] * (ω_x_dot + ω_y * ω_z) + 2 * (ω_x * a_dot[2] - ω_z * a_dot[0])
+    return R_d, ca.vertcat(ω_x, ω_y, ω_z), ca.vertcat(ω_x_dot, ω_y_dot, ω_x * ω_y + rotated * per_a)

@@ -1,8 +1,8 @@
-"""Ways over ground: lines and circles, Dubins' paths of them, and L1 guidance along both.
+"""Legs over ground (lines and circles), Dubins paths of them, and L1 guidance along both.
 
-The plane is that of the world, z up: x north, y west. L1 guidance (Park, Deyst, How 2004) steers at the
-point of the way at a distance L ahead: with η from the velocity to it, the turn a = 2 V² sin η / L meets it
-on a circle.
+The plane is horizontal, z up: x north, y west. L1 guidance (Park, Deyst, How 2004) aims at the reference
+point on the path at a distance L ahead: with η the angle from the velocity to it, the lateral acceleration
+a = 2 V² sin η / L leads there on a circular arc.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.aerial.checks import check_positive, is_number
 from helicoid.errors import InputError
 
 COLUMNS = 8
-"""Numbers of a leg: kind (0 line, 1 circle), two points, signed radius (left is positive), sweep, height."""
+"""Row of a leg: kind (0 line, 1 circle), two points, signed radius (left is positive), sweep, height."""
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A straight leg from one point to another (m, world; x, y or x, y, z); heights are those of the end."""
+    """Straight leg from a point to another (m, world; x, y or x, y, z) at the height of the end."""
 
     start: ArrayLike
     end: ArrayLike
     height: float | None = None
 
+    def __post_init__(self) -> None:
+        a, b = _point("a line's start", self.start), _point("a line's end", self.end)
+        if not np.linalg.norm(b[:2] - a[:2]) > 0:
+            raise InputError(f"a line goes from a point to another one; got {self.start!r} and {self.end!r}")
+        _check_height(self.height)
+
     @property
     def row(self) -> Array:
-        """Its numbers."""
+        """The leg as a row of `leg_table`."""
         a, b = np.asarray(self.start, np.float64), np.asarray(self.end, np.float64)
-        if (
-            a.shape not in ((2,), (3,))
-            or b.shape not in ((2,), (3,))
-            or not np.linalg.norm(b[:2] - a[:2]) > 0
-        ):
-            raise InputError(f"a line goes from a point to another one; got {self.start!r} and {self.end!r}")
         height = self.height if self.height is not None else (b[2] if len(b) == 3 else math.nan)
         return np.array([0.0, *a[:2], *b[:2], 0.0, 0.0, height])
 
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """A circle about a point (m, world), "left" or "right", for a number of turns; none for ever."""
+    """Circular leg about a centre (m, world), "left" or "right"; `turns` None is without end."""
 
     center: ArrayLike
     radius: float
@@ -55,12 +56,19 @@ class Circle:
     turns: float | None = None
     height: float | None = None
 
+    def __post_init__(self) -> None:
+        _point("a circle's centre", self.center)
+        check_positive("the radius of a circle", self.radius, "m")
+        if self.direction not in ("left", "right"):
+            raise InputError(f"a circle goes left or right; got {self.direction!r}")
+        if self.turns is not None:
+            check_positive("the number of turns of a circle", self.turns)
+        _check_height(self.height)
+
     @property
     def row(self) -> Array:
-        """Its numbers."""
+        """The leg as a row of `leg_table`."""
         c = np.asarray(self.center, np.float64)
-        if c.shape not in ((2,), (3,)) or not self.radius > 0 or self.direction not in ("left", "right"):
-            raise InputError(f"a circle has a center, a positive radius and goes left or right; got {self!r}")
         height = self.height if self.height is not None else (c[2] if len(c) == 3 else math.nan)
         sign = 1.0 if self.direction == "left" else -1.0
         sweep = 1e9 if self.turns is None else 2 * math.pi * self.turns
@@ -70,8 +78,23 @@ class Circle:
 Leg = Line | Circle
 
 
-def table(legs: Sequence[Leg]) -> Array:
-    """Numbers of all legs, one a row; a leg without a height keeps that of the one before."""
+def _point(name: str, given: ArrayLike) -> Array:
+    try:
+        point = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        point = np.zeros(0)
+    if point.shape not in ((2,), (3,)) or not np.isfinite(point).all():
+        raise InputError(f"{name} is two or three finite numbers (m); got {given!r}")
+    return point
+
+
+def _check_height(height: float | None) -> None:
+    if height is not None and not (is_number(height)):
+        raise InputError(f"the height of a leg is a finite number (m), or None; got {height!r}")
+
+
+def leg_table(legs: Sequence[Leg]) -> Array:
+    """Rows of all legs; a leg without a height has that of the previous one."""
     rows = np.array([leg.row for leg in legs]).reshape(-1, COLUMNS)
     if not len(rows):
         raise InputError("a mission has legs: Line(...) and Circle(...)")
@@ -79,13 +102,11 @@ def table(legs: Sequence[Leg]) -> Array:
         raise InputError("the first leg says its height: Line(..., height=100.0)")
     for k in range(1, len(rows)):
         rows[k, 7] = rows[k, 7] if np.isfinite(rows[k, 7]) else rows[k - 1, 7]
-    if not np.isfinite(rows).all():
-        raise InputError("legs are finite numbers")
     return rows
 
 
-def aim(leg: Expression, p: Expression, L: Expression) -> Expression:
-    """The point of a leg (its numbers) at a distance L ahead of p (2); the nearest where that is too far."""
+def l1_reference_point(leg: Expression, p: Expression, L: Expression) -> Expression:
+    """Point of a leg (its row) at a distance L ahead of p (2), or the nearest one if p is farther away."""
     a, b = leg[1:3], leg[3:5]
     along = b - a
     d = along / ca.sqrt(ca.sumsqr(along) + 1e-12)
@@ -93,17 +114,17 @@ def aim(leg: Expression, p: Expression, L: Expression) -> Expression:
     ahead = ca.sqrt(ca.fmax(L**2 - cross**2, (0.2 * L) ** 2))
     on_line = a + (s + ahead) * d
     R, side = ca.fabs(leg[5]) + 1e-9, ca.sign(leg[5])
-    away = p - a
-    D = ca.sqrt(ca.sumsqr(away) + 1e-6)
+    offset = p - a
+    D = ca.sqrt(ca.sumsqr(offset) + 1e-6)
     angle = ca.acos(ca.fmax(ca.fmin((R**2 + D**2 - L**2) / (2 * R * D), 1), -1))
     angle = ca.fmax(angle, 0.2 * L / R)
-    bearing = ca.atan2(away[1], away[0]) + side * angle
+    bearing = ca.atan2(offset[1], offset[0]) + side * angle
     on_circle = a + R * ca.vertcat(ca.cos(bearing), ca.sin(bearing))
     return ca.if_else(leg[0] < 0.5, on_line, on_circle)
 
 
-def turn_wanted(point: Expression, p: Expression, velocity: Expression, L: Expression) -> Expression:
-    """Acceleration to the left (m/s²) that L1 guidance wants, for a velocity over ground (2)."""
+def l1_acceleration(point: Expression, p: Expression, velocity: Expression, L: Expression) -> Expression:
+    """Lateral acceleration of L1 guidance (m/s², to the left), for a velocity over ground (2)."""
     r = point - p
     V = ca.sqrt(ca.sumsqr(velocity) + 1e-6)
     size = V * ca.sqrt(ca.sumsqr(r) + 1e-6)
@@ -114,13 +135,13 @@ def turn_wanted(point: Expression, p: Expression, velocity: Expression, L: Expre
 
 
 def cross_track(legs: Sequence[Leg], positions: ArrayLike, which: ArrayLike) -> Array:
-    """Distance (m) of positions (n, 2 or more) from the leg that each follows, whole lines and circles."""
-    rows, p = table(legs)[np.asarray(which, int)], np.asarray(positions, np.float64)[:, :2]
+    """Cross-track error (m) of positions (n, 2 or more), each from the line or circle of its leg `which`."""
+    rows, p = leg_table(legs)[np.asarray(which, int)], np.asarray(positions, np.float64)[:, :2]
     a, b = rows[:, 1:3], rows[:, 3:5]
-    away, along = p - a, b - a
+    offset, along = p - a, b - a
     length = np.maximum(np.linalg.norm(along, axis=1), 1e-12)
-    off_line = np.abs(along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0]) / length
-    off_circle = np.abs(np.linalg.norm(away, axis=1) - np.abs(rows[:, 5]))
+    off_line = np.abs(along[:, 0] * offset[:, 1] - along[:, 1] * offset[:, 0]) / length
+    off_circle = np.abs(np.linalg.norm(offset, axis=1) - np.abs(rows[:, 5]))
     return np.where(rows[:, 0] < 0.5, off_line, off_circle)
 
 
@@ -132,7 +153,7 @@ def dubins(start: ArrayLike, end: ArrayLike, radius: float, height: float | None
         radius: of the tightest turn (m).
         height: of all legs (m).
 
-    Of Dubins' six words (left, straight, right turns), the shortest.
+    Of Dubins' six candidates (left, straight, right turns), the shortest.
 
     >>> legs = dubins([0, 0, 0], [100, 0, 0], 20.0, height=50.0)
     >>> [type(leg).__name__ for leg in legs]
@@ -141,14 +162,14 @@ def dubins(start: ArrayLike, end: ArrayLike, radius: float, height: float | None
     s, e = np.asarray(start, np.float64), np.asarray(end, np.float64)
     if s.shape != (3,) or e.shape != (3,) or not np.isfinite([s, e]).all() or not 0 < radius < math.inf:
         raise InputError("dubins takes two places with directions (x, y, angle) and a positive radius")
-    words = [_straight(s, e, radius, a, b) for a, b in itertools.product((1, -1), (1, -1))]
-    words += [_three_turns(s, e, radius, side) for side in (1, -1)]
-    best = min((word for word in words if word is not None), key=lambda word: word[0])
+    candidates = [_turn_straight_turn(s, e, radius, a, b) for a, b in itertools.product((1, -1), (1, -1))]
+    candidates += [_three_turns(s, e, radius, side) for side in (1, -1)]
+    best = min((one for one in candidates if one is not None), key=lambda one: one[0])
     return _legs(s, best[1], radius, height)
 
 
-_Word = tuple[float, list[tuple[int, float]]]
-"""Length, and parts: side (1 left, -1 right, 0 straight) with an angle (rad) or a length (m)."""
+_DubinsPath = tuple[float, list[tuple[int, float]]]
+"""Length, and segments: side (1 left, -1 right, 0 straight) with an angle (rad) or a length (m)."""
 
 
 def _center(pose: Array, side: int, R: float) -> Array:
@@ -156,12 +177,12 @@ def _center(pose: Array, side: int, R: float) -> Array:
 
 
 def _sweep(angle: float) -> float:
-    """An angle from 0 to below 2π; what is full but for rounding is none."""
+    """Angle in [0, 2π), where a full turn up to rounding is zero."""
     turned = angle % (2 * math.pi)
     return 0.0 if turned > 2 * math.pi - 1e-9 else turned
 
 
-def _straight(s: Array, e: Array, R: float, first: int, last: int) -> _Word | None:
+def _turn_straight_turn(s: Array, e: Array, R: float, first: int, last: int) -> _DubinsPath | None:
     between = _center(e, last, R) - _center(s, first, R)
     distance, bearing = float(np.hypot(*between)), math.atan2(between[1], between[0])
     if first == last:
@@ -178,27 +199,27 @@ def _straight(s: Array, e: Array, R: float, first: int, last: int) -> _Word | No
     return R * (turn + after) + length, [(first, turn), (0, length), (last, after)]
 
 
-def _three_turns(s: Array, e: Array, R: float, side: int) -> _Word | None:
+def _three_turns(s: Array, e: Array, R: float, side: int) -> _DubinsPath | None:
     between = _center(e, side, R) - _center(s, side, R)
     distance, bearing = float(np.hypot(*between)), math.atan2(between[1], between[0])
     if distance > 4 * R:
         return None
-    words = []
+    candidates = []
     for up in (1, -1):
-        bend = up * math.acos(distance / (4 * R))
-        # Directions of flight where the circles touch: across the lines between their centers.
-        first = bearing + bend + side * math.pi / 2
-        last = bearing - bend + math.pi + side * math.pi / 2
+        angle = up * math.acos(distance / (4 * R))
+        # Headings where the circles touch: perpendicular to the lines between their centres.
+        first = bearing + angle + side * math.pi / 2
+        last = bearing - angle + math.pi + side * math.pi / 2
         turn, after = _sweep(side * (first - s[2])), _sweep(side * (e[2] - last))
         middle = _sweep(-side * (last - first))
-        words.append((R * (turn + middle + after), [(side, turn), (-side, middle), (side, after)]))
-    return min(words, key=lambda word: word[0])
+        candidates.append((R * (turn + middle + after), [(side, turn), (-side, middle), (side, after)]))
+    return min(candidates, key=lambda one: one[0])
 
 
-def _legs(pose: Array, parts: list[tuple[int, float]], R: float, height: float | None) -> list[Leg]:
+def _legs(pose: Array, segments: list[tuple[int, float]], R: float, height: float | None) -> list[Leg]:
     legs: list[Leg] = []
     x = pose.copy()
-    for side, amount in parts:
+    for side, amount in segments:
         if amount < 1e-9:
             continue
         if side == 0:

@@ -1,4 +1,4 @@
-"""What laws of flight share: controls within their limits, and references that a compiled loop follows."""
+"""Base of the flight control laws: commands within their limits, and references over time."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from helicoid.simulation.inputs.laws import LoopLaw
 
 Reference = ArrayLike | Callable[[float], ArrayLike]
 References = Mapping[str, tuple[Shape, ArrayLike]]
-"""Shapes of references and what they are unless given, by name."""
+"""Shapes and defaults of the references, by name."""
 
 
-class Wanted(NamedTuple):
-    """Controls u that a law wants, its memory after the step, and whether a limit holds it back (0 or 1)."""
+class Command(NamedTuple):
+    """Controls u of a step, the memory after it, and whether an actuator saturates (0 or 1)."""
 
     u: Expression
     memory: Mapping[str, Expression] = {}
-    limit: Expression | int = 0
+    saturated: Expression | int = 0
 
 
 class FlightLaw(Step):
-    """Base of laws that give a vehicle's controls: one compiled call a step, with `export_c`.
+    """Base of the control laws of vehicles: one compiled call a step.
 
-    Where a measurement or a reference is not finite, the last good controls stay: `ok` is False, and `status`
-    says why; "saturated" where the vehicle cannot do what the law wants. `law.following(position=...)` is
-    what `hc.simulate(vehicle, controller=...)` computes inside its loop.
+    Where a measurement or a reference is not finite, the last valid controls are held, `ok` is False and
+    `status` says why; it is "saturated" where the actuators cannot give the commanded thrust and moments.
+    `hc.simulate(vehicle, controller=law.following(position=...))` runs the law inside its compiled loop.
     """
 
     def __init__(
@@ -48,14 +48,15 @@ class FlightLaw(Step):
     ) -> None:
         if not isinstance(vehicle, Vehicle):
             raise InputError(
-                f"{type(self).__name__} steers what flies, such as hc.aerial.load('hummingbird')"
+                f"{type(self).__name__} controls a vehicle, such as hc.aerial.load('hummingbird')"
             )
         self.vehicle, robot = vehicle, vehicle.robot
         self._defaults = {key: np.asarray(value, np.float64) for key, (_, value) in references.items()}
         self._shapes = {key: shape for key, (shape, _) in references.items()}
-        self._rest = tuple(self._defaults.values())
-        held = np.clip(vehicle._guess(0.0), *(x[: len(vehicle.own_controls)] for x in vehicle.control_limits))
-        held = np.concatenate([held, np.zeros(len(vehicle.controls) - len(held))])
+        self._default_values = tuple(self._defaults.values())
+        limits = (x[: len(vehicle.own_controls)] for x in vehicle.control_limits)
+        hover = np.clip(vehicle._guess(0.0), *limits)
+        hover = np.concatenate([hover, np.zeros(len(vehicle.controls) - len(hover))])
         super().__init__(
             robot,
             name,
@@ -63,21 +64,21 @@ class FlightLaw(Step):
             self._shapes,
             {"u": (len(vehicle.controls),)},
             numbers,
-            {**(memory or {}), "last": held},
+            {**(memory or {}), "last": hover},
         )
 
     @abstractmethod
-    def _wanted(self, x: Mapping[str, Expression]) -> Wanted:
-        """The law on symbols."""
+    def _command(self, x: Mapping[str, Expression]) -> Command:
+        """The law on symbols: measurements, references, numbers and memory by name."""
 
     def _law(self, x: Mapping[str, Expression]) -> Expressions:
-        wanted = self._wanted(x)
-        return Expressions({"u": wanted.u}, wanted.memory, {"u": x["last"]}, wanted.limit)
+        command = self._command(x)
+        return Expressions({"u": command.u}, command.memory, {"u": x["last"]}, command.saturated)
 
     def step(self, q: ArrayLike, v: ArrayLike, **references: ArrayLike) -> Array:
-        """The controls for a measured state; references that are not given are zero, or as the law says."""
+        """Controls for a measured state; references that are not given have the default of the law."""
         if not references:
-            return self._call((q, v, *self._rest))[0]
+            return self._call((q, v, *self._default_values))[0]
         given = {**self._defaults, **references}
         if len(given) != len(self._defaults):
             self._check_names(references)
@@ -86,10 +87,10 @@ class FlightLaw(Step):
     def _check_names(self, references: Mapping[str, Any]) -> None:
         for name in references:
             if name not in self._shapes:
-                there = ", ".join(self._shapes)
-                raise InputError(f"{type(self).__name__} has no reference {name!r}; there are: {there}")
+                known = ", ".join(self._shapes)
+                raise InputError(f"{type(self).__name__} has no reference {name!r}; there are: {known}")
 
-    def following(self, **references: Reference) -> Following:
+    def following(self, **references: Reference) -> Following:  # type: ignore[override]
         """The law with its references over time, for `hc.simulate`.
 
         Each is constant, an array with a row for each sampling time, or a function of time (s) that gives

@@ -1,7 +1,7 @@
-"""Paths through waypoints with the least snap, as fast as rotors allow.
+"""Minimum-snap trajectories through waypoints, as fast as the rotors allow.
 
-Between waypoints a polynomial of degree 7; of all such paths, that with the least ∫ |d⁴p/dt⁴|² dt has
-derivatives up to the sixth without a jump (Mellinger and Kumar 2011; Richter, Bry, Roy 2013).
+Polynomials of degree 7 between waypoints: the minimiser of ∫ |d⁴p/dt⁴|² dt has continuous derivatives up to
+the sixth (Mellinger and Kumar 2011; Richter, Bry, Roy 2013).
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from helicoid._typing import Array
+from helicoid.aerial.checks import check_positive
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.errors import InputError
 
-_ORDER = 8  # coefficients of a piece
-_SHARE = 0.9
-"""Of the largest thrust less what moments need, that a path may ask for."""
+_ORDER = 8  # coefficients of a polynomial piece
+_MAX_THRUST_FRACTION = 0.81
+"""Fraction of the largest thrust above the weight that a trajectory may need; moments need the rest."""
+_MAX_WAYPOINT = 1e9  # m, beyond which coefficients would overflow or lose all digits
 
 
-class Moment(NamedTuple):
-    """A path at a time, or at several, one a row: what `GeometricControl` follows (m, m/s, ...)."""
+class FlatOutput(NamedTuple):
+    """Position and its derivatives at one time, or at several as rows: references of `GeometricControl`."""
 
     position: Array
     velocity: Array
@@ -36,11 +38,11 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MinimumSnap:
-    """A path through waypoints.
+    """Minimum-snap trajectory through waypoints.
 
     Attributes:
         times: at the waypoints (s), from 0.
-        coefficients: (pieces, 8, 3), of powers of the time since the piece began.
+        coefficients: (pieces, 8, 3), of powers of the time since the start of the piece.
         cost: ∫ |snap|² dt (m²/s⁷).
     """
 
@@ -50,11 +52,14 @@ class MinimumSnap:
 
     @property
     def duration(self) -> float:
-        """Of all of it (s)."""
+        """Time at the last waypoint (s)."""
         return float(self.times[-1])
 
-    def at(self, t: ArrayLike) -> Moment:
-        """The path at times (s); before and after it rests at its ends.
+    def __repr__(self) -> str:
+        return f"MinimumSnap({len(self.times)} waypoints, {self.duration:.4g} s, cost {self.cost:.4g} m²/s⁷)"
+
+    def at(self, t: ArrayLike) -> FlatOutput:
+        """Position to snap at times (s); at rest at the end points before and after.
 
         >>> path = minimum_snap([[0, 0, 0], [1, 0, 0]], times=[0.0, 1.0])
         >>> s = 0.3
@@ -69,21 +74,21 @@ class MinimumSnap:
         for k in range(5):
             powers = np.stack([_falling(j, k) * x ** max(j - k, 0) for j in range(_ORDER)], axis=-1)
             value = np.einsum("...j,...jc->...c", powers, self.coefficients[piece])
-            rests = (given != inside)[..., None] & (k > 0)
-            rows.append(np.where(rests, 0.0, value))
-        return Moment(*rows)
+            at_rest = (given != inside)[..., None] & (k > 0)
+            rows.append(np.where(at_rest, 0.0, value))
+        return FlatOutput(*rows)
 
     def references(self, times: ArrayLike) -> dict[str, Array]:
-        """What `GeometricControl.following` takes: rows of the path at times (s)."""
+        """References of `GeometricControl.following` at times (s), as rows."""
         return self.at(times)._asdict()
 
     def thrust(self, mass: float, n: int = 400) -> Array:
-        """m |a + g z| (N) along the path."""
+        """Thrust m |a + g z| (N) at n times along the trajectory."""
         a = self.at(np.linspace(0, self.duration, n)).acceleration
         return mass * np.linalg.norm(a + GRAVITY * np.eye(3)[2], axis=1)
 
     def stretched(self, factor: float) -> MinimumSnap:
-        """The same way in `factor` times the time."""
+        """The same path in `factor` times the time."""
         powers = factor ** -np.arange(_ORDER, dtype=np.float64)
         return MinimumSnap(self.times * factor, self.coefficients * powers[:, None], self.cost / factor**7)
 
@@ -94,14 +99,14 @@ def minimum_snap(
     vehicle: Multirotor | None = None,
     speed: float | None = None,
 ) -> MinimumSnap:
-    """The path of least snap through waypoints (n, 3), from rest to rest.
+    """Minimum-snap trajectory through waypoints (n, 3), from rest to rest.
 
     Args:
-        times: at the waypoints (s), ascending from 0. Without them they are chosen: shares of the time so
-            that snap is least, and all of it so short that neither `speed` nor the rotors' thrust is
-            exceeded.
-        vehicle: whose rotors must hold the path.
-        speed: most along the path (m/s).
+        waypoints: positions (m, world axes).
+        times: at the waypoints (s), ascending from 0. By default the time is allocated to the pieces so that
+            snap is minimal, and the duration is the shortest within `speed` and the thrust of `vehicle`.
+        vehicle: rotorcraft whose thrust bounds the trajectory.
+        speed: bound of the speed (m/s).
 
     >>> import helicoid as hc
     >>> quad = hc.aerial.load("hummingbird")
@@ -112,28 +117,33 @@ def minimum_snap(
     points = np.asarray(waypoints, np.float64)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 or not np.isfinite(points).all():
         raise InputError(f"waypoints are (n, 3) finite numbers, two rows or more; got shape {points.shape}")
+    if np.abs(points).max() > _MAX_WAYPOINT:
+        raise InputError(
+            f"waypoints are at most {_MAX_WAYPOINT:g} m from the origin; got {np.abs(points).max():g}"
+        )
     if np.any(np.linalg.norm(np.diff(points, axis=0), axis=1) < 1e-9):
-        raise InputError("waypoints that follow each other are apart: take one of them out")
+        raise InputError("consecutive waypoints are apart: remove one of two that coincide")
     if times is not None:
         when = np.asarray(times, np.float64)
-        if when.shape != (len(points),) or when[0] != 0 or np.any(np.diff(when) <= 0):
+        ascending = when.shape == (len(points),) and when[0] == 0 and bool(np.all(np.diff(when) > 0))
+        if not (ascending and np.isfinite(when).all()):
             raise InputError(f"times ascend from 0, one for each of {len(points)} waypoints; got {times!r}")
-        return _solved(points, when)
+        return _minimum_snap_at(points, when)
     if vehicle is None and speed is None:
-        raise InputError("minimum_snap needs times, or a vehicle or a speed that bounds the path")
-    if speed is not None and not 0 < speed < np.inf:
-        raise InputError(f"speed is positive (m/s); got {speed!r}")
-    return _as_fast_as_allowed(_best_shares(points), vehicle, speed)
+        raise InputError("minimum_snap needs times, or a vehicle or a speed that bounds the trajectory")
+    if speed is not None:
+        check_positive("speed", speed, "m/s")
+    return _shortest_duration(_optimal_time_allocation(points), vehicle, speed)
 
 
-def _best_shares(points: Array) -> MinimumSnap:
-    """A path of duration 1 whose times at the waypoints make snap least."""
+def _optimal_time_allocation(points: Array) -> MinimumSnap:
+    """Trajectory of duration 1 whose times at the waypoints minimise snap."""
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     first = np.log(lengths ** (2 / 3))
 
     def path(logs: Array) -> MinimumSnap:
         parts = np.exp(logs - logs.max())
-        return _solved(points, np.concatenate([[0.0], np.cumsum(parts) / parts.sum()]))
+        return _minimum_snap_at(points, np.concatenate([[0.0], np.cumsum(parts) / parts.sum()]))
 
     if len(lengths) == 1:
         return path(first)
@@ -141,17 +151,17 @@ def _best_shares(points: Array) -> MinimumSnap:
     return path(best.x)
 
 
-def _as_fast_as_allowed(path: MinimumSnap, vehicle: Multirotor | None, speed: float | None) -> MinimumSnap:
-    most = math.inf
+def _shortest_duration(path: MinimumSnap, vehicle: Multirotor | None, speed: float | None) -> MinimumSnap:
+    max_thrust = math.inf
     if vehicle is not None:
         weight = vehicle.robot.mass * GRAVITY
-        most = weight + _SHARE * 0.9 * (vehicle.max_thrust - weight)
+        max_thrust = weight + _MAX_THRUST_FRACTION * (vehicle.max_thrust - weight)
 
     def fits(factor: float) -> bool:
         one = path.stretched(factor)
-        moving = one.at(np.linspace(0, one.duration, 400)).velocity
-        slow = speed is None or bool(np.linalg.norm(moving, axis=1).max() <= speed)
-        return slow and (vehicle is None or bool(one.thrust(vehicle.robot.mass).max() <= most))
+        velocity = one.at(np.linspace(0, one.duration, 400)).velocity
+        slow = speed is None or bool(np.linalg.norm(velocity, axis=1).max() <= speed)
+        return slow and (vehicle is None or bool(one.thrust(vehicle.robot.mass).max() <= max_thrust))
 
     high = 1.0
     while not fits(high):
@@ -165,10 +175,10 @@ def _as_fast_as_allowed(path: MinimumSnap, vehicle: Multirotor | None, speed: fl
     return path.stretched(high)
 
 
-def _solved(points: Array, times: Array) -> MinimumSnap:
-    """Linear equations for all pieces: positions, rest at both ends, six derivatives without a jump."""
+def _minimum_snap_at(points: Array, times: Array) -> MinimumSnap:
+    """Solve the linear equations: positions, rest at both ends, six continuous derivatives."""
     n, lengths = len(points) - 1, np.diff(times)
-    # In shares of each piece's own time, for the sake of numbers.
+    # In the normalised time s of each piece, for conditioning.
     A, b = np.zeros((_ORDER * n, _ORDER * n)), np.zeros((_ORDER * n, 3))
     row = 0
 

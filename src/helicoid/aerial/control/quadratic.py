@@ -1,4 +1,4 @@
-"""Linear quadratic control of a rotorcraft about a trim."""
+"""Linear quadratic regulator of a rotorcraft about hover."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_continuous_are
 
 from helicoid._typing import Array, Expression
-from helicoid.aerial.control.law import FlightLaw, References, Wanted
-from helicoid.aerial.trim import Trim
+from helicoid.aerial.analysis.trim import Trim
+from helicoid.aerial.control.law import Command, FlightLaw, References
+from helicoid.aerial.frames import FLIP
 from helicoid.aerial.vehicle import Vehicle
 from helicoid.control.laws.step import Number
 from helicoid.errors import InputError
@@ -20,17 +21,17 @@ from helicoid.simulation.equations.actuated import clipped
 
 
 class LinearQuadraticControl(FlightLaw):
-    """u = u₀ - K x about a hover, K from Riccati's equation for ∫ xᵀ Q x + uᵀ R u dt.
+    """Linear quadratic regulator u = u₀ - K x about hover: K minimises ∫ xᵀ Q x + uᵀ R u dt.
 
-    x is the error of position (world), velocity (body), attitude (rotation vector) and rates (body), z up.
-    Own states, as lagging rotors, are taken as following at once. References: `position` (3), `yaw` (rad, z
-    down).
+    x is the error of position (world), velocity (body), attitude (rotation vector) and rates (body), z up;
+    K follows from the algebraic Riccati equation. States of the actuators, such as rotor lags, are taken as
+    quasi-static. References: `position` (3), `yaw` (rad, z down).
 
     Args:
-        vehicle: without joints.
-        trim: a hover; the vehicle's own unless given.
+        vehicle: a vehicle without joints.
+        trim: a hover; by default `vehicle.trim()`.
         position, velocity, attitude, rates: weights of Q, one or three each.
-        effort: of R, for controls in shares of their range.
+        effort: weight of R, of controls as fractions of their range.
     """
 
     def __init__(
@@ -43,12 +44,10 @@ class LinearQuadraticControl(FlightLaw):
         rates: ArrayLike = 0.1,
         effort: float = 1.0,
     ) -> None:
-        about = vehicle.trim() if trim is None else trim
-        if not about.ok or about.speed != 0 or vehicle.robot.nv != 6:
-            raise InputError(
-                "LinearQuadraticControl is about a hover that is ok, of a vehicle without joints"
-            )
-        A, B = _reduced(about)
+        hover = vehicle.trim() if trim is None else trim
+        if not hover.success or hover.speed != 0 or vehicle.robot.nv != 6:
+            raise InputError("LinearQuadraticControl needs a hover with success, of a vehicle without joints")
+        A, B = _error_dynamics(hover)
         lower, upper = vehicle.control_limits
         weights = [
             np.broadcast_to(np.asarray(w, np.float64), 3) for w in (position, velocity, attitude, rates)
@@ -56,39 +55,39 @@ class LinearQuadraticControl(FlightLaw):
         Q, R = np.diag(np.concatenate(weights)), np.diag(effort / (upper - lower) ** 2)
         P = solve_continuous_are(A, B, Q, R)
         self.gain: Array = np.linalg.solve(R, B.T @ P)
-        numbers = {"gain": Number(self.gain, self.gain.shape), "u": Number(about.u, about.u.shape)}
+        numbers = {"gain": Number(self.gain, self.gain.shape), "u": Number(hover.u, hover.u.shape)}
         references: References = {"position": ((3,), np.zeros(3)), "yaw": ((), 0.0)}
         super().__init__(vehicle, "linear_quadratic_control", references, numbers)
 
-    def _wanted(self, x: Mapping[str, Expression]) -> Wanted:
+    def _command(self, x: Mapping[str, Expression]) -> Command:
         R = quaternion.to_matrix(x["q"][3:7])
         ψ = -x["yaw"]
-        turned = ca.vertcat(
+        R_yaw = ca.vertcat(
             ca.horzcat(ca.cos(ψ), -ca.sin(ψ), 0), ca.horzcat(ca.sin(ψ), ca.cos(ψ), 0), ca.horzcat(0, 0, 1)
         )
-        R_e = turned.T @ R
-        away = so3.vee((R_e - R_e.T) / 2)
-        place = turned.T @ (x["q"][:3] - x["position"])
-        error = ca.vertcat(place, x["v"][3:6], away, x["v"][:3])
-        wanted = x["u"] - x["gain"] @ error
-        kept = clipped(self.vehicle, wanted)
-        return Wanted(kept, {}, ca.sumsqr(kept - wanted) > 1e-12)
+        R_e = R_yaw.T @ R
+        rotation = so3.vee((R_e - R_e.T) / 2)
+        position = R_yaw.T @ (x["q"][:3] - x["position"])
+        error = ca.vertcat(position, x["v"][3:6], rotation, x["v"][:3])
+        free = x["u"] - x["gain"] @ error
+        u = clipped(self.vehicle, free)
+        return Command(u, {}, ca.sumsqr(u - free) > 1e-12)
 
 
-def _reduced(trim: Trim) -> tuple[Array, Array]:
-    """A and B of (position, velocity, rotation vector, rates), z up, own states settled."""
+def _error_dynamics(trim: Trim) -> tuple[Array, Array]:
+    """A and B of (position, velocity, rotation vector, rates), z up, with quasi-static actuators."""
     lin = trim.linearise()
     A, B = lin.A, lin.B
     if len(A) > 8:
-        settled = np.linalg.solve(A[8:, 8:], np.hstack([A[8:, :8], B[8:]]))
-        A, B = A[:8, :8] - A[:8, 8:] @ settled[:, :8], B[:8] - A[:8, 8:] @ settled[:, 8:]
-    flip = np.diag([1.0, -1.0, -1.0])
+        static = np.linalg.solve(A[8:, 8:], np.hstack([A[8:, :8], B[8:]]))
+        A, B = A[:8, :8] - A[:8, 8:] @ static[:, :8], B[:8] - A[:8, 8:] @ static[:, 8:]
+    flip = FLIP
     F = np.zeros((12, 12))
     F[:3, 3:6] = np.eye(3)
     F[3:6, 3:6], F[3:6, 9:] = flip @ A[:3, :3] @ flip, flip @ A[:3, 3:6] @ flip
     F[9:, 3:6], F[9:, 9:] = flip @ A[3:6, :3] @ flip, flip @ A[3:6, 3:6] @ flip
-    turn = np.array([[1.0, 0, 0], [0, -1.0, 0]])  # roll and pitch of a small rotation vector
-    F[3:6, 6:9], F[9:, 6:9] = flip @ A[:3, 6:8] @ turn, flip @ A[3:6, 6:8] @ turn
+    angles = np.array([[1.0, 0, 0], [0, -1.0, 0]])  # roll and pitch of a small rotation vector
+    F[3:6, 6:9], F[9:, 6:9] = flip @ A[:3, 6:8] @ angles, flip @ A[3:6, 6:8] @ angles
     F[6:9, 9:] = np.eye(3)
     G = np.zeros((12, B.shape[1]))
     G[3:6], G[9:] = flip @ B[:3], flip @ B[3:6]

@@ -31,7 +31,7 @@ from helicoid.compiler.build.private import (
     private_folder,
     temporary_folder,
 )
-from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler
+from helicoid.compiler.build.toolchain import FLAGS, Compiler, cpu_identity, find_compiler, optimisation_limit
 from helicoid.errors import CompileError
 
 KERNEL_HEADERS = Path(__file__).parent / "runtime"
@@ -119,7 +119,7 @@ def in_cache(content: str) -> bool:
 
 def entry_key(content: str) -> str:
     """The name of an entry: a digest of the content, the flags, the processor and the code generator."""
-    parts = (content, *FLAGS, cpu_identity(), _generator_digest())
+    parts = (content, *FLAGS, *optimisation_limit(), cpu_identity(), _generator_digest())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

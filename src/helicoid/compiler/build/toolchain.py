@@ -30,6 +30,24 @@ FLAGS = (
     "-ffp-contract=fast",
 )
 
+
+def optimisation_limit() -> tuple[str, ...]:
+    """The flag that `$HELICOID_OPTIMISE` (0, 1 or 2) stands for: faster builds, slower code.
+
+    Raises:
+        CompileError: it is something else.
+    """
+    level = os.environ.get("HELICOID_OPTIMISE", "").strip()
+    if level not in ("", "0", "1", "2"):
+        raise CompileError(f"HELICOID_OPTIMISE is 0, 1 or 2, or not set for full optimisation; got {level!r}")
+    return (f"-O{level}",) if level else ()
+
+
+def loop_pragma() -> str:
+    """The line of C that has the loops of a runtime unrolled (-O3), unless optimisation is limited."""
+    return "" if optimisation_limit() else '#pragma GCC optimize ("O3")\n'
+
+
 _HOW_TO_GET_ONE = (
     "install gcc or clang from the system's packages, or `pip install helicoid[compiler]`, "
     "or name a compiler in the environment variable CC"
@@ -89,7 +107,12 @@ class Compiler:
         Raises:
             CompileError: the compiler cannot be run, takes too long or refuses the sources.
         """
-        flags = [*FLAGS, *native_flags(self.is_zig), *(f"-I{folder}" for folder in include)]
+        flags = [
+            *FLAGS,
+            *optimisation_limit(),
+            *native_flags(self.is_zig),
+            *(f"-I{folder}" for folder in include),
+        ]
         environment = {**os.environ, "TMPDIR": str(output.parent), "LC_ALL": "C"}
 
         def task(*arguments: str) -> Callable[[], None]:

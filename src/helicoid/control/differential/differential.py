@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -14,29 +14,19 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.differential.formulation import OUTPUTS, Formulation, capsules_apart
 from helicoid.control.differential.limits import Limit, limits_at
-from helicoid.control.program.levels import Priorities, is_strict, levels_of
+from helicoid.control.following import Following, posture_reference
+from helicoid.control.program.levels import Priorities, is_strict, levels_of, posture_names, posture_rows
 from helicoid.control.program.library import Library, export_c
-from helicoid.control.program.loop import Loop, copied, qp_work
+from helicoid.control.program.loop import STATUSES, Loop, copied, qp_work
 from helicoid.control.program.numbers import finite
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
 from helicoid.robot.robot import Robot, as_robot
+from helicoid.status import Status
 
 RUNTIME = Path(__file__).parent / "runtime"
 
-StepStatus = Literal[
-    "solved",
-    "infeasible",
-    "out of iterations",
-    "not finite",
-    "not convex",
-    "bad measurement",
-    "not started",
-    "no target",
-]
-"""How a step went; the first six in the order of the enumeration in runtime/differential.h."""
-_STATUSES: tuple[StepStatus, ...] = get_args(StepStatus)
 _DATA = """\
 DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) \\
   {p}_data(q, p, first, second, A, lower, upper, errors, damping)"""
@@ -86,6 +76,10 @@ class DifferentialIK:
     (True, True, ())
     """
 
+    command: ClassVar[str] = "v"
+    """Quantity that `step` returns: joint velocities."""
+    measures: ClassVar[str] = "q v"
+
     def __init__(
         self,
         robot: Robot,
@@ -130,8 +124,11 @@ class DifferentialIK:
 
     # The loop ---------------------------------------------------------------------------------------
 
-    def step(self, q: ArrayLike) -> Array:
-        """Velocities (nv) for the configuration q (nq), to be held for dt."""
+    def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
+        """Velocities (nv) for the configuration q (nq), to be held for dt; a measured v is not used."""
+        return self._step(q)
+
+    def _step(self, q: ArrayLike) -> Array:
         v = np.empty(self.robot.nv)
         try:
             self._evaluate((q, self._p), (v, self._memory))
@@ -153,12 +150,12 @@ class DifferentialIK:
         self._loop.set(values)
 
     def reset(self, v: ArrayLike = 0.0) -> None:
-        """Forget what was: the next step begins at the velocity v, with nothing active."""
+        """Clear the active set; the next step begins at the velocity v."""
         before = finite((self.robot.nv,))("v", v)
         self._loop.begin()
         self._memory[: self.robot.nv] = before
 
-    def export_c(self, folder: str | os.PathLike[str], name: str = "differential_ik") -> list[Path]:
+    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
         """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
 
         It needs math.h, allocates nothing and begins at rest with the numbers that are set now; `numbers` of
@@ -184,14 +181,45 @@ class DifferentialIK:
             work=self._work(),
             tolerance="1e-9",
         )
-        return export_c(library, self._loop, self.robot, self.step, folder, name)
+        return export_c(library, self._loop, self.robot, self._step, folder, name or "differential_ik")
 
     # What is so -------------------------------------------------------------------------------------
 
     @property
-    def status(self) -> StepStatus:
-        """How the last step went."""
-        return _STATUSES[self._loop.code]
+    def period(self) -> float:
+        """Time between steps (s)."""
+        return self._loop.period
+
+    @property
+    def status(self) -> Status:
+        """Result of the last step."""
+        return STATUSES[self._loop.code]
+
+    @property
+    def message(self) -> str:
+        """What the last step could not do, in words; empty where `ok`."""
+        if self.status is Status.INFEASIBLE:
+            held = ", ".join(f"{one.kind} of {one.joint}" for one in self.limits)
+            return f"limits contradict each other; active: {held or 'none'}"
+        return self._loop.message("velocity")
+
+    def following(self, reference: Any = None, **references: Any) -> Following:
+        """The controller with targets over time; see `hc.control.Following` for what they may be."""
+        return Following(self, reference, **references)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the tasks, by which `set` takes their targets."""
+        return tuple(self.formulation.names)
+
+    @property
+    def postures(self) -> tuple[str, ...]:
+        """Names of the tasks whose target is a configuration."""
+        return posture_names(self.formulation)
+
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Targets over time by name for samples of a joint motion."""
+        return posture_reference(self, q, posture_rows(self.formulation, v))
 
     @property
     def ok(self) -> bool:
@@ -210,7 +238,7 @@ class DifferentialIK:
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The limits that the last velocity is at."""
-        if not self.ok and self.status != "infeasible":
+        if not self.ok and self.status is not Status.INFEASIBLE:
             return ()
         return tuple(limits_at(self.formulation, self._loop))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_with_functions, new_lock
+from helicoid.compiler import compile_with_functions, loop_pragma, new_lock
 from helicoid.control.ik.problem import CONSTRAINT, WISH, Problem
 from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError
@@ -18,7 +18,6 @@ RUNTIME = Path(__file__).parent / "runtime"
 LANES = 4  # on every machine, so that every machine gives the same answers
 TABLE = 512  # configurations that searches start from
 SEED = 20  # of the table
-OPTIMISED = '#pragma GCC optimize ("O3")\n'
 
 SETTINGS = ("iterations", "patience", "progress", "damping", "easier", "harder")
 """In the order of the enumeration in runtime/model.h."""
@@ -193,7 +192,7 @@ def _compiled(p: Problem) -> ctypes.CDLL:
     }
     text = "".join(f"#define {name} {value}\n" for name, value in numbers.items())
     try:
-        text += f'{OPTIMISED}#include "ik.c"\n'
+        text += f'{loop_pragma()}#include "ik.c"\n'
         library = compile_with_functions("inverse kinematics", text, RUNTIME, functions, LANES)
     except CompileError as error:
         raise CompileError(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, compensated_friction
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError
@@ -60,11 +60,11 @@ class AdaptiveControl(TorqueLaw):
         decay: float = 0.95,
     ) -> None:
         n = as_robot(robot, "AdaptiveControl").nv
-        if dt is None or check_period(dt) is None:
+        if dt is None:
             raise InputError("AdaptiveControl needs the time between steps, dt (s)")
         if robot.nq != n or robot.theta.groups:
             raise InputError("AdaptiveControl takes joints of one coordinate each, and no parametric robot")
-        self._dt, self._zero, self._friction = float(dt), np.zeros(n), friction
+        self._zero, self._friction = np.zeros(n), friction
         roots = [_root(body.joint.name, body.inertia)[_PLACES] for body in robot.model.bodies]
         super().__init__(
             robot,
@@ -77,6 +77,8 @@ class AdaptiveControl(TorqueLaw):
             },
             {f"root_{k}": root for k, root in enumerate(roots)},
             decay=decay,
+            dt=dt,
+            defaults={"v_ref": self._zero, "a_ref": self._zero},
         )
 
     def step(
@@ -118,7 +120,7 @@ class AdaptiveControl(TorqueLaw):
         tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"])
         # At a limit the motion says nothing of the model that the law asked for.
         free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0
-        rate = ca.if_else(free, self._dt * x["rate"], 0)
+        rate = ca.if_else(free, self.period * x["rate"], 0)
         memory = {
             f"root_{k}": _entries(_stepped(L, rate * _dual(forces[10 * k : 10 * k + 10])))
             for k, L in enumerate(roots)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, compensated_friction
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
@@ -48,7 +48,7 @@ class ComputedTorque(TorqueLaw):
         decay: float = 0.95,
     ) -> None:
         n = as_robot(robot, "ComputedTorque").nv
-        self._dt, self._friction = check_period(dt), friction
+        self._friction = friction
         self._zero = np.zeros(n)
         super().__init__(
             robot,
@@ -61,6 +61,8 @@ class ComputedTorque(TorqueLaw):
             },
             {"sum": np.zeros(n)} if dt is not None else {},
             decay=decay,
+            dt=dt,
+            defaults={"v_ref": self._zero, "a_ref": self._zero},
         )
         self._check({name: self.number(name) for name in ("frequency", "damping_ratio", "integral")})
 
@@ -84,18 +86,18 @@ class ComputedTorque(TorqueLaw):
                 f"integral must stay below 2 ζ ω³ = {most.min():g} 1/s³, else the loop is unstable; got "
                 f"{numbers['integral'].max():g}"
             )
-        if self._dt is None and np.any(numbers["integral"] != 0):
+        if self.period is None and np.any(numbers["integral"] != 0):
             raise InputError("an integral needs the time between steps: make the law with dt=...")
 
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
         robot, ω = self.robot, x["frequency"]
         e, e_dot = robot.difference(x["q"], x["q_ref"]), x["v_ref"] - x["v"]
         a = x["a_ref"] + 2 * x["damping_ratio"] * ω * e_dot + ω**2 * e
-        if self._dt is not None:
+        if self.period is not None:
             a += x["integral"] * x["sum"]
         tau = robot.inverse_dynamics(x["q"], x["v"], a, *self._known_theta(x), friction=False)
         tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"], *self._known_theta(x))
-        if self._dt is None:
+        if self.period is None:
             return Torque(tau)
         held = ca.fabs(tau) > np.minimum(effort, 1e200)
-        return Torque(tau, {"sum": x["sum"] + self._dt * ca.if_else(held, 0, e)})
+        return Torque(tau, {"sum": x["sum"] + self.period * ca.if_else(held, 0, e)})

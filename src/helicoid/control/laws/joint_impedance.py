@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
@@ -45,8 +45,8 @@ class JointImpedance(TorqueLaw):
     >>> tau = law.step([0.1, 0.0], [0.0, 0.0], q_ref=[0.2, 0.3])
     >>> print((tau - robot.gravity([0.1, 0.0])).round(9))
     [10. 30.]
-    >>> law.ok, law.status
-    (True, 'ok')
+    >>> print(law.ok, law.status)
+    True ok
     """
 
     def __init__(
@@ -67,8 +67,9 @@ class JointImpedance(TorqueLaw):
             if robot.nq != n or not gravity:
                 raise InputError("joint_stiffness takes joints of one coordinate each, and gravity=True")
             numbers["joint_stiffness"] = Number(joint_stiffness, (n,), 0.0, above=True)
+        references = {"q_ref": (robot.nq,), "v_ref": (n,)}
         super().__init__(
-            robot, "joint_impedance", {"q_ref": (robot.nq,), "v_ref": (n,)}, numbers, decay=decay
+            robot, "joint_impedance", references, numbers, decay=decay, defaults={"v_ref": self._zero}
         )
 
     def step(self, q: ArrayLike, v: ArrayLike, q_ref: ArrayLike, v_ref: ArrayLike | None = None) -> Array:

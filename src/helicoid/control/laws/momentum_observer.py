@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Expressions, Number, Step
-from helicoid.control.laws.torque import Friction, check_period, compensated_friction
+from helicoid.control.laws.step import Expressions, Step
+from helicoid.control.laws.torque import Friction, compensated_friction
+from helicoid.control.program.numbers import Number
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, solve
 from helicoid.errors import InputError
@@ -53,6 +54,9 @@ class MomentumObserver(Step):
     True True
     """
 
+    command = "residual"
+    measures = "q v tau"
+
     def __init__(
         self,
         robot: Robot,
@@ -67,11 +71,11 @@ class MomentumObserver(Step):
         friction: Friction = "none",
     ) -> None:
         n = as_robot(robot, "MomentumObserver").nv
-        if dt is None or check_period(dt) is None:
+        if dt is None:
             raise InputError("MomentumObserver needs the time between steps, dt (s)")
         if frame is not None:
             robot.model.frame(frame)
-        self.frame, self._dt, self._friction = frame, float(dt), friction
+        self.frame, self._friction = frame, friction
         numbers = {
             "gain": Number(gain, (n,), 0.0, above=True),
             "velocity_noise": Number(velocity_noise, (n,), 0.0),
@@ -86,15 +90,19 @@ class MomentumObserver(Step):
         results = {"r": (n,), "threshold": (n,), "wrench": (6,)}
         measured = {"q": (robot.nq,), "v": (n,), "tau": (n,)}
         memory = {"estimate": np.zeros(n), "r": np.zeros(n), "known": np.zeros(n), "begun": np.zeros(())}
-        super().__init__(robot, "momentum_observer", measured, {}, results, numbers, memory)
+        super().__init__(robot, "momentum_observer", measured, {}, results, numbers, memory, dt)
         self._check({name: self.number(name) for name in numbers})
-        self._result = (np.zeros(n), np.full(n, np.inf), np.zeros(6))
 
     def _check(self, numbers: Mapping[str, Array]) -> None:
-        if np.any(numbers["gain"] * self._dt >= 1):
-            raise InputError(
-                f"gain must stay below 1/dt = {1 / self._dt:g} 1/s; got {numbers['gain'].max():g}"
-            )
+        most = 1 / (self.period or np.inf)
+        if np.any(numbers["gain"] >= most):
+            raise InputError(f"gain must stay below 1/dt = {most:g} 1/s; got {numbers['gain'].max():g}")
+
+    def reset(self) -> None:
+        """Clear the memory of earlier steps; numbers stay as they are."""
+        super().reset()
+        n = self.robot.nv
+        self._result = (np.zeros(n), np.full(n, np.inf), np.zeros(6))
 
     def step(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """r (nv), after a measured state and the torque that the motors give until the next step."""
@@ -121,15 +129,16 @@ class MomentumObserver(Step):
 
     def _law(self, x: Mapping[str, Expression]) -> Expressions:
         robot, q, v, tau, k = self.robot, x["q"], x["v"], x["tau"], x["gain"]
+        dt = self.period or 0.0
         theta = (x["theta"],) if "theta" in x else ()
         M, g = robot.mass_matrix(q, *theta), robot.gravity(q, *theta)
         p = M @ v
         C_t_v = robot.coriolis_matrix(q, v, *theta).T @ v
         # What the robot does by itself is taken as the mean over a period, the torque as held.
         known = C_t_v - g - compensated_friction(robot, self._friction, q, v, v, *theta)
-        estimate = ca.if_else(x["begun"] == 0, p, x["estimate"] + self._dt / 2 * (x["known"] + known))
+        estimate = ca.if_else(x["begun"] == 0, p, x["estimate"] + dt / 2 * (x["known"] + known))
         r = k * (p - estimate)
-        noise = (k**2) * ((M**2) @ x["velocity_noise"] ** 2) + k * self._dt / 2 * x["torque_noise"] ** 2
+        noise = (k**2) * ((M**2) @ x["velocity_noise"] ** 2) + k * dt / 2 * x["torque_noise"] ** 2
         expected = x["model_error"] * (ca.fabs(g) + ca.fabs(tau))
         results = {
             "r": r,
@@ -139,6 +148,6 @@ class MomentumObserver(Step):
         if self.frame is not None:
             J = kinematics.jacobian(robot.model, q, self.frame, "world_aligned")
             results["wrench"] = solve(factor(J @ J.T + 1e-9 * ca.SX.eye(6)), J @ r)
-        memory = {"estimate": estimate + self._dt * (tau + r), "r": r, "known": known, "begun": ca.SX(1)}
+        memory = {"estimate": estimate + dt * (tau + r), "r": r, "known": known, "begun": ca.SX(1)}
         otherwise = {"r": x["r"], "threshold": ca.SX(np.full(robot.nv, 1e9)), "wrench": ca.SX.zeros(6)}
         return Expressions(results, memory, otherwise)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
-from helicoid.control.laws.task_space import accelerated, frame_motion
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, check_period, is_rotation
+from helicoid.control.laws.task_space import accelerated, frame_motion, frame_reference
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, is_rotation
+from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
@@ -69,7 +69,7 @@ class OperationalSpaceControl(TorqueLaw):
     ) -> None:
         n = as_robot(robot, "OperationalSpaceControl").nv
         robot.model.frame(frame)
-        self.frame, self._friction, self._dt = frame, friction, check_period(dt)
+        self.frame, self._friction = frame, friction
         self._posture, self._zero, self._axes = robot.neutral(), np.zeros(6), np.eye(3)
         numbers = {
             "motion": Number(motion, (6,), 0.0),
@@ -96,6 +96,13 @@ class OperationalSpaceControl(TorqueLaw):
             {"sum": np.zeros(6)},
             {"wrench": (6,)},
             decay,
+            dt,
+            {
+                "twist_ref": self._zero,
+                "a_ref": self._zero,
+                "axes": self._axes,
+                "q_posture": self._posture,
+            },
         )
         self._check({name: self.number(name) for name in numbers})
 
@@ -136,10 +143,16 @@ class OperationalSpaceControl(TorqueLaw):
         )
         return self._call(values)[0]
 
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        return frame_reference(self.robot, self.frame, q, v, a)
+
+    def _measured_rows(self, rows: dict[str, Array]) -> dict[str, Array]:
+        return {"wrench": rows["wrench_ref"], **rows}
+
     def _check(self, numbers: Mapping[str, Array]) -> None:
         if not np.all(np.isin(numbers["motion"], (0.0, 1.0))):
             raise InputError(f"motion is six numbers, 1 for motion and 0 for force; got {numbers['motion']}")
-        if self._dt is None and np.any(numbers["force_gain"] != 0):
+        if self.period is None and np.any(numbers["force_gain"] != 0):
             raise InputError("force_gain needs the time between steps: make the law with dt=...")
 
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
@@ -153,9 +166,9 @@ class OperationalSpaceControl(TorqueLaw):
         F = Ω_f @ (x["wrench_ref"] + x["sum"] - x["force_damping"] * twist)
         tau = accelerated(self, x, motion, Ω_m @ a, F, self._friction)
         sensible = ca.logic_and(is_rotation(x["T_ref"][:3, :3]), is_rotation(x["axes"]))
-        if self._dt is None:
+        if self.period is None:
             return Torque(tau, sensible=sensible)
         missing = Ω_f @ (x["wrench_ref"] - x["wrench"])
-        added = x["sum"] + self._dt * x["force_gain"] * missing
+        added = x["sum"] + self.period * x["force_gain"] * missing
         limit = x["force_limit"]
         return Torque(tau, {"sum": ca.fmin(ca.fmax(added, -limit), limit)}, sensible)

@@ -10,9 +10,10 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
+from helicoid.control.following import posture_reference
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
-from helicoid.control.tasks import Task
+from helicoid.control.program.numbers import Number
+from helicoid.control.tasks import PostureTask, Task
 from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import along_motion
@@ -25,7 +26,7 @@ _LEAST = 1e-9
 
 @dataclass(frozen=True)
 class _Target(Number):
-    """The numbers of a task's target, checked by the task."""
+    """Target of a task, checked by the task."""
 
     task: Task | None = None
     robot: Robot | None = None
@@ -100,11 +101,16 @@ class PrioritisedInverseDynamics(TorqueLaw):
         }
         if set(numbers) & set(targets):
             raise InputError(f"tasks cannot be called {', '.join(set(numbers) & set(targets))}")
+        self.targets = tuple(targets)
+        self.postures = tuple(k for k, task in self._tasks.items() if isinstance(task, PostureTask))
         super().__init__(robot, "prioritised_inverse_dynamics", {}, numbers | targets, decay=decay)
 
     def step(self, q: ArrayLike, v: ArrayLike) -> Array:
         """The torque (nv) for a measured state."""
         return self._call((q, v))[0]
+
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        return posture_reference(self, q)
 
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
         robot, q, v = self.robot, x["q"], x["v"]

@@ -11,57 +11,41 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler import Function, Input, Output, Shape, export_c, from_row_major, row_major
+from helicoid.compiler import Function, Input, Output, Shape, export_library, from_row_major, row_major
+from helicoid.control.following import LawFollowing, shown
+from helicoid.control.program.numbers import Number as Number
+from helicoid.control.program.numbers import Numbers
+from helicoid.deprecation import former_attribute
 from helicoid.dynamics.configuration import is_near_unit, unit
 from helicoid.errors import InputError
 from helicoid.geometry import so3
 from helicoid.interrupts import interruptible
 from helicoid.model.model import Model
 from helicoid.robot.robot import Robot, as_robot
+from helicoid.status import Status
 
 LARGEST = 1e300
 """Sums of squares beyond this, infinite and NaN ones included, are not taken for numbers."""
 
-STATUS = ("ok", "saturated", "bad measurement", "bad reference", "not finite")
-NOT_STARTED = "not started"
+STATUSES = (
+    Status.OK,
+    Status.SATURATED,
+    Status.BAD_MEASUREMENT,
+    Status.BAD_REFERENCE,
+    Status.NOT_FINITE,
+)
+"""Statuses in the order of their numbers in the output `status` of the compiled step."""
 
 _EXAMPLES = 4  # steps that exported C repeats
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number, or an array of them, that `set` may change.
-
-    `lower` is the least that it may be; with `above` it must be more than that.
-    """
-
-    value: ArrayLike | None
-    shape: Shape = ()
-    lower: float = -np.inf
-    above: bool = False
-
-    def read(self, name: str, given: Any) -> Array:
-        """What was given as an array of this shape, one number for all elements; refused by name if wrong."""
-        try:
-            values = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be numbers; got {given!r}") from None
-        if values.shape not in ((), self.shape):
-            raise InputError(f"{name} is one number or has shape {self.shape}; got shape {values.shape}")
-        if not np.all(np.isfinite(values)):
-            raise InputError(f"{name} must be finite; got {given!r}")
-        if np.any(values <= self.lower if self.above else values < self.lower):
-            least = f"above {self.lower:g}" if self.above else f"{self.lower:g} or more"
-            raise InputError(f"{name} must be {least}; got {given!r}")
-        return np.array(np.broadcast_to(values, self.shape))
 
 
 @dataclass(frozen=True)
@@ -94,7 +78,18 @@ class Step(ABC):
         results: what comes out, by name and shape.
         numbers: what `set` may change.
         memory: what is kept from step to step, as it is at the start.
+        dt: time between steps (s), or None where any will do.
+        defaults: references that `step` need not be given, by name.
     """
+
+    command: ClassVar[str] = "tau"
+    """Quantity that `step` returns: joint torques."""
+    measures: ClassVar[str] = "q v"
+    """Measured quantities that `step` takes first."""
+    targets: tuple[str, ...] = ()
+    """Names of numbers that are targets of tasks."""
+    postures: tuple[str, ...] = ()
+    """Names of those targets that are configurations."""
 
     @interruptible()
     def __init__(
@@ -106,23 +101,34 @@ class Step(ABC):
         results: Mapping[str, Shape],
         numbers: Mapping[str, Number],
         memory: Mapping[str, Array],
+        dt: float | None = None,
+        defaults: Mapping[str, ArrayLike] | None = None,
     ) -> None:
+        self.period = check_period(dt)
+        """Time between steps (s); None where any will do."""
+        self.references = dict(references)
+        """Shapes of the references that `step` takes, by name."""
+        self._defaults_of_references = {
+            name: np.array(x, dtype=np.float64) for name, x in (defaults or {}).items()
+        }
         self.robot = as_robot(robot, type(self).__name__)
-        self._known = dict(numbers)
-        self._numbers = _places({key: number.shape for key, number in numbers.items()})
+        self._numbers = Numbers()
+        for key, number in numbers.items():
+            self._numbers.add(key, number.value, number.read)
         self._memories = _places({key: np.shape(value) for key, value in memory.items()})
         self._start = _packed(memory.values())
-        self._values = _packed(n.read(key, n.value) for key, n in numbers.items())
+        self._values = self._numbers.values
         given = {**measured, **references}
         inputs = [Input(key, shape) for key, shape in given.items()]
         inputs += [Input("numbers", self._values.shape), Input("memory", self._start.shape)]
         outputs = [Output(key, shape) for key, shape in results.items()]
-        outputs += [Output("memory_next", self._start.shape), Output("told", (2,))]
+        outputs += [Output("memory_next", self._start.shape), Output("status", (2,))]
         self.function = Function(
             name, inputs, outputs, lambda: self._expressions(given, list(measured), results)
         )
         """The step as a function of everything, memory and numbers included."""
-        self._memory, self._told, self._started = self._start, np.zeros(2), False
+        self._memory, self._code, self._started = self._start, np.zeros(2), False
+        self._call_one = _OneSample(self.function)
         self._lost = [np.full(shape, np.nan) for shape in given.values()]
         self._call([np.zeros(shape) for shape in given.values()])  # compiled now, not in the loop
         self.reset()
@@ -135,45 +141,44 @@ class Step(ABC):
 
     def _call(self, values: Sequence[Any]) -> Any:
         try:
-            result = self.function(*values, self._values, self._memory)
+            result = self._call_one(*values, self._values, self._memory)
             if result[-1].ndim > 1:
-                raise InputError("a law takes one state at a time; its `function` takes many")
-        except InputError:
+                raise InputError(_ONE_STATE)
+        except Exception as error:  # of `__array__` of a foreign type, too: the loop goes on
             if not self._started:
-                raise
-            result = self.function(*self._lost, self._values, self._memory)
-        self._memory, self._told, self._started = result[-2], result[-1], True
+                raise error if isinstance(error, InputError) else InputError(str(error)) from error
+            result = self._call_one(*self._lost, self._values, self._memory)
+        self._memory, self._code, self._started = result[-2], result[-1], True
         return result
 
     @property
     def ok(self) -> bool:
         """Whether the last step did what the law says."""
-        return self._started and bool(self._told[0] == 0.0)
+        return self._started and bool(self._code[0] == 0.0)
 
     @property
-    def status(self) -> str:
-        """ "ok", "saturated", "bad measurement", "bad reference", "not finite", or "not started"."""
-        return STATUS[int(self._told[0])] if self._started else NOT_STARTED
+    def status(self) -> Status:
+        """Result of the last step: one of `STATUSES`, or NOT_STARTED."""
+        return STATUSES[int(self._code[0])] if self._started else Status.NOT_STARTED
+
+    @property
+    def message(self) -> str:
+        """What the last step could not do, in words; empty where `ok`."""
+        status = self.status
+        return "" if status is Status.OK else f"{status}: {_MESSAGES[status]}"
+
+    details = former_attribute("details", "message")
 
     def reset(self) -> None:
-        """Forget what was kept from earlier steps; numbers stay as they are."""
-        self._memory, self._told, self._started = self._start.copy(), np.zeros(2), False
+        """Clear the memory of earlier steps; numbers stay as they are."""
+        self._memory, self._code, self._started = self._start.copy(), np.zeros(2), False
 
     # Before it, and beside it -------------------------------------------------------------------------
 
     def set(self, **numbers: ArrayLike) -> None:
         """Change numbers of the law, from the next step on: all that are given, or none if one is refused."""
-        read = {}
-        for name, value in numbers.items():
-            if name not in self._known:
-                raise InputError(
-                    f"{type(self).__name__} has no number {name!r}; there are: {', '.join(self._known)}"
-                )
-            read[name] = self._known[name].read(name, value).ravel()
-        values = self._values.copy()
-        for name, value in read.items():
-            values[self._numbers[name][0]] = value
-        self._check({name: self._part(values, name) for name in self._known})
+        values = self._numbers.changed(self._values, numbers)
+        self._check({name: self._numbers.part(values, name) for name in self._numbers.names})
         self._values = values
 
     def _check(self, numbers: Mapping[str, Array]) -> None:
@@ -181,28 +186,45 @@ class Step(ABC):
         return
 
     def number(self, name: str) -> Array:
-        """A number of the law as it is now."""
-        if name not in self._known:
-            raise InputError(f"there is no number {name!r}; there are: {', '.join(self._known)}")
-        return self._part(self._values, name).copy()
-
-    def _part(self, values: Array, name: str) -> Array:
-        place, shape = self._numbers[name]
-        return values[place].reshape(shape)
+        """Present value of a number of the law."""
+        return self._numbers.part(self._values, self._numbers.entry(name)[0]).copy()
 
     def _kept(self, name: str) -> Array:
         """A part of the memory."""
         place, shape = self._memories[name]
         return self._memory[place].reshape(shape)
 
-    def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:
+    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
         """Write the step as C99 with nothing but math.h, with a program that checks it.
 
         The function takes what `step` takes, then `numbers` and `memory`, and gives the results, the next
-        memory and `told`: [0] is the number of the status in the order that `status` lists, [1] the row that
-        a limit holds back. `layout` says what is where in numbers and memory.
+        memory and `status`: [0] is the index in `STATUSES`, [1] is 1 + the row that a limit bounds, or 0.
+        `layout` says what is where in numbers and memory.
         """
-        return export_c(self.function, folder, samples=self._examples())
+        name = self.function.name if name is None else name
+        return export_library(name, {name: self.function}, folder, samples=self._examples())
+
+    # References over time -----------------------------------------------------------------------------
+
+    def following(self, reference: Any = None, **references: Any) -> LawFollowing:
+        """The law with its references over time; see `hc.control.Following` for what they may be."""
+        return LawFollowing(self, reference, **references)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the references that have no default."""
+        return tuple(name for name in self.references if name not in self._defaults_of_references)
+
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """References (N, ...) by name for samples q (N, nq), v and a (N, nv) of a joint motion."""
+        if "q_ref" not in self.references:
+            known = ", ".join(self.references) or "none"
+            raise InputError(f"{type(self).__name__} follows no joint motion; its references are: {known}")
+        return {k: x for k, x in {"q_ref": q, "v_ref": v, "a_ref": a}.items() if k in self.references}
+
+    def _measured_rows(self, rows: dict[str, Array]) -> dict[str, Array]:
+        """Rows of references for a compiled loop, with those of measurements that it does not have."""
+        return rows
 
     def _examples(self) -> list[Array]:
         """What goes in at some steps in a row of a loop, (n, size) each, as the law takes it."""
@@ -226,8 +248,10 @@ class Step(ABC):
     @property
     def layout(self) -> dict[str, dict[str, slice]]:
         """Where each named thing is in the vectors `numbers` and `memory` of the function."""
-        places = {"numbers": self._numbers, "memory": self._memories}
-        return {kind: {name: place for name, (place, _) in of.items()} for kind, of in places.items()}
+        return {
+            "numbers": {name: self._numbers[name].at for name in self._numbers.names},
+            "memory": {name: place for name, (place, _) in self._memories.items()},
+        }
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot.name!r}, {self.status})"
@@ -237,7 +261,8 @@ class Step(ABC):
     ) -> tuple[list[Expression], list[Expression]]:
         symbols = {name: ca.SX.sym(name, *(*shape, 1, 1)[:2]) for name, shape in given.items()}
         numbers, memory = ca.SX.sym("numbers", len(self._values)), ca.SX.sym("memory", len(self._start))
-        x = symbols | _unpacked(self._numbers, numbers) | _unpacked(self._memories, memory)
+        parts = {name: (self._numbers[name].at, self._numbers[name].shape) for name in self._numbers.names}
+        x = symbols | _unpacked(parts, numbers) | _unpacked(self._memories, memory)
         model = self.robot.model
         law = self._law(x | {name: unit(model, q) for name, q in symbols.items() if _is_configuration(name)})
         seen = _sound(model, {name: symbols[name] for name in measured})
@@ -252,8 +277,48 @@ class Step(ABC):
             place, _ = self._memories["last"]
             kept[place] = row_major(ca.SX(chosen[0]))
         bad = ca.if_else(seen, ca.if_else(asked, 4, 3), 2)
-        told = ca.vertcat(ca.if_else(good, law.limit > 0, bad), ca.if_else(good, law.limit, 0))
-        return [*symbols.values(), numbers, memory], [*chosen, kept, told]
+        status = ca.vertcat(ca.if_else(good, law.limit > 0, bad), ca.if_else(good, law.limit, 0))
+        return [*symbols.values(), numbers, memory], [*chosen, kept, status]
+
+
+class _OneSample(Function):
+    """The same function for one sample at a time: a batch is refused before code for it is compiled."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function.name, function.inputs, function.outputs, lambda: function.casadi)
+        self._definition, self._numeric = function._definition, function._numeric
+
+    def _evaluate(self, values: Sequence[Any], out: Any) -> Any:
+        for item, value in zip(self.inputs, values, strict=True):
+            if np.ndim(value) != len(item.shape):
+                raise InputError(f"{item.name} has shape {item.shape}; got {shown(value)}: {_ONE_STATE}")
+        return super()._evaluate(values, out)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _OneSample, (Function(self.name, self.inputs, self.outputs, self.casadi),)
+
+
+_ONE_STATE = "a law takes one state at a time; its `function` takes many"
+_MESSAGES = {
+    Status.SATURATED: "a limit bounds the command",
+    Status.BAD_MEASUREMENT: "a measurement is not finite or of the wrong size; the last valid result acts",
+    Status.BAD_REFERENCE: "a reference is not finite or of the wrong size; the last valid result acts",
+    Status.NOT_FINITE: "the result overflowed; the last valid one acts",
+    Status.NOT_STARTED: "there was no step yet",
+}
+
+
+def check_period(dt: float | None) -> float | None:
+    """The time between steps (s), or None.
+
+    Raises:
+        InputError: it is not positive.
+    """
+    if dt is None:
+        return None
+    if isinstance(dt, bool) or not isinstance(dt, Real) or not 0 < dt < np.inf:
+        raise InputError(f"dt is the time between steps (s), above 0; got {dt!r}")
+    return float(dt)
 
 
 def _is_configuration(name: str) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Number
 from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction, is_rotation
+from helicoid.control.program.numbers import Number
 from helicoid.control.tasks.orientation import shortest_turn
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, inverse, solve
@@ -97,7 +97,14 @@ class TaskSpaceControl(TorqueLaw):
         numbers["singularity_damping"] = Number(singularity_damping, (), 0.0)
         self._posture, self._zero = robot.neutral(), np.zeros(6)
         references = {"T_ref": (4, 4), "twist_ref": (6,), "a_ref": (6,), "q_posture": (robot.nq,)}
-        super().__init__(robot, "task_space_control", references, numbers, decay=decay)
+        super().__init__(
+            robot,
+            "task_space_control",
+            references,
+            numbers,
+            decay=decay,
+            defaults={"twist_ref": self._zero, "a_ref": self._zero, "q_posture": self._posture},
+        )
 
     def step(
         self,
@@ -126,6 +133,9 @@ class TaskSpaceControl(TorqueLaw):
         )
         return self._call(values)[0]
 
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        return frame_reference(self.robot, self.frame, q, v, a)
+
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
         rows = list(self._rows.rows)
         motion = frame_motion(self, self.frame, rows, x)
@@ -142,6 +152,18 @@ class TaskSpaceControl(TorqueLaw):
         turns = any(row < 3 for row in rows)
         sensible = is_rotation(x["T_ref"][:3, :3]) if turns else 1
         return Torque(accelerated(self, x, motion, a, F, self._friction), sensible=sensible)
+
+
+def frame_reference(robot: Robot, frame: str, q: Array, v: Array, a: Array) -> dict[str, Array]:
+    """Pose, twist J v and its rate J a + J̇ v of a frame along a joint motion, with q as the posture."""
+    J = np.asarray(robot.jacobian(frame, "world_aligned")(q))
+    J_dot = np.asarray(robot.jacobian_dot(frame, "world_aligned")(q, v))
+    return {
+        "T_ref": np.asarray(robot.pose(frame)(q)),
+        "twist_ref": np.einsum("kij,kj->ki", J, v),
+        "a_ref": np.einsum("kij,kj->ki", J, a) + np.einsum("kij,kj->ki", J_dot, v),
+        "q_posture": q,
+    }
 
 
 def frame_motion(law: TorqueLaw, frame: str, rows: list[int], x: Mapping[str, Expression]) -> FrameMotion:

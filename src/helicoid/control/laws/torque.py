@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from numbers import Real
 from typing import Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Shape
-from helicoid.control.laws.step import Expressions, Number, Step
+from helicoid.control.laws.step import Expressions, Step, check_period
+from helicoid.control.program.numbers import Number
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.rnea import joint_friction
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
+from helicoid.status import Status
+
+__all__ = ["Friction", "Torque", "TorqueLaw", "check_period", "compensated_friction", "is_rotation"]
 
 Friction = Literal["none", "reference", "measured"]
 """Whether the joints' friction is compensated, and at which velocity: the one wanted or the measured one."""
@@ -35,7 +39,7 @@ class TorqueLaw(Step):
 
     Where a measurement or a reference is not finite, the last good torque decays by the factor `decay` at
     every step. A law that wants more than a limit allows gives the limit: `status` is "saturated", `ok` is
-    False, and `details` names the joint.
+    False, and `message` names the joint.
     """
 
     def __init__(
@@ -47,18 +51,20 @@ class TorqueLaw(Step):
         memory: Mapping[str, Array] | None = None,
         measured: Mapping[str, Shape] | None = None,
         decay: float = 0.95,
+        dt: float | None = None,
+        defaults: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         _check_actuated(robot, type(self).__name__)
-        if not 0 <= decay < 1:
-            raise InputError(f"decay is a factor from 0 to below 1; got {decay!r}")
         super().__init__(
             robot,
             name,
             {"q": (robot.nq,), "v": (robot.nv,), **(measured or {})},
             references,
             {"tau": (robot.nv,)},
-            {**numbers, "decay": Number(decay, lower=0.0), **_theta(robot)},
+            {**numbers, "decay": Number(decay, lower=0.0, upper=1.0, below=True), **_theta(robot)},
             {**(memory or {}), "last": np.zeros(robot.nv)},
+            dt,
+            defaults,
         )
 
     @abstractmethod
@@ -84,13 +90,13 @@ class TorqueLaw(Step):
         return (x["theta"],) if "theta" in x else ()
 
     @property
-    def details(self) -> str:
-        """In words, what the last step could not do; empty where all is well."""
-        if self.status == "saturated":
-            row = int(self._told[1]) - 1
-            name = self.robot.model.velocity_names[row]
-            return f"{name} is held at its limit of {self.robot.limits.effort[row]:g}"
-        return "" if self.ok else "the last good torque decays"
+    def message(self) -> str:
+        """What the last step could not do, in words; empty where `ok`."""
+        if self.status is not Status.SATURATED:
+            return super().message
+        row = int(self._code[1]) - 1
+        name = self.robot.model.velocity_names[row]
+        return f"{name} is held at its limit of {self.robot.limits.effort[row]:g}"
 
 
 def compensated_friction(
@@ -109,13 +115,6 @@ def is_rotation(R: Expression) -> Expression:
     """Whether Rᵀ R = 1 and det R > 0, to what single precision leaves of a rotation."""
     a, b, c = R[:, 0], R[:, 1], R[:, 2]
     return ca.logic_and(ca.sumsqr(R.T @ R - ca.SX.eye(3)) <= 1e-8, ca.dot(ca.cross(a, b), c) > 0)
-
-
-def check_period(dt: float | None) -> float | None:
-    """The time between steps (s), if there is one; refused if it is none."""
-    if dt is not None and not (isinstance(dt, Real) and 0 < dt < np.inf):
-        raise InputError(f"dt is the time between steps (s), above 0; got {dt!r}")
-    return dt
 
 
 def _theta(robot: Robot) -> dict[str, Number]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler import compile_kernel
+from helicoid.control.following import real_array, shown
 from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
 from helicoid.control.qp.program import needs_compiler
@@ -19,10 +20,23 @@ from helicoid.control.tasks import Task
 from helicoid.dynamics.configuration import unit
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
+from helicoid.status import Status
 
 NOT_FINITE = 3
 """The code of a step with numbers that are none, as enumerated in the runtimes."""
 NOT_STARTED, NO_TARGET = -2, -1
+STATUSES = (
+    Status.OK,
+    Status.INFEASIBLE,
+    Status.ITERATION_LIMIT,
+    Status.NOT_FINITE,
+    Status.NOT_CONVEX,
+    Status.BAD_MEASUREMENT,
+    Status.NO_CONTACT,
+    Status.NOT_STARTED,
+    Status.NO_TARGET,
+)
+"""Results of a step: the first seven in the order of the enumerations in the runtimes."""
 
 
 class Loop:
@@ -73,7 +87,7 @@ class Loop:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was."""
+        """Clear all that earlier steps left behind."""
         self.memory[:] = 0
         self.memory[self.at["info"].start] = NOT_STARTED
 
@@ -87,6 +101,22 @@ class Loop:
     def ok(self) -> bool:
         """Whether the last step was solved."""
         return int(self.memory[self.at["info"].start]) == 0
+
+    @property
+    def period(self) -> float:
+        """Time between steps (s)."""
+        return float(self.p[self.numbers["dt"].at.start])
+
+    def message(self, command: str) -> str:
+        """What the last step could not do, in words; empty where it is ok."""
+        status = STATUSES[self.code]
+        if status is Status.OK:
+            return ""
+        if status is Status.NO_TARGET:
+            return f"no target was set for {', '.join(self.missing())}"
+        if status is Status.NOT_STARTED:
+            return "there was no step yet"
+        return f"{status}: the last valid {command} decays"
 
     @property
     def iterations(self) -> int:
@@ -117,15 +147,18 @@ class Loop:
         self.numbers.set(changes)
 
     def as_vector(self, name: str, given: ArrayLike, size: int) -> Array:
-        """A measurement as the step reads it. What is none is refused at the first step, a bad one later."""
-        got = repr(given)
+        """A measurement as the step reads it: an invalid one is refused at the first step, and NaN later.
+
+        Raises:
+            InputError: it is no vector of this size, and there was no step yet.
+        """
         try:
-            vector = np.array(given, dtype=np.float64)
+            vector = real_array(name, given)
             if vector.shape == (size,):
                 return vector
             got = f"shape {vector.shape}"
-        except (TypeError, ValueError, OverflowError):
-            pass
+        except InputError:
+            got = shown(given)
         if self.code == NOT_STARTED:
             raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
         return np.full(size, np.nan)

@@ -1,4 +1,4 @@
-"""The numbers that change while a controller runs: by name, in one vector that C reads."""
+"""Numbers of a controller that may change while it runs: by name, in one vector that compiled code reads."""
 
 from __future__ import annotations
 
@@ -10,38 +10,82 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.control.following import real_array, shown
+from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 
+Shape = tuple[int, ...]
 Check = Callable[[str, Any], Array]
+"""Reads a value that was given under a name, or raises an InputError."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, or an array of them, that `set` may change: lower ≤ x ≤ upper, and finite.
+
+    With `above` and `below` the bounds themselves are excluded; with `infinite`, infinite values are valid.
+    """
+
+    value: ArrayLike | None
+    shape: Shape = ()
+    lower: float = -np.inf
+    above: bool = False
+    upper: float = np.inf
+    below: bool = False
+    infinite: bool = False
+
+    def read(self, name: str, given: Any) -> Array:
+        """A value as an array of this shape, one number for all elements.
+
+        Raises:
+            InputError: it is no real number, of another shape, or out of bounds.
+        """
+        values = real_array(name, given)
+        if values.shape not in ((), self.shape):
+            raise InputError(f"{name} is one number or has shape {self.shape}; got shape {values.shape}")
+        if np.any(np.isnan(values)) or not (self.infinite or np.all(np.isfinite(values))):
+            raise InputError(f"{name} must be finite; got {shown(given)}")
+        low = values <= self.lower if self.above else values < self.lower
+        high = values >= self.upper if self.below else values > self.upper
+        if np.any(low | high):
+            raise InputError(f"{name} must be {self._range()}; got {shown(given)}")
+        return np.array(np.broadcast_to(values, self.shape))
+
+    def _range(self) -> str:
+        least = f"above {self.lower:g}" if self.above else f"{self.lower:g} or more"
+        most = f"below {self.upper:g}" if self.below else f"at most {self.upper:g}"
+        bounds = ((least, self.lower), (most, self.upper))
+        return " and ".join(text for text, bound in bounds if np.isfinite(bound))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a number or an array of them lies, and what it may be."""
+    """Place of a number or an array in the vector, and the check of its values."""
 
     at: slice
     check: Check
+    shape: Shape
 
 
 class Numbers:
-    """Named entries of one vector `values`.
-
-    `set` changes all of a call or, where one is refused, nothing.
-    """
+    """Named entries of one vector, whose initial values are `values`."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
         self._parts: list[Array] = []
         self._also: dict[str, str] = {}
+        self._former: dict[str, str] = {}
         self._values: Array | None = None
 
-    def add(self, name: str, start: ArrayLike | None, check: Check, also: str = "") -> None:
-        """A new entry with its first value, which may also be called otherwise."""
-        first = check(name, start).ravel()
+    def add(self, name: str, start: ArrayLike | None, check: Check, also: str = "", former: str = "") -> None:
+        """Add an entry with its initial value, a second name, and one that it had in an earlier version."""
+        first = check(name, start)
         used = sum(part.size for part in self._parts)
-        self._entries[name] = Entry(slice(used, used + first.size), check)
-        self._parts.append(first)
+        self._entries[name] = Entry(slice(used, used + first.size), check, first.shape)
+        self._parts.append(first.ravel())
         self._also[also or name] = name
+        if former:
+            self._former[former] = name
 
     @property
     def values(self) -> Array:
@@ -55,47 +99,54 @@ class Numbers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `set` takes."""
+        """Names that `set` takes."""
         return tuple(self._entries)
 
     def symbols(self, p: Expression) -> Mapping[str, Expression]:
         """The parts of a symbol for `values`, by name."""
         return {name: p[entry.at] for name, entry in self._entries.items()}
 
+    def entry(self, name: str) -> tuple[str, Entry]:
+        """Name and entry for a name that a user gave.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        if name in self._former:
+            warn_renamed(name, self._former[name], stacklevel=5)
+            name = self._former[name]
+        own = name if name in self._entries else self._also.get(name, "")
+        if not own:
+            raise InputError(f"there is no number {name!r}; there are: {', '.join(self.names)}")
+        return own, self._entries[own]
+
+    def part(self, values: Array, name: str) -> Array:
+        """One entry of a vector of values, in its shape."""
+        entry = self._entries[name]
+        return values[entry.at].reshape(entry.shape)
+
     def set(self, changes: Mapping[str, ArrayLike]) -> None:
-        """Change entries; see the class."""
-        checked = {}
+        """Change entries of `values` in place: all that are given, or none if one is refused."""
+        self.values[:] = self.changed(self.values, changes)
+
+    def changed(self, values: Array, changes: Mapping[str, ArrayLike]) -> Array:
+        """A copy of a vector of values with some of its entries changed.
+
+        Raises:
+            InputError: a name or a value is refused.
+        """
+        result = values.copy()
         for given, value in changes.items():
-            name = given if given in self._entries else self._also.get(given, "")
-            if not name:
-                raise InputError(f"there is no number {given!r}; there are {', '.join(self.names)}")
-            checked[name] = self._entries[name].check(name, value).ravel()
-        for name, numbers in checked.items():
-            self.values[self._entries[name].at] = numbers
+            name, entry = self.entry(given)
+            result[entry.at] = entry.check(name, value).ravel()
+        return result
 
 
-def numbers_of(
-    shape: tuple[int, ...], low: float = -np.inf, high: float = np.inf, strict: bool = False
-) -> Check:
-    """A check for finite or infinite numbers of a shape, between low and high; one number serves for all."""
-
-    def check(name: str, value: ArrayLike) -> Array:
-        try:
-            given = np.asarray(value, dtype=np.float64)
-            array = np.array(np.broadcast_to(given, shape))
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{name} must be numbers of shape {shape}; got {value!r}") from None
-        wrong = ~((array > low) if strict else (array >= low)) | ~(array <= high)
-        if wrong.any():
-            sign = ">" if strict else "≥"
-            limit = f"{sign} {low:g}" + (f" and ≤ {high:g}" if np.isfinite(high) else "")
-            text = limit if np.isfinite(low) else "numbers"
-            raise InputError(f"{name} must be {text}; got {value!r}")
-        return array
-
-    return check
+def numbers_of(shape: Shape, low: float = -np.inf, high: float = np.inf, strict: bool = False) -> Check:
+    """A check for finite or infinite numbers of a shape between low and high; one number serves for all."""
+    return Number(None, shape, low, strict, high, infinite=True).read
 
 
-def finite(shape: tuple[int, ...], low: float = -1.7e308, high: float = 1.7e308) -> Check:
-    """A check for finite numbers."""
-    return numbers_of(shape, low, high)
+def finite(shape: Shape, low: float = -np.inf) -> Check:
+    """A check for finite numbers of a shape, not below `low`."""
+    return Number(None, shape, low).read

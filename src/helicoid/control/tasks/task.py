@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.control.following import real_array
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
@@ -80,10 +81,7 @@ class Task(ABC):
         what = f"target of {self.name!r}"
         if given is None:
             raise InputError(f"{what}: none was given, and the task has none of its own")
-        try:
-            values = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{what} must be numbers of shape {shape}; got {given!r}") from None
+        values = real_array(what, given)
         lead = values.shape[: values.ndim - len(shape)]
         if values.shape != (*lead, *shape) or len(lead) > 1:
             raise InputError(f"{what} has shape {shape}, or (N, ...) of many; got {values.shape}")
@@ -98,12 +96,7 @@ class Task(ABC):
     def weights(self, robot: Robot) -> Array:
         """A weight for each row; refused where one is negative or not finite, or their number is wrong."""
         rows, what = self.rows(robot), f"weight of {self.name!r}"
-        try:
-            values = np.asarray(self.weight, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{what} is a number, or one for each of {rows} rows; got {self.weight!r}"
-            ) from None
+        values = real_array(what, self.weight)
         if values.shape not in ((), (rows,)):
             raise InputError(f"{what} is a number, or one for each of {rows} rows; got shape {values.shape}")
         if not np.all(np.isfinite(values)) or np.any(values < 0):

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_runtime
+from helicoid.compiler import compile_runtime, loop_pragma
 from helicoid.errors import CompileError
 
 RUNTIME = Path(__file__).parent / "runtime"
-OPTIMISED = '#pragma GCC optimize ("O3")\n'
 
 
 class Outcome(IntEnum):
@@ -191,7 +190,7 @@ _byte, _address = ctypes.c_char.from_buffer, ctypes.addressof
 def _library() -> ctypes.CDLL:
     try:
         library = compile_runtime(
-            "time-optimal motion", f'{OPTIMISED}#include "time_optimal.c"\n', RUNTIME
+            "time-optimal motion", f'{loop_pragma()}#include "time_optimal.c"\n', RUNTIME
         ).library
     except CompileError as error:
         raise CompileError(f"{error}. Time-optimal motion is computed by compiled C") from error

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.control.following import real_array, shown
 from helicoid.dynamics import kinematics
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
@@ -176,13 +177,14 @@ def turn_to(normal: Array) -> Array:
 
 
 def check_friction(name: str, value: ArrayLike) -> Array:
-    """A coefficient of friction; refused where it is none."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
+    """A coefficient of friction.
+
+    Raises:
+        InputError: it is no positive number.
+    """
+    array = real_array(name, value)
     if array.shape != () or not 0 < float(array) < 1e6:
-        raise InputError(f"{name} is a coefficient of friction, above 0; got {value!r}")
+        raise InputError(f"{name} is a coefficient of friction, above 0; got {shown(value)}")
     return array
 
 
@@ -218,12 +220,9 @@ def world_forces(contacts: tuple[Contact, ...], forces: Array) -> Mapping[str, A
 
 
 def _three(name: str, value: ArrayLike) -> tuple[float, float, float]:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
+    array = real_array(name, value)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
-        raise InputError(f"{name} is 3 finite numbers; got {value!r}")
+        raise InputError(f"{name} is 3 finite numbers; got {shown(value)}")
     return float(array[0]), float(array[1]), float(array[2])
 
 

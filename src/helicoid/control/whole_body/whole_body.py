@@ -5,38 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.following import Following, posture_reference
 from helicoid.control.laws.torque import Friction
-from helicoid.control.program.levels import Priorities, bounded_coordinates, is_strict, levels_of
+from helicoid.control.program.levels import (
+    Priorities,
+    bounded_coordinates,
+    is_strict,
+    levels_of,
+    posture_names,
+    posture_rows,
+)
 from helicoid.control.program.library import export_c
-from helicoid.control.program.loop import copied
+from helicoid.control.program.loop import STATUSES, copied
 from helicoid.control.tasks import Task
 from helicoid.control.whole_body import compiled
 from helicoid.control.whole_body.contacts import Contact, named, world_forces
 from helicoid.control.whole_body.formulation import Formulation
 from helicoid.control.whole_body.limits import Held, limits_at
+from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.robot.robot import Robot, as_robot
-
-StepStatus = Literal[
-    "solved",
-    "infeasible",
-    "out of iterations",
-    "not finite",
-    "not convex",
-    "bad measurement",
-    "no contact",
-    "not started",
-    "no target",
-]
-"""How a step went; the first seven in the order of the enumeration in runtime/whole_body.h."""
-_STATUSES: tuple[StepStatus, ...] = get_args(StepStatus)
+from helicoid.status import Status
 
 
 class WholeBody:
@@ -85,6 +81,10 @@ class WholeBody:
     (True, True)
     >>> wb.contact("FL_foot", active=False)
     """
+
+    command: ClassVar[str] = "tau"
+    """Quantity that `step` returns: joint torques."""
+    measures: ClassVar[str] = "q v"
 
     @interruptible()
     def __init__(
@@ -150,7 +150,7 @@ class WholeBody:
 
     def contact(self, name: str, active: bool) -> None:
         """Switch a contact on or off, by its name; forces rise and fall as `ramp` says."""
-        self.numbers.set({f"{self._contact_name(name)}_active": float(bool(active))})
+        self._loop.set({f"{self._contact_name(name)}_active": float(bool(active))})
 
     def set(self, contacts: Sequence[str] | None = None, **values: ArrayLike) -> None:
         """Change numbers by name, all or, where one is refused, none.
@@ -172,10 +172,10 @@ class WholeBody:
         self._loop.set(changes)
 
     def reset(self) -> None:
-        """Forget what was: the next step begins without a ramp, with nothing active."""
+        """Clear the active set and the force ramps of the contacts."""
         self._loop.begin()
 
-    def export_c(self, folder: str | os.PathLike[str], name: str = "whole_body") -> list[Path]:
+    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
         """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
 
         It needs math.h, allocates nothing and begins with the numbers that are set now; `numbers` of its
@@ -188,14 +188,19 @@ class WholeBody:
             HelicoidError: the folder cannot be written to, or has files of these names that no export wrote.
         """
         library = compiled.library(self.formulation, self._loop)
-        return export_c(library, self._loop, self.robot, self.step, folder, name)
+        return export_c(library, self._loop, self.robot, self.step, folder, name or "whole_body")
 
     # What is so -------------------------------------------------------------------------------------
 
     @property
-    def status(self) -> StepStatus:
-        """How the last step went."""
-        return _STATUSES[self._loop.code]
+    def period(self) -> float:
+        """Time between steps (s)."""
+        return self._loop.period
+
+    @property
+    def status(self) -> Status:
+        """Result of the last step."""
+        return STATUSES[self._loop.code]
 
     @property
     def ok(self) -> bool:
@@ -203,16 +208,37 @@ class WholeBody:
         return self._loop.ok
 
     @property
-    def details(self) -> str:
-        """In words, what the last step could not do; empty where all is well."""
-        if self.status == "infeasible":
-            told = [f"{one.kind} of {one.of} by {one.excess:.3g}" for one in self.violations]
-            return "limits contradict each other; exceeded: " + (", ".join(told) or "none beyond rounding")
-        if self.status == "no contact":
+    def message(self) -> str:
+        """What the last step could not do, in words; empty where `ok`."""
+        if self.status is Status.INFEASIBLE:
+            exceeded = [f"{one.kind} of {one.of} by {one.excess:.3g}" for one in self.violations]
+            return "limits contradict each other; exceeded: " + (
+                ", ".join(exceeded) or "none beyond rounding"
+            )
+        if self.status is Status.NO_CONTACT:
             return "no contact holds the floating base: it falls, whatever the motors do"
-        if self.status == "no target":
-            return f"no target was set for {', '.join(self._loop.missing())}"
-        return "" if self.ok or self.status == "not started" else "the last good torque dies away"
+        return self._loop.message("torque")
+
+    details = former_attribute("details", "message")
+
+    def following(self, reference: Any = None, **references: Any) -> Following:
+        """The controller with targets over time; see `hc.control.Following` for what they may be."""
+        return Following(self, reference, **references)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the tasks, by which `set` takes their targets."""
+        return tuple(self.formulation.names)
+
+    @property
+    def postures(self) -> tuple[str, ...]:
+        """Names of the tasks whose target is a configuration."""
+        return posture_names(self.formulation)
+
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Targets over time by name for samples of a joint motion."""
+        f = self.formulation
+        return posture_reference(self, q, posture_rows(f, v), posture_rows(f, a))
 
     @property
     def accelerations(self) -> Array:
@@ -238,7 +264,7 @@ class WholeBody:
     @property
     def limits(self) -> tuple[Held, ...]:
         """What held the last step back."""
-        if self.status not in ("solved", "infeasible", "no contact"):
+        if self.status not in (Status.OK, Status.INFEASIBLE, Status.NO_CONTACT):
             return ()
         return tuple(limits_at(self.formulation, self._loop))
 

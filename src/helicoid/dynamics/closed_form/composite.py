@@ -23,7 +23,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times
-from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross
+from helicoid.dynamics.recursions.composite import ElementaryJoint, add_block, elements, motion_cross
 from helicoid.dynamics.recursions.mass_distribution import (
     Distribution,
     add_distributions,
@@ -77,7 +77,7 @@ class _Gyration(NamedTuple):
         return _Gyration(*(one + two for one, two in zip(self, other, strict=True)))
 
 
-class _Body(NamedTuple):
+class _ElementState(NamedTuple):
     """An element's motion, and the mass behind it; first its own, then with all that it carries."""
 
     V: Expression
@@ -106,8 +106,8 @@ def matrices(
     return M + ca.diag(physics.armature), C, g
 
 
-def _outward(tree: list[Element], physics: Physics, v: Expression) -> list[_Body]:
-    bodies: list[_Body] = []
+def _outward(tree: list[ElementaryJoint], physics: Physics, v: Expression) -> list[_ElementState]:
+    bodies: list[_ElementState] = []
     nothing = ca.SX.zeros(1), ca.SX.zeros(3), ca.SX.zeros(3, 3)
     for element in tree:
         motion, γ = element.motion, -physics.gravity
@@ -118,12 +118,17 @@ def _outward(tree: list[Element], physics: Physics, v: Expression) -> list[_Body
         if element.body >= 0:
             pi = physics.inertias[element.body]
             mass, B = distribution(pi), _Gyration.of_body(pi, V)
-        bodies.append(_Body(V, motion_cross(V, motion.S), motion.R.T @ γ, mass, B))
+        bodies.append(_ElementState(V, motion_cross(V, motion.S), motion.R.T @ γ, mass, B))
     return bodies
 
 
 def _fill(
-    M: Expression, C: Expression, g: Expression, tree: list[Element], bodies: list[_Body], i: int
+    M: Expression,
+    C: Expression,
+    g: Expression,
+    tree: list[ElementaryJoint],
+    bodies: list[_ElementState],
+    i: int,
 ) -> None:
     """The rows and columns of one element against itself and its ancestors."""
     S, (_, S_dot, γ, (m, h, Σ), B) = tree[i].motion.S, bodies[i]

@@ -19,7 +19,7 @@ from helicoid.dynamics.closed_form.equations import (
 )
 from helicoid.dynamics.derivatives.christoffel import as_output
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import Element, elements, motion_cross, wrench_cross
+from helicoid.dynamics.recursions.composite import ElementaryJoint, elements, motion_cross, wrench_cross
 from helicoid.dynamics.tree import from_parent
 from helicoid.model.model import WORLD, Model
 
@@ -67,7 +67,7 @@ def closed_form_derivatives(
 
 
 def _changes(
-    tree: Sequence[Element], nv: int, v: Expression, Js: Sequence[Sequence[Expression]]
+    tree: Sequence[ElementaryJoint], nv: int, v: Expression, Js: Sequence[Sequence[Expression]]
 ) -> list[tuple[Changes, Changes]]:
     """∂J_k/∂q_h (31) and ∂J̇_k/∂q_h (32) for each h that moves body k."""
     found: list[tuple[Changes, Changes]] = []

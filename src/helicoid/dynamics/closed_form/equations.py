@@ -20,7 +20,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.closed_form.composite import matrices
 from helicoid.dynamics.physics import Physics, moments
-from helicoid.dynamics.recursions.composite import Element, motion_cross
+from helicoid.dynamics.recursions.composite import ElementaryJoint, motion_cross
 from helicoid.dynamics.tree import JointMotion, along_motion, from_parent
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
@@ -74,7 +74,7 @@ def closed_form_ddot(
     return C_dot + C_dot.T, along_motion(model, C_dot, q, v, a, a_dot), along_motion(model, g_dot, q, v, a)
 
 
-def jacobians(tree: Sequence[Element], nv: int, rates: Sequence[Expression]) -> list[Derivatives]:
+def jacobians(tree: Sequence[ElementaryJoint], nv: int, rates: Sequence[Expression]) -> list[Derivatives]:
     """J_k (27), J̇_k (28), J̈_k (29) and so on, 6 × nv each, one more than there are rates (v, a ...) given."""
     found: list[Derivatives] = []
     for element in tree:
@@ -86,7 +86,7 @@ def jacobians(tree: Sequence[Element], nv: int, rates: Sequence[Expression]) -> 
     return found
 
 
-def subspace(element: Element, nv: int) -> Expression:
+def subspace(element: ElementaryJoint, nv: int) -> Expression:
     """Ξ, 6 × nv, with ξ = Ξ v."""
     Ξ = ca.SX(6, nv)
     Ξ[:, element.coordinates.start : element.coordinates.stop] = element.multiplier * element.motion.S

@@ -22,12 +22,12 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.tree import Pose, along_motion, joint_motion, rate_matrix
 from helicoid.errors import ModelError
-from helicoid.model.loops import Loop
+from helicoid.model.loops import KinematicLoop
 from helicoid.model.model import WORLD, Frame, Model
 from helicoid.model.parts import Placement
 
 
-class Constraint(Protocol):
+class KinematicConstraint(Protocol):
     """What the algorithms need to know of a constraint."""
 
     @property
@@ -57,7 +57,7 @@ class Equations(NamedTuple):
     jacobian: Expression
 
 
-Constraints = Sequence[Constraint]
+Constraints = Sequence[KinematicConstraint]
 
 
 def equations(model: Model, q: Expression, constraints: Constraints) -> Equations:
@@ -140,7 +140,7 @@ class Closure:
         return Equations(*(ca.vertcat(*column) for column in zip(*rows, strict=True)))
 
 
-def closure(loop: Loop) -> Closure:
+def closure(loop: KinematicLoop) -> Closure:
     """The constraint that a loop of the model states."""
     parts = {"point": ("position",), "line": ("position", "axis"), "pose": ("position", "rotation")}
     ends = loop.link_a, loop.link_b, loop.placement_a, loop.placement_b

@@ -55,7 +55,7 @@ def forward_dynamics(
     α is `stabilisation` (1/s, Baumgarte 1972): errors of position and velocity die out as those of a
     critically damped spring of that frequency do. Where the constraints hold, it changes nothing.
     """
-    system = _System(model, physics, q, constraints)
+    system = _ConstrainedDynamics(model, physics, q, constraints)
     A_v = system.A @ v
     bias = along_motion(model, A_v, q, v) + 2 * stabilisation * A_v + stabilisation**2 * system.φ
     driving = tau - rnea.inverse_dynamics(model, physics, q, v, ca.SX.zeros(model.nv), wrenches)
@@ -81,7 +81,7 @@ def inverse_dynamics(
     Where no torque gives a (an underactuated robot), it is the τ that misses N_cᵀ (M a + h) by least.
     """
     needed = rnea.inverse_dynamics(model, physics, q, v, a, wrenches)
-    system = _System(model, physics, q, constraints)
+    system = _ConstrainedDynamics(model, physics, q, constraints)
     P = system.projector()
     K = P[:, list(actuated)]
     tau = _least_norm(K, P @ needed)
@@ -93,12 +93,12 @@ def inverse_dynamics(
 
 def projector(model: Model, physics: Physics, q: Expression, *, constraints: Constraints) -> Expression:
     """P(q) = 1 - Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹, nv × nv: the part of a torque that moves the robot."""
-    return _System(model, physics, q, constraints).projector()
+    return _ConstrainedDynamics(model, physics, q, constraints).projector()
 
 
 def null_space(model: Model, physics: Physics, q: Expression, *, constraints: Constraints) -> Expression:
     """N_c(q) = 1 - M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ A = Pᵀ, nv × nv: the part of a velocity that is allowed."""
-    return _System(model, physics, q, constraints).projector().T
+    return _ConstrainedDynamics(model, physics, q, constraints).projector().T
 
 
 def consistent_dynamics(
@@ -111,7 +111,7 @@ def consistent_dynamics(
     actuated: tuple[int, ...],
 ) -> tuple[Expression, Expression, Expression]:
     """N_cᵀ M (nv × nv), N_cᵀ h (nv) and N_cᵀ Sᵀ (nv × actuators) of N_cᵀ (M a + h) = N_cᵀ Sᵀ τ."""
-    P = _System(model, physics, q, constraints).projector()
+    P = _ConstrainedDynamics(model, physics, q, constraints).projector()
     h = rnea.bias(model, physics, q, v)
     return P @ mass_matrix(model, physics, q), P @ h, P[:, list(actuated)]
 
@@ -120,7 +120,7 @@ def allowed_velocity(
     model: Model, physics: Physics, q: Expression, v: Expression, *, constraints: Constraints
 ) -> Expression:
     """N_c v, nv: the allowed velocity nearest to v, distances measured by kinetic energy."""
-    system = _System(model, physics, q, constraints)
+    system = _ConstrainedDynamics(model, physics, q, constraints)
     return v - system.response(system.multipliers(system.A @ v))
 
 
@@ -137,7 +137,7 @@ def impact(
 
     E is the restitution in rows that throw back (normals of contacts, holonomic expressions), else zero.
     """
-    system = _System(model, physics, q, constraints)
+    system = _ConstrainedDynamics(model, physics, q, constraints)
     bouncing = [row for constraint in constraints for row in constraint.bouncing]
     E = ca.SX([restitution if row else 0.0 for row in bouncing])
     Λ = system.multipliers((1 + E) * (system.A @ v), contradictory=True)
@@ -150,7 +150,7 @@ def task_force(
     q: Expression,
     v: Expression,
     tau: Expression,
-    task: task_space.Task,
+    task: task_space.TaskCoordinates,
     *,
     constraints: Constraints,
 ) -> Expression:
@@ -164,13 +164,18 @@ def task_force(
 
 
 def jacobian_inverse(
-    model: Model, physics: Physics, q: Expression, task: task_space.Task, *, constraints: Constraints
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    task: task_space.TaskCoordinates,
+    *,
+    constraints: Constraints,
 ) -> Expression:
     """N_c (J N_c)⁺, nv × rows: the allowed velocity u = N_c (J N_c)⁺ w moves a frame by w = J u.
 
     Where constraints leave less than w, it is the u that misses w by least.
     """
-    N = _System(model, physics, q, constraints).projector().T
+    N = _ConstrainedDynamics(model, physics, q, constraints).projector().T
     free = task.jacobian(model, q) @ N
     # What nothing moves has rows of zeros: a little on the diagonal makes their inverse zero.
     G = free @ free.T + 1e-12 * ca.SX.eye(task.size)
@@ -203,7 +208,7 @@ def _proximal(G: Expression, weight: float = _PROXIMAL) -> _Proximal:
     return _Proximal(factor(G + μ * ca.SX.eye(k)), μ)
 
 
-class _System:
+class _ConstrainedDynamics:
     """φ, A and the factors of M at a configuration, and of G = A M⁻¹ Aᵀ."""
 
     def __init__(self, model: Model, physics: Physics, q: Expression, constraints: Constraints) -> None:

@@ -17,7 +17,13 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
-from helicoid.dynamics.recursions.composite import Element, add_block, elements, force_cross, motion_cross
+from helicoid.dynamics.recursions.composite import (
+    ElementaryJoint,
+    add_block,
+    elements,
+    force_cross,
+    motion_cross,
+)
 from helicoid.dynamics.recursions.crba import mass_matrix
 from helicoid.dynamics.recursions.mass_distribution import (
     Distribution,
@@ -144,7 +150,7 @@ def as_output(tensor: Tensor) -> Expression:
     return ca.horzcat(*(ca.vec(matrix.T) for matrix in tensor)) if tensor else ca.SX(0, 0)
 
 
-def _own_changes(dM: Tensor, tree: list[Element], mass: Distribution, d: int) -> None:
+def _own_changes(dM: Tensor, tree: list[ElementaryJoint], mass: Distribution, d: int) -> None:
     """What moves with d: its own inertia against the axes of its ancestors."""
     S = tree[d].motion.S
     m, h, Σ = mass
@@ -164,7 +170,7 @@ def _own_changes(dM: Tensor, tree: list[Element], mass: Distribution, d: int) ->
 
 def _travel(
     dM: Tensor,
-    tree: list[Element],
+    tree: list[ElementaryJoint],
     b: int,
     scale: float,
     k: int,

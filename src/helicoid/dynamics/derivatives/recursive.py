@@ -20,7 +20,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composite import (
     Composite,
-    Element,
+    ElementaryJoint,
     add_block,
     elements,
     force_cross,
@@ -42,7 +42,7 @@ class Derivatives(NamedTuple):
     M: Expression
 
 
-class _Motion(NamedTuple):
+class _BodyMotion(NamedTuple):
     """What the outward pass finds for an element."""
 
     V: Expression
@@ -113,8 +113,10 @@ def forward_dynamics_derivatives(
     return Derivatives(solved[:, :nv], solved[:, nv:], symmetric)
 
 
-def _outward(tree: list[Element], physics: Physics, v: Expression, a: Expression) -> list[_Motion]:
-    states: list[_Motion] = []
+def _outward(
+    tree: list[ElementaryJoint], physics: Physics, v: Expression, a: Expression
+) -> list[_BodyMotion]:
+    states: list[_BodyMotion] = []
     still = ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -physics.gravity)
     for element in tree:
         motion, S = element.motion, element.motion.S
@@ -125,11 +127,13 @@ def _outward(tree: list[Element], physics: Physics, v: Expression, a: Expression
         relative = S @ v_i
         # A joint of one coordinate does not turn its own axis: V × S = V_p × S.
         Sd = Ψd if len(element.coordinates) == 1 else motion_cross(V_p + relative, S)
-        states.append(_Motion(V_p + relative, A_p + S @ element.velocity(a) + Ψd @ v_i, S, Ψd, Ψdd, Ψd + Sd))
+        states.append(
+            _BodyMotion(V_p + relative, A_p + S @ element.velocity(a) + Ψd @ v_i, S, Ψd, Ψdd, Ψd + Sd)
+        )
     return states
 
 
-def _wrench(pi: Expression, state: _Motion) -> Expression:
+def _wrench(pi: Expression, state: _BodyMotion) -> Expression:
     """(n, f) that a body's own motion needs, as in `rnea`."""
     m, h, I = moments(pi)
     ω, u, ωd = state.V[:3], state.V[3:], state.A[:3]
@@ -140,8 +144,8 @@ def _wrench(pi: Expression, state: _Motion) -> Expression:
 
 def _fill(
     result: Derivatives,
-    tree: list[Element],
-    states: list[_Motion],
+    tree: list[ElementaryJoint],
+    states: list[_BodyMotion],
     composite: Composite,
     f: Expression,
     i: int,

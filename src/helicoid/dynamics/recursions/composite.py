@@ -29,7 +29,7 @@ from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
 
-class Element(NamedTuple):
+class ElementaryJoint(NamedTuple):
     """A joint with constant S and the body behind it; -1 between the stages of a joint that has several."""
 
     motion: JointMotion
@@ -43,9 +43,9 @@ class Element(NamedTuple):
         return self.multiplier * v[self.coordinates.start : self.coordinates.stop]
 
 
-def elements(model: Model, q: Expression) -> list[Element]:
+def elements(model: Model, q: Expression) -> list[ElementaryJoint]:
     """The tree with every joint taken apart into stages with constant S."""
-    found: list[Element] = []
+    found: list[ElementaryJoint] = []
     last: list[int] = []  # of each body: its element
     for number, body in enumerate(model.bodies):
         R, p = ca.SX(body.placement.rotation), ca.SX(body.placement.translation)
@@ -58,7 +58,7 @@ def elements(model: Model, q: Expression) -> list[Element]:
             motion = JointMotion(R @ R_J, p + R @ p_J, stage.subspace(own))
             carried = number if k == len(stages) - 1 else -1
             coordinates = range(used_v, used_v + stage.nv)
-            found.append(Element(motion, parent, carried, coordinates, body.multiplier))
+            found.append(ElementaryJoint(motion, parent, carried, coordinates, body.multiplier))
             parent, used_q, used_v = len(found) - 1, used_q + stage.nq, used_v + stage.nv
             R, p = ca.SX.eye(3), ca.SX.zeros(3)
         last.append(parent)

@@ -15,7 +15,13 @@ from helicoid._typing import Expression
 from helicoid.dynamics.friction import TERMS, JointState, direction
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import Element, add_block, elements, motion_cross, wrench_cross
+from helicoid.dynamics.recursions.composite import (
+    ElementaryJoint,
+    add_block,
+    elements,
+    motion_cross,
+    wrench_cross,
+)
 from helicoid.dynamics.tree import along_motion, from_parent, joint_motions, to_parent, world_poses
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
@@ -175,7 +181,7 @@ def armature_names(model: Model) -> tuple[str, ...]:
 
 
 def _motions(
-    tree: list[Element], v: Expression, v_r: Expression, a_r: Expression, gravity: Expression
+    tree: list[ElementaryJoint], v: Expression, v_r: Expression, a_r: Expression, gravity: Expression
 ) -> tuple[list[Expression], list[Expression]]:
     """Twists and accelerations that the velocity v_r and acceleration a_r would give, S turning with v."""
     actual: list[Expression] = []
@@ -193,7 +199,7 @@ def _motions(
 
 
 def _slotine_li_wrench(
-    tree: list[Element], physics: Physics, v: Expression, v_r: Expression, a_r: Expression
+    tree: list[ElementaryJoint], physics: Physics, v: Expression, v_r: Expression, a_r: Expression
 ) -> Wrench:
     """What each element's body adds to M a_r + C v_r + g, 6 × 10."""
     V, _ = _motions(tree, v, v, a_r, physics.gravity)
@@ -206,7 +212,7 @@ def _slotine_li_wrench(
     return wrench
 
 
-def _gathered(model: Model, tree: list[Element], wrench: Wrench) -> Expression:
+def _gathered(model: Model, tree: list[ElementaryJoint], wrench: Wrench) -> Expression:
     """S_jᵀ of each body's 6 × 10 wrench, for all ancestors j."""
     Y = ca.SX.zeros(model.nv, 10 * len(model.bodies))
     for i, element in enumerate(tree):

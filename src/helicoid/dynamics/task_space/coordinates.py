@@ -29,7 +29,7 @@ _MORE_THAN_MINIMAL = {"quaternion": 4, "angle_axis": 4, DUAL_QUATERNION: 8}
 
 
 @dataclass(frozen=True)
-class PoseTask:
+class PoseCoordinates:
     """The coordinates of a frame's pose; `position` or `orientation` is None where it is left out."""
 
     frame: str
@@ -67,7 +67,9 @@ class PoseTask:
         return ca.vertcat(*values), ca.vertcat(*rates)
 
 
-def pose_task(frame: str, orientation: str | None, position: str | None, minimal: bool = False) -> PoseTask:
+def pose_task(
+    frame: str, orientation: str | None, position: str | None, minimal: bool = False
+) -> PoseCoordinates:
     """The task of these arguments, checked; `minimal` asks for as many coordinates as there are freedoms."""
     if orientation not in (None, DUAL_QUATERNION, *ORIENTATIONS):
         known = ", ".join((*ORIENTATIONS, DUAL_QUATERNION))
@@ -83,15 +85,15 @@ def pose_task(frame: str, orientation: str | None, position: str | None, minimal
             f"orientation {orientation!r} has more numbers than freedoms, so that no Λ exists for it; "
             "Euler angles and 'rotation_vector' are minimal"
         )
-    return PoseTask(frame, orientation, position)
+    return PoseCoordinates(frame, orientation, position)
 
 
-def task_coordinates(model: Model, q: Expression, task: PoseTask) -> Expression:
+def task_coordinates(model: Model, q: Expression, task: PoseCoordinates) -> Expression:
     """χ(q): position (m, rad), then orientation (rad, or the numbers of a quaternion)."""
     return task.value(model, q)
 
 
-def analytic_jacobian(model: Model, q: Expression, task: PoseTask) -> Expression:
+def analytic_jacobian(model: Model, q: Expression, task: PoseCoordinates) -> Expression:
     """J_A(q), size × nv, with χ̇ = J_A v."""
     return task.jacobian(model, q)
 

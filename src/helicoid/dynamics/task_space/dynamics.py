@@ -39,7 +39,7 @@ Rows: TypeAlias = Literal["all", "angular", "linear"] | Sequence[int]
 _ROWS = {"all": (0, 1, 2, 3, 4, 5), "angular": (0, 1, 2), "linear": (3, 4, 5)}
 
 
-class Task(Protocol):
+class TaskCoordinates(Protocol):
     """What the algorithms below need to know: whose task it is, its Jacobian, and how it is damped."""
 
     @property
@@ -56,7 +56,7 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class TwistTask:
+class TwistCoordinates:
     """Rows of a frame's twist (ω, v), numbered from 0 to 5."""
 
     frame: str
@@ -74,7 +74,7 @@ class TwistTask:
         return kinematics.jacobian(model, q, self.frame, self.reference)[list(self.rows), :]
 
 
-def twist_task(frame: str, reference: Reference, rows: Rows, damping: float = 0.0) -> TwistTask:
+def twist_task(frame: str, reference: Reference, rows: Rows, damping: float = 0.0) -> TwistCoordinates:
     """The task of these arguments, checked."""
     check_reference(reference)
     if isinstance(rows, str) and rows not in _ROWS:
@@ -84,10 +84,10 @@ def twist_task(frame: str, reference: Reference, rows: Rows, damping: float = 0.
         raise InputError(f"rows are distinct numbers from 0 to 5, of (ω, v); got {rows!r}")
     if not 0 <= damping < np.inf:
         raise InputError(f"damping is zero or positive, got {damping!r}")
-    return TwistTask(frame, reference, tuple(int(row) for row in chosen), float(damping))
+    return TwistCoordinates(frame, reference, tuple(int(row) for row in chosen), float(damping))
 
 
-def check_rank(model: Model, task: Task) -> None:
+def check_rank(model: Model, task: TaskCoordinates) -> None:
     """Refuse a task that Λ cannot exist for, as fewer velocities move the frame than the task has rows."""
     moving = _moving_velocities(model, task.frame)
     if moving < task.size and task.damping == 0.0:
@@ -124,23 +124,27 @@ class _Inverses(NamedTuple):
     J_bar: Expression
 
 
-def task_inertia(model: Model, physics: Physics, q: Expression, task: Task) -> Expression:
+def task_inertia(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> Expression:
     """Λ(q), symmetric: the inertia that the task feels (kg for linear rows, kg·m² for angular ones)."""
     return _inverses(model, physics, q, task).Λ
 
 
-def task_coriolis(model: Model, physics: Physics, q: Expression, v: Expression, task: Task) -> Expression:
+def task_coriolis(
+    model: Model, physics: Physics, q: Expression, v: Expression, task: TaskCoordinates
+) -> Expression:
     """μ(q, v) = J̄ᵀ c - Λ J̇ v: Coriolis and centrifugal force on the task (N or N·m)."""
     J, Λ, J_bar = _inverses(model, physics, q, task)
     return _coriolis(model, physics, q, v, J, Λ, J_bar)
 
 
-def task_gravity(model: Model, physics: Physics, q: Expression, task: Task) -> Expression:
+def task_gravity(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> Expression:
     """p(q) = J̄ᵀ g: the force on the task that holds it against gravity (N or N·m)."""
     return _inverses(model, physics, q, task).J_bar.T @ rnea.gravity(model, physics, q)
 
 
-def task_dynamics(model: Model, physics: Physics, q: Expression, v: Expression, task: Task) -> TaskDynamics:
+def task_dynamics(
+    model: Model, physics: Physics, q: Expression, v: Expression, task: TaskCoordinates
+) -> TaskDynamics:
     """Λ, μ and p, which share most of their work.
 
     >>> import numpy as np
@@ -156,12 +160,14 @@ def task_dynamics(model: Model, physics: Physics, q: Expression, v: Expression, 
     return TaskDynamics(Λ, μ, J_bar.T @ rnea.gravity(model, physics, q))
 
 
-def dynamically_consistent_inverse(model: Model, physics: Physics, q: Expression, task: Task) -> Expression:
+def dynamically_consistent_inverse(
+    model: Model, physics: Physics, q: Expression, task: TaskCoordinates
+) -> Expression:
     """J̄(q) = M⁻¹ Jᵀ Λ, nv × size, with J J̄ = 1."""
     return _inverses(model, physics, q, task).J_bar
 
 
-def null_space_projector(model: Model, physics: Physics, q: Expression, task: Task) -> Expression:
+def null_space_projector(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> Expression:
     """N(q) = 1 - J̄ J, nv × nv: for velocities from the left, J N = 0; for torques Nᵀ, J M⁻¹ Nᵀ = 0.
 
     >>> import numpy as np
@@ -196,7 +202,7 @@ def _coriolis(
     return J_bar.T @ rnea.coriolis(model, physics, q, v) - Λ @ along_motion(model, J @ v, q, v)
 
 
-def _inverses(model: Model, physics: Physics, q: Expression, task: Task) -> _Inverses:
+def _inverses(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> _Inverses:
     J = task.jacobian(model, q)
     if task.damping == 0.0:
         for k in range(task.size):

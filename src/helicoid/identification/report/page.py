@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.charts import Axis, Chart, Line
+from helicoid.charts import Axis, Chart, Curve
 from helicoid.errors import HelicoidError
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import measured
@@ -180,11 +180,11 @@ def _signals(result: Identification, log: Log, title: str) -> str:
     )
 
 
-def _line(x: Array, y: Array, style: str) -> Line:
-    return Line(x, y, f"var(--{style})", width=_WIDTHS[style])
+def _line(x: Array, y: Array, style: str) -> Curve:
+    return Curve(x, y, f"var(--{style})", width=_WIDTHS[style])
 
 
-def _drawn(lines: Sequence[Line], x: str, y: str, height: float, log: bool = False) -> str:
+def _drawn(lines: Sequence[Curve], x: str, y: str, height: float, log: bool = False) -> str:
     across = Axis.around([np.asarray(line.x) for line in lines], x, log=log)
     up = Axis.around([np.asarray(line.y) for line in lines], y, margin=0.05, log=log)
     return Chart(y, across, up, lines, width=640.0, height=height).svg()

@@ -16,7 +16,7 @@ import numpy as np
 
 from helicoid.errors import ModelError
 from helicoid.geometry import euler
-from helicoid.model.loops import ROWS, Loop, check_loop
+from helicoid.model.loops import ROWS, KinematicLoop, check_loop
 from helicoid.model.model import Model
 from helicoid.model.parts import Placement
 from helicoid.model.urdf.markup import Element, Source, quoted
@@ -38,13 +38,13 @@ def with_loops(model: Model, root: Element, source: Source) -> Model:
     return replace(model, loops=tuple(loops))
 
 
-def _loop(element: Element, source: Source) -> Loop:
+def _loop(element: Element, source: Source) -> KinematicLoop:
     kind: Any = element.attrib["kind"]
     if kind not in ROWS:
         raise source.error(element, f"unknown kind {quoted(kind)}; there are {', '.join(ROWS)}")
     frames = (_placement(element, end, source) for end in "ab")
     name, link_a, link_b = (element.attrib[key] for key in ("name", "link_a", "link_b"))
-    return Loop(name, kind, link_a, link_b, *frames)
+    return KinematicLoop(name, kind, link_a, link_b, *frames)
 
 
 def _placement(element: Element, end: str, source: Source) -> Placement:

@@ -17,7 +17,7 @@ from helicoid.errors import InputError, ModelError
 from helicoid.geometry import euler
 from helicoid.model.inertia import Inertia
 from helicoid.model.joint_type import JointType
-from helicoid.model.loops import Loop
+from helicoid.model.loops import KinematicLoop
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
 from helicoid.model.urdf.joints import UNLIMITED
@@ -193,7 +193,7 @@ def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
     SubElement(joint, "limit", attributes)
 
 
-def _add_loop(extension: Element, loop: Loop) -> None:
+def _add_loop(extension: Element, loop: KinematicLoop) -> None:
     what = f"loop {loop.name!r}"
     element = SubElement(
         extension, "loop", name=loop.name, kind=loop.kind, link_a=loop.link_a, link_b=loop.link_b

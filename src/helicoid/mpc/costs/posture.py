@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from numpy.typing import ArrayLike
 
 from helicoid.dynamics import configuration
@@ -18,6 +20,6 @@ def posture_cost(
 ) -> Cost:
     """½ w |q ⊖ target|²: distance of the joints from a posture (nq), in the tangent space (nv)."""
     robot = symbols.robot
-    wanted = symbols.parameter(name, target, robot.nq)
-    residual = configuration.difference(robot.model, wanted.symbol, symbols["q"])
-    return cost_of(symbols, name, residual, weight, end_weight, parameters=[wanted])
+    desired = replace(symbols.parameter(name, target, robot.nq), configuration=True)
+    residual = configuration.difference(robot.model, desired.symbol, symbols["q"])
+    return cost_of(symbols, name, residual, weight, end_weight, parameters=[desired])

@@ -10,11 +10,11 @@ from helicoid.mpc.solver.loop import Loop
 from helicoid.mpc.structure import Structure
 
 STATUS = {
-    "SOLVED": "all is well",
-    "UNFINISHED": "a start from scratch ended before it converged; its plan is applied",
-    "INFEASIBLE": "the plan, which is applied, misses hard constraints: see {p}_missed",
-    "NO_PROGRESS": "no new plan: no step improved the old one",
-    "OUT_OF_TIME": "no new plan: the budget was used up",
+    "OK": "a new plan that meets the hard constraints",
+    "ITERATION_LIMIT": "a cold start ended before it converged; its plan is applied",
+    "INFEASIBLE": "the plan, which is applied, violates hard constraints: see {p}_missed",
+    "NO_PROGRESS": "no new plan: no step improved the former one",
+    "TIME_LIMIT": "no new plan: the time budget was used up",
     "NOT_FINITE": "no new plan: the model gave numbers that are not finite",
     "BAD_MEASUREMENT": "no new plan: the state is not finite, or has a quaternion that is not unit",
     "NOT_STARTED": "there was no step yet",
@@ -155,7 +155,7 @@ class Header:
             ],
             f"int {p}_feedback({one}, {self.measured}, {self.applied})": [
                 "Once in a period: from the measured state to what is to be applied. Returns one of"
-                f" {self.big}_SOLVED, ... Never fails: without a new plan it applies the last good one, and"
+                f" {self.big}_OK, ... Never fails: without a new plan it applies the last good one, and"
                 " when that is used up brakes under gravity compensation. Before the first plan a state of no"
                 " use gives zeros."
             ],

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from helicoid.compiler import c_array, c_number, c_text
+from helicoid.compiler import c_array, c_number, c_text, loop_pragma
 from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.export.header import STATISTICS, STATUS, Header
 from helicoid.mpc.export.settable import Settable, definitions
@@ -27,8 +27,7 @@ _HEAD = """\
 #define EXPORTED static
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize ("{level}")
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only */
+{pragma}#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only */
 #endif
 #include "runtime/solver.h"
 #include "runtime/numbers.h"
@@ -122,7 +121,7 @@ def source(
     """The file `<prefix>.c`; `names` are those of the kernels that there are."""
     p, stages = header.prefix, engine.stages
     sizes = kernels.definitions(stages) + ("" if contacts is None else contacts.definitions())
-    head = _HEAD.format(p=p, sizes=sizes, level=kernels.LEVEL)
+    head = _HEAD.format(p=p, sizes=sizes, pragma=loop_pragma())
     declared = [f"const helicoid_kernel *{p}_{name}_kernel(void);" for name in names]
     arrays, copies = image(engine)
     if contacts is not None:

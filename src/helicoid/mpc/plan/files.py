@@ -17,7 +17,7 @@ _ARRAYS = ("t", "x", "u")
 _OF_ROBOTS = ("q", "v", "a", "tau", "velocity_limit", "torque_limit")
 _NUMBERS = {
     "success": bool, "iterations": int, "cost": float, "violation": float, "gap": float,
-    "stationarity": float, "seconds": float, "status": str, "solver": str,
+    "stationarity": float, "seconds": float, "message": str, "solver": str,
 }  # fmt: skip
 _FORCE = "force of "
 
@@ -41,6 +41,8 @@ def load(path: Path, robot: Robot | None, max_bytes: float) -> Plan:
     content: dict[str, Any] = read_archive(path, max_bytes)
     if str(content.get("format")) != _FORMAT:
         raise InputError(f"{path}: is no plan; its format is not {_FORMAT!r}")
+    if "status" in content:  # of version 0.1
+        content.setdefault("message", content["status"])
     try:
         _check(content)
         violations = zip(*(content[f"violations_{part}"].tolist() for part in Violation._fields), strict=True)

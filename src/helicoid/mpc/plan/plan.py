@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.deprecation import former_attribute
 from helicoid.simulation.trajectory.archive import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -45,19 +46,20 @@ class Moment(NamedTuple):
 class Plan:
     """A planned motion: t (N+1), and for a robot q (N+1, nq), v (N+1, nv), a and tau (N, nv).
 
-    x (N+1, ...) and u (N, ...) are states and controls as the problem has them. `success` says whether all
-    is well, `status` how it ended in words. `cost` is without the price of soft constraints. `violation` is
-    the largest excess of a hard constraint in its scaled units; `violations` names those that are not met,
-    the worst first, then soft ones that are exceeded. `stationarity` is the largest element of the
-    Lagrangian's gradient (NaN where the solver does not tell). `velocity_limit` and `torque_limit` (nv) are
-    those of the problem's constraints of these names, infinite where there are none. `forces` has for each
-    contact by name its force on the robot (N, 3), in the world's axes; see `Problem.forces`.
+    x (N+1, ...) and u (N, ...) are states and controls as the problem has them. `success` says whether the
+    solver converged to a plan that meets the constraints, `message` how it ended in words. `cost` is without
+    the price of soft constraints. `violation` is the largest excess of a hard constraint in its scaled units;
+    `violations` names those that are not met, the worst first, then soft ones that are exceeded.
+    `stationarity` is the largest element of the Lagrangian's gradient (NaN where the solver does not report
+    it). `velocity_limit` and `torque_limit` (nv) are those of the problem's constraints of these names,
+    infinite where there are none. `forces` has for each contact by name its force on the robot (N, 3), in the
+    world's axes; see `Problem.forces`.
     """
 
     t: Array
     x: Array
     u: Array
-    status: str
+    message: str
     success: bool
     iterations: int
     cost: float
@@ -75,6 +77,8 @@ class Plan:
     robot: Robot | None = field(default=None, repr=False)
     velocity_limit: Array | None = field(default=None, repr=False)
     torque_limit: Array | None = field(default=None, repr=False)
+
+    status = former_attribute("status", "message")
 
     @property
     def duration(self) -> float:
@@ -124,7 +128,7 @@ class Plan:
 
     def __repr__(self) -> str:
         return (
-            f"Plan({self.status}; cost {self.cost:.6g}, {self.iterations} iterations by {self.solver}, "
+            f"Plan({self.message}; cost {self.cost:.6g}, {self.iterations} iterations by {self.solver}, "
             f"violation {self.violation:.1e}, {self.duration:.3g} s)"
         )
 

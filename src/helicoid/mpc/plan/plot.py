@@ -31,7 +31,7 @@ def plot(plan: Plan) -> Any:
         axis.set_ylabel(label)
         axis.grid(alpha=0.25)
     axes[-1].set_xlabel("time (s)")
-    axes[0].set_title(f"{plan.status}, cost {plan.cost:.4g}; limits dashed", fontsize=10, loc="left")
+    axes[0].set_title(f"{plan.message}, cost {plan.cost:.4g}; limits dashed", fontsize=10, loc="left")
     if names and len(names) <= 14:
         figure.legend(lines, names, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, frameon=False)
     figure.tight_layout()

@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.compiler import BatchCode
 from helicoid.errors import HelicoidError
 from helicoid.mpc.solver.kernels import KERNELS, Kernels
-from helicoid.mpc.solver.outcome import Status
+from helicoid.mpc.solver.outcome import SolverStatus
 
 # The order of the enumerations in runtime/layout.h.
 SETTINGS = (
@@ -109,13 +109,13 @@ class Engine:
         """Linearise around the trajectory in x and u."""
         self._library.mpc_prepare(self._handle)
 
-    def feedback(self) -> Status:
+    def feedback(self) -> SolverStatus:
         """One step from the linearisation for the state in `initial`."""
-        return Status(self._library.mpc_feedback(self._handle))
+        return SolverStatus(self._library.mpc_feedback(self._handle))
 
-    def solve(self, max_iterations: int) -> Status:
+    def solve(self, max_iterations: int) -> SolverStatus:
         """Iterate to convergence."""
-        return Status(self._library.mpc_solve(self._handle, max_iterations))
+        return SolverStatus(self._library.mpc_solve(self._handle, max_iterations))
 
     def call(self, name: str, *args: int) -> None:
         """Another function of the runtime, such as those of the loop; addresses as integers."""

@@ -9,13 +9,12 @@ from pathlib import Path
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler import UnsupportedOperation, compile_runtime
+from helicoid.compiler import UnsupportedOperation, compile_runtime, loop_pragma
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
 PATIENCE = 15  # iterations of an arm before it is asked how torques bend: most reaches are done by then
 RUNTIME = Path(__file__).parent / "runtime"
-LEVEL = "O3"  # of optimisation: of the solver, for loops that are worth unrolling
 # The order of the list in runtime/layout.h; the last six are of a controller.
 KERNELS = (
     *("stage", "values", "last", "last_values", "bend", "retract", "local"),
@@ -75,7 +74,7 @@ def _closed(stages: Stages) -> str:
 
 def _text(stages: Stages) -> str:
     """The C of the solver for the sizes of a problem."""
-    return f'{definitions(stages)}#pragma GCC optimize ("{LEVEL}")\n#include "solver.c"\n'
+    return f'{definitions(stages)}{loop_pragma()}#include "solver.c"\n'
 
 
 def _declare(api: ctypes.CDLL) -> None:

@@ -12,9 +12,10 @@ from helicoid.errors import InputError
 from helicoid.mpc.costs.control_rate import PREVIOUS
 from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.largest_disturbance import largest_disturbance
-from helicoid.mpc.solver.outcome import Status, StepStatus
+from helicoid.mpc.solver.outcome import SolverStatus
 from helicoid.mpc.solver.stage import Row, Stages
 from helicoid.mpc.structure import Structure
+from helicoid.status import Status
 
 TOLERANCE = 0.01
 """What a plan that is ok may exceed hard constraints by, as a part of a limit (of a row's scale), and its
@@ -28,9 +29,9 @@ _SETTINGS = (
 _OUTCOME = ("phase", "status", "ok", "failures", "fallback", "reason", "ran", "has_plan", "seconds")
 _OUTCOME_AT = {name: k for k, name in enumerate(_OUTCOME)}
 _RAN, _SECONDS = _OUTCOME_AT["ran"], _OUTCOME_AT["seconds"]
-_STATUS: tuple[StepStatus, ...] = (
-    *("solved", "unfinished", "infeasible", "no progress", "out of time", "not finite", "bad measurement"),
-    "not started",
+_STATUS = (
+    *(Status.OK, Status.ITERATION_LIMIT, Status.INFEASIBLE, Status.NO_PROGRESS, Status.TIME_LIMIT),
+    *(Status.NOT_FINITE, Status.BAD_MEASUREMENT, Status.NOT_STARTED),
 )
 # Constraints that what is applied keeps by itself: what they bound, and the fields of layout.h for them.
 _LIMITS = {"torque_limit": ("tau", "limit"), "velocity_limit": ("v", "speed")}
@@ -140,7 +141,7 @@ class Loop:
     def due(self, due: Due) -> None:
         self._outcome[0] = due
 
-    def told(self) -> tuple[StepStatus, bool, float, float]:
+    def told(self) -> tuple[Status, bool, float, float]:
         """Of the last step: status, ok, how many iterations it ran and the seconds it took."""
         one = self._outcome
         return _STATUS[int(one[1])], one[2] != 0, one[_RAN], one[_SECONDS]
@@ -151,7 +152,7 @@ class Loop:
         fallback, code = self.outcome("fallback"), int(self.outcome("reason"))
         if fallback == 0:
             return ""
-        reason = _REASONS[code] if code < 0 else Status(code).text
+        reason = _REASONS[code] if code < 0 else SolverStatus(code).text
         if fallback == 1:
             return f"{reason}; applying the plan of {self.outcome('failures'):.0f} steps ago"
         return f"{reason}; braking under gravity compensation"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +16,7 @@ from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.phases import Schedule
 from helicoid.mpc.solver.stage import Row, Stages
 from helicoid.mpc.solver.switching import SCHEDULE, Switching
+from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.engine import Engine
@@ -149,6 +149,11 @@ class Memory:
         return {f"{name}_{side}": one for name, one in found.items() for side in ("lower", "upper")}
 
     @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of targets and of parameters of one's own."""
+        return tuple(name for name, (_, kind) in self._setters.items() if kind == "parameter")
+
+    @property
     def names(self) -> list[str]:
         """What can be set."""
         return sorted([*self._setters, *self._bounds, *([] if self.switching is None else SCHEDULE)])
@@ -173,10 +178,7 @@ class Memory:
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
         """A value as what its name takes."""
-        try:
-            numbers = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{name} takes numbers, got {reprlib.repr(value)}") from None
+        numbers = real_numbers(name, value)
         if name in self._bounds:
             return numbers
         if name not in self._setters:

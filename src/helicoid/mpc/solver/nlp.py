@@ -17,7 +17,7 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler import Function, compile_is_on
 from helicoid.errors import CompileError, InputError
 from helicoid.interrupts import solving
-from helicoid.mpc.solver.outcome import Outcome
+from helicoid.mpc.solver.outcome import SolverResult
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.memory import Memory
@@ -127,7 +127,7 @@ class NonlinearProgram:
                 price += 2
         return objective, rows
 
-    def solve(self, memory: Memory, x0: Array, x: Array, u: Array) -> Outcome:
+    def solve(self, memory: Memory, x0: Array, x: Array, u: Array) -> SolverResult:
         """Solve from a guess of states and controls."""
         first, free, prices = [], [], []
         for k, node in enumerate(self._nodes):
@@ -142,7 +142,7 @@ class NonlinearProgram:
             with solving():
                 result = self._solve(**given)
         except RuntimeError as error:
-            return Outcome(x, u, f"failed: {str(error).splitlines()[-1]}", False, 0)
+            return SolverResult(x, u, f"failed: {str(error).splitlines()[-1]}", False, 0)
         stats = self._solve.stats()
         w, at, xs, us = np.array(result["x"]).ravel(), 0, [], []
         for node in self._nodes:
@@ -152,8 +152,8 @@ class NonlinearProgram:
             at += n + m + len(node.soft)
         word = str(stats.get("return_status", ""))
         done = bool(stats.get("success", False))
-        status = "solved" if done else f"failed: {self._solver_name} says {word}"
-        return Outcome(np.array(xs), np.array(us[:-1]), status, done, int(stats.get("iter_count", 0)))
+        message = "solved" if done else f"failed: {self._solver_name} says {word}"
+        return SolverResult(np.array(xs), np.array(us[:-1]), message, done, int(stats.get("iter_count", 0)))
 
     def _bounds(self, memory: Memory) -> tuple[Array, Array]:
         low, high = [], []

@@ -19,6 +19,7 @@ from helicoid.errors import InputError
 from helicoid.mpc.costs.swing import PROFILE
 from helicoid.mpc.phases import Nodes, Schedule
 from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.memory import Memory
@@ -139,10 +140,7 @@ class Switching:
 
 
 def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise InputError(f"{name} is a finite number, got {value!r}")
-    return number
+    number = real_numbers(name, value)
+    if number.size != 1 or not np.isfinite(number).all():
+        raise InputError(f"{name} is a finite number, got {number}")
+    return float(number.item())

@@ -12,7 +12,7 @@ from helicoid.dynamics.constraints.equations import Closure
 from helicoid.errors import InputError
 
 if TYPE_CHECKING:
-    from helicoid.dynamics.constraints.equations import Constraint
+    from helicoid.dynamics.constraints.equations import KinematicConstraint
     from helicoid.robot import Robot
 
 _PREFIX = "force of "
@@ -56,12 +56,12 @@ def forces_by_name(robot: Robot, multipliers: Expression) -> dict[str, Expressio
     return made
 
 
-def contact_name(constraint: Constraint) -> str:
+def contact_name(constraint: KinematicConstraint) -> str:
     """The name of a constraint, less the `_contact` that `with_contact` puts behind the link's name."""
     return constraint.name.replace("_contact", "") if axes(constraint) is not None else constraint.name
 
 
-def axes(constraint: Constraint) -> Array | None:
+def axes(constraint: KinematicConstraint) -> Array | None:
     """R (3, 3) of a contact with the world, its normal the last column; None if it is something else."""
     if isinstance(constraint, Closure) and constraint.link_a is None:
         return np.asarray(constraint.placement_a.rotation, dtype=np.float64)

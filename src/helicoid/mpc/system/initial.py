@@ -15,7 +15,31 @@ if TYPE_CHECKING:
     from helicoid.mpc.structure import Structure
     from helicoid.robot import Robot
 
-_FAR = 0.5  # by how much a coordinate may be off: a quaternion of half the length is no rounding
+_MAX_MANIFOLD_ERROR = 0.5  # of a coordinate: a quaternion of half the unit length is no rounding error
+
+
+def real_numbers(what: str, value: ArrayLike) -> Array:
+    """An array of float64 from real numbers alone: no masked, complex, boolean, text or object elements.
+
+    Raises:
+        InputError: it is anything else, or its own conversion to an array fails.
+    """
+    if type(value) is np.ndarray and value.dtype.char == "d":
+        return value
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "fiu" and not np.ma.is_masked(value):
+            return array.astype(np.float64)
+    except Exception:  # whatever `__array__` of a foreign type raises
+        pass
+    raise InputError(f"{what} takes real numbers, got {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    try:
+        return reprlib.repr(value)
+    except Exception:
+        return f"an object of {type(value)}"
 
 
 def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> Array:
@@ -24,12 +48,8 @@ def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> 
     Raises:
         InputError: it has the wrong size, is not finite, or has a quaternion that is not unit.
     """
-    try:
-        first = np.array(q0, dtype=np.float64)
-        second = None if v0 is None else np.asarray(v0, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        said = f"{reprlib.repr(q0)} and {reprlib.repr(v0)}"
-        raise InputError(f"the initial state must be numbers, got {said}") from None
+    first = real_numbers("the initial state", q0).copy()
+    second = None if v0 is None else real_numbers("the initial velocity", v0)
     robot, system = structure.robot, structure.system
     if robot is not None:
         second = np.zeros(robot.nv) if second is None else second
@@ -52,8 +72,8 @@ def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> 
 
 
 def on_manifold(robot: Robot, q: Array) -> Array | None:
-    """q with what rounding leaves taken off; None if it is too far from what q can be to be meant so."""
+    """The projection of q onto the joints' manifold; None if q is farther from it than rounding explains."""
     if robot.nq == robot.nv:
         return q
     near = np.asarray(robot.integrate(q, np.zeros(robot.nv)))  # a step of no length
-    return near if np.abs(near - q).max() < _FAR else None
+    return near if np.abs(near - q).max() < _MAX_MANIFOLD_ERROR else None

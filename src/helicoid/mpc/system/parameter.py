@@ -20,12 +20,14 @@ class Parameter:
     """A vector that every node of the grid has its own value of: `initial` is (nodes, size).
 
     `settable` has the names that `Problem.set` knows it by, and the nodes that each name stands for.
+    `configuration` marks a target posture q (nq), which may lie on a manifold.
     """
 
     name: str
     symbol: Expression
     initial: Array
     settable: Mapping[str, slice]
+    configuration: bool = False
 
 
 def parameter(name: str, value: ArrayLike, nodes: int, size: int | None = None) -> Parameter:

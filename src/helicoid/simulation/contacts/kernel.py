@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from helicoid.compiler import Input, Kernel, compile_kernel, native_lanes
+from helicoid.compiler import Input, Kernel, compile_kernel, loop_pragma, native_lanes
 from helicoid.errors import CompileError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts.terms import Terms
 
 RUNTIME = Path(__file__).parent / "runtime"
-OPTIMISED = '#pragma GCC optimize ("O3")\n'
 POINT_SIZE, GROUND_SIZE = 11, 7  # of runtime/surfaces.h
 MOST = 40  # points that touch at once
 
@@ -76,7 +75,7 @@ def contact_kernel(
     robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, rubbing: Sequence[int], batch: bool
 ) -> Kernel:
     """Compile the step of a robot, for one or for many side by side."""
-    text = _constants(robot, terms, sizes, stops, rubbing) + OPTIMISED + '#include "contact.c"\n'
+    text = _constants(robot, terms, sizes, stops, rubbing) + loop_pragma() + '#include "contact.c"\n'
     shapes = [item.shape for item in sizes.inputs], [item.shape for item in sizes.outputs]
     functions = {"prepare": terms.prepare, "finish": terms.finish}
     try:

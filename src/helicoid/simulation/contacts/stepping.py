@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from helicoid._typing import Array, Expression
+from helicoid._typing import Array
 from helicoid.compiler import Input, Kernel
 from helicoid.errors import InputError
 from helicoid.robot import Robot
@@ -17,10 +16,9 @@ from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel
 from helicoid.simulation.contacts.shapes import Points, gaps, points_of
 from helicoid.simulation.contacts.terms import terms
 from helicoid.simulation.ground import ContactPoint, Ground, as_grounds
-from helicoid.simulation.inputs.forces import Forces
-from helicoid.simulation.inputs.laws import SymbolicLaw, hashable
+from helicoid.simulation.inputs.forces import SystemInputs
+from helicoid.simulation.inputs.laws import LawInStep, forget_oldest, hashable
 
-_KEPT = 8  # loops that a robot remembers
 FAST = 1e3  # rad/s or m/s: what moves like this has been driven to it, by torques or by its start
 UNSOLVED = 1e-3  # of the velocities: contacts that err by more are the cause of what comes next
 _BELOW = 1e-6  # m: a contact that starts deeper is a mistake and no rounding
@@ -100,7 +98,7 @@ class TimeStepping:
     Args:
         states: q and v, each (rows, rollouts, n); the caller fills row 0.
         inputs: θ, and the wrenches that the options name, each (rows or 1, rollouts or 1, size).
-        forces: the torques; where a law is all that has to be asked for, it is computed in the loop.
+        forces: the torques; a law among them is evaluated inside the loop.
     """
 
     def __init__(
@@ -110,31 +108,31 @@ class TimeStepping:
         options: Mapping[str, Any],
         states: tuple[Array, Array],
         inputs: Sequence[Array],
-        forces: Forces,
+        forces: SystemInputs,
         times: Array,
         substeps: int,
     ) -> None:
         self.world, self._forces, self._times, self._substeps = world, forces, times, substeps
         rows, rollouts = states[0].shape[:2]
-        law = _Law.of(robot, forces, substeps)
-        self.law = law
-        loop = _loop(robot, world, options, law, rollouts > 1)
+        law = None
+        if forces.law is not None:
+            law = LawInStep(forces.law, Input("tau", (robot.nv,)), substeps * forces.law.every > 1)
+        loop = _loop(robot, world, options, law, forces.limit, rollouts > 1)
         self._kernel, self._equations = loop.kernel, loop.sizes.others[2]
-        # One row more: row k + 1 tells of the step from k on, and the last one is told twice.
+        # One row more: row k + 1 reports the step from k on, and the last one is reported twice.
         memory = self._memory = np.zeros((rows + 1, rollouts, loop.sizes.memory))
         record = self._record = np.zeros((rows + 1, rollouts, 6 * loop.sizes.contacts))
-        own: list[Array] = [forces.net] if law is None else [forces.disturbance, times[:, None].copy()]
-        numbers = [] if law is None or not law.held else [np.full((1, 1), float(substeps))]
+        own: list[Array] = [forces.net]
+        further = [] if law is None else law.state_arrays(rows, rollouts)
+        if law is not None:
+            own = [forces.disturbance, *law.input_arrays(times, substeps)]
         step = float(times[1]) / substeps if len(times) > 1 else 1.0
-        self._torque = None if law is None else np.zeros((rows, rollouts, robot.nv))
-        kept = [] if self._torque is None else [self._torque]
-        kept += [np.zeros((rows, rollouts))] if law is not None and law.held else []
-        self._states = (*states, *kept, memory[:rows], record[:rows])
+        self._torque = further[0] if further else None
+        self._states = (*states, *further, memory[:rows], record[:rows])
         tables = [world.points.rows.ravel(), np.ravel([one.row for one in world.grounds]), world.field]
         self._inputs = (
             *own,
             *inputs,
-            *numbers,
             np.full((1, 1), step),
             *(np.ascontiguousarray(table, dtype=np.float64)[None, None] for table in tables),
             np.full((1, 1), float(substeps)),
@@ -186,7 +184,14 @@ class _Loop:
     sizes: Sizes
 
 
-def _loop(robot: Robot, world: World, options: Mapping[str, Any], law: _Law | None, batch: bool) -> _Loop:
+def _loop(
+    robot: Robot,
+    world: World,
+    options: Mapping[str, Any],
+    law: LawInStep | None,
+    limit: Array | None,
+    batch: bool,
+) -> _Loop:
     """The compiled step, made once for what it depends on."""
     shape = world.points.links, len(world.points.rows), len(world.points.names), len(world.grounds)
     key = (
@@ -195,17 +200,16 @@ def _loop(robot: Robot, world: World, options: Mapping[str, Any], law: _Law | No
         world.end_stops,
         world.bouncing,
         hashable(dict(options)),
-        law and law.key,
+        law and (law.key, limit is not None),
         batch,
     )
     loops: dict[Any, _Loop] = robot.memo("loops with contacts", dict)
     if key not in loops:
-        while len(loops) >= _KEPT:
-            del loops[next(iter(loops))]
+        forget_oldest(loops)
         rubbing = _rubbing(robot) if options.get("friction", True) else []
         stops = Stop(robot) if world.end_stops else Stop(None)
-        parts = terms(robot, world.points.links, rubbing, world.bouncing, law, **options)
-        states = 2 if law is None else 4 if law.held else 3
+        parts = terms(robot, world.points.links, rubbing, world.bouncing, law, limit, **options)
+        states = 2 + (0 if law is None else len(law.states))
         counts = len(world.points.rows), len(world.grounds), world.field.size, len(world.points.names)
         sizes = Sizes(robot, parts, counts, states, stops, rubbing)
         loops[key] = _Loop(contact_kernel(robot, parts, sizes, stops, rubbing, batch), sizes)
@@ -225,48 +229,3 @@ def _rubbing(robot: Robot) -> list[int]:
             if joint.friction[k] > 0 or joint.static_friction[k] > 0
         ]
     return found
-
-
-class _Law:
-    """A symbolic controller inside the step: more states, the torque and how long it has been held."""
-
-    def __init__(self, law: SymbolicLaw, limit: Array | None, held: bool) -> None:
-        self._law, self._limit, self.held = law, limit, held
-        self.key = law.source, law.names, law.which, limit is not None, held
-
-    @staticmethod
-    def of(robot: Robot, forces: Forces, substeps: int) -> _Law | None:
-        law = forces.only_law
-        if not isinstance(law, SymbolicLaw):
-            return None
-        symbols = ca.SX.sym("t"), ca.SX.sym("q", robot.nq), ca.SX.sym("v", robot.nv)
-        return None if law.expression(*symbols) is None else _Law(law, forces.limit, substeps > 1)
-
-    def inputs(self, own: Sequence[Input]) -> list[Input]:
-        """Of the step, from those without a law: (q, v, tau, theta, ...)."""
-        q, v, tau, *others = own
-        count = [Input("count", ())] if self.held else []
-        total = [Input("substeps", ())] if self.held else []
-        return [
-            q,
-            v,
-            tau,
-            *count,
-            Input("disturbance", v.shape),
-            Input("t", ()),
-            *others,
-            *total,
-            Input("dt", ()),
-        ]
-
-    def torque(self, names: Mapping[str, Expression]) -> tuple[Expression, list[Expression]]:
-        """What acts, and the next values of the states beyond q and v."""
-        wanted = self._law.expression(names["t"], names["q"], names["v"])
-        assert wanted is not None
-        tau, following = wanted, []
-        if self.held:
-            done = names["count"]
-            tau = ca.if_else(done < 0.5, wanted, names["tau"])
-            following = [ca.if_else(done + 1.5 > names["substeps"], 0, done + 1)]
-        given = tau if self._limit is None else ca.fmax(ca.fmin(tau, self._limit), -self._limit)
-        return given + names["disturbance"], [tau, *following]

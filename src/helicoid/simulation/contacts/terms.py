@@ -19,13 +19,14 @@ from typing import Any
 
 import casadi as ca
 
-from helicoid._typing import Expression
-from helicoid.compiler import Input
+from helicoid._typing import Array, Expression
+from helicoid.compiler import Input, row_major
 from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.kinematics import frame_pose, jacobian
 from helicoid.dynamics.linear import Factors, factor, solve
 from helicoid.robot import Robot
 from helicoid.simulation.equations.stiction import stiction_terms
+from helicoid.simulation.inputs.laws import LawInStep, saturated
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ def terms(
     links: Sequence[str],
     rubbing: Sequence[int],
     bouncing: bool,
-    law: Any = None,
+    law: LawInStep | None = None,
+    limit: Array | None = None,
     **options: Any,
 ) -> Terms:
     """The functions of a robot of which some links may touch something.
@@ -65,17 +67,22 @@ def terms(
     Args:
         rubbing: velocities with dry friction.
         bouncing: whether the twists of links at the beginning are needed.
-        law: gives (τ, what to keep) from symbols by their names; None where τ is an input.
+        law: evaluated before the step, its torque saturated at `limit`; None where τ is an input.
         options: as `robot.forward_dynamics.with_options` takes them.
     """
     motion = stiction_terms(robot, **options)
     own = list(motion.inputs)
     if not any(item.name == "theta" for item in own):
         own.insert(3, Input("theta", (0,)))
-    inputs = [*own, Input("dt", ())] if law is None else law.inputs(own)
+    inputs = [*own, Input("dt", ())]
+    if law is not None:
+        disturbance = Input("disturbance", (robot.nv,))
+        inputs = [*own[:2], *law.states, disturbance, *law.inputs, *own[3:], Input("dt", ())]
     names = {item.name: ca.SX.sym(item.name, *item.shape) for item in inputs}
     q, v, h = names["q"], names["v"], names["dt"]
-    tau, kept = (names["tau"], []) if law is None else law.torque(names)
+    tau, kept = (names["tau"], []) if law is None else law.evaluate(names)
+    if law is not None:
+        tau = saturated(tau, limit) + names["disturbance"]
     others = [names[item.name] for item in own[3:]]
     model = robot.model
     q_m = integrate(model, q, h / 2 * v)
@@ -114,7 +121,7 @@ def terms(
         at[name] = size
         size += sum(one.numel() for one in expressions)
     everything = ca.vertcat(*(ca.vec(ca.densify(one)) for part in parts.values() for one in part))
-    prepare = ca.Function("prepare", [ca.vec(one) for one in names.values()], [everything])
+    prepare = ca.Function("prepare", [row_major(one) for one in names.values()], [everything])
     finish = _finish(robot, links, factors, L, at["BOUND"])
     links_at = tuple(at[f"LINK_{k}"] for k in range(len(links)))
     return Terms(prepare, finish, tuple(inputs), L, tuple(columns), at, links_at, size)

@@ -4,8 +4,9 @@ from helicoid.simulation.equations.motion import (
     FIXED,
     acceleration,
     rate_function,
+    repeated,
     settling_function,
     step_function,
 )
 
-__all__ = ["FIXED", "acceleration", "rate_function", "settling_function", "step_function"]
+__all__ = ["FIXED", "acceleration", "rate_function", "repeated", "settling_function", "step_function"]

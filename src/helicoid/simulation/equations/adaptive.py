@@ -17,7 +17,7 @@ MOST_CALLS = 300_000  # of the equations between two samples: seconds of work, w
 Settle = Callable[[Array, Array, int], tuple[Array, Array]]
 
 
-class Adaptive:
+class VariableStepSolver:
     """Fills rows of states by integrating ẋ = f(x, u) from each to the next, u constant in between.
 
     Args:

@@ -104,6 +104,23 @@ def step_function(robot: Robot, method: str = "rk4", **options: Any) -> Function
     return _once(robot, f"{method}_step", motion, inputs, _next_state(robot), expressions)
 
 
+def repeated(robot: Robot, step: Function, times: int) -> Function:
+    """`times` calls of a step in a row as one function, its inputs held."""
+    n = len(step.outputs)
+    if times == 1:
+        return step
+
+    def expressions() -> Expressions:
+        symbols = [ca.SX.sym(item.name, *(*item.shape, 1, 1)[:2]) for item in step.inputs]
+        states: Any = symbols[:n]
+        for _ in range(times):
+            states = step(*states, *symbols[n:])
+        return symbols, list(states)
+
+    name = f"{step.name}_{times}"
+    return robot.memo((name, step), lambda: Function(name, step.inputs, step.outputs, expressions))
+
+
 def rate_function(robot: Robot, **options: Any) -> Function:
     """`(x, tau, theta, ...) -> x_dot` of the state x = (q, v): what an adaptive solver integrates."""
     if robot.constraints:

@@ -1,11 +1,12 @@
-"""What may steer a simulated robot, brought to one form: a series of torques, or `(t, q, v) -> tau`."""
+"""Controllers brought to one form: numbers, a callable `(t, q, v)`, or a law inside the compiled loop."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import casadi as ca
@@ -13,18 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import Function
+from helicoid.compiler import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.inputs.forces import Feedback, Force
-from helicoid.simulation.inputs.laws import SymbolicLaw, check_law
+from helicoid.simulation.inputs.forces import Feedback, Force, numbers
+from helicoid.simulation.inputs.laws import LoopLaw, forget_oldest
 
 _POSITIONS = {1: ("q",), 2: ("q", "v"), 3: ("t", "q", "v")}
-"""What the inputs of a function mean that has no names for them."""
+"""Meaning of the inputs of a CasADi function that has no names for them."""
+
+_OBSERVED = "residual"  # `command` of an observer, whose step returns an estimate and no command
 
 
 class Stepping(Protocol):
-    """A controller with `step(q, v) -> tau`, such as `mpc.Controller`; its `period` (s), if any, is kept."""
+    """A controller with `step(q, v) -> command`, called once every `period` (s): see `hc.control`."""
 
     step: Callable[..., ArrayLike]
 
@@ -40,60 +43,280 @@ class Torques(Protocol):
 
 
 class InLoop(Protocol):
-    """A law with what it follows, for what flies: the compiled loop computes it."""
+    """A law together with its reference, which the compiled loop evaluates: `law.following(reference)`."""
 
     def in_loop(self, times: Array) -> Any: ...
 
 
 Controller = Force | Stepping | Torques | InLoop
+Command = LoopLaw | Feedback | Array | None
 
 
-def control_law(controller: Controller, robot: Robot, times: Array) -> Force:
-    """The controller as numbers or as a callable, for steps that begin at times[:-1] (s).
+@dataclass(frozen=True, eq=False)
+class Commanded:
+    """The system that a controller commands.
+
+    Args:
+        names: of the entries of the command: velocities of a robot, controls of a vehicle.
+        n_states: number of actuator states of a vehicle; None of a robot.
+        limit: symmetric limit of the command that the simulation applies; None where it applies none.
+        options, theta: of the inverse dynamics of a robot, for controllers that command velocities.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    n_states: int | None = None
+    limit: Array | None = None
+    options: dict[str, Any] | None = None
+    theta: ArrayLike | None = None
+
+
+def command_of(controller: Any, system: Commanded, times: Array) -> Any:
+    """The controller as numbers, as a callable, or as a law inside the loop, for steps at times[:-1] (s).
 
     Raises:
-        InputError: it does not fit the robot or the times.
+        InputError: it does not fit the system or the times.
     """
-    given: Any = controller
-    if isinstance(given, Function):
-        shapes = {item.name: math.prod(item.shape) for item in given.inputs}
-        names = [item.name for item in given.outputs]
-        return _function(given, given.name, shapes, names, robot)
-    if isinstance(given, ca.Function):
-        shapes = {given.name_in(k): given.numel_in(k) for k in range(given.n_in())}
-        return _function(given, given.name(), shapes, given.name_out(), robot)
-    if callable(getattr(given, "step", None)):
-        return _stepping(given, robot, times)
-    if hasattr(given, "t") and hasattr(given, "tau"):
-        return _series(given, robot, times)
-    return given
+    if isinstance(controller, (Function, ca.Function)):
+        return _function(controller, system, times)
+    if isinstance(getattr(controller, "function", None), Function) and not _required(controller):
+        controller = controller.following()  # a compiled law whose references all have defaults
+    if callable(getattr(controller, "in_loop", None)):
+        law: LoopLaw = controller.in_loop(times)
+        law = replace(law, every=sampling_multiple(controller, _step_time(times)))
+        law.check(system.robot, system.n_states, system.names, len(times) - 1)
+        return law
+    if callable(getattr(controller, "step", None)):
+        return SteppedController(controller, system, _step_time(times))
+    if hasattr(controller, "t") and hasattr(controller, "tau"):
+        return _series(controller, system.robot, times)
+    if callable(controller):
+        return controller if system.n_states is None else _with_states(controller)
+    return controller
 
 
-def _function(
-    source: Any, name: str, sizes: Mapping[str, int], outputs: Sequence[str], robot: Robot
-) -> SymbolicLaw:
-    """A function of some of t, q and v, told by their names, or in this order where they have none."""
-    names = tuple(sizes)
-    if not set(names) & {"t", "q", "v"} and len(names) in _POSITIONS and all(map(_unnamed, names)):
+def _step_time(times: Array) -> float:
+    return float(times[1]) if len(times) > 1 else math.inf
+
+
+# Controllers with `step` --------------------------------------------------------------------------------
+
+
+class SteppedController:
+    """A controller with `step` as a callable `(t, q, v, ...)`: stepped once every period, its command held.
+
+    A controller that commands joint velocities (`command == "v"`) acts through an ideal inner velocity loop:
+    τ = ID(q, v, (v_command - v) / T), the inverse dynamics of the simulated robot, with T the time that is
+    left of the period.
+    """
+
+    def __init__(self, controller: Any, system: Commanded, dt: float) -> None:
+        self._step, self._name = step_caller(controller), type(controller).__name__
+        self._system, self._dt = system, dt
+        self._every = sampling_multiple(controller, dt)
+        self._commands_velocity = commands_velocity(controller)
+        self._held: Any = None
+        self._applied = np.zeros(len(system.names))
+        if self._commands_velocity and (system.n_states is not None or system.robot.unactuated):
+            raise InputError(
+                f"{self._name} commands joint velocities, which {system.robot.name!r} cannot follow: not all "
+                "of its velocities have an actuator"
+            )
+
+    def __call__(self, t: float, q: Array, v: Array, states: Array | None = None) -> Any:
+        """Command at the time t (s)."""
+        if q.ndim > 1:
+            raise InputError(
+                f"{self._name} controls one robot; a batch needs a law, a callable or a function"
+            )
+        k = 0 if math.isinf(self._dt) else round(t / self._dt) % self._every
+        if k == 0 or self._held is None:
+            self._held = self._step(t, q, v, states, self._applied)
+        command = self._inner_loop(t, q, v, k) if self._commands_velocity else self._held
+        self._applied = self._saturated(command)
+        return command
+
+    def _inner_loop(self, t: float, q: Array, v: Array, k: int) -> Array:
+        robot, size = self._system.robot, len(v)
+        wanted = numbers(f"{self._name}.step must return", self._held, t, (size,))
+        remaining = (self._every - k) * (1.0 if math.isinf(self._dt) else self._dt)
+        inverse = robot.inverse_dynamics.with_options(**(self._system.options or {}))
+        theta = robot.theta.values if self._system.theta is None else self._system.theta
+        a = (wanted - v) / remaining
+        tau = inverse(q, v, a, theta) if robot.theta.groups else inverse(q, v, a)
+        return np.clip(tau, -robot.limits.effort, robot.limits.effort)
+
+    def _saturated(self, command: Any) -> Array:
+        limit = self._system.limit
+        return np.asarray(command if limit is None else np.clip(command, -limit, limit))
+
+
+class Observation:
+    """An observer beside a simulation: stepped with q, v and the torque that acts from there on.
+
+    `rows` are its estimates (N + 1, n), each held until the next; the last row repeats.
+    """
+
+    def __init__(self, observer: Any, times: Array) -> None:
+        if not callable(getattr(observer, "step", None)):
+            raise InputError(f"an observer has step(q, v, tau), such as a MomentumObserver; got {observer!r}")
+        self._step, self._times = step_caller(observer), times
+        self._every = sampling_multiple(observer, _step_time(times))
+        self.rows: list[Any] = []
+
+    def update(self, last: int, q: Array, v: Array, tau: Array) -> None:
+        """Observe the steps up to row `last` that have not been observed; arrays (rows, 1, n)."""
+        for k in range(len(self.rows), last):
+            if k % self._every:
+                self.rows.append(self.rows[-1])
+                continue
+            acting = tau[k if len(tau) > 1 else 0, 0]
+            found = self._step(float(self._times[k]), q[k, 0].copy(), v[k, 0].copy(), None, acting.copy())
+            self.rows.append(np.array(found, dtype=np.float64))
+
+    def estimates(self, n: int) -> Array:
+        """The estimates of n rows."""
+        rows = [*self.rows, *self.rows[-1:]]
+        return np.array(rows[:n]) if rows else np.zeros((n, 0))
+
+
+def step_caller(controller: Any) -> Callable[[float, Array, Array, Array | None, Array], Any]:
+    """`(t, q, v, states, tau) -> command`: `step` with those of the arguments that it takes.
+
+    Args:
+        controller: its `step` takes q and v; the torque that has acted until now where its third argument
+            begins with "tau"; the time where one is called t; the whole state where `measures` is "x".
+
+    Raises:
+        InputError: `step` needs a reference.
+    """
+    step, name = controller.step, type(controller).__name__
+    measures = str(getattr(controller, "measures", "")).split()
+    try:
+        parameters = list(inspect.signature(step).parameters.values())
+    except ValueError:  # of compiled code: it says when it is called
+        return lambda t, q, v, states, tau: step(q, v)
+    positional = [x for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    needed = [x.name for x in positional if x.default is x.empty and x.name != "t"]
+    torque = len(needed) == 3 and needed[2].startswith("tau")
+    if len(needed) > 2 and not torque:
+        missing = ", ".join(_required(controller) or needed[2:])
+        raise InputError(
+            f"{name}.step cannot be called with q and v alone, it needs {missing}: give it a reference over "
+            "time, controller=law.following(reference), or wrap it, controller=lambda t, q, v: law.step(...)"
+        )
+    if torque:
+        return lambda t, q, v, states, tau: step(q, v, tau)
+    timed = any(x.name == "t" for x in parameters)
+    measured = "tau" in measures and any(x.name == "tau" for x in parameters)
+    n = 1 if len(positional) == 1 and not any(x.kind == x.VAR_POSITIONAL for x in parameters) else 2
+
+    def call(t: float, q: Array, v: Array, states: Array | None, tau: Array) -> Any:
+        keywords: dict[str, Any] = {"t": t} if timed else {}
+        if measured:
+            keywords["tau"] = tau
+        state = (np.concatenate([q, v, states]), None) if measures == ["x"] else (q, v)
+        return step(*state[:n], **keywords)
+
+    return call
+
+
+def _required(controller: Any) -> tuple[str, ...]:
+    """References without which `step` cannot be called, where the controller names them."""
+    return tuple(getattr(controller, "required", ()))
+
+
+def sampling_multiple(controller: Any, dt: float) -> int:
+    """Sampling times dt (s) in the controller's period; 1 where it has none.
+
+    Raises:
+        InputError: the period is no multiple of dt.
+    """
+    period = getattr(controller, "period", None)
+    if period is None or math.isinf(dt):
+        return 1
+    every = round(period / dt)
+    if every < 1 or abs(every * dt - period) > 1e-6 * dt:
+        raise InputError(
+            f"{type(controller).__name__} steps every {period:g} s, no multiple of dt = {dt:g} s: take "
+            f"dt={period:g}, with substeps if the steps should be shorter"
+        )
+    return every
+
+
+def commands_velocity(controller: Any) -> bool:
+    """Whether `step` returns joint velocities, as that of differential inverse kinematics."""
+    command = getattr(controller, "command", None)
+    return isinstance(command, str) and command == "v"
+
+
+def is_observer(controller: Any) -> bool:
+    """Whether `step(q, v, tau)` returns an estimate and no command."""
+    command = getattr(controller, "command", None)
+    return isinstance(command, str) and command == _OBSERVED
+
+
+# Functions, callables and torques over time --------------------------------------------------------------
+
+
+def _function(source: Function | ca.Function, system: Commanded, times: Array) -> LoopLaw | Feedback:
+    """A function of some of t, q and v, by their names, or in this order where they have none."""
+    laws: dict[Any, tuple[LoopLaw, bool]] = system.robot.memo("laws of functions", dict)
+    if source not in laws:
+        forget_oldest(laws)
+        law = LoopLaw(source if isinstance(source, Function) else _named(source))
+        laws[source] = law, _symbolic(law.function)
+    law, symbolic = laws[source]
+    law.check(system.robot, system.n_states, system.names, len(times) - 1)
+    if symbolic:
+        return law
+    call = source if isinstance(source, Function) else _by_columns(source)
+    inputs = [item.name for item in law.function.inputs]
+
+    def feedback(t: float, q: Array, v: Array, states: Array | None = None) -> Any:
+        values = {"t": t, "q": q, "v": v, "states": states}
+        result = call(*(values[name] for name in inputs))
+        return result[law.command] if isinstance(result, (tuple, list)) else result
+
+    return feedback
+
+
+def _named(function: ca.Function) -> Function:
+    """A CasADi function as a `Function` with the names t, q, v and vectors for its inputs and outputs."""
+    names: Sequence[str] = function.name_in()
+    if len(names) in _POSITIONS and all(re.fullmatch(r"i\d+", name) for name in names):
         names = _POSITIONS[len(names)]
-    check_law(name, dict(zip(names, sizes.values(), strict=True)), outputs, robot)
-    which = outputs.index("tau") if len(outputs) > 1 else None
-    return SymbolicLaw(source, names, which, source if isinstance(source, Function) else _columns(source))
+    sizes = [function.numel_in(k) for k in range(len(names))]
+    inputs = [Input(name, () if name == "t" else (n,)) for name, n in zip(names, sizes, strict=True)]
+    outputs = [Output(name, (function.numel_out(k),)) for k, name in enumerate(function.name_out())]
+
+    def expressions() -> tuple[list[Any], list[Any]]:
+        x = [ca.SX.sym(item.name, n) for item, n in zip(inputs, sizes, strict=True)]
+        shaped = [ca.reshape(one, *function.size_in(k)) for k, one in enumerate(x)]
+        results = function.call(shaped, True, False)  # written out
+        return x, [ca.vec(ca.densify(one)) for one in results]
+
+    return Function(function.name(), inputs, outputs, expressions)
 
 
-def _unnamed(name: str) -> bool:
-    return re.fullmatch(r"i\d+", name) is not None
+def _symbolic(function: Function) -> bool:
+    """Whether it can be written out in SX; a CasADi function that calls Python cannot."""
+    x = [ca.SX.sym(item.name, *(*item.shape, 1, 1)[:2]) for item in function.inputs]
+    try:
+        function.casadi.call(x, True, False)
+    except (RuntimeError, NotImplementedError):
+        return False
+    return True
 
 
-def _columns(function: Any) -> Callable[..., Any]:
+def _by_columns(function: ca.Function) -> Callable[..., list[Array]]:
     """A CasADi function called with NumPy vectors, or with rows of a batch, which CasADi has as columns."""
 
-    def call(*values: Any) -> Any:
+    def call(*values: Any) -> list[Array]:
         n = max((len(value) for value in values if np.ndim(value) == 2), default=None)
         arguments = values if n is None else [_column(value, n) for value in values]
         results = [np.array(result, dtype=np.float64) for result in function.call(arguments)]
-        results = [result[:, 0] if n is None else result.T for result in results]
-        return results[0] if len(results) == 1 else results
+        return [result[:, 0] if n is None else result.T for result in results]
 
     return call
 
@@ -102,47 +325,16 @@ def _column(value: Any, n: int) -> Array:
     return np.full((1, n), value) if np.ndim(value) == 0 else np.asarray(value).T
 
 
-def _stepping(controller: Any, robot: Robot, times: Array) -> Feedback:
-    """`step` called every period, its torque held in between."""
-    name = type(controller).__name__
-    measures_torque = _measures_torque(controller.step, name)
-    dt = float(times[1]) if len(times) > 1 else math.inf
-    period = getattr(controller, "period", None)
-    every = 1 if period is None or math.isinf(dt) else round(period / dt)
-    if every < 1 or (period is not None and not math.isinf(dt) and abs(every * dt - period) > 1e-6 * dt):
-        raise InputError(
-            f"{name} steps every {period:g} s, no multiple of dt = {dt:g} s: take dt={period:g}, with "
-            "substeps if the steps should be shorter"
-        )
-    held: list[Any] = [np.zeros(robot.nv)]
-
-    def feedback(t: float, q: Array, v: Array) -> Any:
-        if q.ndim > 1:
-            raise InputError(f"{name} controls one robot; a batch needs a callable or a function")
-        if math.isinf(dt) or round(t / dt) % every == 0:
-            held[0] = controller.step(q, v, *held) if measures_torque else controller.step(q, v)
-        return held[0]
-
-    return feedback
-
-
-def _measures_torque(step: Callable[..., Any], name: str) -> bool:
-    """Whether `step` wants the torque that acted until now, after q and v."""
+def _with_states(function: Callable[..., Any]) -> Feedback:
+    """A callable `(t, q, v)` or `(t, q, v, states)`, by its signature, as one with the actuator states."""
     try:
-        signature = inspect.signature(step)
-    except ValueError:  # of compiled code: it says when it is called
-        return False
-    needed = [one.name for one in signature.parameters.values() if one.default is inspect.Parameter.empty]
-    if len(needed) == 3 and needed[2].startswith("tau"):
-        return True
-    try:
-        signature.bind(None, None)
-    except TypeError as error:
-        raise InputError(
-            f"{name}.step{signature} cannot be called with q and v alone; wrap it: "
-            "controller=lambda t, q, v: controller.step(q, v, ...)"
-        ) from error
-    return False
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:
+        parameters = []
+    positional = [x for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    if len(positional) >= 4 or any(x.kind == x.VAR_POSITIONAL for x in parameters):
+        return function
+    return lambda t, q, v, *states: function(t, q, v)
 
 
 def _series(given: Torques, robot: Robot, times: Array) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.simulation.inputs.laws import LoopLaw
 from helicoid.simulation.running import ABSURD
 
 Feedback = Callable[[float, Array, Array], ArrayLike]
@@ -25,102 +26,101 @@ class NotFinite(InputError):
         self.row = row
 
 
-class Forces:
-    """Arrays (steps or 1, rollouts or 1, size) of everything that acts, held constant from step to step.
+class SystemInputs:
+    """Everything that acts on a simulated system, held constant from step to step.
 
-    `tau` is what the motors give, within `limit` if there is one; `net` is that and the `disturbance`;
-    `wrenches` are per link. Rows of a callable are filled by `sample` as the simulation gets there, or by
-    `fill` where the simulation itself computes what the controller answers.
+    Arrays (steps or 1, rollouts or 1, size): `command`, the torque of the motors or the controls of a
+    vehicle, within `limit` if there is one; `net`, that and the disturbance; `wrenches` by link. Rows of a
+    callable are filled by `sample` before each step, rows of a law inside the loop by `fill` after it.
+
+    Args:
+        command: numbers, a callable `(t, q, v, ...)`, or a `LoopLaw`, which is evaluated inside the loop.
+        names: of the entries of the command.
+        noun: of the command, in messages.
     """
 
     def __init__(
         self,
-        tau: Force,
-        disturbance: Force,
-        wrenches: Mapping[str, Force],
+        command: Any,
         n_steps: int,
         n_rollouts: int | None,
         names: Sequence[str],
-        limit: Array | None,
+        limit: Array | None = None,
+        disturbance: Force = None,
+        wrenches: Mapping[str, Force] | None = None,
+        noun: str = "the torque",
     ) -> None:
         self.limit, self._many, self._names = limit, n_rollouts is not None, names
-        nv = len(names)
-        shape = n_steps, n_rollouts or 1
-        self.tau = self._clipped(_series("the torque", tau, nv, *shape))
-        self.disturbance = _series("the disturbance", disturbance, nv, *shape)
-        self.wrenches = {link: _series(f"f_ext[{link!r}]", w, 6, *shape) for link, w in wrenches.items()}
-        self.net = self.tau if disturbance is None else np.ascontiguousarray(self.tau + self.disturbance)
-        given = [("controller", tau, self.tau), ("disturbance", disturbance, self.disturbance)]
-        given += [(f"f_ext[{link!r}]", w, self.wrenches[link]) for link, w in wrenches.items()]
-        self._feedbacks = [(name, value, rows) for name, value, rows in given if callable(value)]
+        size, shape = len(names), (n_steps, n_rollouts or 1)
+        self.law = command if isinstance(command, LoopLaw) else None
+        self.command = self._clipped(_series(noun, command, size, *shape))
+        self.disturbance = _series("the disturbance", disturbance, size, *shape)
+        given = dict(wrenches or {})
+        self.wrenches = {link: _series(f"f_ext[{link!r}]", w, 6, *shape) for link, w in given.items()}
+        self.disturbed = disturbance is not None
+        self.net = np.ascontiguousarray(self.command + self.disturbance) if self.disturbed else self.command
+        series = [("controller", command, self.command), ("disturbance", disturbance, self.disturbance)]
+        series += [(f"f_ext[{link!r}]", w, self.wrenches[link]) for link, w in given.items()]
+        self._feedbacks = [(name, value, rows) for name, value, rows in series if callable(value)]
 
     @property
     def sampled(self) -> bool:
-        """Whether anything has to be asked for at every step."""
+        """Whether there are callables to evaluate before every step."""
         return bool(self._feedbacks)
 
-    @property
-    def constant(self) -> bool:
-        """Whether nothing changes with time."""
-        return all(len(values) == 1 for values in (self.net, *self.wrenches.values()))
+    def evaluate_by_python(self, feedback: Feedback) -> None:
+        """Evaluate the law as a callable, for solvers that are not compiled."""
+        self.law = None
+        self._feedbacks.insert(0, ("controller", feedback, self.command))
 
-    def sample(self, k: int, t: float, q: Array, v: Array) -> None:
-        """Ask every callable for row k; q and v are (rollouts, n)."""
-        state = (q, v) if self._many else (q[0], v[0])
+    def sample(self, k: int, t: float, states: Sequence[Array]) -> None:
+        """Evaluate every callable for row k; states are (rows, rollouts, n), q and v first."""
+        row = k if self._many else (k, 0)
         for name, feedback, rows in self._feedbacks:
             wanted = rows.shape[1:] if self._many else rows.shape[2:]
-            answer = self._answer(name, feedback, t, state, wanted)
+            found = feedback(t, *[x[row].copy() for x in states])
+            answer = numbers(f"{name} must return", found, t, wanted, wanted[-1:])
             if not np.all(np.isfinite(answer)):
-                for _, _, asked in self._feedbacks:
-                    asked[k] = asked[max(k - 1, 0)]
+                for _, _, others in self._feedbacks:
+                    others[k] = others[max(k - 1, 0)]
                 self._add(k)
-                raise NotFinite(self._complaint(name, t, answer), k)
-            rows[k] = self._clipped(answer) if rows is self.tau else answer
+                raise NotFinite(self._message(name, t, answer), k)
+            rows[k] = self._clipped(answer) if rows is self.command else answer
         self._add(k)
 
-    @property
-    def only_law(self) -> Feedback | None:
-        """The controller, where it is all that has to be asked for."""
-        asked = [feedback for name, feedback, _ in self._feedbacks]
-        return asked[0] if len(asked) == 1 and self._feedbacks[0][0] == "controller" else None
+    def fill(self, first: int, commands: Array, times: Array, v: Array) -> None:
+        """Record the commands (steps, rollouts, n) of a law inside the loop, for the rows from `first` on.
 
-    def fill(self, first: int, answers: Array, times: Array, v: Array) -> None:
-        """Take what the controller answered (steps, rollouts, nv) for the rows from `first` on.
-
-        Where velocities v (rows, rollouts, nv) are beyond reason, no answer is the controller's fault.
+        Where velocities v (rows, rollouts, nv) have diverged, a command that is not finite is not its cause.
         """
-        finite = np.isfinite(answers).all(axis=(1, 2))
-        n = len(answers) if finite.all() else int(np.argmin(finite))
+        n = len(commands)
+        if not np.isfinite(np.sum(commands)):  # one pass over memory; overflow is looked at closely
+            finite = np.isfinite(commands).all(axis=(1, 2))
+            n = n if finite.all() else int(np.argmin(finite))
         rows = slice(first, first + n)
-        self.tau[rows] = self._clipped(answers[:n])
-        if self.net is not self.tau:
-            self.net[rows] = self.tau[rows] + _part(self.disturbance, rows)
+        if not np.may_share_memory(self.command, commands):
+            self.command[rows] = self._clipped(commands[:n])
+        if self.disturbed:
+            self.net[rows] = self.command[rows] + _part(self.disturbance, rows)
         k = first + n
-        if n < len(answers) and np.all(np.abs(v[k]) < ABSURD):
-            self.tau[k], self.net[k] = self.tau[max(k - 1, 0)], self.net[max(k - 1, 0)]
-            shown = answers[n] if self._many else answers[n, 0]
-            raise NotFinite(self._complaint("controller", float(times[k]), shown), k)
+        if n < len(commands) and np.all(np.abs(v[k]) < ABSURD):
+            shown = np.array(commands[n] if self._many else commands[n, 0])
+            self.command[k], self.net[k] = self.command[max(k - 1, 0)], self.net[max(k - 1, 0)]
+            raise NotFinite(self._message("controller", float(times[k]), shown), k)
 
     def _add(self, k: int) -> None:
         """Row k of `net`."""
-        if self.net is not self.tau:
-            self.net[k] = self.tau[min(k, len(self.tau) - 1)]
+        if self.disturbed:
+            self.net[k] = self.command[min(k, len(self.command) - 1)]
             self.net[k] += self.disturbance[min(k, len(self.disturbance) - 1)]
 
-    def _answer(
-        self, name: str, feedback: Feedback, t: float, state: tuple[Array, ...], wanted: tuple[int, ...]
-    ) -> Array:
-        return numbers(
-            f"{name} must return", feedback(t, *(part.copy() for part in state)), t, wanted, wanted[-1:]
-        )
-
-    def _complaint(self, name: str, t: float, answer: Array) -> str:
+    def _message(self, name: str, t: float, answer: Array) -> str:
         column = int(np.argwhere(~np.isfinite(answer))[0, -1])
         at = f"entry {column}" if name.startswith("f_ext") else f"joint {self._names[column]!r}"
         return f"{name} must return finite numbers; at {t:g} s its answer for {at} is not: {answer}"
 
-    def _clipped(self, tau: Array) -> Array:
-        return tau if self.limit is None else np.clip(tau, -self.limit, self.limit)
+    def _clipped(self, command: Array) -> Array:
+        return command if self.limit is None else np.clip(command, -self.limit, self.limit)
 
 
 def numbers(what: str, given: Any, t: float, *shapes: tuple[int, ...]) -> Array:
@@ -149,7 +149,7 @@ def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -
     """The force as (steps or 1, rollouts or 1, size)."""
     if value is None:
         return np.zeros((1, 1, size))
-    if callable(value):
+    if callable(value) or isinstance(value, LoopLaw):
         return np.zeros((max(n_steps, 1), n_rollouts, size))
     array = _numbers(what, value)
     if array.shape in ((size,), (size, 1)):  # a column, as CasADi has vectors

@@ -1,8 +1,8 @@
-"""A control law that is a symbolic function, and a simulation that computes it inside its compiled loop."""
+"""Control laws that are symbolic functions, evaluated inside the compiled time step of a simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,199 +13,291 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler import Expressions, Function, Input, Iteration, Output
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.equations import step_function
-from helicoid.simulation.equations.actuated import ActuatedSystem
-from helicoid.simulation.inputs.forces import Forces
-from helicoid.simulation.running import Advance
 
-_KEPT = 8  # laws for which a robot remembers its compiled loop
+_MAX_CACHED_LOOPS = 8  # compiled loops that a robot keeps: a program may make a new law again and again
+_WINDOW = 12_800  # rows times rollouts of the states that are not recorded: some MB, which caches hold
 
 
 @dataclass(frozen=True, eq=False)
 class LoopLaw:
-    """A law of control that a simulation computes inside its compiled loop.
+    """A control law that a simulation evaluates inside its compiled loop.
 
     Args:
-        function: of some of t, q, v, states and memory, and further inputs; its output `u`, or its first
-            one, are the controls, and `memory_next` what memory is one step later.
-        memory: at the start; empty where the function has none.
-        rows: the further inputs by name: (N, ...), row k for the step from k·dt on, or (1, ...) for all.
+        function: of some of t, q, v, states and memory, and of further inputs. Its output `tau` or `u`, or
+            the only one, is the command; `memory_next` is the memory one step later.
+        memory: initial memory (size,), or (B, size) for each rollout; empty where the function has none.
+        rows: the further inputs by name: (N, ...), row k for the step from k·dt on, or (1, ...) for all;
+            with one axis more, (N or 1, B or 1, ...), one for each rollout.
+        every: sampling times from one evaluation to the next; the command is held in between.
     """
 
     function: Function
     memory: Array = field(default_factory=lambda: np.zeros(0))
     rows: Mapping[str, Array] = field(default_factory=dict)
-
-    def check(self, system: ActuatedSystem, n_steps: int) -> None:
-        """Refuse a law that does not fit the system."""
-        robot, name = system.robot, self.function.name
-        known: dict[str, tuple[int, ...]] = {"t": (), "q": (robot.nq,), "v": (robot.nv,)}
-        known |= {"states": (len(system.states),), "memory": self.memory.shape}
-        for item in self.function.inputs:
-            if item.name in self.rows:
-                shape = self.rows[item.name].shape
-                if shape[1:] != item.shape or shape[0] not in (1, n_steps, n_steps + 1):
-                    raise InputError(
-                        f"controller {name!r}: rows of {item.name!r} have shape {shape}; there are {n_steps} "
-                        f"steps and {item.shape} in each"
-                    )
-            elif item.name not in known:
-                raise InputError(f"controller {name!r}: nothing says what its input {item.name!r} is")
-            elif known[item.name] != item.shape:
-                raise InputError(
-                    f"controller {name!r}: its input {item.name} has shape {item.shape}, where "
-                    f"{robot.name!r} has {known[item.name]}"
-                )
-        shape, wanted = self.function.outputs[self.which].shape, (len(system.controls),)
-        if shape != wanted and not (shape == () and wanted == (1,)):
-            raise InputError(f"controller {name!r} gives {shape} numbers for the controls {system.controls}")
+    every: int = 1
 
     @property
-    def which(self) -> int:
-        """The number of the output that is u."""
+    def command(self) -> int:
+        """Index of the output that is the command.
+
+        Raises:
+            InputError: there are several outputs, and none has the name of a command.
+        """
         names = [item.name for item in self.function.outputs]
-        return names.index("u") if "u" in names else 0
+        for name in ("tau", "u"):
+            if name in names:
+                return names.index(name)
+        if len(names) > 1 and names[1:] != ["memory_next"]:
+            raise InputError(
+                f"controller {self.function.name!r} has the outputs {', '.join(names)}, and none called tau"
+            )
+        return 0
+
+    @property
+    def memory_size(self) -> int:
+        """Number of elements of the memory."""
+        return int(self.memory.shape[-1])
+
+    def check(self, robot: Robot, n_states: int | None, names: Sequence[str], n_steps: int) -> None:
+        """Refuse a law that does not fit the system that it controls.
+
+        Args:
+            n_states: number of actuator states of a vehicle; None of a robot.
+            names: of the entries of its command.
+        """
+        known: dict[str, int] = {"t": 1, "q": robot.nq, "v": robot.nv, "memory": self.memory_size}
+        known |= {} if n_states is None else {"states": n_states}
+        given = [item.name for item in self.function.inputs]
+        for item in self.function.inputs:
+            size = int(np.prod(item.shape, initial=1))
+            if item.name in self.rows:
+                self._check_rows(item, n_steps)
+            elif item.name not in known:
+                raise InputError(
+                    f"controller {self.function.name!r} has the inputs {', '.join(given)}; those of a "
+                    f"controller are some of {', '.join(x for x in known if x != 'memory')}, not {item.name}"
+                )
+            elif known[item.name] != size:
+                raise InputError(
+                    f"controller {self.function.name!r}: its input {item.name} has {size} numbers, where "
+                    f"robot {robot.name!r} has {known[item.name]}"
+                )
+        shape = self.function.outputs[self.command].shape
+        if int(np.prod(shape, initial=1)) != len(names):
+            raise InputError(
+                f"controller {self.function.name!r} returns {shape} numbers for a command of {len(names)}: "
+                f"{', '.join(names)}"
+            )
+
+    def _check_rows(self, item: Input, n_steps: int) -> None:
+        shape, n = self.rows[item.name].shape, len(item.shape)
+        if shape[len(shape) - n :] != item.shape or shape[0] not in (1, n_steps, n_steps + 1):
+            raise InputError(
+                f"controller {self.function.name!r}: rows of {item.name!r} have shape {shape}; there are "
+                f"{n_steps} steps and {item.shape} in each"
+            )
+
+    def row_arrays(self) -> list[Array]:
+        """The rows as (N or 1, B or 1, ...), in the order of the function's inputs."""
+        result = []
+        for item in self.function.inputs:
+            if item.name in self.rows:
+                rows = self.rows[item.name]
+                rows = rows[:, None] if rows.ndim == len(item.shape) + 1 else rows
+                result.append(np.ascontiguousarray(rows, dtype=np.float64))
+        return result
 
 
-@dataclass(frozen=True, eq=False)
-class SymbolicLaw:
-    """τ = law(t, q, v) as a `Function` or a CasADi function states it; called with numbers, it gives numbers.
+class LawFeedback:
+    """A `LoopLaw` as a callable `(t, q, v, ...)` with its own memory, for loops that are not compiled."""
+
+    def __init__(self, law: LoopLaw, times: Array) -> None:
+        self._law, self._memory, self._held = law, law.memory, None
+        self._dt = float(times[1]) if len(times) > 1 else np.inf
+        self._rows = {item.name: law.rows[item.name] for item in law.function.inputs if item.name in law.rows}
+
+    def __call__(self, t: float, q: Array, v: Array, states: Array | None = None) -> Any:
+        """Command at the time t (s), evaluated once every `every` sampling times."""
+        law, k = self._law, round(t / self._dt)
+        if self._held is not None and k % law.every:
+            return self._held
+        x: dict[str, Any] = {"t": t, "q": q, "v": v, "states": states, "memory": self._memory}
+        x |= {name: rows[min(k, len(rows) - 1)] for name, rows in self._rows.items()}
+        results = law.function(*(x[item.name] for item in law.function.inputs))
+        results = results if isinstance(results, tuple) else (results,)
+        if law.memory_size:
+            self._memory = results[[item.name for item in law.function.outputs].index("memory_next")]
+        self._held = results[law.command]
+        return self._held
+
+
+class LawInStep:
+    """The evaluation of a law within a compiled time step: further states and inputs of that step.
+
+    The states are the command, the law's `memory`, and, where the command is held for several steps, `count`,
+    the number of steps since the last evaluation. The inputs are the time, the law's rows, and `hold`, the
+    number of steps for which a command is held.
+    """
+
+    def __init__(self, law: LoopLaw, command: Input, held: bool) -> None:
+        self._law, self._command, self._held = law, command, held
+        function = law.function
+        self.key: Hashable = function, tuple(law.rows), held
+        self.states = [command]
+        self.states += [Input("memory", (law.memory_size,))] if law.memory_size else []
+        self.states += [Input("count", ())] if held else []
+        self._timed = any(item.name == "t" for item in function.inputs)
+        # Rows may have the names of inputs of the step, such as theta.
+        self.inputs = [Input("t", ())] if self._timed else []
+        self.inputs += [Input(f"law_{x.name}", x.shape) for x in function.inputs if x.name in law.rows]
+        self.inputs += [Input("hold", ())] if held else []
+
+    def evaluate(self, x: Mapping[str, Expression]) -> tuple[Expression, list[Expression]]:
+        """The command, and the next values of `states`."""
+        law, f = self._law, self._law.function
+        known = {**x, "states": x.get("states", ca.SX(0, 1)), "memory": x.get("memory", ca.SX(0, 1))}
+        known |= {name: x[f"law_{name}"] for name in law.rows if f"law_{name}" in x}
+        results = f.casadi.call([known[item.name] for item in f.inputs], True, False)
+        command, following = ca.vec(ca.densify(results[law.command])), []
+        begins = x["count"] < 0.5 if self._held else None
+        if begins is not None:
+            command = ca.if_else(begins, command, x[self._command.name])
+        if law.memory_size:
+            memory = results[[item.name for item in f.outputs].index("memory_next")]
+            following.append(memory if begins is None else ca.if_else(begins, memory, x["memory"]))
+        if self._held:
+            following.append(ca.if_else(x["count"] + 1.5 > x["hold"], 0, x["count"] + 1))
+        return command, [command, *following]
+
+    def state_arrays(self, rows: int, rollouts: int) -> list[Array]:
+        """Arrays (rows, rollouts, ...) for `states`, with the initial memory in the first row."""
+        arrays = [np.zeros((rows, rollouts, *item.shape)) for item in self.states]
+        if self._law.memory_size:
+            arrays[1][0] = self._law.memory
+        return arrays
+
+    def input_arrays(self, times: Array, substeps: int) -> list[Array]:
+        """Arrays (N or 1, B or 1, ...) for `inputs`."""
+        arrays = [np.ascontiguousarray(times[:, None])] if self._timed else []
+        arrays += self._law.row_arrays()
+        return [*arrays, *([np.full((1, 1), float(substeps * self._law.every))] if self._held else [])]
+
+
+class LawLoop:
+    """Steps of a system, each of which evaluates the law first, all in compiled code.
 
     Args:
-        source: the function, whose inputs are those of `names`, some of t, q and v.
-        which: the output that is the torque, where there are several.
-        call: the source as it is called with NumPy vectors, or with rows of a batch.
+        robot: keeps the compiled loop for later simulations.
+        step: `(states, command, ..., dt) -> states`, one step of the system.
+        states: (rows, rollouts, n) for each state of the system; the caller fills row 0.
+        inputs: (rows or 1, rollouts or 1, n) for each further input of `step`, without dt.
+        limit: at which the command saturates, symmetric; None where the system has limits of its own.
+        disturbance: (rows or 1, rollouts or 1, n), added to the command that acts; None where there is none.
+        length: dt of `step` (s); None is that of the times, divided by the substeps.
+
+    `command` is (rows + 1, rollouts, n), before saturation: row k + 1 is that of the step from row k on.
     """
 
-    source: Function | ca.Function
-    names: tuple[str, ...]
-    which: int | None
-    call: Callable[..., Any]
+    def __init__(
+        self,
+        robot: Robot,
+        step: Function,
+        law: LoopLaw,
+        states: Sequence[Array],
+        inputs: Sequence[Array],
+        times: Array,
+        substeps: int = 1,
+        limit: Array | None = None,
+        disturbance: Array | None = None,
+        length: float | None = None,
+    ) -> None:
+        n, held = len(step.outputs), substeps * law.every > 1
+        parts = LawInStep(law, step.inputs[n], held)
+        loops: dict[Any, Function] = robot.memo("loops with laws", dict)
+        key = step, parts.key, limit is not None, disturbance is not None
+        if key not in loops:
+            forget_oldest(loops)
+            loops[key] = _step_with_law(step, parts, limit, disturbance is not None)
+        self._function, self._substeps = loops[key], substeps
+        rows, rollouts = states[0].shape[:2]
+        self._window = rows if rows * rollouts <= _WINDOW else max(_WINDOW // rollouts, 100) + 1
+        own = parts.state_arrays(1, rollouts)
+        self.command = np.zeros((rows + 1, *own[0].shape[1:]))
+        self._recorded = [*states, self.command[:rows]]
+        self._carried = [np.zeros((self._window, *x.shape[1:])) for x in own[1:]]
+        for array, first in zip(self._carried, own[1:], strict=True):
+            array[0] = first[0]
+        more = [] if disturbance is None else [disturbance]
+        dt = np.full(
+            (1, 1), (float(times[1]) / substeps if len(times) > 1 else 1.0) if length is None else length
+        )
+        self._inputs = [*parts.input_arrays(times, substeps), *more, *inputs, dt]
+        self._whole = self._iteration(0, rows) if self._window == rows else None
+        self._last = 0
 
-    def __call__(self, t: float, q: Array, v: Array) -> Any:
-        values = {"t": t, "q": q, "v": v}
-        result = self.call(*(values[name] for name in self.names))
-        return result if self.which is None else result[self.which]
+    def _iteration(self, first: int, end: int) -> Iteration:
+        """Of rows `first` to `end` - 1; what is not recorded begins in the first row of its window."""
+        recorded = [x[first:end] for x in self._recorded]
+        carried = [x[: end - first] for x in self._carried]
+        inputs = [x if len(x) == 1 else x[first : max(end - 1, first + 1)] for x in self._inputs]
+        return Iteration(self._function, [*recorded, *carried], inputs, self._substeps)
 
-    def expression(self, t: Expression, q: Expression, v: Expression) -> Expression | None:
-        """The law as SX; None where it is no expression, as a CasADi function that calls Python."""
-        function = self.source.casadi if isinstance(self.source, Function) else self.source
-        values = {"t": t, "q": q, "v": v}
-        shaped = [ca.reshape(values[name], *function.size_in(k)) for k, name in enumerate(self.names)]
-        try:
-            results = function.call(shaped, True, False)  # written out
-        except (RuntimeError, NotImplementedError):
-            return None
-        torque = ca.vec(ca.densify(results[self.which or 0]))
-        return torque if isinstance(torque, ca.SX) and torque.numel() == v.numel() else None
+    def run(self, first: int, last: int) -> None:
+        """Compute rows first + 1 to last."""
+        if self._whole is not None:
+            self._whole.run(first, last)
+            self._last = last
+            return
+        while first < last:
+            end = min(first + self._window - 1, last)
+            self._iteration(first, end + 1).run(0, end - first)
+            for x in self._carried:
+                x[0] = x[end - first]
+            first = end
 
-
-def loop_with_law(
-    robot: Robot,
-    law: SymbolicLaw,
-    method: str,
-    options: dict[str, Any],
-    states: tuple[Array, Array],
-    inputs: Sequence[Array],
-    forces: Forces,
-    times: Array,
-    substeps: int,
-) -> Advance | None:
-    """Steps as those of `rollouts.fixed_steps`, each of which computes its torque first: all of it in C.
-
-    Args:
-        states: q and v, each (rows, rollouts, n); the caller fills row 0.
-        inputs: θ, and the wrenches that the options name, each (rows or 1, rollouts or 1, size).
-        forces: whose rows of torque are filled.
-
-    None where the law is no expression.
-    """
-    limit = forces.limit
-    key = law.source, law.names, law.which, method, hashable(options), limit is not None, substeps > 1
-    loops: dict[Any, Function | None] = robot.memo("loops with laws", dict)
-    if key not in loops:
-        while len(loops) >= _KEPT:  # a program may make a new law again and again
-            del loops[next(iter(loops))]
-        loops[key] = _law_step(robot, law, method, options, limit, substeps > 1)
-    step = loops[key]
-    if step is None:
-        return None
-    torque = np.zeros((*states[1].shape[:2], robot.nv))
-    counter = [np.zeros(states[0].shape[:2])] if substeps > 1 else []
-    numbers = [[[float(substeps)]]] if substeps > 1 else []
-    numbers.append([[float(times[1]) / substeps if len(times) > 1 else 0.0]])
-    rows = [np.ascontiguousarray(times[:, None]), *inputs, *(np.array(number) for number in numbers)]
-    loop = Iteration(step, [*states, torque, *counter], [forces.disturbance, *rows], substeps)
-
-    def advance(first: int, last: int) -> None:
-        loop.run(first, last)
-        # The row after a step holds the torque that acted in it.
-        forces.fill(first, torque[first + 1 : last + 1], times, states[1])
-
-    return advance
+    @property
+    def memory(self) -> Array:
+        """The law's memory (rollouts, size) after the last step."""
+        return self._carried[0][self._last]
 
 
-def _law_step(
-    robot: Robot, law: SymbolicLaw, method: str, options: dict[str, Any], limit: Array | None, held: bool
-) -> Function | None:
-    """`(q, v, tau, [count], disturbance, t, theta, ..., [substeps], dt)` -> the first ones, one step later.
-
-    `tau` is what the law gave, before motors saturate. Where a sampling time has several steps, `count` is
-    the number of those done since the last one, and the law's torque is kept until they are all done.
-    """
-    bare = step_function(robot, method, **options)
-    q_in, v_in, tau_in, *others, dt_in = bare.inputs
-    t, q, v = ca.SX.sym("t"), ca.SX.sym("q", robot.nq), ca.SX.sym("v", robot.nv)
-    wanted = law.expression(t, q, v)
-    if wanted is None:
-        return None
-    count = [Input("count", ())] if held else []
-    total = [Input("substeps", ())] if held else []
-    states = [q_in, v_in, tau_in, *count]
-    inputs = [*states, Input("disturbance", (robot.nv,)), Input("t", ()), *others, *total, dt_in]
+def _step_with_law(step: Function, parts: LawInStep, limit: Array | None, disturbed: bool) -> Function:
+    """`(states, law states, law inputs, [disturbance], ..., dt) -> states, law states`, one step later."""
+    n = len(step.outputs)
+    states, command, others = step.inputs[:n], step.inputs[n], step.inputs[n + 1 :]
+    more = [Input("disturbance", command.shape)] if disturbed else []
+    first = [*states, *parts.states]
+    inputs = [*first, *parts.inputs, *more, *others]
 
     def expressions() -> Expressions:
-        names = {item.name: ca.SX.sym(item.name, *item.shape) for item in inputs} | {"t": t, "q": q, "v": v}
-        tau, following = wanted, []
-        if held:
-            done = names["count"]
-            tau = ca.if_else(done < 0.5, wanted, names["tau"])
-            following = [ca.if_else(done + 1.5 > names["substeps"], 0, done + 1)]
-        given = tau if limit is None else ca.fmax(ca.fmin(tau, limit), -limit)
-        forces = [names[item.name] for item in others]
-        q_next, v_next = bare(q, v, given + names["disturbance"], *forces, names["dt"])
-        return list(names.values()), [q_next, v_next, tau, *following]
+        x = {item.name: ca.SX.sym(item.name, *(*item.shape, 1, 1)[:2]) for item in inputs}
+        wanted, following = parts.evaluate(x)
+        acting = saturated(wanted, limit) + (x["disturbance"] if disturbed else 0)
+        moved = step(*(x[item.name] for item in states), acting, *(x[item.name] for item in others))
+        moved = moved if isinstance(moved, tuple) else (moved,)
+        return list(x.values()), [*moved, *following]
 
-    outputs = [Output(f"{item.name}_next", item.shape) for item in states]
-    return Function(f"{method}_step_with_law", inputs, outputs, expressions)
+    outputs = [Output(f"{item.name}_next", item.shape) for item in first]
+    return Function(f"{step.name}_with_law", inputs, outputs, expressions)
 
 
-def hashable(options: dict[str, Any]) -> tuple[Any, ...]:
-    """Options as a key."""
+def saturated(command: Expression, limit: Array | None) -> Expression:
+    """The command within ± limit; infinite limits add no operations."""
+    if limit is None:
+        return command
+    bounds = [(command[k], float(x)) for k, x in enumerate(limit)]
+    return ca.vertcat(*(ca.fmax(ca.fmin(u, x), -x) if np.isfinite(x) else u for u, x in bounds))
+
+
+def forget_oldest(cache: dict[Any, Any]) -> None:
+    """Make place in a cache of compiled loops."""
+    while len(cache) >= _MAX_CACHED_LOOPS:
+        del cache[next(iter(cache))]
+
+
+def hashable(options: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Options as a key of a cache."""
     return tuple(
         (key, tuple(np.ravel(value).tolist()) if key == "gravity" else value)
         for key, value in sorted(options.items())
     )
-
-
-def check_law(name: str, sizes: dict[str, int], outputs: Sequence[str], robot: Robot) -> None:
-    """Refuse a function whose inputs are not those of a law of this robot.
-
-    Raises:
-        InputError: which input or output does not fit, and what would.
-    """
-    known = {"t": 1, "q": robot.nq, "v": robot.nv}
-    if not set(sizes) <= set(known):
-        strange = ", ".join(one for one in sizes if one not in known)
-        raise InputError(
-            f"controller {name!r} has the inputs {', '.join(sizes)}; a controller's are some of t, q and v, "
-            f"not {strange}"
-        )
-    for one, size in sizes.items():
-        if size != known[one]:
-            raise InputError(
-                f"controller {name!r}: its input {one} has {size} numbers, where robot {robot.name!r} has "
-                f"{known[one]}"
-            )
-    if len(outputs) > 1 and "tau" not in outputs:
-        raise InputError(f"controller {name!r} has the outputs {', '.join(outputs)}, and none called tau")

@@ -16,7 +16,8 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import settling_function
-from helicoid.simulation.inputs.forces import Force
+from helicoid.simulation.equations.actuated import ActuatedSystem
+from helicoid.simulation.inputs.laws import LoopLaw
 
 _NEAR = 1e-3  # m, rad, and of a quaternion's length: a state further off is a mistake and no rounding
 
@@ -69,7 +70,7 @@ class Start(NamedTuple):
 
 
 def start(
-    robot: Robot, q0: ArrayLike | None, v0: ArrayLike | None, theta: ArrayLike | None, *forces: Force
+    robot: Robot, q0: ArrayLike | None, v0: ArrayLike | None, theta: ArrayLike | None, *forces: Any
 ) -> Start:
     """The initial states; any of the arguments may make it a batch.
 
@@ -101,8 +102,24 @@ def _parameters(robot: Robot, theta: ArrayLike | None) -> Array:
     return _rows("theta", robot.theta.values if theta is None else theta, len(robot.theta))
 
 
-def _array(force: Force) -> Any:
-    return None if force is None or callable(force) else np.asarray(force)
+def initial_states(system: ActuatedSystem, given: ArrayLike | None) -> Array:
+    """Initial actuator states (n,), or (B, n) for a batch.
+
+    Raises:
+        InputError: they are not finite numbers of this size.
+    """
+    z = np.asarray(system.start() if given is None else given, dtype=np.float64)
+    size = len(system.states)
+    if z.ndim not in (1, 2) or z.shape[-1] != size or not np.isfinite(z).all():
+        raise InputError(
+            f"states0 are {size} finite numbers ({', '.join(system.states) or 'none'}), or (B, {size}); got "
+            f"shape {z.shape}"
+        )
+    return z
+
+
+def _array(force: Any) -> Any:
+    return None if force is None or callable(force) or isinstance(force, LoopLaw) else np.asarray(force)
 
 
 def _rows(name: str, value: ArrayLike, size: int) -> Array:

@@ -23,7 +23,7 @@ _FORMAT = "helicoid trajectory 1"
 _NEEDED = ("q", "v", "tau")
 _CONTACTS = ("contact_forces", "contact_points", "contact_residual", "penetration")
 _KNOWN = ("a", *ENERGIES, "constraint_forces", *_CONTACTS)
-_OWN = ("controls", "states")  # of a vehicle
+_OWN = ("controls", "states", "observed")  # of a vehicle and of an observer
 
 
 def save(trajectory: Trajectory, path: Path) -> None:

@@ -114,9 +114,14 @@ class Trajectory:
         """Of what flies: its own states beside q and v, such as the speeds of rotors, shape (N + 1, nz)."""
         return self._own("states")
 
-    def _own(self, name: str) -> Array:
+    @property
+    def observed(self) -> Array:
+        """Estimates of the observer that ran beside the simulation, shape (N + 1, n)."""
+        return self._own("observed", "no observer ran beside the simulation")
+
+    def _own(self, name: str, why: str = "it is not that of a vehicle") -> Array:
         if name not in self.known:
-            raise HelicoidError(f"this trajectory has no {name}: it is not that of a vehicle")
+            raise HelicoidError(f"this trajectory has no {name}: {why}")
         return self.known[name]
 
     @property
@@ -261,7 +266,9 @@ class Trajectory:
         tau = self.tau[..., left, :]
         motion = self.motion and self.motion.held(left)
         # What is known of a robot's motion follows again from it; what a vehicle has of its own does not.
-        kept = {key: x for key, x in self.known.items() if not motion or key in ("controls", "states")}
+        kept = {
+            key: x for key, x in self.known.items() if not motion or key in ("controls", "states", "observed")
+        }
         axis = self.q.ndim - 2
         known = {key: linear(x, left, s, axis) for key, x in kept.items()}
         if "controls" in known:

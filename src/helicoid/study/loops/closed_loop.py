@@ -1,17 +1,19 @@
-"""Ready-made episodes: a controller on a plant that is not quite what it thinks."""
+"""Ready-made episodes: a controller on a plant whose parameters, sensors and delay differ from its model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from helicoid.control.laws.torque import TorqueLaw
 from helicoid.errors import InputError
 from helicoid.robot import Robot, as_robot
+from helicoid.simulation import ContactPoint, Ground
+from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
+from helicoid.simulation.inputs.controllers import is_observer
 from helicoid.study.loops.compiled_loop import CompiledLoop
-from helicoid.study.loops.loop_settings import Each, LoopSettings, checked_noise, reference_rows
+from helicoid.study.loops.loop_settings import Each, LoopSettings, checked_noise
 from helicoid.study.loops.measures import Measure, usual_measures
 from helicoid.study.loops.single_loop import SingleLoop
 
@@ -20,7 +22,7 @@ _METHODS = ("rk4", "semi_implicit_euler", "euler")
 
 def closed_loop(
     controller: Any,
-    plant: Robot,
+    plant: Robot | ActuatedSystem,
     duration: float,
     *,
     reference: Any = None,
@@ -28,6 +30,7 @@ def closed_loop(
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     theta: ArrayLike | None = None,
+    states0: ArrayLike | None = None,
     noise: Mapping[str, ArrayLike] | None = None,
     delay: float = 0.0,
     each: Each | None = None,
@@ -35,31 +38,34 @@ def closed_loop(
     substeps: int = 1,
     method: str = "rk4",
     friction: bool = True,
+    ground: Ground | Sequence[Ground] | None = None,
+    contacts: Sequence[ContactPoint] | Literal["collision"] | None = None,
     measure: Measure = usual_measures,
 ) -> CompiledLoop | SingleLoop:
-    """An episode for `hc.Study`: a controller on a plant with parameters, noise and delay of the case.
+    """An episode for `hc.Study`: a controller on a plant with parameters, sensor noise and delay of the case.
 
-    A law of `hc.control` that gives torques runs in batches, law and plant in one compiled step. Any other
-    controller with `step(q, v)`, such as `hc.mpc.Controller` and `hc.mpc.Adaptive`, runs step by step.
+    Takes every controller that `hc.simulate` takes. A symbolic law, of `hc.control` or `hc.aerial`, runs in
+    batches, law, sensors and plant in one compiled step; every other controller runs step by step.
 
     Args:
-        controller: it is reset before each episode.
-        plant: the robot that moves, which need not be the one that the controller knows. Its parameters vary
-            where it is parametric: `robot.parametric("payload", payload_link="tool0")`.
+        controller: a copy of it is reset before each episode.
+        plant: the robot or the vehicle that moves, which need not be the one of the controller's model. Its
+            parameters vary where it is parametric: `robot.parametric("payload", payload_link="tool0")`.
         duration: of an episode (s), a whole number of periods.
-        reference: what a law's `step` takes beside q and v: a dict of what stays, such as {"q_ref": q}; a
-            callable `t -> dict`; or a motion with t, q, v and a, sampled at the loop's period.
+        reference: as `controller.following(reference)` takes it, such as {"q_ref": q}, a callable
+            `t -> dict`, or a trajectory; None where the controller needs none or has one already.
         targets: `t -> dict` for `controller.set` before each step, as an `hc.mpc.Controller` takes them.
-        q0, v0, theta: the start and the plant's parameters, unless `each` says otherwise.
-        noise: standard deviations of what is measured, {"q": rad, "v": rad/s}.
-        delay: seconds by which it is seen late, a whole number of periods; those of `each` are at most this.
-        each: `case -> dict` with what differs from case to case: q0, v0, theta, noise, delay, and `set`,
-            numbers of the controller.
+        q0, v0, theta, states0: the initial state and the parameters of the plant, as in `hc.simulate`.
+        noise: standard deviations of measurements, {"q": rad, "v": rad/s}.
+        delay: of measurements (s), a whole number of periods; those of `each` are at most this.
+        each: `case -> dict` with the values that differ from case to case: q0, v0, theta, states0, noise,
+            delay, and `set`, numbers of the controller.
         period: time between steps (s); by default that of the controller, or 1 ms.
         substeps: steps of the integrator in a period.
         method: "rk4", "semi_implicit_euler" or "euler"; step by step it is "rk4".
         friction: whether the plant's friction acts.
-        measure: what is said of loops in numbers: takes `Loops`, gives arrays with one entry for each.
+        ground, contacts: as in `hc.simulate`; such a loop runs step by step.
+        measure: performance measures: takes `Loops`, returns arrays with one entry for each loop.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
@@ -75,22 +81,29 @@ def closed_loop(
     >>> table.results
     ('rms', 'peak', 'final', 'effort', 'trouble', 'diverged')
     """
-    as_robot(plant, "closed_loop")
-    if not callable(getattr(controller, "step", None)):
+    if not is_actuated_system(plant):
+        as_robot(plant, "closed_loop")
+    if not any(callable(getattr(controller, name, None)) for name in ("step", "in_loop")):
         raise InputError(f"closed_loop takes a controller with step(q, v); got {controller!r}")
     if method not in _METHODS:
         raise InputError(f"method is one of {', '.join(_METHODS)}; got {method!r}")
     if not isinstance(substeps, int) or substeps < 1:
         raise InputError(f"substeps is a whole number, at least 1; got {substeps!r}")
-    dt = float(getattr(controller, "period", 1e-3) if period is None else period)
-    checked_noise(plant, noise or {})
+    own = getattr(controller, "period", None)
+    dt = float((1e-3 if own is None else own) if period is None else period)
+    world = {"ground": ground, "contacts": contacts}
     settings = LoopSettings(
-        plant, duration, q0, v0, theta, dict(noise or {}), delay, dt, substeps, method, friction, each
+        *(plant, duration, q0, v0, theta, states0, dict(noise or {}), delay, dt, substeps, method, friction),
+        each=each,
+        world={name: x for name, x in world.items() if x is not None},
     )
-    rows = reference_rows(reference, settings.times)
+    checked_noise(settings.robot, settings.noise)
     settings.longest_delay  # noqa: B018 - refused here and not in a worker
-    if isinstance(controller, TorqueLaw) and targets is None:
-        return CompiledLoop(controller, settings, rows, measure)
+    if reference is not None or (not getattr(controller, "required", True) and not is_observer(controller)):
+        controller = controller.following(reference)
+    compiled = callable(getattr(controller, "in_loop", None)) and targets is None and not settings.world
+    if compiled and (settings.system is None or method == "rk4"):
+        return CompiledLoop(controller, settings, measure)
     if method != "rk4":
         raise InputError(f"a {type(controller).__name__} is run step by step, with method='rk4'")
-    return SingleLoop(controller, settings, rows, targets, measure)
+    return SingleLoop(controller, settings, targets, measure)

@@ -1,61 +1,78 @@
-"""Closed loops of a law of control, many side by side: law, sensors, delay and plant in one compiled step."""
+"""Closed loops of a symbolic law, many side by side: law, sensors, delay and plant in one compiled step."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.compiler import Function, Input, Iteration, Output
-from helicoid.control.laws.step import Step
-from helicoid.errors import InputError
-from helicoid.simulation.equations import step_function
+from helicoid.compiler import Function, Input, Output
+from helicoid.simulation.equations import repeated, step_function
+from helicoid.simulation.equations.actuated import actuated_step_function
+from helicoid.simulation.inputs.laws import LawLoop, LoopLaw
 from helicoid.study.cases import Cases
-from helicoid.study.loops.loop_settings import LoopSettings, OneLoop, drawn_noise
+from helicoid.study.loops.loop_settings import Episode, LoopSettings, drawn_noise
 from helicoid.study.loops.measures import Loops, Measure
 
 SIDE_BY_SIDE = 128  # loops in one call: enough for all lanes, and their histories stay some 20 MB
-_WINDOW = 100  # steps between two copies of what is not kept over time
-
-_DEFAULTS = {"axes": np.eye(3)}
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledLoop:
-    """An episode for `Study` with batch=True; see `closed_loop`."""
+    """An episode for `Study` with batch=True, of a law that has its reference; see `closed_loop`."""
 
-    law: Step
+    controller: Any
     settings: LoopSettings
-    reference: Mapping[str, Array]
     measure: Measure
     _made: dict[str, Function] = field(default_factory=dict, repr=False)
 
     batch = True
 
     def __post_init__(self) -> None:
-        robot = self.settings.robot
-        if self.law.robot.nq != robot.nq or self.law.robot.nv != robot.nv:
-            raise InputError(
-                f"the law is of a robot with {self.law.robot.nv} velocities, the plant has {robot.nv}"
-            )
-        self._reference_inputs()
+        s = self.settings
+        self.law.check(s.robot, s.n_states, s.command_names, len(s.times) - 1)
+
+    @cached_property
+    def law(self) -> LoopLaw:
+        """The law with its references at the sampling times."""
+        law: LoopLaw = self.controller.in_loop(self.settings.times)
+        return law
+
+    @property
+    def _own(self) -> Any:
+        """The law without its reference."""
+        return getattr(self.controller, "controller", self.controller)
+
+    @cached_property
+    def reference(self) -> dict[str, Array]:
+        """References at the sampling times, (N + 1, ...) each."""
+        n = len(self.settings.times)
+        names = [name for name in getattr(self._own, "references", ()) if name in self.law.rows]
+        rows = {name: self.law.rows[name] for name in names}
+        return {
+            name: np.broadcast_to(x, (n, *x.shape[1:])) if len(x) == 1 else np.concatenate([x, x[-1:]])[:n]
+            for name, x in rows.items()
+        }
 
     @property
     def described(self) -> dict[str, Any]:
-        """For the record of a study."""
+        """Settings of the loop for the record of a study."""
         return {
             **self.settings.described,
-            "law": type(self.law).__name__,
-            "numbers": self.law._values.tolist(),
+            "law": type(self._own).__name__,
+            "numbers": self.law.rows["numbers"][0].tolist(),
             "reference": {name: float(np.sum(rows)) for name, rows in self.reference.items()},
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_made": {}}
+        kept = ("controller", "settings", "measure")
+        return {**{name: self.__dict__[name] for name in kept}, "_made": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -76,143 +93,113 @@ class CompiledLoop:
     # ------------------------------------------------------------------------------------------------
 
     def _run(self, cases: Cases) -> Loops:
-        settings, robot = self.settings, self.settings.robot
-        loops = [settings.of(case) for case in cases]
-        times, n = settings.times, len(cases)
+        s, law = self.settings, self.law
+        episodes = [s.of(case) for case in cases]
+        times, n = s.times, len(cases)
         steps = len(times) - 1
-        q, v = (np.empty((steps + 1, n, size)) for size in (robot.nq, robot.nv))
-        tau = np.zeros((steps + 1, n, robot.nv))
-        q[0], v[0] = [one.q0 for one in loops], [one.v0 for one in loops]
-        inputs = self._inputs(cases, loops, steps)
-        function = self._function()
-        carried = [
-            np.zeros((_WINDOW + 1, n, *item.shape)) for item in function.inputs[3 : len(function.outputs)]
-        ]
-        carried[0][0] = self.law._start
-        if len(carried) > 2:
-            carried[2][0] = np.tile(np.concatenate([q[0], v[0]], axis=1), (1, settings.longest_delay))
-        for first in range(0, steps, _WINDOW):
-            last = min(first + _WINDOW, steps)
-            kept = [x[first : last + 1] for x in (q, v, tau)]
-            windows = [x[: last - first + 1] for x in carried]
-            rows = [x if len(x) == 1 else x[first:last] for x in inputs]
-            Iteration(function, [*kept, *windows], rows).run(0, last - first)
-            for x in carried:
-                x[0] = x[last - first]
-        trouble = carried[1][0] / max(steps, 1)
-        return self._loops(times, q, v, tau, loops, trouble)
+        first = [np.array([getattr(one, name) for one in episodes]) for name in ("q0", "v0", "states0")]
+        states = [np.empty((steps + 1, *x.shape)) for x in first if x.shape[1]]
+        for array, row in zip(states, first, strict=False):
+            array[0] = row
+        rows = self._rows(cases, episodes, steps)
+        history = np.tile(np.concatenate(first[:2], axis=1), (1, s.longest_delay))
+        start = np.tile(law.memory, (n, 1)), np.zeros((n, 1)), history
+        sensed = LoopLaw(self._function(), np.concatenate(start, axis=1), rows)
+        theta = np.array([one.theta for one in episodes])
+        others, limit = [theta[None]], None
+        if s.system is None:
+            step, limit = step_function(s.robot, s.method, friction=s.friction), s.robot.limits.effort
+        else:
+            step = actuated_step_function(s.system)
+            gusts = [s.gusts(case, steps) for case in cases]
+            others = [x for x in (np.stack(gusts, axis=1), theta[None]) if x.shape[-1]]
+        step = repeated(s.robot, step, s.substeps)
+        length = s.period / s.substeps
+        loop = LawLoop(s.robot, step, sensed, states, others, times, limit=limit, length=length)
+        loop.run(0, steps)
+        trouble = loop.memory[:, law.memory_size] / max(steps, 1)
+        return self._loops(times, states, loop.command[1:], episodes, trouble, limit)
 
     def _loops(
-        self, times: Array, q: Array, v: Array, tau: Array, loops: Sequence[OneLoop], trouble: Array
+        self,
+        times: Array,
+        states: Sequence[Array],
+        command: Array,
+        episodes: Sequence[Episode],
+        trouble: Array,
+        limit: Array | None,
     ) -> Loops:
-        q, v = (np.ascontiguousarray(x.transpose(1, 0, 2)) for x in (q, v))
-        # The row after a step holds the torque that acted in it.
-        torque = np.ascontiguousarray(np.concatenate([tau[1:], tau[-1:]]).transpose(1, 0, 2))
-        theta = np.array([one.theta for one in loops])
-        known, s = self.reference, self.settings
-        return Loops(s.robot, times, q, v, torque, theta, trouble, known, s.method, s.friction)
+        s, theta = self.settings, np.array([one.theta for one in episodes])
+        command[-1] = command[-2]
+        if limit is not None:
+            np.clip(command, -limit, limit, out=command)
+        q, v, *z, tau = (np.ascontiguousarray(x.transpose(1, 0, 2)) for x in (*states, command))
+        return Loops(s, times, q, v, tau, theta, trouble, self.reference, z[0] if z else None)
 
-    def _inputs(self, cases: Cases, loops: Sequence[OneLoop], steps: int) -> list[Array]:
-        """Rows of all inputs after the states: noise, references, numbers, θ, delay, dt."""
-        n, nv = len(cases), self.settings.robot.nv
-        noisy = any(np.any(one.noise["q"]) or np.any(one.noise["v"]) for one in loops)
+    def _rows(self, cases: Cases, episodes: Sequence[Episode], steps: int) -> dict[str, Array]:
+        """Rows of the inputs of the sensed law, with the axis of loops second."""
+        n, nv, D = len(cases), self.settings.robot.nv, self.settings.longest_delay
+        noisy = any(np.any(one.noise["q"]) or np.any(one.noise["v"]) for one in episodes)
         noise = np.zeros((steps if noisy else 1, n if noisy else 1, 2 * nv))
         if noisy:
-            for k, (case, one) in enumerate(zip(cases, loops, strict=True)):
+            for k, (case, one) in enumerate(zip(cases, episodes, strict=True)):
                 drawn = drawn_noise(case, one, steps)
                 noise[:, k, :nv], noise[:, k, nv:] = drawn["q"], drawn["v"]
-        references = [
-            np.ascontiguousarray(rows[:steps, None] if len(rows) > 1 else rows[:, None])
-            for rows in self._reference_inputs().values()
-        ]
-        numbers = np.array([self._numbers(one) for one in loops])[None]
-        theta = np.array([one.theta for one in loops])[None]
-        late = np.zeros((1, n, self.settings.longest_delay + 1))
-        late[0, np.arange(n), [one.delay for one in loops]] = 1.0
-        dt = np.full((1, 1), self.settings.period / self.settings.substeps)
-        return [noise, *references, numbers, theta, *([late] if late.shape[2] > 1 else []), dt]
+        rows = {name: x[:steps, None] if len(x) > 1 else x[:, None] for name, x in self.law.rows.items()}
+        if any(one.numbers for one in episodes):
+            rows["numbers"] = np.stack([self._numbers(one)[:steps] for one in episodes], axis=1)
+        late = np.zeros((1, n, D + 1))
+        late[0, np.arange(n), [one.delay for one in episodes]] = 1.0
+        return {"sensor_noise": noise, **rows, **({"late": late} if D else {})}
 
-    def _numbers(self, one: OneLoop) -> Array:
-        if not one.numbers:
-            return self.law._values
-        before = self.law._values
-        try:
-            self.law.set(**one.numbers)
-            return self.law._values
-        finally:
-            self.law._values = before
-
-    def _reference_inputs(self) -> dict[str, Array]:
-        """What the law takes beside q, v, numbers and memory, as rows (N + 1 or 1, ...)."""
-        result, known = {}, dict(self.reference)
-        if "wrench_ref" in known:
-            known.setdefault("wrench", known["wrench_ref"])
-        for item in self.law.function.inputs[2:-2]:
-            if item.name in known:
-                rows = known.pop(item.name)
-                if rows.shape[1:] != item.shape:
-                    raise InputError(
-                        f"reference {item.name!r} has shape {rows.shape[1:]}; the law wants {item.shape}"
-                    )
-                result[item.name] = rows
-            elif item.name in ("v_ref", "a_ref", "twist_ref"):
-                result[item.name] = np.zeros((1, *item.shape))
-            elif item.name == "q_posture":
-                result[item.name] = self.law.robot.neutral()[None]
-            elif item.name in _DEFAULTS:
-                result[item.name] = _DEFAULTS[item.name][None]
-            else:
-                raise InputError(
-                    f"{type(self.law).__name__} needs a reference {item.name!r}, of shape {item.shape}"
-                )
-        known.pop("wrench", None)
-        if known:
-            raise InputError(f"{type(self.law).__name__} has no reference {next(iter(known))!r}")
-        return result
+    def _numbers(self, episode: Episode) -> Array:
+        """Numbers of the law in an episode, (1 or N, n)."""
+        if not episode.numbers:
+            return self.law.rows["numbers"]
+        follower = copy.copy(self.controller)
+        follower.controller = copy.copy(self._own)
+        follower.set(**episode.numbers)
+        if len(self.law.rows["numbers"]) == 1:
+            return np.array(follower.controller._values[None])
+        return np.asarray(follower.in_loop(self.settings.times).rows["numbers"])
 
     def _function(self) -> Function:
-        if "step" not in self._made:
-            self._made["step"] = _loop_step(self.law, self.settings)
-        return self._made["step"]
+        if "law" not in self._made:
+            self._made["law"] = _sensed_law(self.law, self.settings)
+        return self._made["law"]
 
 
-def _loop_step(law: Step, settings: LoopSettings) -> Function:
-    """`(q, v, tau, memory, trouble, [line], noise, references..., numbers, theta, [late], dt)`, a step later.
+def _sensed_law(law: LoopLaw, settings: LoopSettings) -> Function:
+    """The law of a state that sensors measure with noise and delay.
 
-    `line` are the states of the last periods, newest first; `late` is 1 at the delay that holds, else 0.
+    Its memory is that of the law, the number of steps that were not ok, and the states of the last periods,
+    newest first; `late` is 1 at the delay of the episode, else 0.
     """
-    robot, D = settings.robot, settings.longest_delay
-    bare = step_function(robot, settings.method, friction=settings.friction)
-    theta = bare.inputs[3]
-    m, nq, nv = robot.nq + robot.nv, robot.nq, robot.nv
-    memory, numbers = law.function.inputs[-1], law.function.inputs[-2]
-    states = [Input("q", (nq,)), Input("v", (nv,)), Input("tau", (nv,)), memory, Input("trouble", ())]
-    states += [Input("line", (D * m,))] if D else []
-    references = list(law.function.inputs[2:-2])
-    inputs = [Input("noise", (2 * nv,)), *references, numbers, theta]
+    robot, D, f = settings.robot, settings.longest_delay, law.function
+    m, nq, nv, n = robot.nq + robot.nv, robot.nq, robot.nv, law.memory_size
+    measured = [item for item in f.inputs if item.name not in ("q", "v", "memory")]
+    memory = Input("memory", (n + 1 + D * m,))
+    inputs = [Input("q", (nq,)), Input("v", (nv,)), memory, Input("sensor_noise", (2 * nv,)), *measured]
     inputs += [Input("late", (D + 1,))] if D else []
-    inputs.append(Input("dt", ()))
+    names = [item.name for item in f.outputs]
 
     def expressions() -> tuple[list[Expression], list[Expression]]:
-        x = {item.name: ca.SX.sym(item.name, *(*item.shape, 1, 1)[:2]) for item in (*states, *inputs)}
-        now = ca.vertcat(x["q"], x["v"])
+        x = {item.name: ca.SX.sym(item.name, *(*item.shape, 1, 1)[:2]) for item in inputs}
+        now, kept = ca.vertcat(x["q"], x["v"]), x["memory"]
         seen = now
         if D:
-            past = ca.reshape(x["line"], m, D)
-            seen = now * x["late"][0] + past @ x["late"][1:]
-        q_seen = robot.integrate(seen[:nq], x["noise"][:nv])
-        v_seen = seen[nq:] + x["noise"][nv:]
-        asked = [x[item.name] for item in references]
-        told = law.function(q_seen, v_seen, *asked, x["numbers"], x["memory"])
-        tau, kept, said = told[0], told[-2], told[-1]
-        limit = np.minimum(robot.limits.effort, 1e300)
-        given = ca.fmax(ca.fmin(tau, limit), -limit)
-        q, v = x["q"], x["v"]
-        for _ in range(settings.substeps):
-            q, v = bare(q, v, given, x["theta"], x["dt"])
-        after = [q, v, given, kept, x["trouble"] + (said[0] != 0)]
-        after += [ca.vertcat(now, x["line"])[: D * m]] if D else []
-        return list(x.values()), after
+            seen = now * x["late"][0] + ca.reshape(kept[n + 1 :], m, D) @ x["late"][1:]
+        state = {
+            "q": robot.integrate(seen[:nq], x["sensor_noise"][:nv]),
+            "v": seen[nq:] + x["sensor_noise"][nv:],
+            "memory": kept[:n],
+        }
+        results = f.casadi.call([{**x, **state}[item.name] for item in f.inputs], True, False)
+        after = results[names.index("memory_next")] if n else ca.SX(0, 1)
+        wrong = results[names.index("status")][0] != 0 if "status" in names else 0
+        history = ca.vertcat(now, kept[n + 1 :])[: D * m] if D else ca.SX(0, 1)
+        following = ca.vertcat(after, kept[n] + wrong, history)
+        return list(x.values()), [results[law.command], following]
 
-    outputs = [Output(f"{item.name}_next", item.shape) for item in states]
-    return Function(f"{law.function.name}_loop", [*states, *inputs], outputs, expressions)
+    outputs = [Output(names[law.command], f.outputs[law.command].shape), Output("memory_next", memory.shape)]
+    return Function(f"{f.name}_with_sensors", inputs, outputs, expressions)

@@ -1,4 +1,4 @@
-"""What a closed loop is made of, and what of it may differ from episode to episode."""
+"""Settings of a closed loop, and those of them that may differ from episode to episode."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.simulation.inputs.start import sampling_times, start
+from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
+from helicoid.simulation.inputs.start import initial_states, sampling_times, start
 from helicoid.study.cases import Case
 from helicoid.study.distributions import code_digest
 
 Each = Callable[[Case], Mapping[str, Any]]
-Reference = Callable[[float], Mapping[str, ArrayLike]]
 
 _NOISES = ("q", "v")
-_KNOWN = ("q0", "v0", "theta", "noise", "delay", "set")
+_KNOWN = ("q0", "v0", "theta", "states0", "noise", "delay", "set")
 
 
 @dataclass(frozen=True)
-class OneLoop:
-    """What one episode is made of, checked and complete."""
+class Episode:
+    """Initial state, parameters, sensor noise, delay (periods) and the controller's numbers of an episode."""
 
     q0: Array
     v0: Array
     theta: Array
+    states0: Array
     noise: dict[str, Array]
     delay: int
     numbers: dict[str, Any]
@@ -38,13 +39,14 @@ class OneLoop:
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """A plant and how it is seen; see `closed_loop` for the meaning of each."""
+    """A plant and its sensors; see `closed_loop` for the meaning of each field."""
 
-    robot: Robot
+    plant: Robot | ActuatedSystem
     duration: float
     q0: ArrayLike | None
     v0: ArrayLike | None
     theta: ArrayLike | None
+    states0: ArrayLike | None
     noise: Mapping[str, ArrayLike]
     delay: float
     period: float
@@ -52,6 +54,27 @@ class LoopSettings:
     method: str
     friction: bool
     each: Each | None
+    world: Mapping[str, Any]
+
+    @property
+    def system(self) -> ActuatedSystem | None:
+        """The plant where it is a vehicle."""
+        return self.plant if is_actuated_system(self.plant) else None
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that moves."""
+        return self.plant.robot if is_actuated_system(self.plant) else self.plant  # type: ignore[return-value]
+
+    @property
+    def n_states(self) -> int | None:
+        """Number of actuator states of a vehicle; None of a robot."""
+        return None if self.system is None else len(self.system.states)
+
+    @property
+    def command_names(self) -> tuple[str, ...]:
+        """Names of the entries of the command."""
+        return self.robot.model.velocity_names if self.system is None else self.system.controls
 
     @property
     def times(self) -> Array:
@@ -63,11 +86,11 @@ class LoopSettings:
         """In periods."""
         return self._periods(self.delay)
 
-    def of(self, case: Case) -> OneLoop:
-        """What an episode is made of.
+    def of(self, case: Case) -> Episode:
+        """The episode of a case, checked.
 
         Raises:
-            InputError: `each` gave what is unknown, or of the wrong shape.
+            InputError: `each` returned an unknown name, or a value of the wrong shape.
         """
         given = {} if self.each is None else dict(self.each(case))
         strange = set(given) - set(_KNOWN)
@@ -80,7 +103,16 @@ class LoopSettings:
         if delay > self.longest_delay:
             raise InputError(f"a delay of each is at most that of closed_loop, {self.delay:g} s")
         noise = checked_noise(self.robot, given.get("noise", self.noise))
-        return OneLoop(begin.q[0], begin.v[0], begin.theta[0], noise, delay, dict(given.get("set", {})))
+        states = np.zeros(0)
+        if self.system is not None:
+            states = initial_states(self.system, given.get("states0", self.states0))
+        numbers = dict(given.get("set", {}))
+        return Episode(begin.q[0], begin.v[0], begin.theta[0], states, noise, delay, numbers)
+
+    def gusts(self, case: Case, steps: int) -> Array:
+        """White noise of the plant in an episode, (steps, n), as `hc.simulate` draws it."""
+        n = 0 if self.system is None else self.system.n_noise
+        return case.rng.normal(size=(max(steps, 1), n)) / np.sqrt(self.period)
 
     def _periods(self, delay: Any) -> int:
         n = round(float(delay) / self.period) if 0 <= float(delay) < np.inf else -1
@@ -90,14 +122,14 @@ class LoopSettings:
 
     @property
     def described(self) -> dict[str, Any]:
-        """For the record of a study."""
+        """Settings for the record of a study."""
         robot = self.robot
         numbers = [robot.model.name, robot.parameters.values, robot.theta.values, *robot.limits]
         text = " ".join(np.array2string(np.asarray(x), threshold=10**6, precision=17) for x in numbers)
         plain = {
             n: getattr(self, n) for n in ("duration", "delay", "period", "substeps", "method", "friction")
         }
-        lists = {n: _listed(getattr(self, n)) for n in ("q0", "v0", "theta")}
+        lists = {n: _listed(getattr(self, n)) for n in ("q0", "v0", "theta", "states0")}
         return {
             **plain,
             **lists,
@@ -127,46 +159,14 @@ def checked_noise(robot: Robot, noise: Mapping[str, ArrayLike]) -> dict[str, Arr
     return result
 
 
-def drawn_noise(case: Case, loop: OneLoop, steps: int) -> dict[str, Array]:
-    """The errors of the sensors at every step, (steps, nv) each: the same however the loop is run."""
+def drawn_noise(case: Case, episode: Episode, steps: int) -> dict[str, Array]:
+    """Sensor noise at every step, (steps, nv) each: the same however the loop is run."""
     return {
         name: case.rng.standard_normal((steps, len(deviation))) * deviation
         if np.any(deviation)
         else np.zeros((steps, len(deviation)))
-        for name, deviation in loop.noise.items()
+        for name, deviation in episode.noise.items()
     }
-
-
-def reference_rows(reference: Any, times: Array) -> dict[str, Array]:
-    """References at the sampling times, (N + 1, ...) each.
-
-    Args:
-        reference: a dict of arrays that stay, a callable `t -> dict`, a motion with t, q, v and a, or None.
-    """
-    if reference is None:
-        return {}
-    if isinstance(reference, Mapping):
-        still = {name: np.asarray(x, dtype=np.float64) for name, x in reference.items()}
-        return {name: np.broadcast_to(x, (len(times), *x.shape)) for name, x in still.items()}
-    if callable(reference) and not hasattr(reference, "q"):
-        rows = [reference(float(t)) for t in times]
-        return {name: np.array([np.asarray(row[name], dtype=np.float64) for row in rows]) for name in rows[0]}
-    if hasattr(reference, "t") and hasattr(reference, "q"):
-        return _of_motion(reference, times)
-    raise InputError(
-        "reference is a dict such as {'q_ref': q}, a callable t -> dict, or a motion such as a Trajectory; "
-        f"got {reference!r}"
-    )
-
-
-def _of_motion(motion: Any, times: Array) -> dict[str, Array]:
-    if float(motion.t[-1]) < times[-1] - 1e-9:
-        raise InputError(f"the reference ends after {motion.t[-1]:g} s, the loop after {times[-1]:g} s")
-    rows = np.clip(np.searchsorted(motion.t, times + 1e-9, side="right") - 1, 0, len(motion.t) - 1)
-    if np.max(np.abs(motion.t[rows] - times)) > 1e-6:
-        raise InputError("the reference needs a sample at every period of the loop: resample it")
-    names = {"q_ref": motion.q, "v_ref": motion.v, "a_ref": getattr(motion, "a", None)}
-    return {name: np.asarray(x)[rows] for name, x in names.items() if x is not None}
 
 
 def _listed(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is said of closed loops in a few numbers."""
+"""Performance measures of closed loops."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.robot import Robot
+from helicoid.simulation.equations.actuated import force_function
 from helicoid.simulation.running import ABSURD
 from helicoid.simulation.trajectory import Motion, Trajectory
+from helicoid.study.loops.loop_settings import LoopSettings
 
 
 @dataclass(frozen=True, eq=False)
 class Loops:
     """Closed loops side by side: t (N + 1), q, v, tau (B, N + 1, n), and the share of steps not ok (B).
 
-    `reference` has what was asked for, (N + 1, ...) each; the last torque repeats.
+    `reference` has the references of the controller, (N + 1, ...) each; `tau` are the controls of a vehicle,
+    and `states` its actuator states. The last command repeats.
     """
 
-    robot: Robot
+    settings: LoopSettings
     t: Array
     q: Array
     v: Array
@@ -31,20 +34,29 @@ class Loops:
     theta: Array
     trouble: Array
     reference: Mapping[str, Array]
-    method: str
-    friction: bool
+    states: Array | None = None
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that moves."""
+        return self.settings.robot
 
     @cached_property
     def diverged(self) -> NDArray[np.bool_]:
-        """Which of them left all reason, (B)."""
+        """Whether each of them diverged, (B)."""
         fast = np.abs(self.v).reshape(len(self.v), -1).max(axis=1)
         return ~(fast < ABSURD)
 
     def trajectory(self, k: int) -> Trajectory:
-        """One of them as a motion."""
-        inputs = {"tau": self.tau[k], "theta": self.theta[k][None]}
-        motion = Motion(self.robot, inputs, self.method, {"friction": self.friction})
-        return Trajectory(self.t, self.q[k], self.v[k], self.tau[k], self.robot, motion=motion)
+        """One of them as a trajectory."""
+        s, tau, known = self.settings, self.tau[k], {}
+        if s.system is not None:
+            parts = [self.q[k], self.v[k], *([] if self.states is None else [self.states[k]])]
+            known = {"controls": tau, "states": np.zeros((len(tau), 0)) if len(parts) < 3 else parts[2]}
+            tau = np.asarray(force_function(s.system)(*parts, tau))
+        inputs = {"tau": tau, "theta": self.theta[k][None]}
+        motion = Motion(s.robot, inputs, s.method, {"friction": s.friction})
+        return Trajectory(self.t, self.q[k], self.v[k], tau, s.robot, motion=motion, known=known)
 
 
 Measure = Callable[[Loops], Mapping[str, Any]]
@@ -54,7 +66,7 @@ def usual_measures(loops: Loops) -> dict[str, Array]:
     """`rms`, `peak` and `final` error of all joints (rad, m), where there is a q_ref; `effort`, the largest
     share of a torque limit; `trouble`, the share of steps whose controller was not ok; `diverged`, 1 or 0.
 
-    Errors of what diverged are NaN. Each loop is summed up by itself, in the same order whoever is beside it.
+    Errors of loops that diverged are NaN. Sums do not depend on which loops run side by side.
     """
     n, robot = len(loops.q), loops.robot
     results: dict[str, Array] = {}
@@ -68,7 +80,7 @@ def usual_measures(loops: Loops) -> dict[str, Array]:
         results["final"] = np.where(wrong, np.nan, error[:, -1].max(axis=1))
     limit = robot.limits.effort
     known = np.isfinite(limit) & (limit > 0)
-    if known.any():
+    if known.any() and loops.settings.system is None:
         peak = np.abs(loops.tau).max(axis=1)[:, known]
         results["effort"] = (peak / limit[known]).max(axis=1)
     return results | {"trouble": loops.trouble, "diverged": wrong.astype(np.float64)}

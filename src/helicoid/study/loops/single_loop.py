@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.following import Following
 from helicoid.control.laws.step import Step
 from helicoid.errors import InputError
 from helicoid.mpc.controller import Controller
-from helicoid.mpc.loop.adaptive import Adaptive
-from helicoid.simulation.plant import Plant
+from helicoid.simulation import SimulationError, simulate
+from helicoid.simulation.inputs.controllers import Commanded, SteppedController, is_observer
 from helicoid.study.cases import Case
 from helicoid.study.distributions import code_digest
-from helicoid.study.loops.loop_settings import LoopSettings, OneLoop, drawn_noise
+from helicoid.study.loops.loop_settings import Episode, LoopSettings, drawn_noise
 from helicoid.study.loops.measures import Loops, Measure
+
+Targets = Callable[[float], Mapping[str, ArrayLike]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +31,8 @@ class SingleLoop:
 
     controller: Any
     settings: LoopSettings
-    reference: Mapping[str, Array]
-    targets: Callable[[float], Mapping[str, ArrayLike]] | None
+    targets: Targets | None
     measure: Measure
-    _plants: dict[bool, Plant] = field(default_factory=dict, repr=False)
 
     batch = False
 
@@ -45,18 +46,12 @@ class SingleLoop:
 
     @property
     def described(self) -> dict[str, Any]:
-        """For the record of a study."""
+        """Settings of the loop for the record of a study."""
         return {
             **self.settings.described,
             "controller": type(self.controller).__name__,
             "targets": None if self.targets is None else code_digest(self.targets),
         }
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_plants": {}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
 
     def __call__(self, case: Case) -> dict[str, float]:
         loops = self._run(case)
@@ -66,60 +61,87 @@ class SingleLoop:
         return found
 
     def _run(self, case: Case) -> Loops:
-        settings, robot = self.settings, self.settings.robot
-        one = settings.of(case)
-        times = settings.times
-        steps = len(times) - 1
-        plant, controller = self._plant(one), fresh(self.controller)
-        if one.numbers:
-            controller.set(**one.numbers)
-        noise = drawn_noise(case, one, steps)
-        q, v = np.empty((steps + 1, robot.nq)), np.empty((steps + 1, robot.nv))
-        tau, trouble = np.zeros((steps + 1, robot.nv)), 0
-        for k in range(steps):
-            q[k], v[k] = plant.q, plant.v
-            if self.targets is not None:
-                controller.set(**self.targets(float(times[k])))
-            late = max(0, k - one.delay)
-            seen = np.asarray(robot.integrate(q[late], noise["q"][k])), v[late] + noise["v"][k]
-            asked = {name: rows[k] for name, rows in self.reference.items()}
-            wanted = (
-                controller.step(*seen, plant.tau) if _learns(controller) else controller.step(*seen, **asked)
-            )
-            trouble += not getattr(controller, "ok", True)
-            plant.apply(wanted)
-            tau[k] = plant.tau
-        q[-1], v[-1], tau[-1] = plant.q, plant.v, tau[max(0, steps - 1)]
-        q, v, tau, theta = (x[None] for x in (q, v, tau, one.theta))
-        share = np.array([trouble / max(steps, 1)])
-        known, method = self.reference, settings.method
-        return Loops(robot, times, q, v, tau, theta, share, known, method, settings.friction)
-
-    def _plant(self, one: OneLoop) -> Plant:
         s = self.settings
-        theta = one.theta if len(one.theta) else None
-        return Plant(
-            s.robot, one.q0, one.v0, theta=theta, period=s.period, substeps=s.substeps, friction=s.friction
+        episode, times = s.of(case), s.times
+        controller = fresh(self.controller)
+        if episode.numbers:
+            controller.set(**episode.numbers)
+        noise = drawn_noise(case, episode, len(times) - 1)
+        loop = _MeasuredController(controller, self.targets, s, episode, noise)
+        options: dict[str, Any] = {"states0": episode.states0, "seed": case.rng}
+        if s.system is None:
+            options = {"method": None if s.world else s.method, "friction": s.friction, "saturate": True}
+        theta = episode.theta if len(episode.theta) else None
+        options |= {"substeps": s.substeps, "theta": theta, "progress": False, **s.world}
+        try:
+            moved = simulate(s.plant, episode.q0, episode.v0, s.duration, loop, s.period, **options)
+        except SimulationError as error:
+            moved = error.trajectory
+        tau = moved.controls if s.system is not None else moved.tau
+        q, v, tau = (_completed(x, len(times))[None] for x in (moved.q, moved.v, tau))
+        states = _completed(moved.states, len(times))[None] if s.n_states else None
+        trouble = np.array([loop.trouble / max(len(times) - 1, 1)])
+        return Loops(s, times, q, v, tau, episode.theta[None], trouble, {}, states)
+
+
+class _MeasuredController:
+    """A controller as a callable `(t, q, v, ...)` whose sensors have noise and delay."""
+
+    def __init__(
+        self,
+        controller: Any,
+        targets: Targets | None,
+        settings: LoopSettings,
+        episode: Episode,
+        noise: Mapping[str, Array],
+    ) -> None:
+        self._controller, self._targets, self._noise, self._delay = controller, targets, noise, episode.delay
+        self._robot, self._period = settings.robot, settings.period
+        limit = settings.robot.limits.effort if settings.system is None else None
+        options = {"friction": settings.friction}
+        system = Commanded(
+            settings.robot, settings.command_names, settings.n_states, limit, options, episode.theta
         )
+        self._n = len(settings.command_names)
+        self._command = SteppedController(controller, system, settings.period)
+        self._history: list[tuple[Array, Array]] = []
+        self.trouble = 0
+
+    def __call__(self, t: float, q: Array, v: Array, *states: Array) -> Any:
+        k = len(self._history)
+        self._history.append((q, v))
+        if self._targets is not None:
+            self._controller.set(**self._targets(t))
+        q, v = self._history[max(0, k - self._delay)]
+        q, v = np.asarray(self._robot.integrate(q, self._noise["q"][k])), v + self._noise["v"][k]
+        command = self._command(t, q, v, *states)
+        self.trouble += not getattr(self._controller, "ok", True)
+        return np.zeros(self._n) if is_observer(self._controller) else command
+
+
+def _completed(rows: Array, n: int) -> Array:
+    """The rows (n, ...); those after a divergence are NaN."""
+    return np.concatenate([rows, np.full((n - len(rows), *rows.shape[1:]), np.nan)])
 
 
 def fresh(controller: Any) -> Any:
-    """The controller as if it had never made a step, whatever it did before.
+    """A copy of the controller as it was before its first step; its numbers stay.
 
     >>> import helicoid as hc
     >>> law = hc.control.JointImpedance(hc.load("planar_2r"), 100.0, 20.0)
     >>> tau = law.step([0.1, 0.0], [0.0, 0.0], q_ref=[0.2, 0.3])
-    >>> fresh(law).status, law.status
+    >>> str(fresh(law).status), str(law.status)
     ('not started', 'ok')
     """
-    if isinstance(controller, Step):
-        again = copy.copy(controller)  # a step replaces its memory and changes nothing in place
+    if isinstance(controller, Following):
+        again = copy.copy(controller)
+        again.controller = fresh(controller.controller)
         again.reset()
         return again
+    if isinstance(controller, Step):
+        law = copy.copy(controller)  # a step replaces its memory and changes nothing in place
+        law.reset()
+        return law
     if isinstance(controller, Controller):
-        return copy.copy(controller)  # with the same compiled problem, and a loop of its own
+        return copy.copy(controller)  # with the same compiled problem, and its own loop
     return copy.deepcopy(controller)
-
-
-def _learns(controller: Any) -> bool:
-    return isinstance(controller, Adaptive)

@@ -12,7 +12,7 @@ from helicoid.dynamics.friction import TERMS, friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.rnea import friction_load
 from helicoid.dynamics.springs import spring_torque
-from helicoid.model.joint_values import with_joints
+from helicoid.model.edits.joint_values import with_joints
 from helicoid.model.model import Model
 from helicoid.robot import Robot
 from helicoid.robot.function import FunctionSpec, RobotFunction

@@ -165,8 +165,8 @@ static void hold_previous(mpc *s, int known) {
 }
 
 static const int step_status[] = {
-    [SOLVED] = STEP_SOLVED, [OUT_OF_ITERATIONS] = STEP_UNFINISHED, [INFEASIBLE] = STEP_INFEASIBLE,
-    [BROKEN] = STEP_NOT_FINITE, [STUCK] = STEP_NO_PROGRESS, [OUT_OF_TIME] = STEP_OUT_OF_TIME};
+    [SOLVED] = STEP_OK, [ITERATION_LIMIT] = STEP_ITERATION_LIMIT, [INFEASIBLE] = STEP_INFEASIBLE,
+    [NOT_FINITE] = STEP_NOT_FINITE, [NO_PROGRESS] = STEP_NO_PROGRESS, [TIME_LIMIT] = STEP_TIME_LIMIT};
 
 static void apply_plan(mpc *s, int status) {
   if (!apply_control(s, s->initial, s->x, s->u, 0)) {
@@ -245,7 +245,7 @@ static void start_from_scratch(mpc *s, const double *x) {
   s->outcome[RAN] = status == SOLVED ? larger_of(1, s->results[ITERATIONS]) : s->results[ITERATIONS];
   s->settings[BUDGET] = budget;
   if (first) s->delay = 0; /* all was new to the processor */
-  const int useless = status == BROKEN || status == STUCK || (status == OUT_OF_TIME && s->outcome[RAN] < 1);
+  const int useless = status == NOT_FINITE || status == NO_PROGRESS || (status == TIME_LIMIT && s->outcome[RAN] < 1);
   if (useless || (s->results[STEP_LENGTH] == 0 && s->results[GAP] > PLAN_TOLERANCE)) {
     const int stuck = status == SOLVED || status == INFEASIBLE;
     give_up(s, stuck ? STEP_NO_PROGRESS : step_status[status], status);
@@ -288,7 +288,7 @@ static int improve_plan(mpc *s) {
   }
   s->results[QP_ITERATIONS] = programs;
   if (yielded) restore_bounds(s);
-  return status == BROKEN ? BROKEN : first;
+  return status == NOT_FINITE ? NOT_FINITE : first;
 }
 
 /* The plan of the last step, a period later. */
@@ -344,7 +344,7 @@ static int loop_feedback(mpc *s, const double *x) {
       give_up(s, STEP_BAD_MEASUREMENT, NO_STATE);
     } else if (!ready) {
       see_motion(s);
-      give_up(s, STEP_OUT_OF_TIME, OUT_OF_TIME);
+      give_up(s, STEP_TIME_LIMIT, TIME_LIMIT);
     } else {
       see_motion(s);
       const int status = improve_plan(s);
@@ -357,7 +357,7 @@ static int loop_feedback(mpc *s, const double *x) {
   }
   const double ended = now();
   forget_delay(s);
-  if (s->outcome[STEP_STATUS] == STEP_OUT_OF_TIME) doubt_all(s);
+  if (s->outcome[STEP_STATUS] == STEP_TIME_LIMIT) doubt_all(s);
   s->outcome[STEP_SECONDS] = ended - began;
   return (int)s->outcome[STEP_STATUS];
 }

@@ -215,7 +215,7 @@ static int feedback(mpc *s) {
   if (length > 0) learn(s, &s->search, now() - s->solved);
   s->results[SECONDS] = now() - began;
   s->results[ITERATIONS] = 1;
-  s->results[STATUS] = length > 0 ? SOLVED : s->late || out_of_time(s) ? OUT_OF_TIME : STUCK;
+  s->results[STATUS] = length > 0 ? SOLVED : s->late || out_of_time(s) ? TIME_LIMIT : NO_PROGRESS;
   return (int)s->results[STATUS];
 }
 
@@ -224,13 +224,13 @@ static int solve(mpc *s, int64_t max_iterations) {
   const double began = now();
   s->late = 0;
   s->results[QP_ITERATIONS] = 0;
-  int status = OUT_OF_ITERATIONS;
+  int status = ITERATION_LIMIT;
   int64_t it = 0;
   s->filtered = 0;
   for (;; it++) {
     s->results[ITERATIONS] = (double)it;
     if (it == 0 && no_time_for(s, shortest_step(s))) {
-      status = OUT_OF_TIME;
+      status = TIME_LIMIT;
       break;
     }
     linearise(s);
@@ -240,7 +240,7 @@ static int solve(mpc *s, int64_t max_iterations) {
     const Merit here = merit(s, s->cost, s->gap, s->rows);
     s->results[COST] = here.cost, s->results[VIOLATION] = here.violation;
     if (!isfinite(here.cost + here.price + here.gap)) {
-      status = BROKEN;
+      status = NOT_FINITE;
       break;
     }
     /* Rows that are not met yet, though the program could: another iteration. */
@@ -251,7 +251,7 @@ static int solve(mpc *s, int64_t max_iterations) {
     }
     if (it >= max_iterations) break;
     if (out_of_time(s)) {
-      status = OUT_OF_TIME;
+      status = TIME_LIMIT;
       break;
     }
     double length = IS_FAR(it, max_iterations) ? stride(s) : 0;
@@ -266,13 +266,13 @@ static int solve(mpc *s, int64_t max_iterations) {
       break;
     }
     if (length == 0) {
-      status = s->late ? OUT_OF_TIME : here.violation < s->settings[TOLERANCE] ? STUCK : INFEASIBLE;
+      status = s->late ? TIME_LIMIT : here.violation < s->settings[TOLERANCE] ? NO_PROGRESS : INFEASIBLE;
       break;
     }
     if (no_time_for(s, shortest_step(s))) {
       see_accepted(s, length);
       s->results[ITERATIONS] = (double)(it + 1);
-      status = OUT_OF_TIME;
+      status = TIME_LIMIT;
       break;
     }
   }

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
-from helicoid.model.loops import Loop, still_open
+from helicoid.model.loops import KinematicLoop, still_open
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Link, Placement
 
@@ -53,7 +53,7 @@ def chain(model: Model, root: str, tip: str) -> Model:
     )
 
 
-def _uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[Loop, ...]:
+def _uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[KinematicLoop, ...]:
     """The loops between links that are kept; one with only one link left cannot be."""
     for loop in model.loops:
         if (loop.link_a in kept) != (loop.link_b in kept):

@@ -1,8 +1,8 @@
-"""What steady flight asks for, as compiled functions of a vehicle, and small motions about it.
+"""Equations of steady flight and the dynamics about it, as compiled functions of a vehicle.
 
-Unknown are y: roll, pitch and the angle between nose and course (φ, θ, η, z down), the controls u and the
-vehicle's own states z. The velocity is that of the flight asked for, rates are those of its turn, (p, q, r)
-= Rᵀ (0, 0, ψ̇); zero must be all accelerations, ż, and the sideslip of an aircraft or η of a rotorcraft.
+The unknowns y are roll, pitch and the angle between nose and course (φ, θ, η, z down), the controls u and
+the states z of the actuators. The velocity is given, and the rates are those of the turn, (p, q, r) =
+Rᵀ (0, 0, ψ̇). All accelerations, ż, and the sideslip of an aircraft or η of a rotorcraft must vanish.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Steady:
-    """What a search for trims needs to know of a vehicle, found once.
+class Equilibrium:
+    """Equations of steady flight of a vehicle, built once.
 
     Attributes:
-        calm: the vehicle without wind.
-        residual: `(y, flight, posture) -> r, J`: what must be zero, and dr/dy.
+        vehicle: the vehicle in still air.
+        residual: `(y, flight, posture) -> r, J`: r is zero in steady flight, J = dr/dy.
         state: `(y, flight, posture) -> q, v, alpha, beta`.
-        controls, states: names of controls and of own states.
+        controls, states: names of controls and of the actuators' states.
         lower, upper: limits of controls.
-        begin: own states to begin with.
+        initial_states: initial guess of the actuators' states.
     """
 
-    calm: Vehicle
+    vehicle: Vehicle
     residual: Function
     state: Function
     controls: tuple[str, ...]
     states: tuple[str, ...]
     lower: Array
     upper: Array
-    begin: Array
+    initial_states: Array
 
     @property
     def n_controls(self) -> int:
@@ -51,31 +51,35 @@ class Steady:
         return len(self.lower)
 
     @staticmethod
-    def of(vehicle: Vehicle) -> Steady:
-        """Of a vehicle, in air that does not move."""
-        return vehicle.robot.memo(("steady", vehicle), lambda: _made(vehicle.with_wind(None)))
+    def of(vehicle: Vehicle) -> Equilibrium:
+        """Equations of a vehicle, in still air."""
+        return vehicle.robot.memo(("equilibrium", vehicle), lambda: _build(vehicle.with_wind(None)))
 
 
-def _made(calm: Vehicle) -> Steady:
-    begin = np.array([*calm.own_states.values()])
-    size = 3 + len(calm.controls) + len(begin)
-    inputs = [Input("y", (size,)), Input("flight", (3,)), Input("posture", (calm.robot.nq - 2,))]
-    names, functions = (
-        (calm.controls, tuple(calm.own_states)),
-        (_residual(calm, inputs), _state(calm, inputs)),
+def _build(vehicle: Vehicle) -> Equilibrium:
+    states = np.array([*vehicle.own_states.values()])
+    size = 3 + len(vehicle.controls) + len(states)
+    inputs = [Input("y", (size,)), Input("flight", (3,)), Input("posture", (vehicle.robot.nq - 2,))]
+    return Equilibrium(
+        vehicle,
+        _residual(vehicle, inputs),
+        _state(vehicle, inputs),
+        vehicle.controls,
+        tuple(vehicle.own_states),
+        *vehicle.control_limits,
+        states,
     )
-    return Steady(calm, *functions, *names, *calm.control_limits, begin)
 
 
 def _pose(y: Expression, flight: Expression, posture: Expression, nv: int) -> tuple[Expression, Expression]:
-    """q and v (z up) of the unknowns y, the flight, and height, attitude's place and joints."""
+    """q and v (z up) of the unknowns y, the flight condition, and q[2:] (height, attitude, joints)."""
     c, s = ca.cos(y[:3] / 2), ca.sin(y[:3] / 2)
     about = [ca.vertcat(c[k], *(s[k] * ca.SX(FLIP[:, k])).nz) for k in range(3)]
-    turned = quaternion.multiply(quaternion.multiply(about[2], about[1]), about[0])
-    R = quaternion.to_matrix(turned)
-    speed, climb, rate = flight[0], flight[1], flight[2]
-    velocity = R.T @ ca.vertcat(ca.sqrt(ca.fmax(speed**2 - climb**2, 0)), 0, climb)
-    q = ca.vertcat(0, 0, posture[0], turned, posture[5:])
+    attitude = quaternion.multiply(quaternion.multiply(about[2], about[1]), about[0])
+    R = quaternion.to_matrix(attitude)
+    speed, climb_rate, rate = flight[0], flight[1], flight[2]
+    velocity = R.T @ ca.vertcat(ca.sqrt(ca.fmax(speed**2 - climb_rate**2, 0)), 0, climb_rate)
+    q = ca.vertcat(0, 0, posture[0], attitude, posture[5:])
     return q, ca.vertcat(R.T @ ca.vertcat(0, 0, -rate), velocity, ca.SX.zeros(nv - 6))
 
 
@@ -88,8 +92,8 @@ def _residual(vehicle: Vehicle, inputs: list[Input]) -> Function:
         n = 3 + len(vehicle.controls)
         force, z_dot = vehicle.equations(q, v, y[n:], y[3:n], ca.SX(0, 1))
         a = dynamics(robot)(q, v, force, ca.SX(robot.theta.values))
-        aside = v[4] / ca.fmax(flight[0], 1.0) if vehicle.flies_forward else y[2]
-        r = ca.vertcat(a, z_dot, aside)
+        sideslip = v[4] / ca.fmax(flight[0], 1.0) if vehicle.flies_forward else y[2]
+        r = ca.vertcat(a, z_dot, sideslip)
         return symbols, [r, ca.jacobian(r, y)]
 
     size = robot.nv + len(vehicle.own_states) + 1
@@ -104,17 +108,17 @@ def _state(vehicle: Vehicle, inputs: list[Input]) -> Function:
     def expressions() -> Expressions:
         y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
         q, v = _pose(y, flight, posture, robot.nv)
-        forward, aside, below = v[3], -v[4], -v[5]  # z down
-        alpha = ca.if_else(flight[0] > 0, ca.atan2(below, forward), 0)
-        beta = ca.atan2(aside, ca.sqrt(forward**2 + below**2))
+        u, v_, w = v[3], -v[4], -v[5]  # z down
+        alpha = ca.if_else(flight[0] > 0, ca.atan2(w, u), 0)
+        beta = ca.atan2(v_, ca.sqrt(u**2 + w**2))
         return symbols, [q, v, alpha, beta]
 
     outputs = [Output("q", (robot.nq,)), Output("v", (robot.nv,)), Output("alpha", ()), Output("beta", ())]
     return Function("trim_state", inputs, outputs, expressions)
 
 
-def small_motions(vehicle: Vehicle) -> Function:
-    """`(x, u, height) -> x_dot`, x being velocity, rates, roll, pitch (z down), own states, joints."""
+def state_space_dynamics(vehicle: Vehicle) -> Function:
+    """`(x, u, height) -> x_dot` with x = velocity, rates, roll, pitch (z down), actuators' states, joints."""
     robot = vehicle.robot
     nz, nj = len(vehicle.own_states), robot.nq - 7
     size = 8 + nz + nj + robot.nv - 6
@@ -136,6 +140,4 @@ def small_motions(vehicle: Vehicle) -> Function:
         return symbols, [ca.vertcat(F @ a[3:6], F @ a[:3], angles_dot, z_dot, v[6:], a[6:])]
 
     outputs = [Output("x_dot", (size,))]
-    return robot.memo(
-        ("small motions", vehicle), lambda: Function("small_motions", inputs, outputs, expressions)
-    )
+    return robot.memo(("state space", vehicle), lambda: Function("state_space", inputs, outputs, expressions))

@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_said(machine):
     with pytest.raises(hc.InputError, match=r"controls \(a, b\)"):
         hc.simulate(machine, controller=[1.0, 2.0, 3.0])
     strange = hc.Function.from_expressions("f", {"x": ca.SX.sym("x")}, {"u": ca.SX.zeros(2)})
-    with pytest.raises(hc.InputError, match="nothing says what its input 'x' is"):
+    with pytest.raises(hc.InputError, match="those of a controller are some of t, q, v, states, not x"):
         hc.simulate(machine, controller=strange)
     with pytest.raises(hc.SimulationError, match="finite numbers") as caught:
         hc.simulate(machine, controller=lambda t, q, v: [np.nan, 0] if t > 0.5 else [0, 0], dt=0.1)

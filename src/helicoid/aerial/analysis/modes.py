@@ -1,4 +1,4 @@
-"""Names for the motions of an aircraft about its trim."""
+"""Modes of an aircraft about its trim, by name."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ import numpy as np
 from helicoid._typing import Array
 
 _LONGITUDINAL = [0, 2, 4, 7]  # u, w, q, pitch of (u, v, w, p, q, r, roll, pitch)
-_REAL = 1e-9
+_MAX_IMAGINARY = 1e-9  # of |λ|, for a real eigenvalue
 
 
 def name_modes(A: Array) -> dict[str, complex]:
-    """Eigenvalues of A, 8 × 8, of (u, v, w, p, q, r, roll, pitch), by name.
+    """Eigenvalues of A (8 × 8, of u, v, w, p, q, r, roll, pitch) by the name of their mode.
 
-    A mode belongs to the plane of symmetry where most of its eigenvector does, each state weighed by how
-    far it goes in all modes. Of those in the plane the fast pair is the short period, the slow one the
-    phugoid; of the others the pair is the Dutch roll, the fast real one roll, the slow one the spiral.
+    A mode is longitudinal where most of its eigenvector is, with every state scaled by its largest amplitude
+    in any mode. Of the longitudinal modes the fast pair is the short period, the slow one the phugoid; of the
+    lateral ones the pair is the Dutch roll, the fast real one roll, the slow one the spiral.
     """
     values, vectors = np.linalg.eig(A)
     scale = np.abs(vectors).max(axis=1)
-    share = np.abs(vectors) / np.where(scale > 0, scale, 1.0)[:, None]
-    inside = np.sum(share[_LONGITUDINAL] ** 2, axis=0) / np.sum(share**2, axis=0)
-    order = np.argsort(-inside, kind="stable")
-    plane, rest = values[order[:4]], values[order[4:]]
-    return {**_longitudinal(_once(plane)), **_lateral(_once(rest))}
+    scaled = np.abs(vectors) / np.where(scale > 0, scale, 1.0)[:, None]
+    longitudinal = np.sum(scaled[_LONGITUDINAL] ** 2, axis=0) / np.sum(scaled**2, axis=0)
+    order = np.argsort(-longitudinal, kind="stable")
+    return {
+        **_longitudinal(_without_conjugates(values[order[:4]])),
+        **_lateral(_without_conjugates(values[order[4:]])),
+    }
 
 
-def _once(values: Array) -> list[complex]:
-    """One of each pair, the fastest first."""
-    kept = [complex(x) for x in values if x.imag > _REAL * abs(x)]
-    kept += [complex(x.real) for x in values if abs(x.imag) <= _REAL * abs(x)]
+def _without_conjugates(values: Array) -> list[complex]:
+    """Real eigenvalues and one of each conjugate pair, the fastest first."""
+    kept = [complex(x) for x in values if x.imag > _MAX_IMAGINARY * abs(x)]
+    kept += [complex(x.real) for x in values if abs(x.imag) <= _MAX_IMAGINARY * abs(x)]
     return sorted(kept, key=lambda x: -abs(x))
 
 

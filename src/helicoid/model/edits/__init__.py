@@ -1,0 +1,1 @@
+"""Edits: a model in, another model out: structure, numbers of joints, drives, flexible joints."""

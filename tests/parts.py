@@ -1,0 +1,66 @@
+"""A part of the suite, `--part 2/4`: whole files, so that tests that share a build stay together.
+
+Files are dealt out by the times in `tests/times.json` (by `--record-times`): the longest first, each to
+the part that has least. So parts are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+TIMES = Path(__file__).with_name("times.json")
+_SECONDS_OF_AN_UNKNOWN_FILE = 2.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", help="run one part of the suite only, such as 2/4")
+    parser.addoption("--record-times", action="store_true", help=f"write how long files took to {TIMES.name}")
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.split("::")[0]
+
+
+def parts(files: list[str], n: int, times: dict[str, float]) -> list[set[str]]:
+    """The files of each of n parts."""
+    groups: list[set[str]] = [set() for _ in range(n)]
+    sums = [0.0] * n
+    seconds = {name: times.get(name, _SECONDS_OF_AN_UNKNOWN_FILE) for name in files}
+    for name in sorted(files, key=lambda name: (-seconds[name], name)):
+        least = sums.index(min(sums))
+        groups[least].add(name)
+        sums[least] += seconds[name]
+    return groups
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    given = config.getoption("--part")
+    if not given:
+        return
+    try:
+        k, n = map(int, given.split("/"))
+        assert 1 <= k <= n
+    except (ValueError, AssertionError):
+        raise pytest.UsageError(f"--part is K/N with K from 1 to N, such as 2/4; got {given!r}") from None
+    times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
+    chosen = parts(sorted({file_of(item.nodeid) for item in items}), n, times)[k - 1]
+    config.hook.pytest_deselected(items=[item for item in items if file_of(item.nodeid) not in chosen])
+    items[:] = [item for item in items if file_of(item.nodeid) in chosen]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not config.getoption("--record-times"):
+        return
+    times: dict[str, float] = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
+    new: dict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                new[file_of(report.nodeid)] += report.duration
+    times |= {name: round(seconds, 1) for name, seconds in new.items()}
+    TIMES.write_text(json.dumps(dict(sorted(times.items())), indent=1) + "\n", encoding="utf-8")
