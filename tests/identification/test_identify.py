@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_the_twin_predicts_another_motion(twin: tuple[Identification, list[str]]
     assert result.training.overall_relative <= result.held_out.overall_relative < 0.08
     assert result.cutoff is not None and result.lag == 0.0
     assert "overall" in str(score) and any("low-passed" in note for note in result.notes)
-    assert {"Choosing the cut-off of the low-pass", "Fitting"} <= set(reported)
+    assert {"Selecting the cut-off of the low-pass", "Fitting"} <= set(reported)
 
 
 def test_predictions_have_a_row_for_each_sample(twin: tuple[Identification, list[str]]) -> None:
@@ -134,7 +135,7 @@ def test_slow_motions_do_not_tell_how_friction_grows_with_speed() -> None:
 
 
 def test_samples_that_repeat_each_other_do_not_outweigh_the_description() -> None:
-    """Five times as many samples of one motion tell of another no more: the pull grows with them."""
+    """Five times as many samples of one motion are redundant: the regularisation grows with them."""
     log = recording(TRUTH, 3, noise=0.05, seconds=6.0)
     few = Log.from_arrays(log.t[::5], log.q[::5], log.v[::5], log.a[::5], log.tau[::5])
     many, some = (
@@ -210,10 +211,24 @@ def test_a_log_without_torques_is_refused() -> None:
         identify(ROBOT, Log.from_arrays(log.t, log.q, log.v))
 
 
-@pytest.mark.parametrize("log", ["run.csv", 7, ROBOT, ["run.csv"]])
+@pytest.mark.parametrize("log", [7, ROBOT, [7]])
 def test_what_is_no_log_is_refused(log: object) -> None:
     with pytest.raises(InputError, match=r"a log is made by hc.Log.from_csv\(path\)"):
         identify(ROBOT, log)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("log", ["run.csv", ["run.csv"]])
+def test_a_file_that_is_missing_is_named(log: object) -> None:
+    with pytest.raises(InputError, match=r"run\.csv: there is no such file"):
+        identify(ROBOT, log)
+
+
+def test_files_are_read_where_no_workers_are_named(tmp_path: Path) -> None:
+    log = recording(TRUTH, 1, seconds=2.0)
+    np.savez(tmp_path / "run.npz", t=log.t, q=log.q, v=log.v, a=log.a, tau=log.tau)
+    options: dict[str, Any] = {"groups": ("inertia",), "cutoff": None, "lag": 0.0, "regularisation": 1.0}
+    of_file, of_log = (identify(ROBOT, one, **options) for one in (str(tmp_path / "*.npz"), log))
+    np.testing.assert_array_equal(of_file.x, of_log.x)
 
 
 @pytest.mark.parametrize(
