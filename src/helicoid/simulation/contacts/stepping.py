@@ -206,17 +206,17 @@ def _loop(
     loops: dict[Any, _Loop] = robot.memo("loops with contacts", dict)
     if key not in loops:
         forget_oldest(loops)
-        rubbing = _rubbing(robot) if options.get("friction", True) else []
+        frictional = _frictional(robot) if options.get("friction", True) else []
         stops = Stop(robot) if world.end_stops else Stop(None)
-        parts = terms(robot, world.points.links, rubbing, world.bouncing, law, limit, **options)
+        parts = terms(robot, world.points.links, frictional, world.bouncing, law, limit, **options)
         states = 2 + (0 if law is None else len(law.states))
         counts = len(world.points.rows), len(world.grounds), world.field.size, len(world.points.names)
-        sizes = Sizes(robot, parts, counts, states, stops, rubbing)
-        loops[key] = _Loop(contact_kernel(robot, parts, sizes, stops, rubbing, batch), sizes)
+        sizes = Sizes(robot, parts, counts, states, stops, frictional)
+        loops[key] = _Loop(contact_kernel(robot, parts, sizes, stops, frictional, batch), sizes)
     return loops[key]
 
 
-def _rubbing(robot: Robot) -> list[int]:
+def _frictional(robot: Robot) -> list[int]:
     """Velocities with dry friction; of parameters, all that may have some."""
     if "friction" in robot.theta.groups:
         return list(range(robot.nv))

@@ -56,7 +56,7 @@ class Terms:
 def terms(
     robot: Robot,
     links: Sequence[str],
-    rubbing: Sequence[int],
+    frictional: Sequence[int],
     bouncing: bool,
     law: LawInStep | None = None,
     limit: Array | None = None,
@@ -65,7 +65,7 @@ def terms(
     """The functions of a robot of which some links may touch something.
 
     Args:
-        rubbing: velocities with dry friction.
+        frictional: velocities with dry friction.
         bouncing: whether the twists of links at the beginning are needed.
         law: evaluated before the step, its torque saturated at `limit`; None where τ is an input.
         options: as `robot.forward_dynamics.with_options` takes them.
@@ -100,7 +100,7 @@ def terms(
         "FREE": [v_free],
         "L": [factors.L[k][j] for k, row in enumerate(L) for j in row],
         "ROOT": [ca.sqrt(d) for d in factors.D_inverse],
-        "BOUND": [bound[k] for k in rubbing],
+        "BOUND": [bound[k] for k in frictional],
     }
     columns: list[dict[int, int]] = []
     twists = _Twists()
