@@ -1,4 +1,4 @@
-"""The compiled time step with contacts: what its C needs to know of a robot, and the kernel."""
+"""The compiled time step with contacts: constants of a robot for the C runtime, and the kernel."""
 
 from __future__ import annotations
 
