@@ -41,10 +41,10 @@ def test_walks_have_three_feet_on_the_ground():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Gait(()), "a gait has turns"),
-        (lambda: Gait((("a",), ()), 0.2), "a gait has turns"),
+        (lambda: Gait(()), "a gait has phases"),
+        (lambda: Gait((("a",), ()), 0.2), "a gait has phases"),
         (lambda: Gait((("a",),), 0.0), "above 0"),
-        (lambda: Gait((("a",),), feet=("b",)), "a stand in a turn"),
+        (lambda: Gait((("a",),), feet=("b",)), "a: stance feet"),
         (lambda: hc.walking.Walker(hc.load("panda"), np.zeros(7), TROT), "floating base"),
     ],
 )

@@ -1,6 +1,9 @@
-"""A walker never raises in its loop, gives no NaN, and says what is so."""
+"""A walker answers the protocol of controllers: never raises in its loop, no NaN, one status."""
 
 from __future__ import annotations
+
+import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +31,7 @@ def stance(robot: hc.Robot) -> np.ndarray:
         ("floating", {"plan_delay": np.nan}, "plan_delay is from 0"),
     ],
 )
-def test_what_makes_no_sense_is_refused(base: str, options: dict[str, float], message: str) -> None:
+def test_invalid_arguments_are_refused(base: str, options: dict[str, float], message: str) -> None:
     robot = hc.load("quadruped", base=base)  # type: ignore[arg-type]
     with pytest.raises(hc.InputError, match=message):
         Walker(robot, robot.neutral(), GAIT, **options)  # type: ignore[arg-type]
@@ -43,7 +46,7 @@ def dog() -> Walker:
 @pytest.mark.slow
 @pytest.mark.needs_compiler
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-def test_bad_measurements_are_survived(dog: Walker, bad: float) -> None:
+def test_bad_measurements(dog: Walker, bad: float) -> None:
     q, v = dog.posture.copy(), np.zeros(18)
     limit = dog.robot.limits.effort[6:] * (1 + 1e-9)
     dog.reset()
@@ -63,7 +66,7 @@ def test_bad_measurements_are_survived(dog: Walker, bad: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.needs_compiler
-def test_a_first_measurement_that_is_bad_is_survived_too(dog: Walker) -> None:
+def test_a_bad_first_measurement(dog: Walker) -> None:
     dog.reset()
     tau = dog.step(np.full(19, np.nan), np.full(18, np.nan))
     assert not tau.any() and not dog.ok
@@ -82,3 +85,64 @@ def test_it_is_a_controller_of_a_simulation(dog: Walker) -> None:
     weight = 9.81 * dog.robot.mass
     assert abs(motion.contact_forces[-1, :, 2].sum() - weight) < 0.02 * weight
     assert np.abs(motion.q[-1] - start).max() < 0.02 and dog.ok
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("bad", [10**400, "x", {}, None, np.zeros(3), [1 + 2j] * 19], ids=str)
+def test_a_measurement_of_another_kind_does_not_raise(dog: Walker, bad: object) -> None:
+    dog.reset()
+    dog.step(dog.posture, np.zeros(18))
+    for q, v in ((bad, np.zeros(18)), (dog.posture, bad)):
+        tau = dog.step(q, v)  # type: ignore[arg-type]
+        assert np.isfinite(tau).all() and not dog.ok
+        assert dog.status is hc.Status.BAD_MEASUREMENT and dog.message.startswith("torque")
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_the_protocol_of_controllers(dog: Walker) -> None:
+    assert isinstance(dog, hc.control.ControllerProtocol) and dog.period == dog.dt == 0.002
+    q, v = dog.posture, np.zeros(18)
+    dog.reset()
+    assert dog.status is hc.Status.NOT_STARTED and not dog.ok
+    first = [dog.step(q, v) for _ in range(30)]
+    assert dog.status is hc.Status.OK and dog.message == ""
+    dog.set(forward=0.3)
+    dog.step(q, v)
+    dog.reset()
+    assert not dog.velocity.any()
+    np.testing.assert_array_equal([dog.step(q, v) for _ in range(30)], first)
+    twin = pickle.loads(pickle.dumps(dog))
+    np.testing.assert_array_equal(twin.step(q, v), dog.step(q, v))
+    with pytest.raises(hc.InputError, match="finite"):
+        dog.set(turn=np.nan)
+    with pytest.raises(hc.InputError):
+        dog.set(forward=1.0, no_such_number=1.0)
+    assert not dog.velocity.any()  # all or none
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_velocities_over_time(dog: Walker) -> None:
+    q, v = dog.posture, np.zeros(18)
+    dog.reset()
+    ramp = dog.following({"t": [0.0, 0.04], "velocity": [[0.0, 0.0, 0.0], [0.2, 0.0, 0.1]]})
+    for _ in range(30):
+        ramp.step(q, v)
+    np.testing.assert_allclose(dog.velocity, [0.2, 0.0, 0.1])
+    assert ramp.ok
+    by_name = dog.following(forward=0.1, left=lambda t: -0.1)
+    by_name.step(q, v, t=0.0)
+    np.testing.assert_allclose(dog.velocity, [0.1, -0.1, 0.1])
+    dog.step(q, v, velocity=[np.nan, 0.0, 0.0])
+    assert dog.status is hc.Status.BAD_REFERENCE and not dog.ok
+    np.testing.assert_allclose(dog.velocity, [0.1, -0.1, 0.1])
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_parts_are_exported_as_c(dog: Walker, tmp_path: Path) -> None:
+    files = dog.export_c(tmp_path, "dog")
+    assert {file.parent.name for file in files} >= {"plan", "targets", "whole_body"}
+    assert all(file.exists() for file in files) and any(file.name == "dog_targets.c" for file in files)

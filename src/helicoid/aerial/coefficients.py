@@ -1,12 +1,12 @@
-"""The numbers that the air's forces on an aircraft are made of, by their names, and tables over α."""
+"""Aerodynamic coefficients of an aircraft by name, and lookup tables over α."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from helicoid.aerial.propulsion.curve import Table
+from helicoid.aerial.checks import is_number
+from helicoid.aerial.propulsion.curve import LookupTable
 from helicoid.errors import InputError
 
 LONGITUDINAL = (
@@ -15,23 +15,29 @@ LONGITUDINAL = (
 )
 LATERAL = tuple(f"C_{c}_{k}" for c in "Yln" for k in ("0", "beta", "p", "r", "delta_a", "delta_r"))
 TABLES = {"C_L": ("C_L_0", "C_L_alpha"), "C_D": ("C_D_p",), "C_m": ("C_m_0", "C_m_alpha")}
-"""What may be given as a table over α, and the coefficients in whose place that is."""
+"""Coefficients that may be tables over α, and the numbers that each table replaces."""
 
 
-def read_tables(given: Mapping[str, Any]) -> dict[str, Table]:
-    """Tables over α of checked numbers; None is none."""
+def read_tables(given: Mapping[str, Any]) -> dict[str, LookupTable]:
+    """Lookup tables over α, with their numbers checked."""
     if not isinstance(given, Mapping) or any(name not in TABLES for name in given):
         raise InputError(f"tables are of {', '.join(TABLES)}, by name; got {given!r}")
     tables = {}
     for name, pair in given.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise InputError(f"table {name}: a pair (angles, values); got {pair!r}")
-        tables[name] = Table.of(pair[0], pair[1], f"table {name}", "alpha")
+        tables[name] = LookupTable.of(pair[0], pair[1], f"table {name}", "alpha")
     return tables
 
 
-def read_coefficients(coefficients: Mapping[str, float], tables: Mapping[str, Table]) -> dict[str, float]:
-    """Numbers by name, all that are needed beside the tables; refused where one is missing or not known."""
+def read_coefficients(
+    coefficients: Mapping[str, float], tables: Mapping[str, LookupTable]
+) -> dict[str, float]:
+    """Coefficients by name, beside those that tables replace.
+
+    Raises:
+        InputError: one is missing, unknown or not finite.
+    """
     if not isinstance(coefficients, Mapping):
         raise InputError(f"coefficients are numbers by name; got {coefficients!r}")
     replaced = [name for table in tables for name in TABLES[table]]
@@ -41,18 +47,11 @@ def read_coefficients(coefficients: Mapping[str, float], tables: Mapping[str, Ta
         raise InputError(f"coefficients are missing: {', '.join(missing)}")
     unknown: list[Any] = [name for name in coefficients if name not in needed]
     if unknown:
-        said = ", ".join(
-            f"{name} (a table is in its place)" if name in replaced else str(name) for name in unknown
+        names = ", ".join(
+            f"{name} (replaced by a table)" if name in replaced else str(name) for name in unknown
         )
-        raise InputError(f"coefficients that an aircraft does not have: {said}")
-    bad = [name for name, value in coefficients.items() if not _is_finite(value)]
+        raise InputError(f"unknown coefficients: {names}")
+    bad = [name for name, value in coefficients.items() if not is_number(value)]
     if bad:
         raise InputError(f"coefficients that are not finite numbers: {', '.join(bad)}")
     return {name: float(value) for name, value in coefficients.items()}
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except TypeError:
-        return False

@@ -1,15 +1,15 @@
-"""Axes and angles of flight, said once.
+"""Axes and angles of flight.
 
-Helicoid's world has z up, and so has what flies in it: x forward, y left, z up, for the world (x north, y
-west) and for the body. Aeronautics has x forward (north), y right (east), z down. Between the two is the
-constant rotation F = diag(1, -1, -1), its own inverse, for world and body alike:
+Helicoid's world and body axes have z up: x forward (north), y left (west). Aeronautics has x forward (north),
+y right (east), z down. The constant rotation F = diag(1, -1, -1), its own inverse, relates the two, for world
+and body alike:
 
     v_down = F v_up,    R_down = F R_up F.
 
-The state (q, v) is z up throughout. The angles that have names in aeronautics are z down: roll φ (right
+The state (q, v) is z up throughout. Angles are those of aeronautics, z down: roll φ (right
 wing down), pitch θ (nose up), yaw ψ (to the right), R_down = Rz(ψ) Ry(θ) Rx(φ), the angle of attack α and
-of sideslip β (wind from the right), the angles γ (climb), ξ (heading) and χ (course) of the velocity
-through air and over ground.
+of sideslip β (wind from the right), the flight-path angle γ and heading ξ of the velocity through
+the air, and the course χ of that over ground.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from helicoid._typing import Array
 from helicoid.geometry import quaternion
 
 GRAVITY = 9.81
-"""m/s², as robots have it."""
+"""Gravitational acceleration (m/s²), the default of robots."""
 
 FLIP = np.diag([1.0, -1.0, -1.0])
-"""F, from axes with z up to axes with z down and back."""
+"""F, between axes with z up and z down."""
 
 
 class Angles(NamedTuple):
-    """Angles (rad) and speeds (m/s) of a flight, aeronautics' way; arrays where states were arrays."""
+    """Angles (rad) and speeds (m/s) of aeronautics; arrays where states were arrays."""
 
     roll: Array
     pitch: Array
@@ -45,7 +45,7 @@ class Angles(NamedTuple):
 
 
 def to_z_down(vector: ArrayLike) -> Array:
-    """Vectors (..., 3) between z up and z down, either way.
+    """Convert vectors (..., 3) from z up to z down, or back.
 
     >>> print(to_z_down([1.0, 2.0, 3.0]))
     [ 1. -2. -3.]
@@ -54,9 +54,9 @@ def to_z_down(vector: ArrayLike) -> Array:
 
 
 def attitude(roll: float, pitch: float, yaw: float) -> Array:
-    """The quaternion (z up) of aeronautics' angles (rad).
+    """Quaternion (z up) of roll, pitch and yaw (rad, z down).
 
-    >>> print(attitude(0.0, 0.1, 0.0).round(4))  # nose up turns about the axis to the right, -y
+    >>> print(attitude(0.0, 0.1, 0.0).round(4))  # nose up: a rotation about -y
     [ 0.9988  0.     -0.05    0.    ]
     """
     c, s = np.cos(np.array([roll, pitch, yaw]) / 2), np.sin(np.array([roll, pitch, yaw]) / 2)
@@ -65,7 +65,7 @@ def attitude(roll: float, pitch: float, yaw: float) -> Array:
 
 
 def angles(q: ArrayLike, v: ArrayLike, wind: ArrayLike = (0.0, 0.0, 0.0)) -> Angles:
-    """Angles of states q (..., 7 or more) and v (..., 6 or more), in a wind (m/s, z up, world axes).
+    """Angles and speeds of states q (..., 7 or more), v (..., 6 or more) in a wind (m/s, world axes, z up).
 
     >>> a = angles([0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 10.0, 0, -1.0])
     >>> print(a.alpha.round(4), a.gamma.round(4), a.airspeed.round(3))

@@ -1,7 +1,7 @@
-"""Robots that walk: a gait, a plan of half a second, and whole-body control that follows it.
+"""Locomotion of legged robots: a gait, model predictive control, and whole-body control that tracks it.
 
-Gait     which feet stand when
-Walker   velocities in, torques out
+Gait     stance phases of the feet
+Walker   controller from commanded velocities to torques
 """
 
 from helicoid.walking.gait import Gait

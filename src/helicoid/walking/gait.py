@@ -1,4 +1,4 @@
-"""Which feet stand when: groups of feet that take turns."""
+"""Gaits: periodic sequences of stance phases."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.mpc.phases import Phase
 
 
 @dataclass(frozen=True)
 class Gait:
-    """Groups of feet that are on the ground in turns, `step` seconds each; all of them stand otherwise.
+    """Periodic gait: stance phases of `step` seconds each; all feet are in stance when it does not walk.
 
     Args:
-        stands: the feet of each turn. A trot has two: its diagonals.
-        step: how long a turn lasts (s).
+        stands: the stance feet of each phase. A trot has two phases: its diagonals.
+        step: duration of a phase (s).
         feet: all feet; by default those of `stands`.
 
     >>> import helicoid as hc
@@ -32,41 +33,41 @@ class Gait:
     def __post_init__(self) -> None:
         stands = tuple(tuple(group) for group in self.stands)
         if not stands or not all(stands):
-            raise InputError("a gait has turns, in each of which feet stand: Gait((('left',), ('right',)))")
+            raise InputError("a gait has phases with stance feet each: Gait((('left',), ('right',)))")
         if not 0 < self.step < np.inf:
-            raise InputError(f"step is how long a turn lasts (s), above 0; got {self.step!r}")
+            raise InputError(f"step is the duration of a phase (s), above 0; got {self.step!r}")
         feet = tuple(self.feet) or tuple(dict.fromkeys(foot for group in stands for foot in group))
         if missing := {foot for group in stands for foot in group} - set(feet):
-            raise InputError(f"{', '.join(sorted(missing))} stand in a turn, but are not among the feet")
+            raise InputError(f"{', '.join(sorted(missing))}: stance feet that are not among the feet")
         object.__setattr__(self, "stands", stands)
         object.__setattr__(self, "feet", feet)
 
     @staticmethod
     def trot(front_left: str, front_right: str, rear_left: str, rear_right: str, step: float = 0.25) -> Gait:
-        """The diagonals of a quadruped in turns."""
+        """Trot: the two diagonals of a quadruped alternate."""
         return Gait(((front_left, rear_right), (front_right, rear_left)), step)
 
     @staticmethod
     def walk(front_left: str, front_right: str, rear_left: str, rear_right: str, step: float = 0.2) -> Gait:
-        """A foot after the other, three on the ground."""
+        """Walk: one foot swings at a time, three are in stance."""
         feet = (front_left, front_right, rear_left, rear_right)
         order = (rear_left, front_left, rear_right, front_right)
         return Gait(tuple(tuple(one for one in feet if one != swings) for swings in order), step)
 
-    def standing(self, turn: int) -> tuple[str, ...]:
-        """The feet that are on the ground in a turn, counted from 0; before it, all."""
-        return self.feet if turn < 0 else self.stands[turn % len(self.stands)]
+    def standing(self, phase: int) -> tuple[str, ...]:
+        """Stance feet of a phase, counted from 0; all feet before it."""
+        return self.feet if phase < 0 else self.stands[phase % len(self.stands)]
 
     def phases(self, time: float, begin: float, end: float, duration: float) -> list[Phase]:
-        """The phases of the next seconds, of one who walks from `begin` to `end` and stands before and after.
+        """Contact phases of the next `duration` seconds, for walking from `begin` to `end`.
 
-        `end` is moved to the end of its turn.
+        All feet are in stance before and after; `end` is extended to the end of its phase.
         """
-        last = self.turn(end - 1e-9, begin) if np.isfinite(end) else np.inf
+        last = self.phase_index(end - 1e-9, begin) if np.isfinite(end) else np.inf
         found: list[Phase] = []
         t = time
         while t < time + duration - 1e-9:
-            number = self.turn(t, begin)
+            number = self.phase_index(t, begin)
             if number < 0:
                 until, feet = begin, self.feet
             elif number > last:
@@ -79,10 +80,13 @@ class Gait:
             found[-1] = Phase(np.inf, found[-1].contacts)
         return found
 
-    def turn(self, time: float, begin: float) -> float:
-        """The number of the turn at a time, of one who begins to walk at `begin`."""
+    def phase_index(self, time: float, begin: float) -> float:
+        """Index of the phase at a time, for walking from `begin` on."""
         return float(np.floor((time - begin) / self.step + 1e-6))
 
-    def end_of_turn(self, time: float, begin: float) -> float:
-        """When the turn at a time is over (s)."""
-        return begin + (self.turn(time, begin) + 1) * self.step
+    def phase_end(self, time: float, begin: float) -> float:
+        """End of the phase at a time (s)."""
+        return begin + (self.phase_index(time, begin) + 1) * self.step
+
+    turn = former_attribute("turn", "phase_index")
+    end_of_turn = former_attribute("end_of_turn", "phase_end")

@@ -24,7 +24,7 @@ def test_standard_atmosphere(height, temperature, pressure, density):
 
 
 def test_bad_air_is_refused_by_name():
-    with pytest.raises(hc.InputError, match=r"density is a positive number; got -1"):
+    with pytest.raises(hc.InputError, match=r"density is positive; got -1"):
         hc.aerial.Air(density=-1.0)
     with pytest.raises(hc.InputError, match="32000 m"):
         hc.aerial.Air.standard(50e3)

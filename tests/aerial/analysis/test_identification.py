@@ -1,4 +1,4 @@
-"""What flies learns what it is: rotors from a log, a load while it flies."""
+"""Identification in flight: rotors from a log, a payload online."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def test_a_load_is_learned_in_flight(quad):
     assert abs(sunk["alone"]) < 0.02 and sunk["loaded"] > 0.1 and abs(sunk["learned"]) < 0.02
 
 
-def test_flights_that_tell_nothing_are_refused(quad):
+def test_flights_without_excitation_are_refused(quad):
     hover = quad.trim()
     flight = hc.simulate(quad, hover.q, hover.v, 1.0, hover.u, dt=DT)
-    with pytest.raises(hc.InputError, match=r"tells? nothing|does not tell"):
+    with pytest.raises(hc.InputError, match=r"does not excite|not identifiable"):
         hc.aerial.identify_rotors(quad, flight)
     with pytest.raises(hc.InputError, match="window is odd"):
         hc.aerial.identify_rotors(quad, flight, window=4)

@@ -39,7 +39,7 @@ def test_climb_in_closed_form(thrust, climb):
 
 def test_descent_is_flagged_and_joins_both_ends():
     v_h = np.sqrt(10 / (2 * 1.225 * 0.5))
-    flow = hc.aerial.stream(10.0, 0.5, climb=v_h * np.array([0.0, -1e-9, -1.0, -1.999, -2.0, -3.0]))
+    flow = hc.aerial.stream(10.0, 0.5, climb_rate=v_h * np.array([0.0, -1e-9, -1.0, -1.999, -2.0, -3.0]))
     assert flow.valid.tolist() == [True, False, False, False, True, True]
     assert flow.induced[1] == pytest.approx(flow.induced[0])
     assert flow.induced[3] == pytest.approx(flow.induced[4], rel=0.05)

@@ -1,4 +1,4 @@
-"""What flies, flies in this: the standard atmosphere, wind with gusts, and the ground below."""
+"""The atmosphere: standard air, wind with gusts, and ground effect."""
 
 from helicoid.aerial.air.atmosphere import Air
 from helicoid.aerial.air.ground import ground_effect

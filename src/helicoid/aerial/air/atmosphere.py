@@ -1,22 +1,23 @@
-"""The air at rest: density, pressure, temperature, speed of sound and viscosity."""
+"""Standard atmosphere: density, pressure, temperature, speed of sound and viscosity."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from helicoid.aerial.checks import check_positive
 from helicoid.errors import InputError
 
 _R = 287.05287  # J/(kg·K), of dry air
 _G = 9.80665  # m/s²
 _LAYERS = ((0.0, 288.15, -6.5e-3), (11_000.0, 216.65, 0.0), (20_000.0, 216.65, 1.0e-3))
-"""Of the standard atmosphere up to 32 km: base (m), temperature there (K), lapse (K/m)."""
+"""Layers of the standard atmosphere up to 32 km: base (m), temperature at the base (K), lapse (K/m)."""
 _TOP, _BOTTOM = 32_000.0, -2_000.0
 
 
 @dataclass(frozen=True)
 class Air:
-    """Air of one place.
+    """Properties of the air at one place.
 
     Args:
         density: ρ (kg/m³).
@@ -38,15 +39,14 @@ class Air:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not (isinstance(value, (int, float)) and 0 < value < math.inf):
-                raise InputError(f"air: its {name} is a positive number; got {value!r}")
+            check_positive(f"air: its {name}", value)
 
     @staticmethod
     def standard(height: float = 0.0) -> Air:
         """The International Standard Atmosphere (ISO 2533) at a geopotential height (m), -2 to 32 km."""
         if not _BOTTOM <= height <= _TOP:
             raise InputError(
-                f"the standard atmosphere is known here from {_BOTTOM:g} to {_TOP:g} m; got {height!r}"
+                f"the standard atmosphere is implemented from {_BOTTOM:g} to {_TOP:g} m; got {height!r}"
             )
         pressure, T = 101_325.0, 288.15
         for k, (base, start, lapse) in enumerate(_LAYERS):

@@ -1,8 +1,7 @@
-"""What a flight tells of rotors: b and d of T = b ω² and Q = d ω², the hubs' drag and that of the body.
+"""Identification of rotors from a flight: b and d of T = b ω² and Q = d ω², drag of hubs and body.
 
-M a + h = f(q, v, ω) is linear in these numbers, so that they follow by least squares from states, speeds of
-rotors and accelerations, which are differences of velocities. Both sides pass the same filter, so that
-neither its lag nor its smoothing is taken for something else.
+M a + h = f(q, v, ω) is linear in these parameters: least squares on states, rotor speeds and accelerations
+by differences of velocities. Both sides pass the same filter, so that its lag causes no bias.
 """
 
 from __future__ import annotations
@@ -18,19 +17,21 @@ from helicoid.aerial.propulsion.curve import Polynomial
 from helicoid.aerial.propulsion.motor import ElectricMotor
 from helicoid.errors import InputError
 
-_STEP = 0.1
-_ARM = 0.02  # m: a moment counts as much as the force that gives it on this arm
+_RELATIVE_STEP = 0.1
+_LEVER_ARM = 0.02  # m, which scales residuals of moments to those of forces
 
 
 @dataclass(frozen=True, eq=False)
 class RotorIdentification:
-    """What was found.
+    """Result of `identify_rotors`.
 
     Attributes:
-        values: by name: b (N·s²), d (N·m·s²), hub_drag (N·s²/m), and drag_area_x ... (m²) if asked for.
-        deviations: σ of each, from what the fit leaves.
-        vehicle: the vehicle with these numbers.
-        residual: rms of what is left of the force, and of the moment (N, N·m).
+        values: b (N·s²), d (N·m·s²), hub_drag (N·s²/m), and drag_area_x, y, z (m²) with `body_drag`.
+        deviations: standard deviation of each, from the residuals of the fit.
+        vehicle: the vehicle with these parameters.
+        residual: rms residual of the force and of the moment (N, N·m).
+        success: whether all parameters are physical, b and d positive and drag not negative; `message` names
+            those that are not.
     """
 
     values: dict[str, float]
@@ -38,19 +39,29 @@ class RotorIdentification:
     vehicle: Multirotor = field(repr=False)
     residual: tuple[float, float]
 
+    @property
+    def success(self) -> bool:
+        """Whether all parameters are physical."""
+        return not self.message
+
+    @property
+    def message(self) -> str:
+        """Parameters that no rotor has; empty with success."""
+        bad = [f"{k} = {x:.3g}" for k, x in self.values.items() if x < 0 or (k in ("b", "d") and x == 0)]
+        return f"not physical: {', '.join(bad)}; fly faster, climb and turn" if bad else ""
+
 
 def identify_rotors(
     vehicle: Multirotor, flight: Any, body_drag: bool = False, window: int = 11
 ) -> RotorIdentification:
-    """b, d and hub drag, the same for all rotors, from one flight.
+    """Identify b, d and hub drag, the same for all rotors, from one flight.
 
     Args:
-        vehicle: mass, inertia and geometry as they are; its propellers' numbers are where the search starts.
-            In wind that is known, the vehicle in it.
-        flight: with t, q, v, `states` (or `controls` where rotors do not lag) as a `Trajectory` of
-            `hc.simulate(vehicle, ...)` has them, evenly sampled.
-        body_drag: whether the body's drag area is looked for, too.
-        window: samples over which all is averaged, odd.
+        vehicle: with known mass, inertia, geometry and mean wind; its propellers are the initial guess.
+        flight: t, q, v and `states` (`controls` for rotors without lag), evenly sampled, such as a
+            `Trajectory` of `hc.simulate(vehicle, ...)`.
+        body_drag: whether to identify the drag area of the body, too.
+        window: length of the averaging filter in samples, odd.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -69,38 +80,43 @@ def identify_rotors(
     n = len(vehicle.own_states)
     speeds = _speeds(vehicle, flight)
     lagging = [k for k, rotor in enumerate(vehicle.rotors) if rotor.has_state]
-    # With commands at the speeds nothing speeds up: that torque is counted by itself, below.
+    # With commands equal to the speeds, rotors do not accelerate: their inertia torque is added below.
     inputs = [q, v, speeds[:, lagging], speeds] if n else [q, v, speeds]
-    calm = vehicle if vehicle.wind.gusts is None else vehicle.with_wind(replace(vehicle.wind, gusts=None))
+    without_gusts = (
+        vehicle if vehicle.wind.gusts is None else vehicle.with_wind(replace(vehicle.wind, gusts=None))
+    )
     smooth, slope = _filters(window, float(t[1] - t[0]))
-    # The mean of M a is M of the mean acceleration: M of one body is constant in its own axes.
+    # The mean of M a is M times the mean acceleration: M of one body is constant in body axes.
     a = slope(v)
     robot = vehicle.robot
-    needed = (
+    measured = (
         smooth(robot.inverse_dynamics(q, v, 0 * v)) + a @ np.asarray(robot.mass_matrix(robot.neutral())).T
     )
-    names, variants = _variants(calm, body_drag)
-    plain = smooth(calm.force(*inputs))
-    here, spun = plain.copy(), slope(speeds)
+    names, variants = _variants(without_gusts, body_drag)
+    plain = smooth(without_gusts.force(*inputs))
+    modelled, spin_rates = plain.copy(), slope(speeds)
     for k, rotor in enumerate(vehicle.rotors):
-        here[:, :3] -= rotor.turns * rotor.propeller.inertia * spun[:, k : k + 1] * np.asarray(rotor.axis)
+        spin_torque = rotor.turns * rotor.propeller.inertia * spin_rates[:, k : k + 1]
+        modelled[:, :3] -= spin_torque * np.asarray(rotor.axis)
     columns = [(smooth(other.force(*inputs)) - plain) / step for other, step in variants]
-    scale = np.array([1 / _ARM] * 3 + [1.0] * 3)
+    scale = np.array([1 / _LEVER_ARM] * 3 + [1.0] * 3)
     A = np.stack([(c * scale).ravel() for c in columns], axis=1)
-    b = ((needed - here) * scale).ravel()
+    b = ((measured - modelled) * scale).ravel()
     norm = np.linalg.norm(A, axis=0)
     if np.any(norm == 0):
-        silent = [name for name, size in zip(names, norm, strict=True) if size == 0]
-        raise InputError(f"this flight tells nothing of {', '.join(silent)}: fly faster, or leave them out")
+        unexcited = [name for name, size in zip(names, norm, strict=True) if size == 0]
+        raise InputError(f"this flight does not excite {', '.join(unexcited)}: fly faster, or leave them out")
     change, _, rank, _ = np.linalg.lstsq(A / norm, b, rcond=1e-10)
     if rank < len(names):
-        raise InputError("this flight does not tell these numbers apart: fly faster, climb and turn")
-    left = b - A / norm @ change
+        raise InputError("these parameters are not identifiable from this flight: fly faster, climb and turn")
+    residual = b - A / norm @ change
     change = change / norm
-    spread = np.sqrt(np.diag(np.linalg.inv(A.T @ A)) * (left @ left) / max(len(b) / window - len(names), 1))
-    start = _numbers(calm)
+    spread = np.sqrt(
+        np.diag(np.linalg.inv(A.T @ A)) * (residual @ residual) / max(len(b) / window - len(names), 1)
+    )
+    start = _parameters(without_gusts)
     values = {name: start[name] + float(dx) for name, dx in zip(names, change, strict=True)}
-    rows = left.reshape(-1, 6) / scale
+    rows = residual.reshape(-1, 6) / scale
     size = float(np.sqrt(np.mean(rows[:, 3:] ** 2))), float(np.sqrt(np.mean(rows[:, :3] ** 2)))
     deviations = dict(zip(names, spread.tolist(), strict=True))
     return RotorIdentification(values, deviations, _with(vehicle, values), size)
@@ -108,7 +124,7 @@ def identify_rotors(
 
 def _check(vehicle: Multirotor, flight: Any, window: int) -> None:
     if not isinstance(vehicle, Multirotor) or vehicle.robot.nv != 6:
-        raise InputError("identify_rotors is for a Multirotor that is one body")
+        raise InputError("identify_rotors takes a Multirotor of one body")
     if any(isinstance(rotor.motor, ElectricMotor) for rotor in vehicle.rotors):
         raise InputError("identify_rotors needs speeds of rotors: motors of the kind Motor(...)")
     for rotor in vehicle.rotors:
@@ -125,7 +141,7 @@ def _check(vehicle: Multirotor, flight: Any, window: int) -> None:
 
 
 def _speeds(vehicle: Multirotor, flight: Any) -> Array:
-    """Speeds of all rotors (samples, rotors): states where they lag, else what was commanded."""
+    """Speeds of all rotors (samples, rotors): states where there is a lag, else commands."""
     speeds = np.array(flight.controls, dtype=np.float64)[:, : len(vehicle.rotors)]
     at = 0
     for k, rotor in enumerate(vehicle.rotors):
@@ -136,7 +152,7 @@ def _speeds(vehicle: Multirotor, flight: Any) -> Array:
 
 
 def _filters(window: int, dt: float) -> tuple[Any, Any]:
-    """Means over a window, and means of the derivative over it: differences of its ends, exactly."""
+    """Moving average over a window, and the exact average of the derivative over it."""
     weights = np.ones(window) / (window - 1)
     weights[[0, -1]] /= 2  # the trapezoidal rule
 
@@ -149,7 +165,7 @@ def _filters(window: int, dt: float) -> tuple[Any, Any]:
     return smooth, slope
 
 
-def _numbers(vehicle: Multirotor) -> dict[str, float]:
+def _parameters(vehicle: Multirotor) -> dict[str, float]:
     propeller = vehicle.rotors[0].propeller
     b, d = propeller.constants(vehicle.air.density)
     areas = {f"drag_area_{axis}": float(vehicle.drag_area[k]) for k, axis in enumerate("xyz")}
@@ -157,17 +173,17 @@ def _numbers(vehicle: Multirotor) -> dict[str, float]:
 
 
 def _variants(vehicle: Multirotor, body_drag: bool) -> tuple[list[str], list[tuple[Multirotor, float]]]:
-    """Vehicles with one number changed each, and by how much."""
-    start = _numbers(vehicle)
+    """Vehicles with one parameter changed each, and the change."""
+    start = _parameters(vehicle)
     names = ["b", "d", "hub_drag", *([f"drag_area_{axis}" for axis in "xyz"] if body_drag else [])]
     typical = {"hub_drag": 1e-4} | {f"drag_area_{axis}": 0.01 for axis in "xyz"}
-    steps = [_STEP * (start[name] or typical[name]) for name in names]
+    steps = [_RELATIVE_STEP * (start[name] or typical[name]) for name in names]
     changed = [_with(vehicle, {**start, name: start[name] + s}) for name, s in zip(names, steps, strict=True)]
     return names, list(zip(changed, steps, strict=True))
 
 
 def _with(vehicle: Multirotor, values: dict[str, float]) -> Multirotor:
-    """The vehicle with other numbers of its propellers and its body."""
+    """The vehicle with other parameters of its propellers and its body."""
     b, d = vehicle.rotors[0].propeller.constants(vehicle.air.density)
     rotors = []
     for rotor in vehicle.rotors:

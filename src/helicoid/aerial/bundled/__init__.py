@@ -1,4 +1,4 @@
-"""Vehicles that come with Helicoid, as numbers in JSON files beside this module."""
+"""Bundled vehicles: their parameters in JSON files beside this module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def numbers(name: str) -> dict[str, Any]:
-    """What the file of a vehicle says."""
+    """Parameters of a bundled vehicle, as in its file."""
     if name not in names():
         raise InputError(f"no bundled vehicle is called {name!r}; there are: {', '.join(names())}")
     content: dict[str, Any] = json.loads((resources.files(__name__) / f"{name}{_SUFFIX}").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""The bundled vehicles, built from their numbers."""
+"""Construction of the bundled vehicles from their parameters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from helicoid.aerial import bundled
 from helicoid.aerial.air import Air, Wind
 from helicoid.aerial.fixed_wing import FixedWing, Wing
+from helicoid.aerial.frames import FLIP
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.motor import ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
@@ -40,7 +41,7 @@ def _multirotor(given: dict[str, Any], wind: Wind | None) -> Multirotor:
     p, m = given["propeller"], given["motor"]
     length, width, thickness = 2 * float(p["radius"]), float(p["blade"][1]), float(p["blade"][2])
     mass = given["rotor_mass"]
-    # A propeller is taken as a bar across its disc.
+    # The inertia of a propeller is that of a bar.
     bar = mass / 12 * np.array([width**2 + thickness**2, length**2 + thickness**2, length**2 + width**2])
     propeller = Propeller.from_constants(
         p["thrust"], p["moment"] * p["thrust"], p["radius"],
@@ -52,7 +53,7 @@ def _multirotor(given: dict[str, Any], wind: Wind | None) -> Multirotor:
         angle = np.radians(one["angle"])
         at = np.round([one["arm"] * np.cos(angle), one["arm"] * np.sin(angle), given["rotor_height"]], 12)
         rotors.append(Rotor(at + 0.0, propeller, motor, one["turns"]))
-    moments = np.diag([(bar[0] + bar[1]) / 2, (bar[0] + bar[1]) / 2, bar[2]])  # on average over a turn
+    moments = np.diag([(bar[0] + bar[1]) / 2, (bar[0] + bar[1]) / 2, bar[2]])  # average over a revolution
     parts = [Inertia.from_com(given["mass"], np.zeros(3), np.diag(given["inertia"]))]
     parts += [Inertia.from_com(mass, rotor.position, moments) for rotor in rotors]
     shapes = (
@@ -68,7 +69,6 @@ def _fixed_wing(given: dict[str, Any], wind: Wind | None) -> FixedWing:
     J, p, m = given["inertia"], given["propeller"], given["motor"]
     inertia = np.diag([J["Jx"], J["Jy"], J["Jz"]])
     inertia[0, 2] = inertia[2, 0] = -J["Jxz"]
-    flip = np.diag([1.0, -1.0, -1.0])
     wing = Wing(**given["wing"])
     shapes = (
         _box((1.6, 0.14, 0.14)),
@@ -77,7 +77,7 @@ def _fixed_wing(given: dict[str, Any], wind: Wind | None) -> FixedWing:
         _box((0.12, 0.015, 0.25), (-0.95, 0.0, 0.12)),
         _box((0.4, 0.04, 0.04), (-0.7, 0.0, 0.0)),
     )
-    body = Link(BODY, Inertia.from_com(given["mass"], np.zeros(3), flip @ inertia @ flip), shapes)
+    body = Link(BODY, Inertia.from_com(given["mass"], np.zeros(3), FLIP @ inertia @ FLIP), shapes)
     return FixedWing(
         wing=wing,
         coefficients=given["coefficients"],
@@ -107,7 +107,7 @@ def _arm(rotor: Rotor) -> Geometry:
     x, y, z = np.asarray(rotor.position)
     length, angle = float(np.hypot(x, y)), float(np.arctan2(y, x))
     c, s = np.cos(angle), np.sin(angle)
-    turned = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     return Geometry(
-        "box", (length, 0.015, 0.015), Placement(turned, np.array([x / 2, y / 2, z / 2])), color=_GREY
+        "box", (length, 0.015, 0.015), Placement(rotation, np.array([x / 2, y / 2, z / 2])), color=_GREY
     )

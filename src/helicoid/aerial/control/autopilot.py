@@ -7,6 +7,7 @@ distribution γ - V̇/g between height and speed by pitch (Lambregts 1983).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -18,7 +19,6 @@ from helicoid.aerial.control.law import Command, FlightLaw, References
 from helicoid.aerial.fixed_wing import FixedWing
 from helicoid.aerial.frames import FLIP, GRAVITY
 from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import check_period
 from helicoid.deprecation import renamed_arguments, warn_renamed
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
@@ -84,12 +84,12 @@ class Autopilot(FlightLaw):
     ) -> None:
         if not isinstance(vehicle, FixedWing) or vehicle.motor is None:
             raise InputError(f"Autopilot controls a FixedWing with a motor; got {vehicle!r}")
-        if dt is None or check_period(dt) is None:
+        if dt is None:
             raise InputError("Autopilot needs the time between steps, dt (s)")
         trim = vehicle.trim(speed=speed)
         if not trim.success:
             raise InputError(f"there is no level trim at {speed:g} m/s: {trim.message}")
-        self.legs, self._dt, lin = tuple(legs), float(dt), trim.linearise()
+        self.legs, lin = tuple(legs), trim.linearise()
         rows = leg_table(legs)
         row, column = lin.states.index, lin.controls.index
         surfaces = ("aileron", "elevator", "rudder")
@@ -117,7 +117,7 @@ class Autopilot(FlightLaw):
         memory: dict[str, Array] = {name: np.zeros(()) for name in names}
         memory |= {"bearing": np.full((), _NO_BEARING), "airspeed": np.full((), float(speed))}
         references: References = {"speed": ((), speed), "height_offset": ((), 0.0)}
-        super().__init__(vehicle, "autopilot", references, numbers, memory)
+        super().__init__(vehicle, "autopilot", references, numbers, memory, dt)
 
     set = renamed_arguments(
         effect="effectiveness", inherent="rate_damping", push="throttle_effectiveness", **_FORMER_NAMES
@@ -178,7 +178,7 @@ class Autopilot(FlightLaw):
         roll: Expression,
     ) -> tuple[Expression, Expression, dict[str, Expression]]:
         """Total energy control: throttle, desired pitch, and memory."""
-        dt, γ = self._dt, ca.asin(ca.fmin(ca.fmax(-air[2] / V, -1), 1))
+        dt, γ = cast(float, self.period), ca.asin(ca.fmin(ca.fmax(-air[2] / V, -1), 1))
         V_dot = 2.0 * (V - x["airspeed"])  # washout filter with a time constant of half a second
         γ_d = _clip(0.4 * (height - x["q"][2]) / V, x["flight_path_angle"])
         a_d = _clip(0.4 * (x["speed"] - V), ca.SX(1.5)) / GRAVITY
@@ -215,7 +215,7 @@ class Autopilot(FlightLaw):
         V: Expression,
     ) -> tuple[Expression, dict[str, Expression]]:
         """Aileron, elevator and rudder, and memory: second-order attitude loops, coordinated turn."""
-        dt = self._dt
+        dt = cast(float, self.period)
         turn = GRAVITY * ca.tan(roll) / ca.fmax(V, _MIN_AIRSPEED)
         rates_d = ca.vertcat(
             -ca.sin(pitch) * turn, ca.sin(roll) * ca.cos(pitch) * turn, ca.cos(roll) * ca.cos(pitch) * turn

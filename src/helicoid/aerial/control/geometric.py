@@ -70,7 +70,7 @@ class GeometricControl(CascadedLaw):
         wind: ArrayLike = (0.0, 0.0, 0.0),
         dt: float | None = None,
     ) -> None:
-        self._dt = check_integral(integral, dt)
+        check_integral(integral, dt)
         numbers = {
             **second_order(frequency, damping_ratio),
             **second_order(attitude_frequency, attitude_damping_ratio, "attitude_"),
@@ -85,7 +85,7 @@ class GeometricControl(CascadedLaw):
         references = {name: ((3,), zero) for name in names}
         memory = {"sum": zero} if dt is not None else {}
         angles = {"yaw": ((), 0.0), "yaw_rate": ((), 0.0)}
-        super().__init__(vehicle, "geometric_control", {**references, **angles}, numbers, memory)
+        super().__init__(vehicle, "geometric_control", {**references, **angles}, numbers, memory, dt)
 
     def _command(self, x: Mapping[str, Expression]) -> Command:
         R, rate, z = quaternion.to_matrix(x["q"][3:7]), x["v"][:3], ca.vertcat(0, 0, 1)
@@ -98,9 +98,9 @@ class GeometricControl(CascadedLaw):
         # The derivative of a clipped feedback is zero.
         unclipped = ca.fabs(feedback) < limit
         k_p, k_v = unclipped * k_p, unclipped * k_v
-        if self._dt is not None:
+        if self.period is not None:
             F = F - x["sum"]
-            integrated = x["sum"] + self._dt * x["integral"] * e_p
+            integrated = x["sum"] + self.period * x["integral"] * e_p
             memory["sum"] = ca.fmin(ca.fmax(integrated, -x["integral_limit"]), x["integral_limit"])
         # Rotor drag in the disc plane at the reference velocity: it tilts R_d and not only the thrust.
         body_z = _unit(F)

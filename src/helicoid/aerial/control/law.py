@@ -1,11 +1,10 @@
-"""Base of the flight control laws: commands within their limits, and references over time."""
+"""Base of the flight control laws: commands within their limits, and defaults of references."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +14,7 @@ from helicoid.aerial.vehicle import Vehicle
 from helicoid.compiler import Shape
 from helicoid.control.laws.step import Expressions, Number, Step
 from helicoid.errors import InputError
-from helicoid.simulation.inputs.laws import LoopLaw
 
-Reference = ArrayLike | Callable[[float], ArrayLike]
 References = Mapping[str, tuple[Shape, ArrayLike]]
 """Shapes and defaults of the references, by name."""
 
@@ -35,8 +32,12 @@ class FlightLaw(Step):
 
     Where a measurement or a reference is not finite, the last valid controls are held, `ok` is False and
     `status` says why; it is "saturated" where the actuators cannot give the commanded thrust and moments.
-    `hc.simulate(vehicle, controller=law.following(position=...))` runs the law inside its compiled loop.
+    `hc.simulate(vehicle, controller=law.following(position=...))` runs the law inside its compiled loop;
+    see `hc.control.Following` for the forms of a reference.
     """
+
+    command: ClassVar[str] = "u"
+    """Quantity that `step` returns: controls of the vehicle."""
 
     def __init__(
         self,
@@ -45,15 +46,13 @@ class FlightLaw(Step):
         references: References,
         numbers: Mapping[str, Number],
         memory: Mapping[str, Array] | None = None,
+        dt: float | None = None,
     ) -> None:
         if not isinstance(vehicle, Vehicle):
             raise InputError(
                 f"{type(self).__name__} controls a vehicle, such as hc.aerial.load('hummingbird')"
             )
         self.vehicle, robot = vehicle, vehicle.robot
-        self._defaults = {key: np.asarray(value, np.float64) for key, (_, value) in references.items()}
-        self._shapes = {key: shape for key, (shape, _) in references.items()}
-        self._default_values = tuple(self._defaults.values())
         limits = (x[: len(vehicle.own_controls)] for x in vehicle.control_limits)
         hover = np.clip(vehicle._guess(0.0), *limits)
         hover = np.concatenate([hover, np.zeros(len(vehicle.controls) - len(hover))])
@@ -61,10 +60,12 @@ class FlightLaw(Step):
             robot,
             name,
             {"q": (robot.nq,), "v": (robot.nv,)},
-            self._shapes,
+            {key: shape for key, (shape, _) in references.items()},
             {"u": (len(vehicle.controls),)},
             numbers,
             {**(memory or {}), "last": hover},
+            dt,
+            {key: value for key, (_, value) in references.items()},
         )
 
     @abstractmethod
@@ -77,57 +78,9 @@ class FlightLaw(Step):
 
     def step(self, q: ArrayLike, v: ArrayLike, **references: ArrayLike) -> Array:
         """Controls for a measured state; references that are not given have the default of the law."""
-        if not references:
-            return self._call((q, v, *self._default_values))[0]
-        given = {**self._defaults, **references}
-        if len(given) != len(self._defaults):
-            self._check_names(references)
+        given = {**self._defaults_of_references, **references}
+        if len(given) != len(self._defaults_of_references):
+            unknown = next(name for name in references if name not in self.references)
+            known = ", ".join(self.references)
+            raise InputError(f"{type(self).__name__} has no reference {unknown!r}; there are: {known}")
         return self._call((q, v, *given.values()))[0]
-
-    def _check_names(self, references: Mapping[str, Any]) -> None:
-        for name in references:
-            if name not in self._shapes:
-                known = ", ".join(self._shapes)
-                raise InputError(f"{type(self).__name__} has no reference {name!r}; there are: {known}")
-
-    def following(self, **references: Reference) -> Following:  # type: ignore[override]
-        """The law with its references over time, for `hc.simulate`.
-
-        Each is constant, an array with a row for each sampling time, or a function of time (s) that gives
-        one, for arrays of times too if it can.
-        """
-        self._check_names(references)
-        return Following(self, references)
-
-
-@dataclass(frozen=True, eq=False)
-class Following:
-    """A law and what it follows; `hc.simulate(vehicle, controller=...)` takes it."""
-
-    law: FlightLaw
-    references: Mapping[str, Reference]
-
-    def in_loop(self, times: Array) -> LoopLaw:
-        """The law as the compiled loop of a simulation computes it."""
-        law = self.law
-        rows = {"numbers": law._values[None].copy()}
-        for name, default in law._defaults.items():
-            rows[name] = _rows(name, self.references.get(name, default), law._shapes[name], times)
-        return LoopLaw(law.function, law._start.copy(), rows)
-
-
-def _rows(name: str, given: Any, shape: Shape, times: Array) -> Array:
-    if callable(given):
-        given = np.stack([np.asarray(given(float(t)), dtype=np.float64) for t in times])
-    rows = np.asarray(given, dtype=np.float64)
-    if rows.shape == shape:
-        return rows[None].copy()
-    if (
-        rows.ndim != len(shape) + 1
-        or rows.shape[1:] != shape
-        or len(rows) not in (len(times), len(times) - 1)
-    ):
-        raise InputError(
-            f"reference {name!r} has shape {shape}, or a row for each of {len(times)} times; got {rows.shape}"
-        )
-    return np.ascontiguousarray(rows)

@@ -19,7 +19,6 @@ from helicoid.aerial.control.law import Command, FlightLaw, References
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.control.laws.step import Number
-from helicoid.control.laws.torque import check_period
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
@@ -46,12 +45,13 @@ class RotorcraftLaw(FlightLaw):
         references: References,
         numbers: Mapping[str, Number],
         memory: Mapping[str, Array] | None = None,
+        dt: float | None = None,
     ) -> None:
         check_speeds(vehicle)
         neutral = vehicle.robot.neutral()
         inertia = np.asarray(vehicle.robot.locked_inertia(neutral, *_theta(vehicle)))
         body = {"mass": Number(vehicle.robot.mass, (), 0.0, above=True), "inertia": Number(inertia, (3, 3))}
-        super().__init__(vehicle, name, references, {**numbers, **body}, memory)
+        super().__init__(vehicle, name, references, {**numbers, **body}, memory, dt)
 
     def _check(self, numbers: Mapping[str, Array]) -> None:
         J = numbers["inertia"]
@@ -95,11 +95,10 @@ def second_order(
     }
 
 
-def check_integral(integral: ArrayLike, dt: float | None) -> float | None:
-    """The period of a law with an optional integral; an integral without a period is refused."""
+def check_integral(integral: ArrayLike, dt: float | None) -> None:
+    """Refuse an integral without a period."""
     if np.any(np.asarray(integral) != 0) and dt is None:
         raise InputError("an integral needs the time between steps: make the law with dt=...")
-    return check_period(dt)
 
 
 class AttitudeControl(RotorcraftLaw):
@@ -214,7 +213,7 @@ class PositionControl(CascadedLaw):
         max_tilt: float = 0.6,
         dt: float | None = None,
     ) -> None:
-        self._dt = check_integral(integral, dt)
+        check_integral(integral, dt)
         numbers = {
             **second_order(frequency, damping_ratio),
             **second_order(attitude_frequency, attitude_damping_ratio, "attitude_"),
@@ -224,7 +223,7 @@ class PositionControl(CascadedLaw):
         zero = np.zeros(3)
         references = {"position": ((3,), zero), "velocity": ((3,), zero), "acceleration": ((3,), zero)}
         memory = {"sum": zero} if dt is not None else {}
-        super().__init__(vehicle, "position_control", {**references, "yaw": ((), 0.0)}, numbers, memory)
+        super().__init__(vehicle, "position_control", {**references, "yaw": ((), 0.0)}, numbers, memory, dt)
 
     def _command(self, x: Mapping[str, Expression]) -> Command:
         R = quaternion.to_matrix(x["q"][3:7])
@@ -232,9 +231,9 @@ class PositionControl(CascadedLaw):
         ω, ζ = x["frequency"], x["damping_ratio"]
         a = ω**2 * e + 2 * ζ * ω * e_dot + x["acceleration"] + ca.vertcat(0, 0, GRAVITY)
         memory = {}
-        if self._dt is not None:
+        if self.period is not None:
             a = a + x["integral"] * x["sum"]
-            memory["sum"] = ca.fmin(ca.fmax(x["sum"] + self._dt * e, -_MAX_INTEGRAL), _MAX_INTEGRAL)
+            memory["sum"] = ca.fmin(ca.fmax(x["sum"] + self.period * e, -_MAX_INTEGRAL), _MAX_INTEGRAL)
         up = ca.fmax(a[2], _MIN_VERTICAL_ACCELERATION)
         ψ = -x["yaw"]
         ahead, left = ca.cos(ψ) * a[0] + ca.sin(ψ) * a[1], -ca.sin(ψ) * a[0] + ca.cos(ψ) * a[1]

@@ -1,1 +1,1 @@
-"""What pushes: propellers and the theories of them, motors that turn them, rotors that carry both."""
+"""Propulsion: propellers, momentum and blade-element theory, motors and rotors."""

@@ -1,4 +1,4 @@
-"""An airfoil by a handful of numbers: lift that stalls, drag that knows the Reynolds number."""
+"""Airfoil polars by a few numbers: lift with stall, and drag with a Reynolds-number correction."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _QPROP = {
 
 @dataclass(frozen=True)
 class Airfoil:
-    """c_l and c_d over the angle of attack, as Drela's QPROP has them.
+    """Airfoil polar: c_l and c_d over the angle of attack, by the model of QPROP (Drela).
 
     c_l = (lift_at_zero + lift_slope α) / √(1 - Ma²) between least_lift and most_lift, beyond which it stalls,
     and
 
         c_d = (least_drag + k (c_l - lift_of_least_drag)²) (Re / reynolds)^reynolds_exponent
 
-    with k drag_above for more lift than that of the least drag and drag_below for less. `Airfoil.of` also
-    reads QPROP's names: CL0, CL_a, CLmin, CLmax, CD0, CD2u, CD2l, CLCD0, REref, REexp.
+    with k = drag_above for c_l above lift_of_least_drag and drag_below else. `Airfoil.of` also reads the
+    names of QPROP: CL0, CL_a, CLmin, CLmax, CD0, CD2u, CD2l, CLCD0, REref, REexp.
 
     >>> import numpy as np
     >>> lift, drag = Airfoil().coefficients(np.radians([0.0, 4.0]), 7e4, 0.1)
@@ -66,7 +66,7 @@ class Airfoil:
 
     @staticmethod
     def of(given: Airfoil | Mapping[str, float]) -> Airfoil:
-        """An airfoil, or one made of numbers by name, QPROP's or ours; all that are missing are named."""
+        """An airfoil as it is, or from numbers by name, QPROP's or ours."""
         if isinstance(given, Airfoil):
             return given
         if not isinstance(given, Mapping):
@@ -78,15 +78,15 @@ class Airfoil:
         }
         missing = [name for name in _QPROP if _QPROP[name] not in numbers]
         if unknown or missing:
-            said = [f"does not know {', '.join(unknown)}"] if unknown else []
-            said += [f"misses {', '.join(missing)}"] if missing else []
-            raise InputError(f"airfoil: {' and '.join(said)}; its numbers are {', '.join(_QPROP)}")
+            reasons = [f"does not know {', '.join(unknown)}"] if unknown else []
+            reasons += [f"misses {', '.join(missing)}"] if missing else []
+            raise InputError(f"airfoil: {' and '.join(reasons)}; its numbers are {', '.join(_QPROP)}")
         return Airfoil(**numbers)
 
     def coefficients(self, alpha: Array, reynolds: Array | float, mach: Array | float) -> tuple[Array, Array]:
         """c_l and c_d at angles of attack (rad)."""
         lift = (self.lift_at_zero + self.lift_slope * alpha) / np.sqrt(1 - np.minimum(mach, 0.95) ** 2)
-        # QPROP falls off from the peak by a cosine about this angle, and adds the drag of a plate.
+        # Beyond stall QPROP multiplies lift by a cosine about this angle and adds the drag of a plate.
         fall = np.cos(alpha - self.lift_at_zero / self.lift_slope)
         stalled = (lift > self.most_lift) | (lift < self.least_lift)
         c_l = np.where(stalled, np.clip(lift, self.least_lift, self.most_lift) * fall, lift)

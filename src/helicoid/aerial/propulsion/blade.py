@@ -1,9 +1,9 @@
-"""Blade-element momentum theory with swirl and tip loss: what a propeller does, from its geometry.
+"""Blade-element momentum theory with swirl and tip loss: performance of a propeller from its geometry.
 
-At every radius the air meets the blade with W = (W_a, W_t), on a circle that an angle ψ runs along (Drela
-2007, QPROP formulation): 2 W_a = U_a + U sin ψ, 2 W_t = U_t + U cos ψ, U = (V, Ω r). The circulation that
-this velocity takes, Γ = 4π r/B v_t F √(1 + (4 λ R / π B r)²) with Prandtl's F, equals that which the blade
-gives, Γ = ½ W c c_l: one equation for ψ, solved by bisection, so that it always ends.
+At every radius the velocity relative to the blade is W = (W_a, W_t), on a circle with the angle ψ (Drela
+2007, QPROP formulation): 2 W_a = U_a + U sin ψ, 2 W_t = U_t + U cos ψ, U = (V, Ω r). The circulation of
+the wake, Γ = 4π r/B v_t F √(1 + (4 λ R / π B r)²) with Prandtl's F, equals that of the blade, Γ = ½ W c c_l:
+one equation for ψ, solved by bisection, which always terminates.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from helicoid.aerial.air.atmosphere import Air
 from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.errors import InputError
 
-_HALVINGS = 60
-_WIDE = 1.5  # rad: from the undisturbed stream to where ψ is sought
+_BISECTIONS = 60
+_BRACKET = 1.5  # rad: width of the interval of ψ, from the undisturbed flow
 
 
-class Stations(NamedTuple):
-    """What happens along a blade, at the middle of each part; the last axis is the radius.
+class BladeStations(NamedTuple):
+    """Flow and loads along a blade, at the middle of each element; the last axis is the radius.
 
     `radius`, `chord` (m), `pitch` (rad); `lift` and `drag`, c_l and c_d; `reynolds`, `mach`; `axial` (m/s),
-    the stream through the disc; `swirl` (m/s), its turning; `thrust` (N/m) and `torque` (N) of all blades
-    per radius.
+    the velocity through the disc; `swirl` (m/s), the tangential velocity; `thrust` (N/m) and `torque` (N) of
+    all blades per radius.
     """
 
     radius: Array
@@ -47,10 +47,10 @@ class Stations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blade:
-    """Geometry of a propeller's blades, and their airfoil; numbers in between by cubic splines.
+    """Geometry of a propeller's blades, interpolated by cubic splines, and their airfoil.
 
-    `r` (m), `chord` (m) and `pitch` (rad) at some radii, ascending; `radius` R of the propeller (m). What
-    lies inside of the first and outside of the last radius has no blade.
+    `r` (m), `chord` (m) and `pitch` (rad) at ascending radii; `radius` R of the propeller (m). There is no
+    blade inside the first and outside the last radius.
     """
 
     r: Array
@@ -65,7 +65,7 @@ class Blade:
     def of(
         r: ArrayLike, chord: ArrayLike, pitch: ArrayLike, blades: int, radius: float, airfoil: Airfoil
     ) -> Blade:
-        """A blade of checked numbers."""
+        """A blade, with its numbers checked."""
         columns = [np.array(x, dtype=np.float64) for x in (r, chord, pitch)]
         if any(x.ndim != 1 or len(x) < 4 or len(x) != len(columns[0]) for x in columns):
             raise InputError("r, chord and pitch are columns of one length, of 4 radii or more")
@@ -81,18 +81,18 @@ class Blade:
             raise InputError(f"a propeller has a whole number of blades; got {blades!r}")
         return Blade(columns[0], columns[1], columns[2], int(blades), R, airfoil)
 
-    def solve(self, speed: Array, omega: Array, air: Air) -> Stations:
-        """The flow along the blade; speeds (m/s) and rates (rad/s) of one shape, to which radii are added."""
+    def solve(self, speed: Array, omega: Array, air: Air) -> BladeStations:
+        """Flow along the blade; speeds (m/s) and rates (rad/s) have one shape; radii are appended."""
         edges = np.linspace(self.r[0], self.r[-1], self.parts + 1)
         r = (edges[1:] + edges[:-1]) / 2
         chord, pitch = CubicSpline(self.r, self.chord)(r), CubicSpline(self.r, self.pitch)(r)
         U_a, U_t = np.broadcast_arrays(speed[..., None], omega[..., None] * r)
         undisturbed = np.arctan2(U_a, U_t)
         lift = self._lift(undisturbed, U_a, U_t, r, chord, pitch, air)[0]
-        # Where the undisturbed stream lifts, the blade drives and ψ is larger; else it is driven.
-        side = np.where(lift >= 0, _WIDE, -_WIDE)
+        # With positive lift in the undisturbed flow the blade drives the air and ψ is larger, else smaller.
+        side = np.where(lift >= 0, _BRACKET, -_BRACKET)
         near, far = undisturbed, undisturbed + side
-        for _ in range(_HALVINGS):
+        for _ in range(_BISECTIONS):
             middle = (near + far) / 2
             beyond = side * self._excess(middle, U_a, U_t, r, chord, pitch, air) > 0
             near, far = np.where(beyond, near, middle), np.where(beyond, middle, far)
@@ -100,11 +100,11 @@ class Blade:
         c_l, c_d, Re, Ma, W_a, W_t = self._lift(psi, U_a, U_t, r, chord, pitch, air)
         scale = air.density / 2 * np.hypot(W_a, W_t) * self.blades * chord
         thrust, torque = scale * (c_l * W_t - c_d * W_a), scale * (c_l * W_a + c_d * W_t) * r
-        return Stations(r, chord, pitch, c_l, c_d, Re, Ma, W_a, U_t - W_t, thrust, torque)
+        return BladeStations(r, chord, pitch, c_l, c_d, Re, Ma, W_a, U_t - W_t, thrust, torque)
 
     @property
     def part(self) -> float:
-        """Length of a part along the radius (m)."""
+        """Radial length of a blade element (m)."""
         return float(self.r[-1] - self.r[0]) / self.parts
 
     def _lift(
@@ -125,15 +125,7 @@ class Blade:
         B, R = self.blades, self.radius
         wake = np.maximum(np.abs(r / R * W_a / np.where(np.abs(W_t) < 1e-9, 1e-9, W_t)), 1e-9)  # λ
         F = 2 / np.pi * np.arccos(np.exp(-B / 2 * (1 - r / R) / wake))
-        # Where the stream is turned back, the circulation is: v_t W_t = v_a W_a.
-        taken = (
-            np.sign(W_a)
-            * (U_t - W_t)
-            * 4
-            * np.pi
-            * r
-            / B
-            * F
-            * np.sqrt(1 + (4 * wake * R / (np.pi * B * r)) ** 2)
-        )
-        return np.asarray(taken - np.hypot(W_a, W_t) * chord * c_l / 2)
+        # The circulation changes sign with reversed flow: v_t W_t = v_a W_a.
+        swirl_factor = np.sqrt(1 + (4 * wake * R / (np.pi * B * r)) ** 2)
+        circulation = np.sign(W_a) * (U_t - W_t) * 4 * np.pi * r / B * F * swirl_factor
+        return np.asarray(circulation - np.hypot(W_a, W_t) * chord * c_l / 2)

@@ -1,4 +1,4 @@
-"""A coefficient over the advance ratio or an angle: a polynomial, or a table with a smooth curve."""
+"""Coefficients over the advance ratio or an angle: polynomials and lookup tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helicoid.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """c₀ + c₁ J + c₂ J², of up to three coefficients."""
+    """Polynomial c₀ + c₁ J + c₂ J², of up to three coefficients."""
 
     coefficients: tuple[float, ...]
 
@@ -24,7 +24,7 @@ class Polynomial:
             raise InputError(f"a coefficient over J has one to three finite numbers; got {self.coefficients}")
 
     def scaled(self, n: Expression, V: Expression, D: float) -> Expression:
-        """n² c(J) with J = V / (n D), without a division: so it holds for n = 0 too."""
+        """n² c(J) with J = V / (n D), without a division and so defined at n = 0."""
         c0, c1, c2 = (*self.coefficients, 0.0, 0.0)[:3]
         result = c0 * n**2
         if c1:
@@ -32,23 +32,23 @@ class Polynomial:
         return result + c2 / D**2 * V**2 if c2 else result
 
     def times(self, factor: float) -> Polynomial:
-        """All of it times a number."""
+        """The curve times a factor."""
         return Polynomial(tuple(factor * c for c in self.coefficients))
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Values at J (or α) and a curve through them, monotone where they are (Fritsch and Carlson 1980).
+class LookupTable:
+    """Values at J (or α) with monotone cubic interpolation (Fritsch and Carlson 1980).
 
-    Beyond the table it goes on straight.
+    Extrapolation is linear.
     """
 
     J: Array
     values: Array
 
     @staticmethod
-    def of(J: ArrayLike, values: ArrayLike, what: str, over: str = "J") -> Table:
-        """A table of checked numbers over `over`."""
+    def of(J: ArrayLike, values: ArrayLike, what: str, over: str = "J") -> LookupTable:
+        """A lookup table over `over`, with its numbers checked."""
         x, y = np.array(J, dtype=np.float64), np.array(values, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():
             raise InputError(
@@ -56,24 +56,24 @@ class Table:
             )
         if np.any(np.diff(x) <= 0):
             raise InputError(f"{what}: {over} must ascend")
-        return Table(x, y)
+        return LookupTable(x, y)
 
     def scaled(self, n: Expression, V: Expression, D: float) -> Expression:
-        """n² c(J) with J = V / (n D); n = 0 counts as very little."""
+        """n² c(J) with J = V / (n D), where n is at least 0.001 turns per second."""
         symbolic = isinstance(n, (ca.SX, ca.MX)) or isinstance(V, (ca.SX, ca.MX))
         n = ca.fmax(n, 1e-3) if symbolic else np.maximum(n, 1e-3)
         return n**2 * self.at(V / (n * D))
 
     def at(self, x: Expression) -> Expression:
-        """The curve at x, of numbers or symbols."""
+        """The curve at x, numbers or symbols."""
         return self._symbolic(x) if isinstance(x, (ca.SX, ca.MX)) else self._numeric(np.asarray(x))
 
-    def times(self, factor: float) -> Table:
-        """All of it times a number."""
-        return Table(self.J, factor * self.values)
+    def times(self, factor: float) -> LookupTable:
+        """The curve times a factor."""
+        return LookupTable(self.J, factor * self.values)
 
     def _pieces(self) -> tuple[Array, Array]:
-        """Knots and cubics (4, pieces), the first and last piece straight."""
+        """Knots and cubics (4, pieces), of which the first and last are linear."""
         curve = PchipInterpolator(self.J, self.values)
         slope = curve.derivative()(self.J[[0, -1]])
         ends = np.zeros((4, 2))
@@ -101,4 +101,4 @@ class Table:
         return ((c[0] * x + c[1]) * x + c[2]) * x + c[3]
 
 
-Curve = Polynomial | Table
+Curve = Polynomial | LookupTable

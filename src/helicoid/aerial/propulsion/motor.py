@@ -1,23 +1,24 @@
-"""Motors that turn propellers: a lag, or a direct-current motor at a battery."""
+"""Motors of propellers: speed-controlled with a lag, or direct-current on a battery."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from helicoid.aerial.checks import check_not_negative, check_positive
 from helicoid.errors import InputError
 
 
 @dataclass(frozen=True)
 class Motor:
-    """A speed-controlled motor: the speed follows its command with a lag.
+    """Speed-controlled motor: the speed follows its command with a first-order lag.
 
     Args:
         max_speed: rad/s.
-        min_speed: rad/s; many controllers never stop a rotor in flight.
-        lag_up: time constant where the command is faster than the rotor (s); 0 for none.
-        lag_down: where it is slower (s); as `lag_up` unless given. Within 2 % of `max_speed` of the command
-            one goes over into the other, so that derivatives in steady flight mean something.
+        min_speed: rad/s; many speed controllers never stop a rotor in flight.
+        lag_up: time constant for a command above the speed (s); 0 for none.
+        lag_down: time constant for a command below the speed (s); by default `lag_up`. The two blend within
+            2 % of `max_speed` of the command, so that the linearisation about steady flight is defined.
     """
 
     max_speed: float
@@ -40,7 +41,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class ElectricMotor:
-    """A direct-current motor: Q = k (i - i₀), U = R i + k ω; its control is the share of the voltage, 0 to 1.
+    """Direct-current motor: Q = k (i - i₀), U = R i + k ω; its control is the fraction of the voltage.
 
     Args:
         speed_constant: 1/k, rad/s per volt (not turns a minute).
@@ -55,8 +56,9 @@ class ElectricMotor:
     voltage: float
 
     def __post_init__(self) -> None:
-        if not (self.speed_constant > 0 and self.resistance > 0 and self.voltage > 0 <= self.no_load_current):
-            raise InputError(f"an electric motor's numbers are positive; got {self!r}")
+        for name in ("speed_constant", "resistance", "voltage"):
+            check_positive(f"an electric motor's {name}", getattr(self, name))
+        check_not_negative("an electric motor's no_load_current", self.no_load_current, "A")
 
     @property
     def torque_constant(self) -> float:
@@ -66,12 +68,12 @@ class ElectricMotor:
 
 @dataclass(frozen=True)
 class Battery:
-    """What feeds electric motors: voltage falls with current and with the charge that is used up.
+    """Battery: its voltage falls with the current and with the used charge.
 
     Args:
-        capacity: C (A·h).
-        resistance: inner, (Ω).
-        sag: fraction of the voltage that is lost from full to empty.
+        capacity: A·h.
+        resistance: internal (Ω).
+        sag: fraction of the voltage lost from full to empty.
     """
 
     capacity: float
@@ -79,7 +81,7 @@ class Battery:
     sag: float = 0.15
 
     def __post_init__(self) -> None:
-        if not (self.capacity > 0 and self.resistance >= 0 and 0 <= self.sag < 1):
-            raise InputError(
-                f"a battery has capacity > 0, resistance ≥ 0 and sag from 0 to below 1; got {self!r}"
-            )
+        check_positive("a battery's capacity", self.capacity, "A·h")
+        check_not_negative("a battery's resistance", self.resistance, "Ω")
+        if not 0 <= self.sag < 1:
+            raise InputError(f"a battery's sag is from 0 to below 1; got {self.sag!r}")

@@ -12,27 +12,28 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air.atmosphere import Air
+from helicoid.aerial.checks import check_not_negative, check_positive
 from helicoid.aerial.propulsion.airfoil import Airfoil
-from helicoid.aerial.propulsion.blade import Blade, Stations
-from helicoid.aerial.propulsion.curve import Curve, Polynomial, Table
+from helicoid.aerial.propulsion.blade import Blade, BladeStations
+from helicoid.aerial.propulsion.curve import Curve, LookupTable, Polynomial
 from helicoid.aerial.propulsion.momentum import hover_power
 from helicoid.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """What a propeller does at speeds (m/s) and rates; arrays where arrays were given.
+    """Performance of a propeller at given speeds and rates; arrays where arrays were given.
 
     Attributes:
         thrust: T (N), along the axis.
-        torque: Q (N·m), that the shaft gives.
+        torque: Q (N·m) of the shaft.
         CT: T / (ρ n² D⁴), n in turns per second.
         CP: P / (ρ n³ D⁵).
         J: advance ratio V / (n D).
         power: P = Q Ω (W).
         efficiency: T V / P; 0 at rest.
-        figure_of_merit: ideal power to hover with this thrust over P, meant at rest.
-        stations: the flow along the blade, where the propeller was made from its geometry.
+        figure_of_merit: ideal hover power of this thrust over P, defined at rest.
+        stations: the flow along the blade, for a propeller by its geometry.
     """
 
     thrust: Array
@@ -43,23 +44,23 @@ class Performance:
     power: Array
     efficiency: Array
     figure_of_merit: Array
-    stations: Stations | None = None
+    stations: BladeStations | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Propeller:
-    """A propeller: T = ρ n² D⁴ C_T(J) and Q = ρ n² D⁵ C_Q(J), J = V / (n D).
+    """Propeller: T = ρ n² D⁴ C_T(J) and Q = ρ n² D⁵ C_Q(J), J = V / (n D).
 
-    Made by `from_constants` (T = b ω², Q = d ω²), `from_coefficients` (the rotor's C_T, C_Q, C_H, C_R),
+    Constructed by `from_constants` (T = b ω², Q = d ω²), `from_coefficients` (C_T, C_Q, C_H, C_R of a rotor),
     `from_polynomial` and `from_table` (over J), or `from_geometry`.
 
     Args:
         radius: R (m).
-        thrust_curve, torque_curve: C_T(J) and C_Q(J) as a `Polynomial` or a `Table`; None with a `blade`.
-        hub_drag: h of the hub force H = -h |ω| V_h against the wind in the plane of the disc (N·s²/m).
-        rolling: of the rolling moment R = -rolling |ω| V_h (N·s²).
-        flapping: tilt of the disc (rad) against that wind, for each V_h / (ω R).
-        inertia: of the propeller and what turns with it, about its axis (kg·m²): for gyroscopic torque.
+        thrust_curve, torque_curve: C_T(J) and C_Q(J) as `Polynomial` or `LookupTable`; None with a `blade`.
+        hub_drag: h of the hub force H = -h |ω| V_h, with V_h the airspeed in the disc plane (N·s²/m).
+        rolling: coefficient of the rolling moment R = -rolling |ω| V_h (N·s²).
+        flapping: tilt of the disc against V_h (rad) per V_h / (ω R).
+        inertia: of the propeller and the rotor of its motor about the axis (kg·m²), for gyroscopic torques.
         blade: its geometry.
 
     >>> propeller = Propeller.from_constants(b=8.54858e-6, d=1.36777e-7, radius=0.1)
@@ -78,23 +79,21 @@ class Propeller:
     blade: Blade | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.radius < math.inf:
-            raise InputError(f"a propeller's radius is positive (m); got {self.radius!r}")
+        check_positive("a propeller's radius", self.radius, "m")
         for name in ("hub_drag", "rolling", "flapping", "inertia"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"a propeller's {name} is 0 or more; got {getattr(self, name)!r}")
+            check_not_negative(f"a propeller's {name}", getattr(self, name))
         if self.blade is None and (self.thrust_curve is None or self.torque_curve is None):
             raise InputError(
                 "a propeller needs coefficients of thrust and torque, or a blade: see Propeller.from_..."
             )
 
-    # Ways to make one -------------------------------------------------------------------------------------
+    # Constructors -----------------------------------------------------------------------------------------
 
     @staticmethod
     def from_constants(b: float, d: float, radius: float, density: float = 1.225, **more: Any) -> Propeller:
         """T = b ω² (N·s²) and Q = d ω² (N·m·s²) in air of a density; `more` are arguments of Propeller."""
-        if not (b > 0 and d > 0 and density > 0):
-            raise InputError(f"b, d and density are positive; got {b!r}, {d!r} and {density!r}")
+        for name, value in {"b": b, "d": d, "a propeller's radius": radius, "density": density}.items():
+            check_positive(name, value)
         D = 2 * radius
         unit = 4 * math.pi**2 / density
         thrust, torque = Polynomial((unit * b / D**4,)), Polynomial((unit * d / D**5,))
@@ -111,12 +110,12 @@ class Propeller:
         density: float = 1.225,
         **more: Any,
     ) -> Propeller:
-        """The rotor's coefficients: T = ρ/2 A C_T (ωR)², Q = ρ/2 A C_Q (ωR)² R, H and R likewise.
+        """Rotor coefficients: T = ρ/2 A C_T (ωR)², Q = ρ/2 A C_Q (ωR)² R, H and R likewise.
 
-        C_H and C_R are those at `advance`, V_h / (ω R), to which both are proportional.
+        C_H and C_R are those at the advance ratio `advance` = V_h / (ω R), to which both are proportional.
         """
-        if not (advance > 0 and density > 0):
-            raise InputError(f"advance and density are positive; got {advance!r} and {density!r}")
+        for name, value in {"advance": advance, "a propeller's radius": radius, "density": density}.items():
+            check_positive(name, value)
         A = math.pi * radius**2
         unit = density / 2 * A * radius**2
         hub = unit * C_H / (advance * radius)
@@ -135,7 +134,7 @@ class Propeller:
     @staticmethod
     def from_table(J: ArrayLike, CT: ArrayLike, CP: ArrayLike, radius: float, **more: Any) -> Propeller:
         """C_T and C_P measured at advance ratios J; C_Q = C_P / 2π."""
-        thrust, power = Table.of(J, CT, "CT over J"), Table.of(J, CP, "CP over J")
+        thrust, power = LookupTable.of(J, CT, "CT over J"), LookupTable.of(J, CP, "CP over J")
         return Propeller(radius, thrust, power.times(1 / (2 * math.pi)), **more)
 
     @staticmethod
@@ -150,7 +149,7 @@ class Propeller:
     ) -> Propeller:
         """Blade-element momentum theory: radii, chords (m) and pitch (rad) along a blade, and its airfoil.
 
-        `performance` solves the flow along the blade; to fly it, `tabulated` makes a table of that.
+        `performance` solves the flow along the blade; `tabulated` gives a lookup table for simulation.
 
         >>> import numpy as np
         >>> r = np.linspace(0.02, 0.1, 9)
@@ -161,21 +160,21 @@ class Propeller:
         return Propeller(radius, blade=Blade.of(r, chord, pitch, blades, radius, Airfoil.of(airfoil)), **more)
 
     def tabulated(self, rpm: float, J: ArrayLike | None = None, air: Air | None = None) -> Propeller:
-        """A propeller by table, from what this one does at one rate and advance ratios from 0 to 1.2."""
+        """Propeller by lookup table, from the performance at one rate and advance ratios from 0 to 1.2."""
         ratios = np.linspace(0.0, 1.2, 25) if J is None else np.asarray(J, np.float64)
         found = self.performance(ratios * rpm / 60 * 2 * self.radius, rpm, air)
-        made = Propeller.from_table(ratios, found.CT, found.CP, self.radius)
-        return replace(self, thrust_curve=made.thrust_curve, torque_curve=made.torque_curve, blade=None)
+        other = Propeller.from_table(ratios, found.CT, found.CP, self.radius)
+        return replace(self, thrust_curve=other.thrust_curve, torque_curve=other.torque_curve, blade=None)
 
-    # What it does -----------------------------------------------------------------------------------------
+    # Performance ------------------------------------------------------------------------------------------
 
     @property
     def area(self) -> float:
-        """Of the disc (m²)."""
+        """Area of the disc (m²)."""
         return math.pi * self.radius**2
 
     def performance(self, speed: ArrayLike, rpm: ArrayLike, air: Air | None = None) -> Performance:
-        """What it does at a speed along its axis (m/s) and a rate (turns a minute); arrays are broadcast."""
+        """Performance at a speed along the axis (m/s) and a rate (turns a minute); arrays are broadcast."""
         air = Air() if air is None else air
         V, per_minute = np.broadcast_arrays(np.asarray(speed, np.float64), np.asarray(rpm, np.float64))
         if not (np.isfinite(V).all() and np.isfinite(per_minute).all() and np.all(per_minute > 0)):
@@ -210,7 +209,7 @@ class Propeller:
         """T (N) and Q (N·m) at ω ≥ 0 (rad/s) and a speed along the axis (m/s): arrays or expressions."""
         if self.thrust_curve is None or self.torque_curve is None:
             raise InputError(
-                "this propeller is known by its geometry: fly propeller.tabulated(rpm=...) of it"
+                "this propeller is given by its geometry: use propeller.tabulated(rpm=...) for simulation"
             )
         n, D = omega / (2 * math.pi), 2 * self.radius
         scale = density * D**4

@@ -1,4 +1,4 @@
-"""A rotor: a propeller and its motor, somewhere on a vehicle."""
+"""Rotor: a propeller and its motor at a place of a vehicle."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from helicoid.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Rotor:
-    """A propeller on a motor.
+    """Rotor of a vehicle: a propeller and its motor.
 
     Args:
         position: of the hub in its link's frame (m).
-        axis: of the thrust (3), in the link's frame; made unit.
-        direction: 1 or "ccw" for a rotor that turns counter-clockwise about its axis, -1 or "cw" else.
-        propeller: what it turns.
-        motor: what turns it: `Motor` follows a speed, `ElectricMotor` a share of the voltage.
-        link: that carries it; None for the vehicle's root.
+        propeller: gives thrust and torque.
+        motor: `Motor` follows a commanded speed, `ElectricMotor` takes a fraction of the voltage.
+        direction: of rotation about the axis: 1 or "ccw", -1 or "cw".
+        axis: of the thrust (3), in the link's frame; normalised.
+        link: name of its link; None for the vehicle's root.
     """
 
     position: ArrayLike
@@ -40,17 +40,15 @@ class Rotor:
         if position.shape != (3,) or axis.shape != (3,) or not np.isfinite([position, axis]).all():
             raise InputError("a rotor's position (m) and axis are three finite numbers each")
         if not np.linalg.norm(axis) > 0:
-            raise InputError("a rotor's axis has a direction, and is not zero")
+            raise InputError("a rotor's axis is not zero")
         turns = {"ccw": 1, "cw": -1, 1: 1, -1: -1}.get(self.direction)
         if turns is None:
             raise InputError(f"a rotor turns 1 ('ccw') or -1 ('cw'); got {self.direction!r}")
         if not isinstance(self.propeller, Propeller) or not isinstance(self.motor, (Motor, ElectricMotor)):
             raise InputError(f"a rotor has a Propeller and a motor; got {self.propeller!r}, {self.motor!r}")
         if isinstance(self.motor, ElectricMotor) and not self.propeller.inertia > 0:
-            raise InputError("an electric motor turns a propeller with inertia: Propeller...(inertia=...)")
-        self.propeller.thrust_torque(
-            np.array(1.0), np.array(0.0), 1.0
-        )  # one that is only geometry is refused
+            raise InputError("an electric motor needs a propeller with inertia: Propeller(..., inertia=...)")
+        self.propeller.thrust_torque(np.array(1.0), np.array(0.0), 1.0)  # refuses one without coefficients
         for array in (position, axis):
             array.setflags(write=False)
         object.__setattr__(self, "position", position)
@@ -64,11 +62,11 @@ class Rotor:
 
     @property
     def has_state(self) -> bool:
-        """Whether its speed is a state: it lags behind its command, or a motor's torque drives it."""
+        """Whether its speed is a state, by a lag or by the dynamics of an electric motor."""
         return isinstance(self.motor, ElectricMotor) or self.motor.lag_up > 0
 
     def max_speed(self, density: float) -> float:
-        """The fastest it turns at rest (rad/s)."""
+        """Maximum speed in still air (rad/s)."""
         if isinstance(self.motor, Motor):
             return self.motor.max_speed
         # k (U - k ω)/R - k i₀ = d ω²
@@ -85,12 +83,12 @@ class Rotor:
         lift: Expression,
         density: float,
     ) -> Expression:
-        """(n, f) on the link about its origin.
+        """Wrench (n, f) on the link about its origin.
 
         Args:
-            omega, omega_dot: speed of the rotor (rad/s), 0 or more, and how it changes.
-            velocity: of the hub through the air (3), m/s; `rate` of the link (3), rad/s: the link's axes.
-            lift: factor of the thrust, as near the ground.
+            omega, omega_dot: speed of the rotor (rad/s), 0 or more, and its derivative.
+            velocity: of the hub relative to the air (3), m/s; `rate` of the link (3), rad/s: in link axes.
+            lift: factor of the thrust, such as the ground effect.
         """
         p, n = self.propeller, ca.SX(np.asarray(self.axis))
         axial = ca.dot(n, velocity)
@@ -113,7 +111,7 @@ class Rotor:
         return ca.vertcat(moment, force)
 
     def column(self, density: float) -> Array:
-        """The wrench (n, f) (6) of ω² = 1 at rest, about the link's origin: b and d of T = b ω², Q = d ω²."""
+        """Wrench (n, f) (6) per ω² in still air, about the link's origin: b and d of T = b ω², Q = d ω²."""
         b, d = self.propeller.constants(density)
         axis, at = np.asarray(self.axis), np.asarray(self.position)
         force = b * axis
