@@ -32,7 +32,7 @@ from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
-from helicoid.workers.engine import engine
+from helicoid.workers.executor import executor
 
 CHANCE = 0.01  # that of all numbers of a fleet of equal robots any stands out
 _UNTOLD = 1e-7  # singular values below this part of the largest tell nothing
@@ -141,7 +141,7 @@ class _Fleet:
     """The steps of `identify_fleet`: read, choose, compress unit by unit, conclude."""
 
     def __init__(self, robot: Robot, logs: Mapping[str, Any], on: Any, wish: Wish, tell: Progress) -> None:
-        self._robot, self._wish, self._tell, self._workers = robot, wish, tell, engine(on)
+        self._robot, self._wish, self._tell, self._workers = robot, wish, tell, executor(on)
         known = {unit: sources(given) for unit, given in logs.items()}
         everything = [one for own in known.values() for one in own]
         few = some_of(robot, everything)

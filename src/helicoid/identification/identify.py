@@ -48,8 +48,8 @@ from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
-from helicoid.workers.contract import Engine
-from helicoid.workers.engine import engine
+from helicoid.workers.contract import Executor
+from helicoid.workers.executor import executor
 
 _WITH_PRIOR = ("consistent", "ridge")
 _WIDER = 3.0  # times what unknowns of joints may be off by, where one frequency confuses them
@@ -111,7 +111,7 @@ def identify(
     True
     """
     wish = Wish(estimator, form, strength, bounds, groups, cutoff, lag, dead_zone)
-    workers = None if on is None else engine(on)
+    workers = None if on is None else executor(on)
     with one_blas_thread(), reporting(progress, "Identifying") as tell:
         if workers is not None:
             return _identified_on(workers, robot, log, wish, tell)
@@ -138,7 +138,7 @@ def _identified(robot: Robot, logs: list[Log], wish: Wish, tell: Progress) -> Id
     return replace(result, logs=tuple(logs))
 
 
-def _identified_on(workers: Engine, robot: Robot, given: Any, wish: Wish, tell: Progress) -> Identification:
+def _identified_on(workers: Executor, robot: Robot, given: Any, wish: Wish, tell: Progress) -> Identification:
     """As `_identified`, with logs that only workers hold; what is chosen is chosen on some of them."""
     if wish.estimator in ("huber", "instrumental"):
         raise InputError(f"the estimator {wish.estimator!r} looks at samples again and again: leave out on=")

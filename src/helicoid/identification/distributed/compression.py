@@ -25,7 +25,7 @@ from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, prepare
 from helicoid.progress import Progress
 from helicoid.robot import Robot
-from helicoid.workers.contract import Beat, Engine, Failure
+from helicoid.workers.contract import Beat, Executor, Failure
 
 _TASKS = 8  # for each worker
 _MOST = 64  # logs in a task
@@ -169,7 +169,7 @@ class _Compression:
         return parts, cut("torque")[1] if self.form in ("power", "energy") else recorded
 
 
-def surveyed(engine: Engine, how: Preparation, logs: Sequence[Source], tell: Progress) -> list[Surveyed]:
+def surveyed(engine: Executor, how: Preparation, logs: Sequence[Source], tell: Progress) -> list[Surveyed]:
     """What each log has."""
     found: dict[int, Surveyed] = {}
     items = [(first, list(logs[first:last])) for first, last in _cuts(len(logs), engine)]
@@ -181,7 +181,7 @@ def surveyed(engine: Engine, how: Preparation, logs: Sequence[Source], tell: Pro
 
 
 def compressed(
-    engine: Engine,
+    engine: Executor,
     how: Preparation,
     regression: Regression,
     form: str,
@@ -258,7 +258,7 @@ class Tree(Generic[_T]):
         return total
 
 
-def _cuts(n: int, engine: Engine) -> list[tuple[int, int]]:
+def _cuts(n: int, engine: Executor) -> list[tuple[int, int]]:
     """Runs of logs, a power of two each."""
     wanted = -(-n // (_TASKS * engine.n_workers))
     size = min(_MOST, 1 << max(0, wanted - 1).bit_length())
@@ -266,7 +266,7 @@ def _cuts(n: int, engine: Engine) -> list[tuple[int, int]]:
 
 
 def _done(
-    engine: Engine, work: Any, items: list[Any], tell: Progress, what: str
+    engine: Executor, work: Any, items: list[Any], tell: Progress, what: str
 ) -> Iterator[tuple[Any, Any]]:
     """Items and their results as they come; one whose worker ends is tried once more."""
     left, tried, n = list(reversed(items)), set(), 0
