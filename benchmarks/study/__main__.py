@@ -46,7 +46,7 @@ def loop(method: str = "rk4", duration: float = 1.0) -> Any:
 
 def carried(case: Any) -> dict[str, Any]:
     """A start and a load."""
-    return {"q0": case["q0"], "theta": hc.mpc.payload(case["mass"], [0, 0, 0.1], 1e-3 * np.eye(3))}
+    return {"q0": case["q0"], "theta": hc.payload(case["mass"], [0, 0, 0.1], 1e-3 * np.eye(3))}
 
 
 def study(episode: Any, batch: bool | None = None) -> hc.Study:

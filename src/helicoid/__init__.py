@@ -46,9 +46,13 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid.simulation import ContactPoint as ContactPoint
     from helicoid.simulation import Ground as Ground
     from helicoid.simulation import Measurement as Measurement
+    from helicoid.simulation import Plant as Plant
     from helicoid.simulation import Sensors as Sensors
     from helicoid.simulation import SimulationError as SimulationError
     from helicoid.simulation import Trajectory as Trajectory
+    from helicoid.simulation import drift as drift
+    from helicoid.simulation import jump as jump
+    from helicoid.simulation import payload as payload
     from helicoid.simulation import simulate as simulate
     from helicoid.simulation import simulate_contacts as simulate_contacts
     from helicoid.study import Study as Study

@@ -39,9 +39,20 @@ QUICK = {
 """A few robots, each unlike the others, for the quick tests; the sweep over all is slow."""
 
 
-def sweep(names: Iterable[str], quick: set[tuple[str, str]] = QUICK) -> pytest.MarkDecorator:
-    """Parametrize over these robots on both bases; those that are not quick are slow."""
-    pairs = [(name, base) for name in names for base in BASES]
+def sweep(
+    names: Iterable[str], quick: set[tuple[str, str]] = QUICK, alternate: bool = False
+) -> pytest.MarkDecorator:
+    """Parametrize over these robots on both bases; those that are not quick are slow.
+
+    `alternate` takes every other robot on a fixed base and the others on a floating one (and the quick ones),
+    for sweeps that take minutes.
+    """
+    pairs = [
+        (name, base)
+        for k, name in enumerate(names)
+        for j, base in enumerate(BASES)
+        if not alternate or (k + j) % 2 == 0 or (name.split("/")[-1], base) in quick
+    ]
     marked = [
         pytest.param(*pair, marks=() if (pair[0].split("/")[-1], pair[1]) in quick else pytest.mark.slow)
         for pair in pairs

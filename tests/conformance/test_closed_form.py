@@ -34,7 +34,7 @@ def check(name: str, base: str) -> None:
     assert all(error <= TOLERANCE for error in errors.values()), errors
 
 
-@sweep(FILES, SOME)
+@sweep(FILES, SOME, alternate=True)
 def test_every_robot(name: str, base: str) -> None:
     skip_if_faulty(name, base)
     check(name, base)

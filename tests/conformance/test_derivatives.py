@@ -46,7 +46,7 @@ def compare(name: str, base: str) -> None:
     assert all(error <= TOLERANCE for error in errors.values()), errors
 
 
-@sweep(FILES, SOME)
+@sweep(FILES, SOME, alternate=True)
 def test_every_robot(name: str, base: str) -> None:
     skip_if_faulty(name, base)
     compare(name, base)

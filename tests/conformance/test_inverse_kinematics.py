@@ -39,7 +39,7 @@ def ik_of(robot: hc.Robot, frame: str) -> hc.control.InverseKinematics | None:
         return None
 
 
-@sweep(FILES, FEW)
+@sweep(FILES, FEW, alternate=True)
 def test_what_counts_as_reached_is_reached_and_what_is_within_reach_is_found(name: str, base: str) -> None:
     skip_if_faulty(name, base)
     robot = load(name, base)

@@ -14,7 +14,7 @@ ROBOTS = [
 ]
 
 
-@sweep(ROBOTS)
+@sweep(ROBOTS, alternate=True)
 def test_dynamics(name: str, base: str) -> None:
     robot = load(name, base)
     states = random_states(robot, 20)

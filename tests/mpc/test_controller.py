@@ -288,7 +288,9 @@ def test_as_many_iterations_as_the_budget_has_time_for() -> None:
     for budget in (0.0, 10.0, 1e-9):
         controller = Controller(problem, iterations=4)
         controller.start(START)
-        controller._loop.set(budget=budget)  # from here on: a cold start may take longer than the smallest
+        controller._loop.set(
+            loop_budget=budget
+        )  # from here on: a cold start may take longer than the smallest
         controller._engine.set(budget=budget)
         controller.step(START, [0.0, 0.0])
         counts.append(controller.statistics["iterations"])

@@ -78,17 +78,22 @@ def test_motors_saturate_and_sensors_say_so() -> None:
     np.testing.assert_array_equal(plant.measure().tau, robot().limits.effort * [1, -1])
 
 
+def measured(plant: Plant) -> np.ndarray:
+    sample = plant.measure()
+    return np.concatenate([sample.q, sample.v, sample.tau])
+
+
 def test_noise_has_its_size_and_its_seed() -> None:
     first, second, other = (Plant(robot(), START, noise=NOISE, seed=seed) for seed in (3, 3, 4))
-    seen = np.array([np.concatenate(first.measure()) for _ in range(4000)])
-    np.testing.assert_array_equal(seen[0], np.concatenate(second.measure()))
-    assert not np.array_equal(seen[0], np.concatenate(other.measure()))
+    seen = np.array([measured(first) for _ in range(4000)])
+    np.testing.assert_array_equal(seen[0], measured(second))
+    assert not np.array_equal(seen[0], measured(other))
     np.testing.assert_allclose(seen.std(axis=0), [1e-3, 1e-3, 2e-4, 1e-3, 0.05, 0.05], rtol=0.08)
     first.reset()
-    np.testing.assert_array_equal(seen[0], np.concatenate(first.measure()))
+    np.testing.assert_array_equal(seen[0], measured(first))
     first.reset(seed=4)
     other.reset()
-    np.testing.assert_array_equal(np.concatenate(first.measure()), np.concatenate(other.measure()))
+    np.testing.assert_array_equal(measured(first), measured(other))
 
 
 def test_parameters_jump_when_they_should() -> None:
@@ -134,3 +139,12 @@ def test_a_schedule_that_makes_no_sense_is_refused() -> None:
         jump({1.0: [0.0]})
     with pytest.raises(InputError, match="start < end"):
         drift([0.0], [1.0], start=2.0, end=1.0)
+
+
+def test_a_plant_is_public_and_its_former_places_warn() -> None:
+    assert hc.Plant is Plant and hc.payload is payload and len(hc.Plant(robot(), START).measure()) == 1
+    for name, now in (("Plant", Plant), ("jump", jump), ("drift", drift), ("payload", payload)):
+        with pytest.warns(DeprecationWarning, match=f"hc.mpc.{name} is called hc.{name} now"):
+            assert getattr(hc.mpc, name) is now
+    with pytest.warns(DeprecationWarning, match=r"hc\.Measurement"):
+        assert hc.mpc.Measured is hc.Measurement

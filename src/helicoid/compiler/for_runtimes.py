@@ -59,7 +59,7 @@ def compile_runtime(
         CompileError: there is no C compiler, or it fails.
         UnsupportedOperation: an operation has no counterpart in C.
     """
-    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
+    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.rglob("*.[ch]")))]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     runtime = partial(library, f"runtime {digest}", lambda: [text], include=[headers])
     first, *others = _compiled(what, chain([runtime], map(_task, functions)))
@@ -161,7 +161,7 @@ def compile_with_functions(
     """
     with building():
         programs = {name: Program.from_casadi(make()) for name, make in functions.items()}
-    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
+    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.rglob("*.[ch]")))]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     content = f"with functions {digest} {lanes} " + " ".join(f"{n} {p.digest}" for n, p in programs.items())
 

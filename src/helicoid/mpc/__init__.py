@@ -1,25 +1,24 @@
 """Optimal control: problems, plans, and controllers that solve them while the robot moves, and learn."""
 
+from helicoid import simulation
+from helicoid.deprecation import warn_renamed
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
-from helicoid.mpc.loop.closed_loop import Run, Sample, closed_loop
+from helicoid.mpc.loop.closed_loop import Run, Sample, closed_loop, run_on_plant
 from helicoid.mpc.loop.comparison import Comparison, compare
 from helicoid.mpc.phases import Phase
 from helicoid.mpc.plan import Plan, Violation
 from helicoid.mpc.problem import Problem
 from helicoid.mpc.system import System
 from helicoid.robot.collision import Capsule, Sphere
-from helicoid.simulation.plant import Measured, Plant, drift, jump, payload
 
 __all__ = [
     "Adaptive",
     "Capsule",
     "Comparison",
     "Controller",
-    "Measured",
     "Phase",
     "Plan",
-    "Plant",
     "Problem",
     "Run",
     "Sample",
@@ -28,7 +27,15 @@ __all__ = [
     "Violation",
     "closed_loop",
     "compare",
-    "drift",
-    "jump",
-    "payload",
+    "run_on_plant",
 ]
+
+_FORMER = {name: name for name in ("Plant", "drift", "jump", "payload")} | {"Measured": "Measurement"}
+"""Names of `helicoid.simulation` that were here, and their present names in `hc`."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _FORMER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_renamed(f"hc.mpc.{name}", f"hc.{_FORMER[name]}")
+    return getattr(simulation, _FORMER[name])

@@ -1,8 +1,8 @@
-"""Motion over time: integrators, simulation, trajectories, drives and sensors."""
+"""Simulation: integrators, contacts, controllers in the loop, trajectories, plants, drives and sensors."""
 
 from helicoid.simulation.contacts import ContactPoint, Ground
 from helicoid.simulation.drives import Actuators
-from helicoid.simulation.plant import Plant
+from helicoid.simulation.plant import Plant, drift, jump, payload
 from helicoid.simulation.sensors import Measurement, Sensors
 from helicoid.simulation.simulate import SimulationError, simulate, simulate_contacts
 from helicoid.simulation.trajectory import Trajectory
@@ -16,6 +16,9 @@ __all__ = [
     "Sensors",
     "SimulationError",
     "Trajectory",
+    "drift",
+    "jump",
+    "payload",
     "simulate",
     "simulate_contacts",
 ]

@@ -1,9 +1,8 @@
-"""A simulated robot to control: parameters that change, motors with limits, sensors with noise."""
+"""A simulated robot to control step by step: varying parameters, torque limits, sensor noise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,24 +15,16 @@ from helicoid.robot import Robot
 from helicoid.simulation.equations import step_function
 from helicoid.simulation.inputs.forces import numbers
 from helicoid.simulation.inputs.start import start
-from helicoid.simulation.sensors import Sensors
+from helicoid.simulation.sensors import CHANNELS, Measurement, Sensors
 
-Schedule = Callable[[float], ArrayLike]
-
-
-class Measured(NamedTuple):
-    """What the sensors of a plant say: q (nq), v (nv), and tau (nv) as applied until now."""
-
-    q: Array
-    v: Array
-    tau: Array
+ParameterSchedule = Callable[[float], ArrayLike]
 
 
 class Plant:
-    """A robot in simulation with true parameters of its own, which a controller need not know.
+    """A simulated robot with true parameters, which a controller need not know, stepped by hand.
 
     Args:
-        robot: what moves; parametric (`robot.parametric(...)`) if its parameters are to change.
+        robot: the robot that moves; parametric (`robot.parametric(...)`) if its parameters are to change.
         q0, v0: its state at time zero (v0 zero when not given).
         theta: the true parameters, constant or as a function of time (s), such as `jump` and `drift` make;
             by default those of the description.
@@ -43,7 +34,7 @@ class Plant:
         friction: whether the robot's damping and dry friction act.
         seed: of the noise.
 
-    Torques beyond the robot's limits are not given: motors saturate.
+    Torques saturate at the effort limits of the robot.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r").parametric("payload", payload_link="tip")
@@ -61,7 +52,7 @@ class Plant:
         q0: ArrayLike,
         v0: ArrayLike | None = None,
         *,
-        theta: ArrayLike | Schedule | None = None,
+        theta: ArrayLike | ParameterSchedule | None = None,
         noise: Mapping[str, ArrayLike] | None = None,
         period: float = 1e-3,
         substeps: int = 1,
@@ -77,7 +68,7 @@ class Plant:
         if begin.many:
             raise InputError(f"a plant is one robot: q0 ({robot.nq}) and v0 ({robot.nv}) are vectors")
         self._start = begin.q, begin.v
-        # Two rows: the state now, and the one that the next period makes of it.
+        # Two rows: the state now, and the one after the next period.
         self._q, self._v = (np.empty((2, *part.shape)) for part in self._start)
         self._tau = np.zeros((1, 1, robot.nv))
         self._theta = np.empty((1, 1, len(self._schedule(0.0))))
@@ -87,7 +78,7 @@ class Plant:
         self.reset()
 
     def reset(self, seed: int | None = None) -> None:
-        """Back to time zero; with another `seed`, to meet other noise."""
+        """Return to time zero, with another `seed` for other noise."""
         self.seed = self.seed if seed is None else int(seed)
         self._sensors = Sensors(noise=self._noise, seed=self.seed).reader(self.robot)
         self.steps = 0
@@ -119,13 +110,13 @@ class Plant:
         """The true parameters now; empty for a robot that is not parametric."""
         return self._schedule(self.time)
 
-    def measure(self) -> Measured:
-        """What the sensors say of the state and of the torque that has been applied."""
-        q, v, tau = (self._sensors(channel, getattr(self, channel)[None])[0] for channel in Measured._fields)
-        return Measured(q, v, tau)
+    def measure(self) -> Measurement:
+        """Measured q (nq), v (nv), and tau (nv), the torque applied in the last period."""
+        q, v, tau = (self._sensors(channel, getattr(self, channel)[None])[0] for channel in CHANNELS)
+        return Measurement(np.float64(self.time), q, v, tau)
 
     def apply(self, tau: ArrayLike) -> None:
-        """Move on by one period under a torque (nv), as far as the motors can give it."""
+        """Advance by one period under a torque (nv), saturated at the effort limits."""
         wanted = numbers("tau must be", tau, self.time, (self.robot.nv,))
         if not np.isfinite(wanted).all():
             raise InputError(f"tau must be finite; at {self.time:g} s it is {wanted}")
@@ -146,7 +137,7 @@ def payload(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
     return Inertia.from_com(mass, com, inertia).parameters
 
 
-def jump(values: Mapping[float, ArrayLike]) -> Schedule:
+def jump(values: Mapping[float, ArrayLike]) -> ParameterSchedule:
     """Parameters that are constant and jump at given times (s): {0: before, 2.0: after}.
 
     >>> jump({0.0: [1.0], 2.0: [3.0]})(1.9), jump({0.0: [1.0], 2.0: [3.0]})(2.0)
@@ -160,7 +151,7 @@ def jump(values: Mapping[float, ArrayLike]) -> Schedule:
     return lambda t: rows[np.searchsorted(times, t + 1e-9, side="right") - 1]
 
 
-def drift(before: ArrayLike, after: ArrayLike, start: float, end: float) -> Schedule:
+def drift(before: ArrayLike, after: ArrayLike, start: float, end: float) -> ParameterSchedule:
     """Parameters that move evenly from `before` to `after` between two times (s).
 
     >>> drift([1.0], [3.0], start=1.0, end=2.0)(1.5)
@@ -172,9 +163,9 @@ def drift(before: ArrayLike, after: ArrayLike, start: float, end: float) -> Sche
     return lambda t: first + np.clip((t - start) / (end - start), 0.0, 1.0) * (last - first)
 
 
-def _schedule(robot: Robot, theta: ArrayLike | Schedule | None) -> Callable[[float], Array]:
+def _schedule(robot: Robot, theta: ArrayLike | ParameterSchedule | None) -> Callable[[float], Array]:
     own = robot.theta.values
-    given: Schedule = theta if callable(theta) else (lambda _: own if theta is None else theta)
+    given: ParameterSchedule = theta if callable(theta) else (lambda _: own if theta is None else theta)
 
     def at(t: float) -> Array:
         return np.asarray(given(t), dtype=np.float64)

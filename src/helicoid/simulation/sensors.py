@@ -1,4 +1,4 @@
-"""What sensors make of a motion: noise, bias, delay, quantisation, missing samples, a rate of their own."""
+"""Sensor models: noise, bias, delay, quantisation, missing samples, sampling rate."""
 
 from __future__ import annotations
 
@@ -24,9 +24,12 @@ _ALIKE = ("delay", "missing")  # in the same unit for every channel
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What was measured: times `t` (N,), and then `q` (N, nq), `v` and `tau` (N, nv); NaN where missing."""
+    """Measured samples: times `t` (N,), `q` (N, nq), `v` and `tau` (N, nv); NaN where missing.
 
-    t: Array
+    Of a single sample, as `Plant.measure` returns it, t is a number and the others are vectors.
+    """
+
+    t: Array | np.float64
     q: Array
     v: Array
     tau: Array
@@ -39,11 +42,12 @@ class Measurement:
         return Measurement(*(part[good] for part in parts))
 
     def __len__(self) -> int:
-        return len(self.t)
+        return int(np.size(self.t))
 
     def __repr__(self) -> str:
-        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self) else "none"
-        return f"Measurement({len(self)} samples, {span}, q[{self.q.shape[1]}] v[{self.v.shape[1]}])"
+        t = np.ravel(self.t)
+        span = f"{t[0]:g} to {t[-1]:g} s" if len(t) else "none"
+        return f"Measurement({len(t)} samples, {span}, q[{self.q.shape[-1]}] v[{self.v.shape[-1]}])"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +102,7 @@ class Sensors:
         object.__setattr__(self, "_effects", effects)
 
     def __call__(self, trajectory: Trajectory) -> Measurement:
-        """What these sensors see of a motion (one, not a batch)."""
+        """Measure a trajectory (one, not a batch)."""
         if not isinstance(trajectory, Trajectory):
             raise InputError(f"sensors measure a motion, such as hc.simulate gives; got {trajectory!r}")
         robot = trajectory.robot
@@ -113,7 +117,7 @@ class Sensors:
         return Measurement(t, **seen)
 
     def reader(self, robot: Robot) -> Reader:
-        """The sensors at work, sample after sample: `reader(channel, values)`, the `delay` left aside.
+        """Sensors for one sample after the other: `reader(channel, values)`, without the `delay`.
 
         Samples that are read one by one meet the same errors as the same samples read at once.
         """
@@ -130,7 +134,7 @@ class Sensors:
 
 
 class Reader:
-    """What sensors make of true values (N, n) of a channel, one call after the other."""
+    """Measurements of true values (N, n) of a channel, one call after the other."""
 
     def __init__(self, sensors: Sensors, robot: Robot) -> None:
         self._robot = robot

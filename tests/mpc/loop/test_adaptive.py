@@ -20,7 +20,7 @@ from helicoid.simulation import Trajectory
 
 PERIOD = 2e-3  # s
 START = np.array([0.4, 0.9])
-LOAD = hc.mpc.payload(1.5, [0.05, 0.0, 0.0], 1e-3 * np.eye(3))
+LOAD = hc.payload(1.5, [0.05, 0.0, 0.0], 1e-3 * np.eye(3))
 NOISE = {"q": 1e-5, "v": 2e-4, "tau": 0.05}
 
 
@@ -57,9 +57,9 @@ def error(t: float, q: np.ndarray) -> float:
     return float(np.linalg.norm(q - reference(np.array([t]))[0]))
 
 
-def plant(seed: int = 0, theta=None, noise=NOISE) -> hc.mpc.Plant:
-    moving = hc.mpc.jump({0.0: np.zeros(10), 0.5: LOAD}) if theta is None else theta
-    return hc.mpc.Plant(
+def plant(seed: int = 0, theta=None, noise=NOISE) -> hc.Plant:
+    moving = hc.jump({0.0: np.zeros(10), 0.5: LOAD}) if theta is None else theta
+    return hc.Plant(
         parametric(), START, [1.0, 1.86], theta=moving, noise=noise, period=PERIOD, friction=False, seed=seed
     )
 
@@ -94,7 +94,7 @@ def test_a_body_that_can_exist_is_handed_over_as_it_is(seed: int, mass: float) -
     A = rng.normal(size=(3, 3)) * 0.05
     second = A @ A.T + 1e-4 * np.eye(3)  # second moments about the center, per mass
     inertia = mass * (np.trace(second) * np.eye(3) - second)
-    theta = hc.mpc.payload(mass, rng.uniform(-0.2, 0.2, 3), inertia)
+    theta = hc.payload(mass, rng.uniform(-0.2, 0.2, 3), inertia)
     np.testing.assert_allclose(possible(theta), theta, atol=1e-9 * mass)
 
 
@@ -133,9 +133,9 @@ def test_all_that_is_handed_over_can_exist() -> None:
 
 @pytest.mark.slow
 def test_a_drift_is_followed() -> None:
-    moving = hc.mpc.drift(np.zeros(10), LOAD, 0.3, 1.5)
+    moving = hc.drift(np.zeros(10), LOAD, 0.3, 1.5)
     adaptive = hc.mpc.Adaptive(controller(), identifier())
-    run = hc.mpc.closed_loop(adaptive, plant(0, moving), 2.5, targets=targets, error=error)
+    run = hc.mpc.run_on_plant(adaptive, plant(0, moving), 2.5, targets=targets, error=error)
     assert abs(run.theta[-1, 0] - 1.5) < 0.03
 
 
@@ -161,7 +161,7 @@ def test_bad_samples_are_left_out_and_nothing_raises() -> None:
     }
     for k in range(600):
         adaptive.set(**targets(true.time))
-        seen = tuple(true.measure())
+        seen = (sample := true.measure()).q, sample.v, sample.tau
         tau = adaptive.step(*(bad[k](*seen) if k in bad else seen))
         assert tau.shape == (2,) and np.isfinite(tau).all()
         assert ("left out" in adaptive.message) == (k in bad)
@@ -185,12 +185,12 @@ def test_what_does_not_fit_together_is_refused() -> None:
         hc.mpc.Adaptive(controller(), other)
     with pytest.raises(InputError, match="at least 1"):
         hc.mpc.Adaptive(controller(), identifier(), learn_every=0)
-    slow = hc.mpc.Plant(parametric(), START, period=0.01)
+    slow = hc.Plant(parametric(), START, period=0.01)
     with pytest.raises(InputError, match="period"):
-        hc.mpc.closed_loop(controller(), slow, 1.0)
-    plain = hc.mpc.Plant(robot(), START, period=PERIOD)
+        hc.mpc.run_on_plant(controller(), slow, 1.0)
+    plain = hc.Plant(robot(), START, period=PERIOD)
     with pytest.raises(InputError, match="informed"):
-        hc.mpc.closed_loop(controller(), plain, 1.0, informed=True)
+        hc.mpc.run_on_plant(controller(), plain, 1.0, informed=True)
 
 
 # Figures of a run -------------------------------------------------------------------------------------------

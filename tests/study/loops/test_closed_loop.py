@@ -20,7 +20,7 @@ PLANT = ROBOT.parametric("payload", payload_link="tip")
 
 def loads(case: Any) -> dict[str, Any]:
     return {
-        "theta": hc.mpc.payload(case["mass"], [0, 0, 0], np.zeros((3, 3))),
+        "theta": hc.payload(case["mass"], [0, 0, 0], np.zeros((3, 3))),
         "delay": 1e-3 * case["late"],
         "set": {"frequency": case["frequency"]},
     }
@@ -96,7 +96,7 @@ def test_a_perfect_model_follows_and_a_load_does_not() -> None:
     made.grid("mass", [0.0, 1.0])
 
     def load(case: Any) -> Any:
-        return hc.mpc.payload(case["mass"], [0, 0, 0], np.zeros((3, 3)))
+        return hc.payload(case["mass"], [0, 0, 0], np.zeros((3, 3)))
 
     table = made.run(on="here")
     assert table["rms"][0] < 2e-4  # what is left is of torques that are held for a period
@@ -155,7 +155,7 @@ def test_model_predictive_control_is_an_episode_too() -> None:
         PLANT,
         0.05,
         q0=[0.25, 0.5],
-        each=lambda case: {"theta": hc.mpc.payload(case["mass"], [0, 0, 0], np.zeros((3, 3)))},
+        each=lambda case: {"theta": hc.payload(case["mass"], [0, 0, 0], np.zeros((3, 3)))},
         measure=lambda loops: {
             "end": np.abs(loops.q[:, -1] - [0.3, 0.5]).max(axis=1),
             "trouble": loops.trouble,
@@ -165,9 +165,9 @@ def test_model_predictive_control_is_an_episode_too() -> None:
     made = hc.Study(loop, seed=2)
     made.vary("mass", hc.study.uniform(0.0, 0.5))
     table = made.run(3, on="here")
-    theta = hc.mpc.payload(table["mass"][1], [0, 0, 0], np.zeros((3, 3)))
-    plant = hc.mpc.Plant(PLANT, [0.25, 0.5], theta=theta, period=0.01)
-    known = hc.mpc.closed_loop(fresh(controller), plant, 0.05).trajectory
+    theta = hc.payload(table["mass"][1], [0, 0, 0], np.zeros((3, 3)))
+    plant = hc.Plant(PLANT, [0.25, 0.5], theta=theta, period=0.01)
+    known = hc.mpc.run_on_plant(fresh(controller), plant, 0.05).trajectory
     assert np.array_equal(made.replay(1).trajectory.q, known.q)
     backwards = [made.replay(k).result["end"] for k in (2, 1, 0)]  # no episode leaves anything to the next
     assert backwards[::-1] == table["end"].tolist()

@@ -1,30 +1,32 @@
-"""A controller against a plant, step by step, and a record of everything."""
+"""A controller on a plant, step by step, with a record of motion, errors, estimates and computation times."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array
+from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
+from helicoid.simulation.inputs.controllers import step_caller
 from helicoid.simulation.plant import Plant
 from helicoid.simulation.trajectory import Motion, Trajectory
 
 Targets = Callable[[float], Mapping[str, ArrayLike]]
 TrackingError = Callable[[float, Array], float]
 
-_WATCHED = 10  # steps between two looks at the estimate's uncertainty, which the loop itself does not need
+_RECORD_EVERY = 10  # steps between two records of the estimate's uncertainty, which the loop does not need
 
 
 class Sample(NamedTuple):
-    """What is known at a time (s) of a run: for those who watch."""
+    """One step of a run, for `watch`."""
 
     time: float
     error: float
@@ -39,16 +41,16 @@ class Sample(NamedTuple):
 
 @dataclass(eq=False)
 class Run:
-    """What happened: N steps, the state after the last one included in `trajectory` only.
+    """Record of a run of N steps; the state after the last one is in `trajectory` only.
 
     Attributes:
         trajectory: the true motion, t (N + 1), q, v, and the torques that the motors gave.
-        error: tracking error at each step (N), as the function given to `closed_loop` measures it.
-        seconds: time that each step of the controller took (N), learning included.
-        learning_seconds: of these, learning and hand-over (N); zero for a controller that does not learn.
-        theta: what the controller had at each step (N, θ); `true_theta`: what was true.
+        error: tracking error at each step (N), by the function given to `run_on_plant`.
+        seconds: computation time of each step (N), identification included.
+        learning_seconds: of these, identification and hand-over (N); zero without an identifier.
+        theta: parameters of the controller at each step (N, θ); `true_theta`: those of the plant.
         watched: times (s) of the rows of `estimate` and `deviation` (M, θ): the identifier's mean and σ.
-        statuses: (time, status) where it changed; `ok`: whether each step went well (N).
+        statuses: (time, status) where it changed; `ok`: that of each step (N).
     """
 
     label: str
@@ -90,11 +92,11 @@ class Run:
         return float(times[np.flatnonzero(wrong)[-1] + 1] - since) if wrong.any() else float(times[0] - since)
 
     def __repr__(self) -> str:
-        good = "all well" if self.ok.all() else f"{int((~self.ok).sum())} not well"
+        good = "all ok" if self.ok.all() else f"{int((~self.ok).sum())} not ok"
         return f"Run({self.label}: {len(self.ok)} steps, {good}, error {self.rms():.3g} rms)"
 
 
-def closed_loop(
+def run_on_plant(
     controller: Controller | Adaptive,
     plant: Plant,
     duration: float,
@@ -105,30 +107,33 @@ def closed_loop(
     label: str = "",
     watch: Callable[[Sample], None] | None = None,
 ) -> Run:
-    """Run a controller against a plant for `duration` (s), from the plant's start.
+    """Run a controller on a plant for `duration` (s), from the initial state of the plant, and record it.
+
+    Computation times and parameter estimates are recorded beside the motion; `hc.simulate` and
+    `hc.study.closed_loop` run every kind of controller without them.
 
     Args:
         controller: a Controller, or an Adaptive one. Its period must be the plant's.
-        targets: `targets(t)` gives what `controller.set` takes before the step at t: moving targets.
+        targets: `targets(t)`, moving targets for `controller.set` before the step at t.
         error: `error(t, q)`, the tracking error at the true configuration; by default zero.
-        informed: tell the controller the true θ at every step, for comparison.
-        label: the run's name.
-        watch: called every tenth step, outside of the time that is measured.
+        informed: set the true θ in the controller before every step, for comparison.
+        label: name of the run.
+        watch: called every tenth step, outside of the measured time.
 
     >>> import helicoid as hc
-    >>> from helicoid.simulation.plant import Plant
     >>> robot = hc.load("planar_2r")
     >>> problem = hc.mpc.Problem(robot, horizon=10, dt=0.01)
     >>> problem.add_posture_cost([1.0, 0.5], weight=100.0, end_weight=10.0)
     >>> problem.add_velocity_cost(0.1)
     >>> problem.add_control_cost(1e-4)
-    >>> plant = Plant(robot, [0.9, 0.5], period=0.01)
-    >>> run = closed_loop(hc.mpc.Controller(problem), plant, 0.1, error=lambda t, q: abs(q[0] - 1.0))
+    >>> plant = hc.Plant(robot, [0.9, 0.5], period=0.01)
+    >>> run = run_on_plant(hc.mpc.Controller(problem), plant, 0.1, error=lambda t, q: abs(q[0] - 1.0))
     >>> run.ok.all(), run.trajectory.q.shape, run.trajectory.kinetic_energy.shape
     (np.True_, (11, 2), (11,))
     """
     steps = _steps(controller, plant, duration, informed)
     plant.reset()
+    step = step_caller(controller)
     record = _Record(steps, plant, label)
     for k in range(steps):
         t = plant.time
@@ -138,17 +143,20 @@ def closed_loop(
             controller.set(theta=plant.theta)
         measured = plant.measure()
         began = time.perf_counter()
-        if isinstance(controller, Adaptive):
-            tau = controller.step(*measured)
-        else:
-            tau = controller.step(measured.q, measured.v)
+        tau = step(t, measured.q, measured.v, None, measured.tau)
         seconds = time.perf_counter() - began
         record.add(k, t, controller, plant, seconds, 0.0 if error is None else float(error(t, plant.q)))
-        if watch is not None and k % _WATCHED == 0:
+        if watch is not None and k % _RECORD_EVERY == 0:
             watch(record.sample(k))
         plant.apply(tau)
         record.tau[k] = plant.tau
     return record.run(plant)
+
+
+def closed_loop(*arguments: Any, **options: Any) -> Run:
+    """Former name of `run_on_plant`; `hc.study.closed_loop` is something else."""
+    warn_renamed("hc.mpc.closed_loop", "hc.mpc.run_on_plant")
+    return run_on_plant(*arguments, **options)
 
 
 def _steps(controller: Controller | Adaptive, plant: Plant, duration: float, informed: bool) -> int:
@@ -190,7 +198,7 @@ class _Record:
             self.statuses.append((t, status))
         if isinstance(controller, Adaptive):
             self.theta[k], self.learning[k] = controller.theta, controller.learning_seconds
-            if k % _WATCHED == 0:
+            if k % _RECORD_EVERY == 0:
                 identifier = controller.identifier
                 self.seen.append((t, identifier.estimate, identifier.standard_deviations))
         else:

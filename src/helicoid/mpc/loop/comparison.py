@@ -1,4 +1,4 @@
-"""What learning is worth: one task by a controller that is wrong, one that is told, and one that learns."""
+"""Comparison of a fixed, an informed and an adaptive controller on one task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
-from helicoid.mpc.loop.closed_loop import Run, Sample, Targets, TrackingError, closed_loop
+from helicoid.mpc.loop.closed_loop import Run, Sample, Targets, TrackingError, run_on_plant
 from helicoid.simulation.plant import Plant
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ class Comparison:
         return float(times[np.flatnonzero(worse)[-1] + 1]) if worse.any() else 0.0
 
     def overhead(self) -> float:
-        """Time for learning and handing over, as a part of the controller's own.
+        """Time for identification and hand-over over that of the controller alone.
 
-        The ratio of typical times: medians of the means of a hundred steps, so that what is done only now and
-        then counts, and what the machine does besides does not.
+        The ratio of typical times: medians of the means of a hundred steps, which include work that is not
+        done in every step, and exclude pauses by other programs.
         """
         run = self.adaptive
         learning, own = run.learning_seconds, run.seconds - run.learning_seconds
@@ -78,16 +78,15 @@ def compare(
     watch: Callable[[str, Sample], None] | None = None,
     **options: Any,
 ) -> Comparison:
-    """Run a task three times: by the problem's own θ, by the true θ, and by what the identifier finds.
+    """Run a task three times: with the problem's own θ, with the true θ, and with the identified θ.
 
-    None of the controllers estimates a `disturbance`, which would make up for part of a wrong θ: what is
-    compared is what is known of θ.
+    None of the controllers estimates a `disturbance`, which would compensate part of a wrong θ.
 
     Args:
         problem: of a robot that is parametric as the plant's is. Its θ is the model that stays fixed.
-        plant: starts anew each time, with the same noise.
-        identifier: learns in the last run.
-        duration, targets, error: as in `closed_loop`.
+        plant: reset before each run, with the same noise.
+        identifier: of the last run.
+        duration, targets, error: as in `run_on_plant`.
         watch: called with the run's label and a sample, every tenth step.
         options: of `Adaptive`.
     """
@@ -95,7 +94,7 @@ def compare(
     def run(label: str, controller: Controller | Adaptive) -> Run:
         seen = None if watch is None else (lambda sample: watch(label, sample))
         own: dict[str, Any] = {"informed": label == INFORMED, "label": label, "watch": seen}
-        return closed_loop(controller, plant, duration, targets=targets, error=error, **own)
+        return run_on_plant(controller, plant, duration, targets=targets, error=error, **own)
 
     fresh = [Controller(problem, period=plant.period, disturbance_time=None) for _ in LABELS]
     adaptive = Adaptive(fresh[2], identifier, **options)
@@ -103,7 +102,7 @@ def compare(
 
 
 def _moving_rms(error: Array, n: int) -> Array:
-    """Of the n samples from each on."""
+    """Root mean square of the n samples from each on."""
     sums = np.concatenate([[0.0], np.cumsum(error**2)])
     return np.sqrt((sums[n:] - sums[:-n]) / n)
 

@@ -73,7 +73,7 @@ def closed_loop(
     >>> loop = hc.study.closed_loop(
     ...     law, robot.parametric("payload", payload_link="tip"), 0.05, q0=[0.0, 0.5],
     ...     reference={"q_ref": [0.1, 0.5]},
-    ...     each=lambda case: {"theta": hc.mpc.payload(case["mass"], [0, 0, 0], [[0] * 3] * 3)},
+    ...     each=lambda case: {"theta": hc.payload(case["mass"], [0, 0, 0], [[0] * 3] * 3)},
     ... )
     >>> study = hc.Study(loop, seed=0)
     >>> study.vary("mass", hc.study.uniform(0.0, 2.0))

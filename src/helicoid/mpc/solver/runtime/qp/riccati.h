@@ -40,7 +40,7 @@ static inline void times_value(double *y, const double *swept, const double *x) 
 }
 
 /* The free part of the first state: P_ff d = -(p_f + P_fc d_c), by Gauss-Jordan without pivoting. */
-static void settle_initial(const mpc *s, double *x) {
+static void solve_initial_state(const mpc *s, double *x) {
   double A[NXP][NXP + 1];
   const double *P = s->swept + NUP * NZP + NUP, *p = s->value_gradient;
   for (int i = 0; i < NXP; i++) {
@@ -87,7 +87,7 @@ static void solve_linear(mpc *s, double *linear, double *z, Gaps gaps, int any_f
     for (int i = 0; i < VX; i++) V(s->value_gradient + k * NXP)[i] = solved[VU + i];
   }
   memcpy(z + NUP, s->initial_gap, NXP * sizeof(double));
-  if (any_free) settle_initial(s, z + NUP);
+  if (any_free) solve_initial_state(s, z + NUP);
   for (int64_t k = 0; k < s->n; k++, z += NZP) {
     const double *G = s->swept + k * NZP * NZP;
     vec u[VU];

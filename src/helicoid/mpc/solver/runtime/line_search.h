@@ -1,11 +1,11 @@
-/* From the solution of a quadratic program to a step: the merit function, and a line search on it. */
-#ifndef HELICOID_MPC_SEARCH_H
-#define HELICOID_MPC_SEARCH_H
-#include "interior.h"
+/* Merit function and line search: from the solution of a quadratic program to a step. */
+#ifndef HELICOID_MPC_LINE_SEARCH_H
+#define HELICOID_MPC_LINE_SEARCH_H
 #include "nodes.h"
+#include "qp/interior_point.h"
 
 typedef struct {
-  double cost, price, gap, violation; /* objective; what exceeding costs; sum of gaps; worst hard row */
+  double cost, price, gap, violation; /* objective; penalty of exceeded rows; sum of gaps; largest excess of a hard row */
 } Merit;
 
 static Merit merit(const mpc *s, const double *cost, const double *gap, const double *rows) {
@@ -28,8 +28,8 @@ static double initial_distance(const mpc *s) {
   return total;
 }
 
-/* The price of a row in the merit function: that of a soft row, or a little more than the multiplier of a hard
- * one, which may fall, but slowly (Powell 1978) and not for ever. A lower price than the program's makes for
+/* Weight of a row in the merit function: the penalty of a soft row, or slightly more than the multiplier of a hard one,
+ * which may decrease slowly (Powell 1978) in early iterations. A smaller weight than the program's penalty allows
  * longer steps. */
 static void update_weights(mpc *s) {
   const double keep = s->results[ITERATIONS] < 15 ? 0.5 : 1;
@@ -40,14 +40,14 @@ static void update_weights(mpc *s) {
   for (int64_t k = 0; k <= s->n; k++)
     for (int i = 0; i < VR; i++) {
       const int64_t r = k * VR + i, e = 2 * k * VR + i;
-      const vec both = multiplier[e] - multiplier[e + VR], wanted = 1.1 * larger(both, -both);
-      weight[r] = choose(hard[r], larger(wanted, keep * weight[r] + (1 - keep) * wanted), penalty[r]);
+      const vec both = multiplier[e] - multiplier[e + VR], target = 1.1 * larger(both, -both);
+      weight[r] = choose(hard[r], larger(target, keep * weight[r] + (1 - keep) * target), penalty[r]);
     }
   *gap_weight = larger_of(1.1 * largest_costate, keep * *gap_weight + (1 - keep) * 1.1 * largest_costate);
 }
 
-/* The program once more, with the constraints as they are at the rejected trial point: this takes out the
- * second order that made it exceed them. `step` then holds the corrected step. */
+/* Second-order correction: solve the program again with the constraints evaluated at the rejected trial point. `step`
+ * then holds the corrected step. */
 static int correct(mpc *s) {
   const size_t rows = (s->n + 1) * NRP * sizeof(double), steps = (s->n + 1) * NZP * sizeof(double);
   memcpy(s->kept_rows, s->rows, rows);
@@ -62,9 +62,9 @@ static int correct(mpc *s) {
   return ok > 0;
 }
 
-/* The merit function at a step of length alpha, and how much that lowered cost and prices. Gaps are left out of the
- * latter: the dynamics of most robots are linear, so that closing them says nothing of the model, and their price would
- * hide all else. */
+/* The merit function at a step of length alpha, and the achieved decrease of cost and penalties. Gaps are left out of the
+ * latter: the dynamics are linear for most robots, so closing them says nothing about the quadratic model, and their
+ * weight would dominate. */
 static double merit_of_step(mpc *s, Merit here, double alpha, double distance) {
   try_step(s, alpha);
   evaluate_trial(s);
@@ -73,7 +73,7 @@ static double merit_of_step(mpc *s, Merit here, double alpha, double distance) {
   return m.cost + m.price + s->results[GAP_WEIGHT] * (m.gap + (1 - alpha) * distance);
 }
 
-/* What the step promises of the cost and of the rows' prices, to first order in the cost. */
+/* Decrease of cost and penalties that the step promises, to first order in the cost. */
 static double promised_decrease(const mpc *s, double price_here) {
   double slope = 0, price = 0;
   for (int64_t k = 0; k <= s->n; k++) {
@@ -96,11 +96,11 @@ static double search(mpc *s) {
   const double value = here.cost + here.price + weight * (here.gap + distance);
   const double of_cost = promised_decrease(s, here.price), promised = of_cost + weight * (here.gap + distance);
   const double decrease = larger_of(0, promised);
-  /* The program is solved to a tolerance: what its solution lacks must not look like a step that fails. */
+  /* The program is solved to a tolerance: its error must not look like a failed step. */
   const double noise = 1e-12 * fabs(value) + s->settings[QP_TOLERANCE] * s->settings[SCALE];
   s->results[MERIT] = value;
   s->results[COST_DECREASE] = of_cost;
-  s->results[DECREASE] = fabs(promised); /* a step that promises the contrary is not the end */
+  s->results[DECREASE] = fabs(promised); /* a promised increase is no convergence */
   for (double alpha = 1; alpha > 1e-4; alpha *= 0.5) {
     const double allowed = value - 1e-4 * alpha * decrease + noise;
     double there = merit_of_step(s, here, alpha, distance);
@@ -110,9 +110,9 @@ static double search(mpc *s) {
       return 0;
     }
     if (alpha == 1) {
-      const double bend = s->bend_of_step;
+      const double bend = s->step_curvature;
       if (correct(s) && (there = merit_of_step(s, here, 1, distance)) <= allowed) return 1;
-      s->bend_of_step = bend;
+      s->step_curvature = bend;
       memcpy(s->step, s->kept_step, (s->n + 1) * NZP * sizeof(double));
       memcpy(s->moved, s->kept_moved, (s->n + 1) * NRP * sizeof(double));
     }

@@ -15,7 +15,7 @@ PATIENCE, SEARCHED_COST = 1, 11  # of runtime/layout.h
 
 def rest(
     robot: hc.Robot,
-    looks_elsewhere: bool,
+    uses_restarts: bool,
     start: list[float],
     target: np.ndarray,
     steps: int,
@@ -31,18 +31,18 @@ def rest(
     problem.add_torque_cost(1e-3)
     problem.add_limits()
     controller, h = Controller(problem), 0.03 / 5
-    controller._loop.set(looks_elsewhere=looks_elsewhere)
+    controller._loop.set(uses_restarts=uses_restarts)
     q, v = np.array(start), np.zeros(2)
     for k in range(steps):
         tau = controller.step(q, v)
         assert controller.ok
         if k == 1 and searched is not None:
-            state, cost = controller._engine["elsewhere"], controller.statistics["cost"]
+            state, cost = controller._engine["restart"], controller.statistics["cost"]
             state[PATIENCE], state[SEARCHED_COST] = 1000.0, searched * cost
         for _ in range(5):
             a = robot.forward_dynamics(q, v, tau)
             q, v = q + h * v + h**2 / 2 * a, v + h * a
-    patience = controller._engine["elsewhere"][PATIENCE]
+    patience = controller._engine["restart"][PATIENCE]
     return float(np.linalg.norm(robot.pose("tip")(q)[:3, 3] - target)), float(patience)
 
 

@@ -1,8 +1,8 @@
 /* Numbers of an exported controller that change at run time, by the tables of its names. Each function changes all
  * that it is asked to or, with a code below zero, nothing; the rules are those of memory.py. */
-#ifndef HELICOID_MPC_NUMBERS_H
-#define HELICOID_MPC_NUMBERS_H
-#include "loop.h"
+#ifndef HELICOID_MPC_SETTERS_H
+#define HELICOID_MPC_SETTERS_H
+#include "loop/loop.h"
 
 enum { CHANGED = 0, WRONG_COUNT = -1, NOT_A_NUMBER = -2, NEGATIVE = -3, CROSSED = -4 };
 
@@ -76,7 +76,7 @@ EXPORTED int set_bounds(mpc *s, const Bounds *of, const BoundRow *rows, const do
 }
 
 #if FEET
-/* What is said of phases is for the next step, which goes on by a period first. */
+/* New phases are for the next step, which first advances by a period. */
 static int phases_changed(mpc *s, int from_now) {
   if (from_now && (s->outcome[PHASE] == PLANNED || s->outcome[PHASE] == LOST)) s->schedule[PHASE_TIME] -= s->loop[PERIOD];
   write_phases(s);

@@ -12,9 +12,9 @@
  * An active side has t near 0 and a huge kappa, beside which the Hessian would drown in rounding. A proximal
  * term delta (dlambda)^2 / 2 bounds it: t + lambda (s i1 + delta) in i2, delta dlambda in dt. It changes steps,
  * not where they lead: it goes to the shortfall, and vanishes with dlambda. */
-#ifndef HELICOID_MPC_INTERIOR_H
-#define HELICOID_MPC_INTERIOR_H
-#include "clock.h"
+#ifndef HELICOID_MPC_INTERIOR_POINT_H
+#define HELICOID_MPC_INTERIOR_POINT_H
+#include "../clock.h"
 #include "riccati.h"
 
 /* Loop over the vectors of both sides: e numbers them, r is the same of the row; `sign` of the side. Addresses are taken
@@ -248,7 +248,7 @@ static int iterate(mpc *s, int warm, int most) {
       newton(s, weight, gaps != 0 ? NEW_GAPS : NO_GAPS, any_free != 0);
     }
     move(s, alpha, delta);
-    learn(s, &s->iteration, now() - began);
+    record_duration(s, &s->iteration, now() - began);
     unmet *= 1 - alpha;
     if (!(alpha > 1e-8)) break;
   }
@@ -257,7 +257,7 @@ static int iterate(mpc *s, int warm, int most) {
       V(weight)[k * VR + i] = V(s->multiplier)[(2 * k + 1) * VR + i] - V(s->multiplier)[2 * k * VR + i];
   s->solved = now();
   row_gradients(s, weight, s->linear);
-  s->bend_of_step = costates(s, s->linear, s->step + s->n * NZP);
+  s->step_curvature = costates(s, s->linear, s->step + s->n * NZP);
   return ok;
 }
 

@@ -1,19 +1,19 @@
-/* Far from a solution, where steps are those of forward dynamics or of an ODE: a line search that lets gaps open.
+/* Filter line search far from a solution, for forward dynamics and ODEs; it lets gaps open.
  *
- * A point is acceptable if no point before had both smaller gaps and a lower cost (Fletcher and Leyffer 2002; the
- * rules are those of Waechter and Biegler 2006). A merit function weighs gaps against cost by the largest multiplier
- * and follows the dynamics closely; here a step may leave them, and return to them at a better place. Where a step as
- * it is does not serve, it is tried as the system itself goes, under the feedback of the program: its gaps close. */
-#ifndef HELICOID_MPC_FILTER_H
-#define HELICOID_MPC_FILTER_H
-#include "search.h"
+ * A point is acceptable if no earlier point had both smaller gaps and a lower cost (Fletcher and Leyffer 2002; rules of
+ * Waechter and Biegler 2006). A merit function weighs gaps against cost by the largest multiplier and follows the
+ * dynamics closely; here a step may leave them, and return to them at a better place. Where a step is not acceptable, it
+ * is tried as a rollout of the system under the feedback of the program, which closes its gaps. */
+#ifndef HELICOID_MPC_FILTER_SEARCH_H
+#define HELICOID_MPC_FILTER_SEARCH_H
+#include "line_search.h"
 
-#define MARGIN 1e-3   /* by how much a point must be better than another, relative to its gaps */
-#define MEAN_GAP 0.15 /* in units of the state: beyond that a plan says nothing of the system any more */
-#define CLOSED 1e-9
+#define MARGIN 1e-3   /* required improvement, relative to the gaps */
+#define MAX_MEAN_GAP 0.15 /* in units of the state: beyond it a plan is far from any motion of the system */
+#define MAX_CLOSED_GAP 1e-9
 
 typedef struct {
-  double cost, gap; /* objective with the prices of rows, and sum of gaps */
+  double cost, gap; /* objective with the penalties of rows, and sum of gaps */
 } Point;
 
 static Point trial_point(const mpc *s, double alpha, double distance) {
@@ -41,8 +41,7 @@ static void move_state(mpc *s, double *x, const double *dx) {
 #endif
 }
 
-/* Where the step leads if the system itself goes there, under the program's feedback u + K dx: gaps shrink to
- * 1 - alpha of what they are. */
+/* Rollout of the step under the program's feedback u + K dx: gaps shrink to (1 - alpha) times their size. */
 static Point point_of_rollout(mpc *s, double alpha, double distance) {
   double dx[NXP] __attribute__((aligned(64))) = {0};
   try_step(s, alpha);
@@ -71,8 +70,8 @@ static int is_dominated(const mpc *s, Point p) {
   return 0;
 }
 
-/* No point that is worse than this one in both will be taken any more. */
-static void remember(mpc *s, Point p) {
+/* Later points that are worse than this one in both are refused. */
+static void add_to_filter(mpc *s, Point p) {
   int kept = 0;
   for (int i = 0; i < s->filtered; i++) {
     const double cost = s->filter[2 * i], gap = s->filter[2 * i + 1];
@@ -83,18 +82,18 @@ static void remember(mpc *s, Point p) {
   s->filtered = kept + 1;
 }
 
-/* Whether a step of length alpha from here to there is progress: in the cost where gaps are small beside what the
- * step promises of it, else in either. */
+/* Whether a step of length alpha is progress: in the cost where gaps are small relative to its promised decrease, else in
+ * either. */
 static int is_progress(const mpc *s, Point here, Point there, double alpha, double promised, double noise) {
-  const double most = larger_of(MEAN_GAP * NX * (double)s->n, here.gap), price = s->settings[SCALE];
+  const double most = larger_of(MAX_MEAN_GAP * NX * (double)s->n, here.gap), price = s->settings[SCALE];
   if (!isfinite(there.cost + there.gap) || there.gap > most || is_dominated(s, there)) return 0;
   if (promised > 0 && here.gap < 1e-2 && alpha * promised > price * here.gap)
     return there.cost <= here.cost - 1e-4 * alpha * promised + noise;
   if (there.gap <= (1 - MARGIN) * here.gap || there.cost <= here.cost - MARGIN * price * here.gap) return 1;
-  return here.gap < CLOSED && there.gap < CLOSED && there.cost <= here.cost + noise;
+  return here.gap < MAX_CLOSED_GAP && there.gap < MAX_CLOSED_GAP && there.cost <= here.cost + noise;
 }
 
-/* A rollout closes gaps at whatever cost: it must be worth it. */
+/* A rollout closes gaps at any cost: the decrease of both together must be sufficient. */
 static int is_worth_it(const mpc *s, Point here, Point there, double alpha, double promised) {
   const double price = smaller_of(s->results[GAP_WEIGHT], s->settings[SCALE]);
   return here.cost - there.cost + price * (here.gap - there.gap) > 1e-4 * alpha * (promised + price * here.gap);
@@ -117,10 +116,10 @@ static double filter_search(mpc *s, double shortest) {
       good = is_worth_it(s, here, there, alpha, promised) && is_progress(s, here, there, alpha, promised, noise);
     }
     if (good) {
-      if (here.gap < CLOSED)
-        remember(s, (Point){here.cost, 0});
+      if (here.gap < MAX_CLOSED_GAP)
+        add_to_filter(s, (Point){here.cost, 0});
       else if (alpha * promised <= s->settings[SCALE] * here.gap || here.gap >= 1e-2)
-        remember(s, (Point){here.cost - MARGIN * s->settings[SCALE] * here.gap, (1 - MARGIN) * here.gap});
+        add_to_filter(s, (Point){here.cost - MARGIN * s->settings[SCALE] * here.gap, (1 - MARGIN) * here.gap});
       return alpha;
     }
     if (no_time_for(s, rest_of_step(s))) {

@@ -1,13 +1,13 @@
-/* Contacts that come and go in an exported controller: bounds and parameters of all nodes, by phases that move on.
+/* Contact phases of an exported controller: bounds and parameters of all nodes follow a schedule of phases.
  *
- * What phases.py and switching.py do for the controller in Python, with the same names; tests hold them against each
- * other. A phase is PHASE_SIZE numbers: its duration, then of each foot whether it stands and where it is put (NaN
- * where that is free). Of the problem, the file that includes this knows FEET, MAX_PHASES, CYCLIC, STARTS_ANYWHERE (a
- * foot may be put anywhere at the first node), PROFILE_AT (the column of the swing's parameters, or -1), WEIGHT (N), and
- * the tables `path_contacts` and `end_contacts` of N_PATH_CONTACTS and N_END_CONTACTS rows. */
-#ifndef HELICOID_MPC_SWITCHING_H
-#define HELICOID_MPC_SWITCHING_H
-#include "nodes.h"
+ * The C counterpart of phases.py and switching.py, with the same names; tests compare them. A phase is PHASE_SIZE
+ * numbers: its duration, then for each foot whether it is in contact and where it lands (NaN where free). The file that
+ * includes this defines FEET, MAX_PHASES, CYCLIC, STARTS_ANYWHERE (a foot may land anywhere at the first node),
+ * PROFILE_AT (the column of the swing's parameters, or -1), WEIGHT (N), and the tables `path_contacts` and
+ * `end_contacts` of N_PATH_CONTACTS and N_END_CONTACTS rows. */
+#ifndef HELICOID_MPC_CONTACT_PHASES_H
+#define HELICOID_MPC_CONTACT_PHASES_H
+#include "../nodes.h"
 
 static const double *phase_of(const mpc *s, int phase) { return s->phases + phase * PHASE_SIZE; }
 static int stands(const mpc *s, int phase, int foot) { return phase_of(s, phase)[1 + 4 * foot] != 0; }

@@ -1,30 +1,30 @@
-/* The torque that is held over a period, changed so that velocities keep their limits all the while.
+/* Filter that keeps velocity limits throughout a period: it changes the torque that is held.
  *
- * A plan has constant accelerations, a robot a constant torque: between samples velocities bend by h^2 a' / 8, and
- * where a torque is cut to its limit, the joints that it is coupled to leave the plan. So the motion under the torque
- * is predicted, in two steps of Runge and Kutta's, and the torque is changed by Gauss's principle of least constraint:
- *   minimise dtau' M^-1 dtau / 2  subject to  tau + dtau within the limits of torque,
+ * A plan has constant accelerations, a robot a constant torque: between samples velocities deviate by h^2 a' / 8, and
+ * where a torque is cut to its limit, the joints coupled to it leave the plan. So the motion under the torque is
+ * predicted by two Runge-Kutta steps, and the torque is changed by Gauss's principle of least constraint:
+ *   minimise dtau' M^-1 dtau / 2  subject to  tau + dtau within the torque limits,
  *                                             v(t) + dv(t)/dtau dtau within those of velocity, t = h/4, h/2, 3h/4, h
- * A joint whose torque is cut loses acceleration alone, the others follow the plan. dv/dtau is found by differences, all
- * joints at once: t M^-1 would not do for light arms with strong motors, which pass through their whole range of
- * velocities within a period. The multipliers, one for each velocity and each torque, are found row by row (Hildreth
- * 1957). Then the motion is predicted again, since it is not linear in the torque. */
-#ifndef HELICOID_MPC_KEEPING_H
-#define HELICOID_MPC_KEEPING_H
-#include "nodes.h"
+ * A joint whose torque is cut loses acceleration alone, the others follow the plan. dv/dtau is found by differences, for
+ * all joints at once: t M^-1 is too coarse for light arms with strong motors, which pass through their whole velocity
+ * range within a period. The multipliers, one per velocity and torque, are found row by row (Hildreth 1957). Then the
+ * motion is predicted again, since it is not linear in the torque. */
+#ifndef HELICOID_MPC_LIMIT_FILTER_H
+#define HELICOID_MPC_LIMIT_FILTER_H
+#include "../nodes.h"
 
-#define BETWEEN 0.002 /* of a limit: what a velocity may exceed it by within a period, not at its end */
-#define ROUNDS 4      /* predictions, each with what the one before changed */
-#define SWEEPS 100
-#define SMALL 1e-4    /* (rad/s) what a velocity changes by in the differences */
+#define MAX_EXCESS_BETWEEN_SAMPLES 0.002 /* of a velocity limit, within a period but not at its end */
+#define MAX_PREDICTIONS 4 /* of the motion, each under the torque that the one before changed */
+#define MAX_SWEEPS 100
+#define VELOCITY_DIFFERENCE 1e-4 /* (rad/s) of the finite differences */
 
 static inline double within(double value, double low, double high) {
   return smaller_of(larger_of(value, low), high);
 }
 
-/* The bounds of a torque: the problem's constraint, and last of all the robot's own limit. */
+/* The bounds of a torque: the problem's constraint within the robot's own limit. */
 static void torque_bounds(const mpc *s, int j, double *low, double *high) {
-  const int row = (int)s->limit_row[j] - 1; /* 0 stands for none */
+  const int row = (int)s->limit_row[j] - 1; /* -1: none */
   *low = -s->limit[j], *high = s->limit[j];
   if (row < 0) return;
   *low = within(s->lower[row] / s->limit_scale[j], *low, *high);
@@ -52,29 +52,29 @@ static void predict(mpc *s, const double *x, const double *torques, double *gain
   for (int64_t j = 0; j < 2 * size; j++) gained[2 * size + j] += gained[size + j % size];
 }
 
-/* What may be added to the velocity of joint j after a quarter k. Where the plan, with its acceleration, exceeds a
- * limit itself, it may. */
-static void room(const mpc *s, int k, int j, double v, double planned, double *low, double *high) {
+/* Admissible change of the velocity of joint j after quarter k. Where the plan itself exceeds a limit, the limit is the
+ * planned velocity. */
+static void velocity_margin(const mpc *s, int k, int j, double v, double planned, double *low, double *high) {
   const int row = (int)s->speed_row[j] - 1;
   *low = -INFINITY, *high = INFINITY;
   if (row < 0) return;
   const double least = s->lower[NRP + row] / s->speed_scale[j], most = s->upper[NRP + row] / s->speed_scale[j];
-  const double more = k < QUARTERS - 1 ? BETWEEN : 0, there = v + s->held[k * NTAU + j];
+  const double more = k < QUARTERS - 1 ? MAX_EXCESS_BETWEEN_SAMPLES : 0, there = v + s->held[k * NTAU + j];
   const double plan = v + s->loop[PERIOD] * (k + 1) / QUARTERS * planned;
   *high = larger_of(most + more * fabs(most), plan) - there;
   *low = smaller_of(least - more * fabs(least), plan) - there;
 }
 
-/* How velocities change with torques, a row for each quarter and joint, and how torques do with its multiplier:
- * rows of A and of A M; then those of the torques themselves, 1 and M. Returns whether they are numbers. */
-static int find_rows(mpc *s, const double *x) {
+/* Sensitivities: A = dv/dtau, a row for each quarter and joint, and A M, the change of torques per multiplier; then the
+ * rows of the torques themselves, 1 and M. Returns whether all are finite. */
+static int find_sensitivities(mpc *s, const double *x) {
   double *M = s->inertia, *A = s->sensitivity, *AM = A + ROWS * NTAU, *torques = s->nearby, *gained = AM;
   double step[NTAU];
   const double *there[] = {x, s->theta, s->loop + PERIOD};
   const ptrdiff_t stride[] = {0, 0, 0};
   run(s, s->inertias, there, stride, &M, 1);
   for (int j = 0; j < NTAU; j++) {
-    step[j] = SMALL * M[j * NTAU + j] / s->loop[PERIOD];
+    step[j] = VELOCITY_DIFFERENCE * M[j * NTAU + j] / s->loop[PERIOD];
     memcpy(torques + j * NTAU, s->torque, NTAU * sizeof(double));
     torques[j * NTAU + j] += step[j];
   }
@@ -100,7 +100,7 @@ static double dot(const double *a, const double *b) {
   return total;
 }
 
-/* One row: the least multiplier that puts its value within its bounds. Returns how much that changed it. */
+/* Hildreth's update of one row: the smallest multiplier that brings its value within its bounds. Returns the change. */
 static double sweep_row(const double *a, const double *am, double *dtau, double *multiplier, double low, double high) {
   const double stiffness = dot(a, am), value = dot(a, dtau);
   if (!(stiffness > 0)) return 0;
@@ -112,31 +112,31 @@ static double sweep_row(const double *a, const double *am, double *dtau, double 
   return fabs(stiffness * change) / (1 + fabs(value));
 }
 
-/* Change the torque for a motion from x, whose plan has the accelerations `planned`. It stays within its bounds. */
-static void keep_speeds(mpc *s, const double *x, const double *planned) {
+/* Change `torque` for a motion from x with the planned accelerations `planned`. It stays within its bounds. */
+static void limit_velocities(mpc *s, const double *x, const double *planned) {
   const double *v = x + (int)s->loop[VELOCITY_AT], *A = s->sensitivity;
-  double *low = s->keeping, *high = low + ROWS, *multiplier = high + ROWS, dtau[NTAU];
-  for (int round = 0; round < ROUNDS; round++) {
+  double *low = s->limit_filter, *high = low + ROWS, *multiplier = high + ROWS, dtau[NTAU];
+  for (int round = 0; round < MAX_PREDICTIONS; round++) {
     const double began = now();
     predict(s, x, s->torque, s->held, 1);
     for (int j = 0; j < NTAU; j++) {
       double least, most;
       torque_bounds(s, j, &least, &most);
-      for (int k = 0; k < QUARTERS; k++) room(s, k, j, v[j], planned[j], low + k * NTAU + j, high + k * NTAU + j);
+      for (int k = 0; k < QUARTERS; k++) velocity_margin(s, k, j, v[j], planned[j], low + k * NTAU + j, high + k * NTAU + j);
       low[QUARTERS * NTAU + j] = least - s->torque[j], high[QUARTERS * NTAU + j] = most - s->torque[j];
     }
     int kept = 1;
     for (int r = 0; r < ROWS; r++) kept = kept && low[r] <= 0 && 0 <= high[r];
     if (kept || !all_finite(s->held, QUARTERS * NTAU)) break;
-    if (round > 0 && no_time_for(s, s->round.expected)) { /* the next step will have some for it */
+    if (round > 0 && no_time_for(s, s->round.expected)) { /* the next step reserves it */
       s->left_out = s->round.expected;
       break;
     }
-    if (!find_rows(s, x)) break;
+    if (!find_sensitivities(s, x)) break;
     memset(multiplier, 0, ROWS * sizeof(double));
     memset(dtau, 0, sizeof dtau);
     double moved = 1;
-    for (int sweep = 0; sweep < SWEEPS && moved > 1e-5; sweep++) {
+    for (int sweep = 0; sweep < MAX_SWEEPS && moved > 1e-5; sweep++) {
       moved = 0;
       for (int r = 0; r < ROWS; r++)
         moved = larger_of(moved, sweep_row(A + r * NTAU, A + (ROWS + r) * NTAU, dtau, multiplier + r, low[r], high[r]));
@@ -144,7 +144,7 @@ static void keep_speeds(mpc *s, const double *x, const double *planned) {
     for (int j = 0; j < NTAU; j++)
       if (isfinite(dtau[j])) s->torque[j] += dtau[j];
     clip(s);
-    learn(s, &s->round, now() - began);
+    record_duration(s, &s->round, now() - began);
   }
   clip(s);
 }

@@ -1,7 +1,7 @@
-/* What the dynamics x+ = [B A] z + gap of an interval do to matrices and vectors. */
+/* Products with the dynamics x+ = [B A] z + gap of an interval. */
 #ifndef HELICOID_MPC_INTERVAL_H
 #define HELICOID_MPC_INTERVAL_H
-#include "layout.h"
+#include "../layout.h"
 
 #if DOUBLE_INTEGRATOR
 /* [B A] = [g h*h 1, 1, h 1; h 1, 0, 1] with g = CONTROL_SHARE: the column of u is h times that of v, which is h
