@@ -92,6 +92,6 @@ def _runtime() -> dict[str, str]:
     for path in sorted(RUNTIME.rglob("*.[ch]")):
         name = path.relative_to(RUNTIME).with_suffix(".h").as_posix()
         texts[f"runtime/{name}"] = path.read_text(encoding="utf-8")
-    for name in ("kernel.h", "vector_math.h"):
+    for name in ("kernel.h", "vector_math.h", "vector_rows.h"):
         texts[f"runtime/{name}"] = (KERNEL_HEADERS / name).read_text(encoding="utf-8")
     return texts
