@@ -40,7 +40,7 @@ def logs(robot: Robot) -> tuple[Log, Log]:
 
 @pytest.fixture(scope="module")
 def result(robot: Robot, logs: tuple[Log, Log]) -> Identification:
-    return identify(robot, logs[0], cutoff=None, strength=1.0)
+    return identify(robot, logs[0], cutoff=None, regularisation=1.0)
 
 
 class Elements(HTMLParser):
@@ -109,7 +109,8 @@ def test_a_motion_of_one_joint_excites_too_little(robot: Robot) -> None:
     groups = ("inertia", "viscous", "offset")
     known = [
         np.count_nonzero(
-            Assessment(identify(robot, log, groups=groups, cutoff=None, strength=1.0), [log]).precision > 3.0
+            Assessment(identify(robot, log, groups=groups, cutoff=None, regularisation=1.0), [log]).precision
+            > 3.0
         )
         for log in (poor, rich)
     ]
@@ -145,7 +146,7 @@ def test_names_from_files_are_escaped(robot: Robot, logs: tuple[Log, Log]) -> No
     ]
     other = Robot(replace(robot.model, name=NASTY, links=tuple(links), joints=tuple(joints)))
     log = replace(logs[0], source=NASTY)
-    nasty = identify(other, log, cutoff=None, strength=1.0)
+    nasty = identify(other, log, cutoff=None, regularisation=1.0)
     page = report_page(replace(nasty, notes=(*nasty.notes, f"Warning: {NASTY}")), log)
     assert "script" not in parsed(page).names
     assert NASTY not in page and "&lt;script&gt;" in page

@@ -1,7 +1,7 @@
 """Logs to triangular factors, log by log, wherever workers are; the factors of all are merged as a tree.
 
-Two passes over the logs: the first finds out which can be used and how many samples they have, for the parts
-of a cross-validation are cut from all of them in order; the second compresses. No process holds more than a
+Two passes over the logs: the first finds which can be used and how many samples they have, since the folds of
+the cross-validation are cut from all of them in order; the second compresses. No process holds more than a
 log.
 """
 
@@ -10,27 +10,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from helicoid.errors import HelicoidError, InputError, warn
-from helicoid.identification.distributed.sources import LogFile
 from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.cross_validation import Folds, folds
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
-from helicoid.identification.linear.folds import Folds, folds
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, prepare
+from helicoid.identification.logs.sources import LogFile
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 from helicoid.workers.contract import Beat, Executor, Failure
 
-_TASKS = 8  # for each worker
-_MOST = 64  # logs in a task
-_FEW = 8  # logs on which to choose what all are treated by
-_NAMED = 5  # logs in a message
+_TASKS_PER_WORKER = 8
+_MAX_LOGS_PER_TASK = 64
+_LOGS_FOR_SELECTION = 8
+_MAX_LOGS_NAMED = 5  # in a message
 
 Source = Log | LogFile
 _T = TypeVar("_T")
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of samples by its numbers alone: what is said of a log when its samples are gone."""
+    """Lengths and rates of a stretch of samples, without the samples."""
 
     n: int
     thinned: int
@@ -50,7 +50,7 @@ class Span:
 
 
 class Surveyed(NamedTuple):
-    """What a log has: its stretches and what was done to them, or why it cannot be used."""
+    """Stretches of a log and notes on them, or why it cannot be used."""
 
     spans: tuple[Span, ...]
     notes: tuple[str, ...]
@@ -59,7 +59,7 @@ class Surveyed(NamedTuple):
 
 @dataclass(frozen=True)
 class Preparation:
-    """How logs become samples."""
+    """Settings by which logs become samples."""
 
     robot: Robot
     cutoff: float | None
@@ -80,11 +80,11 @@ def loaded(robot: Robot, source: Source) -> Log:
 
 
 def some_of(robot: Robot, known: Sequence[Source]) -> list[Log]:
-    """Up to `_FEW` logs spread over all, to choose on; in place of one that cannot be used, the next."""
+    """Up to 8 logs spread over all, for selection; in place of one that cannot be used, the next."""
     good: list[Log] = []
     used: set[int] = set()
     error: HelicoidError = InputError("identify needs a log")
-    for wanted in np.linspace(0, len(known) - 1, min(_FEW, len(known))).astype(int):
+    for wanted in np.linspace(0, len(known) - 1, min(_LOGS_FOR_SELECTION, len(known))).astype(int):
         for k in range(int(wanted), len(known)):
             if k in used:
                 continue
@@ -99,13 +99,19 @@ def some_of(robot: Robot, known: Sequence[Source]) -> list[Log]:
     return good
 
 
+def automatic(known: Sequence[Source]) -> Literal["processes", "here"]:
+    """Where logs are compressed by default: many files in a process pool, others in this process."""
+    return "processes" if len(known) > _LOGS_FOR_SELECTION and isinstance(known[0], LogFile) else "here"
+
+
 def left_out(known: Sequence[Source], survey: Sequence[Surveyed]) -> list[str]:
     """A note on the logs that cannot be used, which is a warning too."""
     bad = [f"{source.source}: {one.error}" for source, one in zip(known, survey, strict=True) if one.error]
     if not bad:
         return []
-    text = f"{len(bad)} of {len(known)} logs cannot be used and were left out: {'; '.join(bad[:_NAMED])}"
-    text += " ..." if len(bad) > _NAMED else ""
+    named = "; ".join(bad[:_MAX_LOGS_NAMED])
+    text = f"{len(bad)} of {len(known)} logs cannot be used and were left out: {named}"
+    text += " ..." if len(bad) > _MAX_LOGS_NAMED else ""
     warn(DoubtfulLogWarning(text))
     return [f"Warning: {text}"]
 
@@ -170,7 +176,7 @@ class _Compression:
 
 
 def surveyed(engine: Executor, how: Preparation, logs: Sequence[Source], tell: Progress) -> list[Surveyed]:
-    """What each log has."""
+    """Survey of each log."""
     found: dict[int, Surveyed] = {}
     items = [(first, list(logs[first:last])) for first, last in _cuts(len(logs), engine)]
     for (first, part), result in _done(engine, _Survey(how), items, tell, "Reading logs"):
@@ -190,7 +196,7 @@ def compressed(
     survey: Sequence[Surveyed],
     tell: Progress,
 ) -> tuple[Folds, Folds]:
-    """The factors of all logs, low-passed and as recorded, in the parts of a cross-validation.
+    """The factors of all logs, low-passed and as recorded, in the folds of a cross-validation.
 
     A task is a branch of the tree of all logs, so that the numbers are the same, bit for bit, wherever and by
     how many workers they are made.
@@ -260,8 +266,8 @@ class Tree(Generic[_T]):
 
 def _cuts(n: int, engine: Executor) -> list[tuple[int, int]]:
     """Runs of logs, a power of two each."""
-    wanted = -(-n // (_TASKS * engine.n_workers))
-    size = min(_MOST, 1 << max(0, wanted - 1).bit_length())
+    wanted = -(-n // (_TASKS_PER_WORKER * engine.n_workers))
+    size = min(_MAX_LOGS_PER_TASK, 1 << max(0, wanted - 1).bit_length())
     return [(first, min(n, first + size)) for first in range(0, n, size)]
 
 

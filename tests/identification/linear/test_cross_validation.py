@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from synthetic_logs import arm, recording, truth
 
+from helicoid.identification.linear.cross_validation import folds
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import blocks
 from helicoid.identification.linear.equations.stack import Stack
-from helicoid.identification.linear.folds import folds
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.selection import fitter, weighted
+from helicoid.identification.linear.weighting import fitter, weighted_samples
 from helicoid.identification.logs.preparation import prepare
 
 ROBOT = arm()
@@ -33,7 +33,7 @@ def test_parts_and_speeds_hold_all_samples_low_passed_and_as_recorded() -> None:
 def test_a_lag_is_told_from_none() -> None:
     regression = Regression(ROBOT)
     stretches, _ = prepare(ROBOT, recording(truth(ROBOT, 1), 2, noise=0.05, seconds=8.0), 8.0)
-    data = weighted(regression, stretches)
+    data = weighted_samples(regression, stretches)
     fit = fitter("ridge", regression, data, 10.0, None)
     assert estimate_lag(regression, stretches, fit, data.weights) == 0.0
     for lag in (0.03, -0.05):

@@ -14,7 +14,7 @@ from helicoid.identification.linear.equations.regression import default_groups
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)
-OPTIONS = {"groups": default_groups(), "cutoff": None, "lag": 0.0, "strength": 10.0}
+OPTIONS = {"groups": default_groups(), "cutoff": None, "lag": 0.0, "regularisation": 10.0}
 
 
 @pytest.fixture(scope="module")
@@ -34,22 +34,22 @@ def test_intervals_cover_what_another_motion_needs(result: hc.Identification) ->
 
 
 def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Identification) -> None:
-    assert result.trust(result.logs[0])
+    assert result.validity(result.logs[0])
     log = recording(TRUTH, 9, seconds=4.0)
     fast = hc.Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)
-    told = result.trust(fast)
-    assert not told and not told.ok.any()
-    assert "times what was recorded" in str(told) and "Trust(" in repr(told)
+    found = result.validity(fast)
+    assert not found and not found.ok.any()
+    assert "times what was recorded" in str(found) and "Validity(" in repr(found)
 
 
-def test_what_the_model_lacks_grows_with_speed_and_noise_does_not(result: hc.Identification) -> None:
+def test_model_errors_grow_with_speed_and_noise_does_not(result: hc.Identification) -> None:
     log, unexplained = result.logs[0], result.unexplained
-    assert unexplained is not None and result.posterior is not None and result.lacking is not None
-    assert np.all(result.lacking < 0.1)  # white noise is all that was added
+    assert unexplained is not None and result.posterior is not None and result.coloured is not None
+    assert np.all(result.coloured < 0.1)  # white noise is all that was added
     fast = hc.Log.from_arrays(log.t / 3, log.q, 3 * log.v, 9 * log.a)
     for motion, times in ((log, 1.0), (fast, 3.0)):
-        lacking = replace(result, posterior=0 * result.posterior, lacking=np.ones(3))
-        low, high = lacking.prediction_interval(motion)
+        model_error = replace(result, posterior=0 * result.posterior, coloured=np.ones(3))
+        low, high = model_error.prediction_interval(motion)
         np.testing.assert_allclose((high - low) / unexplained, 2 * 1.959964 * times, rtol=1e-5)
 
 
@@ -73,7 +73,7 @@ def test_one_frequency_is_named_and_does_no_harm() -> None:
     result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*default_groups(), "spring"))
     assert result.score(log(1.0, 0.0)).overall_relative < 0.1
     note = next(note for note in result.notes if "moved with one frequency" in note)
-    assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "a swing at 0.16 Hz" in note
+    assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "such as 0.16 Hz" in note
     assert not any("one frequency" in n for n in hc.identify(robot, both(), **OPTIONS).notes)
 
 
@@ -89,7 +89,7 @@ def test_with_one_frequency_armature_is_taken_only_where_it_is(armature: float) 
     assert ("armature" in result.regression.groups) == (armature > 0)
 
 
-def test_heavy_tails_and_torques_beyond_limits_are_told() -> None:
+def test_heavy_tails_and_torques_beyond_limits_are_reported() -> None:
     log = recording(TRUTH, 2, noise=0.05, seconds=6.0)
     assert log.tau is not None
     effort = ROBOT.limits.effort
@@ -124,7 +124,7 @@ def test_intervals_allow_for_a_spring_that_was_taken_for_inertia() -> None:
         return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
 
     result = hc.identify(robot, log(1.5, 0.05), cutoff=None, lag=0.0)
-    assert "spring" not in result.regression.groups and len(result.confused) == 2
+    assert "spring" not in result.regression.groups and len(result.ambiguous_springs) == 2
     test = log(0.7, 0.0)
     low, high = result.prediction_interval(test)
     assert test.tau is not None

@@ -11,8 +11,8 @@ import pytest
 
 import helicoid as hc
 from helicoid.identification import DoubtfulLogWarning
-from helicoid.identification.distributed.compression import Tree
-from helicoid.identification.distributed.sources import LogFile, sources
+from helicoid.identification.linear.compression import Tree
+from helicoid.identification.logs.sources import LogFile, sources
 
 ROBOT = hc.load("double_pendulum")
 
@@ -41,7 +41,7 @@ def same(one: hc.Identification, other: hc.Identification, tolerance: float = 1e
     size = np.maximum(np.abs(one.x), 1e-3 * np.abs(one.x).max())
     assert np.max(np.abs(one.x - other.x) / size) < tolerance
     assert one.regression.groups == other.regression.groups
-    assert (one.cutoff, one.lag, one.strength) == (other.cutoff, other.lag, other.strength)
+    assert (one.cutoff, one.lag, one.regularisation) == (other.cutoff, other.lag, other.regularisation)
     np.testing.assert_allclose(one.held_out.relative, other.held_out.relative, rtol=1e-9)
     finite = np.isfinite(one.covariance)
     assert np.array_equal(finite, np.isfinite(other.covariance))
@@ -67,8 +67,13 @@ def test_other_estimators_and_forms_are_the_same_too(folder: Path, settings: dic
 
 
 def test_the_number_of_workers_does_not_change_a_bit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings: dict[str, Any] = {"groups": ("inertia", "viscous"), "cutoff": 10.0, "lag": 0.0, "strength": 1.0}
-    monkeypatch.setattr("helicoid.identification.distributed.compression._TASKS", 1)
+    settings: dict[str, Any] = {
+        "groups": ("inertia", "viscous"),
+        "cutoff": 10.0,
+        "lag": 0.0,
+        "regularisation": 1.0,
+    }
+    monkeypatch.setattr("helicoid.identification.linear.compression._TASKS", 1)
     found = []
     for n_workers in (1, 2, 5):  # tasks of 8, 4 and 1 logs
         monkeypatch.setattr("helicoid.workers.here.Here.n_workers", n_workers)
@@ -83,7 +88,12 @@ def test_a_bad_log_is_named_and_left_out(folder: Path, tmp_path: Path) -> None:
     still = {"t": np.arange(50) / 10, "q": np.zeros((50, 2)), "tau": np.zeros((50, 2))}
     np.savez(tmp_path / "still.npz", **still)
     given = [tmp_path / "torn.npz", hc.logs(folder / "*.npz"), tmp_path / "still.npz"]
-    settings: dict[str, Any] = {"groups": ("inertia", "viscous"), "cutoff": 10.0, "lag": 0.0, "strength": 1.0}
+    settings: dict[str, Any] = {
+        "groups": ("inertia", "viscous"),
+        "cutoff": 10.0,
+        "lag": 0.0,
+        "regularisation": 1.0,
+    }
     with pytest.warns(DoubtfulLogWarning, match=r"2 of 7 logs cannot be used.*torn\.npz.*still\.npz"):
         found = hc.identify(ROBOT, given, on="here", **settings)
     assert any("torn.npz" in note for note in found.notes)
@@ -152,7 +162,7 @@ def test_a_thousand_logs_in_the_memory_of_a_few(tmp_path: Path) -> None:
     for k in range(1000):
         np.savez(tmp_path / f"run-{k:04d}.npz", **log_arrays(robot, rng, 20.0, 500.0))
     (tmp_path / "run-0500-torn.npz").write_bytes((tmp_path / "run-0500.npz").read_bytes()[:100_000])
-    settings: dict[str, Any] = {"cutoff": 10.0, "lag": 0.0, "strength": 1.0}
+    settings: dict[str, Any] = {"cutoff": 10.0, "lag": 0.0, "regularisation": 1.0}
     settings["groups"] = ("inertia", "viscous", "coulomb", "offset")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.warns(DoubtfulLogWarning, match=r"1 of 1001 logs cannot be used.*run-0500-torn\.npz"):

@@ -14,14 +14,14 @@ from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
-from helicoid.identification.output_error.multiple_shooting import OutputError, Refinement, Windows, refine
-from helicoid.identification.output_error.shooting import Simulator
+from helicoid.identification.refinement.multiple_shooting import OutputError, Refinement, Windows, refine
+from helicoid.identification.refinement.shooting import Simulator
 from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 
-_BODIES = 0.3  # how far bodies are believed to be off, as a part of themselves (one standard deviation)
-_TORQUE = 0.1  # how far friction, offsets and armatures are, as a part of the joint's usual torque
+_BODY_SIGMA = 0.3  # of itself: prior σ of a body
+_JOINT_SIGMA = 0.1  # of the joint's usual torque: prior σ of friction, offset and armature
 
 
 @interruptible()
@@ -33,17 +33,17 @@ def fit_output_error(
     iterations: int = 30,
     progress: Progress | bool | None = None,
 ) -> Identification:
-    """Refine a result so that the robot, simulated under the measured torques, moves as it was seen to move.
+    """Refine a result so that simulation under the measured torques reproduces the measured motion.
 
     Multiple shooting: the log is cut into windows of `horizon` (s), each simulated from a state of its own,
     with nodes every `interval` (s). Unknown are the states at nodes and all that is unknown in `result`;
     bodies stay consistent, friction non-negative. Inertia, viscous friction and armature act on the simulated
     motion, the other terms along the measured one. Positions and velocities count, each by its own noise.
     The fit is local: `result` is where it starts, and where it stays in directions that the motion does not
-    tell. Its standard deviations hold for white noise; errors of the model make them too small.
+    excite. Its standard deviations hold for white noise; errors of the model make them too small.
 
     Time and memory grow linearly with the length of the log; pass a part of it, `log.between(0, 20)`, if it
-    is long. `progress` says how to tell of it, by default with a bar; see `helicoid.progress`.
+    is long. `progress` is as in `identify`.
 
     Returns a result like that of `identify`, whose `held_out` is not known (NaN): score another log.
 
@@ -52,7 +52,7 @@ def fit_output_error(
     >>> robot = hc.load("double_pendulum")
     >>> free = hc.simulate(robot, [1.0, 0.5], [0.0, 0.0], duration=2.0, dt=0.01)
     >>> log = hc.Log.from_trajectory(free)
-    >>> linear = hc.identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
+    >>> linear = hc.identify(robot, log, groups=("inertia",), cutoff=None, regularisation=1.0)
     >>> hc.fit_output_error(linear, log).estimator
     'output error'
     """
@@ -65,7 +65,7 @@ def fit_output_error(
     windows = _windows(stretches, horizon, interval)
     problem = OutputError(Simulator(regression), windows, x, _scale(regression, windows, x))
     spread = np.ones(len(x))
-    spread[problem.unknowns.inertial] = _BODIES
+    spread[problem.unknowns.inertial] = _BODY_SIGMA
     with one_blas_thread(), reporting(progress, "Refining by output error") as tell:
         refined = refine(problem, spread, iterations, tell)
     return _refined(result, refined, stretches, log, horizon)
@@ -101,7 +101,7 @@ def _scale(regression: Regression, windows: Windows, x: Array) -> Array:
     for group, own in regression.parameters.groups.items():
         if group != "inertia":
             unit = TERMS[group].usual_size(torque, speed) if group in TERMS else torque / acceleration
-            scale[own] = _TORQUE * unit[list(regression.velocities(group))]
+            scale[own] = _JOINT_SIGMA * unit[list(regression.velocities(group))]
     return scale
 
 

@@ -10,16 +10,22 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.errors import InputError
-from helicoid.identification.friction.fit import LEAST_MASS, FrictionFit, Point, bounded_step, solve
-from helicoid.identification.friction.log_cholesky import solid_bodies
-from helicoid.identification.friction.models import MODELS, ShapedRegression
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.friction_columns import nonnegative_groups
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Factor
-from helicoid.identification.linear.selection import weighted
+from helicoid.identification.linear.solving.log_cholesky import solid_bodies
+from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.refinement.friction_fit import (
+    LEAST_MASS,
+    FrictionFit,
+    FrictionPoint,
+    bounded_step,
+    solve,
+)
+from helicoid.identification.refinement.friction_models import MODELS, ShapedRegression
 from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
 from helicoid.progress import Progress, reporting
@@ -44,10 +50,10 @@ def fit_nonlinear(
     """Fit again with a friction model that is not linear in its parameters, to one log or several.
 
     `friction` is "viscous", "coulomb", "asymmetric", "stribeck" or "sigmoid" and takes the place of all
-    viscous, Coulomb and root terms; the other unknowns, the low-pass, the lag and the pull to the description
+    terms that are functions of velocity; the other unknowns, the low-pass, the lag and the regularisation
     stay those of `result`. Bodies are physically consistent at every step. Returns a result like that of
     `identify`; its `held_out` is not known (NaN): score another log, and keep the model only if it gains
-    there. `progress` says how to tell of it, by default with a bar; see `helicoid.progress`.
+    there. `progress` is as in `identify`.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -57,7 +63,8 @@ def fit_nonlinear(
     >>> q, v, a = (np.column_stack([f(2 * t), 1.5 * f(3 * t + 1)]) for f in (np.sin, np.cos, np.sin))
     >>> v, a = v * [2, 3], -a * [4, 9]
     >>> log = hc.Log.from_arrays(t, q, v, a, robot.inverse_dynamics(q, v, a) + 0.3 * np.tanh(v / 0.5))
-    >>> linear = hc.identify(robot, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, strength=1.0)
+    >>> groups = "inertia", "viscous", "coulomb"
+    >>> linear = hc.identify(robot, log, groups=groups, cutoff=None, regularisation=1.0)
     >>> curved = hc.fit_nonlinear(linear, log, "sigmoid")
     >>> print(np.round(curved.shapes[:, 0], 2))
     [0.5 0.5]
@@ -74,15 +81,15 @@ def fit_nonlinear(
         for samples in prepare(result.nominal, one, result.cutoff)[0]
     ]
     with one_blas_thread(), reporting(progress, "Fitting friction") as tell:
-        weights = weighted(plain, stretches).weights
-        problem = FrictionFit(plain, model, stretches, weights, max(result.strength, 1e-6))
+        weights = weighted_samples(plain, stretches).weights
+        problem = FrictionFit(plain, model, stretches, weights, max(result.regularisation, 1e-6))
         starts = _starts(problem, result)
         errors = [problem.squares(start, problem.linearised(start)) for start in starts]
         point, factor = solve(problem, starts[int(np.argmin(errors))], tell)
     return _result(result, problem, point, factor, friction, logs)
 
 
-def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
+def _starts(problem: FrictionFit, result: Identification) -> list[FrictionPoint]:
     """The linear result with friction split evenly among the new terms, for several widths."""
     plain, model = problem.plain, problem.model
     pi = plain.parameters.of(result.x, "inertia")
@@ -97,7 +104,7 @@ def _starts(problem: FrictionFit, result: Identification) -> list[Point]:
                 shapes[:, k] = np.log(np.maximum(part * problem.fastest, 1e-6))
         regression = ShapedRegression(plain, model, shapes)
         sizes = [_first(plain, result.x, group) for group in regression.groups if group != "inertia"]
-        points.append(_improved(problem, Point(eta, np.concatenate(sizes), shapes)))
+        points.append(_improved(problem, FrictionPoint(eta, np.concatenate(sizes), shapes)))
     return points
 
 
@@ -109,7 +116,7 @@ def _first(plain: Regression, x: Array, group: str) -> Array:
     return np.zeros(len(plain.jointed))
 
 
-def _improved(problem: FrictionFit, point: Point) -> Point:
+def _improved(problem: FrictionFit, point: FrictionPoint) -> FrictionPoint:
     """One step in the sizes alone: a start from which widths can be compared."""
     factor = problem.linearised(point)
     J, r = problem.rows(point, factor)
@@ -124,7 +131,7 @@ def _improved(problem: FrictionFit, point: Point) -> Point:
 def _result(
     result: Identification,
     problem: FrictionFit,
-    point: Point,
+    point: FrictionPoint,
     factor: Factor,
     friction: str,
     logs: tuple[Log, ...],

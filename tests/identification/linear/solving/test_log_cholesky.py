@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from helicoid.errors import InputError
-from helicoid.identification.friction.log_cholesky import (
+from helicoid.identification.linear.solving.log_cholesky import (
     LogCholeskyCoordinates,
     inertial_parameters,
     log_cholesky,

@@ -17,18 +17,22 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import triangle
-from helicoid.identification.linear.solving.consistent import signed
+from helicoid.identification.linear.solving.consistent import nonnegative_unknowns
+from helicoid.identification.linear.solving.log_cholesky import (
+    LogCholeskyCoordinates,
+    least_step,
+    solid_bodies,
+)
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.output_error.elimination import Linearised, Step, solve
-from helicoid.identification.output_error.shooting import Flow, Inputs, Simulator
+from helicoid.identification.refinement.elimination import Linearised, Step, solve
+from helicoid.identification.refinement.shooting import Flow, Inputs, Simulator
 from helicoid.progress import Progress
 
-_ROUNDS = 2  # of weighting channels by their residuals
-_ENOUGH = 1e-6  # relative decrease of the sum of squares at which a round ends
-_HALVINGS = 8
+_REWEIGHTINGS = 2  # of channels by their residuals
+_MIN_DECREASE = 1e-6  # relative, of the sum of squares
+_MAX_HALVINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ class Unknowns:
         self.start, self.scale = np.array(x), scale
         self.lower = np.full(len(x), -np.inf)
         self.lower[self.inertial] = least_step(np.zeros(self.inertial.stop - self.inertial.start))
-        nonnegative = signed(regression)
+        nonnegative = nonnegative_unknowns(regression)
         self.start[nonnegative] = np.maximum(x[nonnegative], 0.0)
         self.lower[nonnegative] = -self.start[nonnegative] / scale[nonnegative]
 
@@ -96,7 +100,7 @@ class Unknowns:
         return D
 
 
-class Point(NamedTuple):
+class ShootingPoint(NamedTuple):
     """States at the nodes, q (W, J, nq), v (W, J, nv), and ξ."""
 
     q: Array
@@ -104,7 +108,7 @@ class Point(NamedTuple):
     xi: Array
 
 
-class Deviations(NamedTuple):
+class ShootingResiduals(NamedTuple):
     """Where simulations pass the samples (W J, K, 2 nv) and miss the next node (W, J - 1, 2 nv)."""
 
     residuals: Array
@@ -125,19 +129,19 @@ class OutputError:
         series = (np.moveaxis(s.reshape(-1, *s.shape[2:]), 1, 0) for s in (w.q, w.v, w.a, w.tau))
         return self.simulator.inputs(*series)
 
-    def start(self) -> Point:
+    def start(self) -> ShootingPoint:
         """The measured states, and the parameters to start from."""
         w = self.windows
-        return Point(w.q[:, :, 0], w.v[:, :, 0], np.zeros(len(self.unknowns.start)))
+        return ShootingPoint(w.q[:, :, 0], w.v[:, :, 0], np.zeros(len(self.unknowns.start)))
 
-    def flow(self, point: Point, with_slopes: bool = True) -> Flow:
+    def flow(self, point: ShootingPoint, with_slopes: bool = True) -> Flow:
         """The simulation of every interval."""
         start = point.q.reshape(-1, point.q.shape[-1]), point.v.reshape(-1, point.v.shape[-1])
         D = self.unknowns.slope(point.xi) if with_slopes else None
         x = self.unknowns.x(point.xi)
         return self.simulator.flow(x, D, start, self._inputs, self.windows.dt, self._steps)
 
-    def deviations(self, point: Point, flow: Flow) -> Deviations:
+    def deviations(self, point: ShootingPoint, flow: Flow) -> ShootingResiduals:
         """Measured less simulated, and the next node less where the simulation arrives."""
         w, difference, nv = self.windows, self.simulator.robot.difference, self.simulator.robot.nv
         W, J, K = w.q.shape[0], w.q.shape[1], w.q.shape[2] - 1
@@ -150,9 +154,9 @@ class OutputError:
         gap_q = difference(end_q.reshape(W * (J - 1), -1), point.q[:, 1:].reshape(W * (J - 1), -1))
         gap_v = point.v[:, 1:] - end_v
         gaps = np.concatenate([gap_q.reshape(W, J - 1, nv), gap_v], axis=2)
-        return Deviations(np.concatenate([off_q, off_v], axis=2), gaps)
+        return ShootingResiduals(np.concatenate([off_q, off_v], axis=2), gaps)
 
-    def linearised(self, flow: Flow, deviations: Deviations, sigma: Array) -> Linearised:
+    def linearised(self, flow: Flow, deviations: ShootingResiduals, sigma: Array) -> Linearised:
         """What a small step changes, in units of σ."""
         W, J = self.windows.q.shape[:2]
         K, n = len(flow.q) - 1, 2 * self.simulator.robot.nv
@@ -165,13 +169,13 @@ class OutputError:
             compressed.reshape(W, J, *compressed.shape[1:]), ends[..., :n], ends[..., n:], deviations.gaps
         )
 
-    def moved(self, point: Point, step: Step, part: float) -> Point:
+    def moved(self, point: ShootingPoint, step: Step, part: float) -> ShootingPoint:
         """A part of the way along a step."""
         nv, (W, J) = self.simulator.robot.nv, point.q.shape[:2]
         states = part * step.states.reshape(W * J, -1)
         q = self.simulator.robot.integrate(point.q.reshape(W * J, -1), states[:, :nv])
         v = point.v + states[:, nv:].reshape(W, J, nv)
-        return Point(np.asarray(q).reshape(W, J, -1), v, point.xi + part * step.xi)
+        return ShootingPoint(np.asarray(q).reshape(W, J, -1), v, point.xi + part * step.xi)
 
 
 class Refinement(NamedTuple):
@@ -195,8 +199,8 @@ def refine(
     """
     point, taken = problem.start(), 0
     sigma = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)).residuals)
-    for _ in range(_ROUNDS):
-        search = _Search(problem, spread, np.maximum(sigma, _floor(problem.windows)))
+    for _ in range(_REWEIGHTINGS):
+        search = _GaussNewton(problem, spread, np.maximum(sigma, _floor(problem.windows)))
         while taken < iterations and not search.done:
             tell("Refining by output error", taken / iterations)
             point = search.improved(point)
@@ -207,7 +211,7 @@ def refine(
     return Refinement(problem.unknowns.x(point.xi), covariance, sigma, taken)
 
 
-class _Search:
+class _GaussNewton:
     """Steps of a Gauss-Newton method at given σ, each shortened until the merit is no worse.
 
     The merit is the sum of squares and a penalty on gaps (Nocedal and Wright 2006, eq. 18.30 and 18.36).
@@ -218,8 +222,8 @@ class _Search:
         self.rms, self.covariance = sigma, np.zeros((len(spread),) * 2)
         self.done, self._penalty = False, 0.0
 
-    def improved(self, point: Point) -> Point:
-        """The next point; `done` tells when it is hardly better than the one before."""
+    def improved(self, point: ShootingPoint) -> ShootingPoint:
+        """The next point; `done` is set when it hardly improves on the one before."""
         flow = self.problem.flow(point)
         deviations = self.problem.deviations(point, flow)
         linear = self.problem.linearised(flow, deviations, self.sigma)
@@ -231,18 +235,18 @@ class _Search:
         now = squares + self._penalty * gap
         # Bodies are exponentials of their coordinates: what a linearisation says ends at about 1.
         whole = 1.0 / max(1.0, float(np.abs(step.xi[self.problem.unknowns.inertial]).max(initial=0.0)))
-        for halving in range(_HALVINGS):
+        for halving in range(_MAX_HALVINGS):
             trial = self.problem.moved(point, step, whole * 0.5**halving)
             off = self.problem.deviations(trial, self.problem.flow(trial, with_slopes=False))
             squares, gap = self._measures(trial, off)
             merit = squares + self._penalty * gap
             if merit <= now:
-                self.rms, self.done = _rms(off.residuals), now - merit < _ENOUGH * now
+                self.rms, self.done = _rms(off.residuals), now - merit < _MIN_DECREASE * now
                 return trial
         self.done = True
         return point
 
-    def _measures(self, point: Point, deviations: Deviations) -> tuple[float, float]:
+    def _measures(self, point: ShootingPoint, deviations: ShootingResiduals) -> tuple[float, float]:
         """The sum of squares, and the sum of all gaps, in units of σ."""
         squares = np.sum((deviations.residuals / self.sigma) ** 2) + np.sum((point.xi / self.spread) ** 2)
         return float(squares), float(np.sum(np.abs(deviations.gaps / self.sigma)))
@@ -253,7 +257,7 @@ def _rms(residuals: Array) -> Array:
 
 
 def _floor(windows: Windows) -> Array:
-    """Deviations too small to be anything but rounding, of each channel."""
+    """ShootingResiduals too small to be anything but rounding, of each channel."""
     nv = windows.v.shape[-1]
     speed = np.abs(windows.v).reshape(-1, nv).max(axis=0) + 1e-3
     return np.concatenate([1e-7 * speed, 1e-7 * speed])

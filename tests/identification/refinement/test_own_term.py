@@ -11,9 +11,9 @@ from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid.dynamics.friction import TERMS, FrictionTerm
-from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.refinement.nonlinear import fit_nonlinear
 
 CUBIC = FrictionTerm(
     "cubic",

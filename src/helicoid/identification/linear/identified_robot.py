@@ -1,4 +1,4 @@
-"""The robot that an estimate makes: its description with the unknowns in their places."""
+"""The identified robot: its description with the estimated unknowns in their places."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.regression import Regression, stated
+from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
 
 def identified_robot(regression: Regression, x: Array) -> Robot:
-    """The robot with the unknowns x in place of what its description says."""
+    """The robot with the unknowns x in place of the described values."""
     robot, parameters = regression.robot, regression.parameters
     if "inertia" in parameters.groups:
         robot = robot.with_parameters(parameters.of(x, "inertia"))
@@ -30,6 +31,14 @@ def identified_robot(regression: Regression, x: Array) -> Robot:
         width = shapes.pop("stribeck_velocity", np.zeros(robot.nv))
         values |= _static(regression, x, values.get("friction", stated(robot, "coulomb")), width)
     return robot.with_joints(**values, **shapes)
+
+
+def impossible_bodies(regression: Regression, x: Array) -> list[str]:
+    """Names of bodies whose parameters in x no mass distribution has."""
+    bodies = regression.parameters.of(x, "inertia").reshape(-1, 10)
+    names = [body.name for body in regression.robot.model.bodies]
+    pairs = zip(names, bodies, strict=False)
+    return [name for name, pi in pairs if pi[0] <= 0 or Inertia.from_parameters(pi).doubts()]
 
 
 def _spread(regression: Regression, x: Array, group: str) -> Array:

@@ -8,13 +8,13 @@ from synthetic_logs import Array, arm, recording, truth
 
 from helicoid import Robot
 from helicoid.errors import InputError
-from helicoid.identification.friction.fit import FrictionFit, Point, bounded_step
-from helicoid.identification.friction.models import MODELS, ShapedRegression
-from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.selection import weighted
+from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.refinement.friction_fit import FrictionFit, FrictionPoint, bounded_step
+from helicoid.identification.refinement.friction_models import MODELS, ShapedRegression
+from helicoid.identification.refinement.nonlinear import fit_nonlinear
 from helicoid.identification.result import Identification
 
 GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature")
@@ -32,7 +32,7 @@ def log(robot: Robot) -> Log:
 
 @pytest.fixture(scope="module")
 def linear(robot: Robot, log: Log) -> Identification:
-    return identify(robot, log, groups=GROUPS, cutoff=None, strength=10.0)
+    return identify(robot, log, groups=GROUPS, cutoff=None, regularisation=10.0)
 
 
 def with_friction(log: Log, friction: Array) -> Log:
@@ -42,16 +42,16 @@ def with_friction(log: Log, friction: Array) -> Log:
 
 def test_the_same_friction_gives_what_the_program_gives(linear: Identification, log: Log) -> None:
     """Same objective, no cones: no higher, and torques alike."""
-    told: list[float] = []
-    fitted = fit_nonlinear(linear, log, "coulomb", progress=lambda what, done: told.append(done))
-    assert told == sorted(told) and told[-1] == 1.0
+    reported: list[float] = []
+    fitted = fit_nonlinear(linear, log, "coulomb", progress=lambda what, done: reported.append(done))
+    assert reported == sorted(reported) and reported[-1] == 1.0
     stretches = prepare(linear.nominal, log, None)[0]
-    weights = weighted(linear.regression, stretches).weights
+    weights = weighted_samples(linear.regression, stretches).weights
     problem = FrictionFit(linear.regression, MODELS["coulomb"], stretches, weights, 10.0)
 
     def objective(result: Identification) -> float:
         own, order = result.regression.parameters, fitted.regression.groups
-        point = Point(
+        point = FrictionPoint(
             problem.bodies.coordinates(own.of(result.x, "inertia")),
             np.concatenate([own.of(result.x, group) for group in order if group != "inertia"]),
             np.zeros((linear.nominal.nv, 0)),
@@ -91,7 +91,9 @@ def test_sigmoid_is_found(linear: Identification, robot: Robot) -> None:
     t, q, v, a = (getattr(recording(truth(robot, 1), 2, seconds=8.0), name) for name in "tqva")
     torque = robot.inverse_dynamics(q, v, a) + 1.5 * (np.tanh((v + 0.1) / 0.6) - np.tanh(0.1 / 0.6))
     own = Log.from_arrays(t, q, v, a, torque)
-    result = fit_nonlinear(identify(robot, own, groups=GROUPS, cutoff=None, strength=1.0), own, "sigmoid")
+    result = fit_nonlinear(
+        identify(robot, own, groups=GROUPS, cutoff=None, regularisation=1.0), own, "sigmoid"
+    )
     np.testing.assert_allclose(result.shapes[:, 0], 0.6, rtol=0.03)
     assert result.training.overall_relative < 0.003
 

@@ -1,4 +1,4 @@
-"""Does a new motion lie within what was excited? Joint by joint, and in words."""
+"""Validity of a result for a new motion: whether it lies within what the log excited, joint by joint."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import motion
-from helicoid.identification.logs.swings import Swing
+from helicoid.identification.logs.single_frequency import SineMotion
 from helicoid.robot import Robot
 from helicoid.tables import table
 
-_WIDER = {"q": 0.2, "v": 1.3, "a": 1.6}  # of the range; times the largest: so much beyond is still like it
-_LEAST = 1e-6
-_SPRING = 0.04  # of its usual size: σ of a spring that a log does not tell from inertia
+_MAX_BEYOND_RANGE = 0.2  # of the recorded range of positions
+_MAX_RATIO = {"v": 1.3, "a": 1.6}  # of the largest recorded |v|, |a|
+_MIN_RATE = 1e-6  # rad/s, rad/s²: less is no motion
+_SPRING_SIGMA = 0.04  # of its usual size: σ of a spring that a log does not separate from inertia
 
 
 class Range(NamedTuple):
-    """What joints did, (nv): least and largest position of those with one coordinate, largest |v|, |a|."""
+    """Range of a motion, (nv): least and largest position of joints of one coordinate, largest |v|, |a|."""
 
     lower: Array
     upper: Array
@@ -43,19 +44,18 @@ def motion_range(robot: Robot, logs: Sequence[Log], cutoff: float | None) -> Ran
     return Range(lower, upper, *(np.quantile(np.abs(x), 0.99, axis=0) for x in (v, a)))
 
 
-def confused(robot: Robot, swings: Iterable[Swing]) -> tuple[tuple[Swing, float], ...]:
-    """Joints that moved with one frequency, and how stiff a spring may be that looks like inertia there."""
+def ambiguous_springs(robot: Robot, sines: Iterable[SineMotion]) -> tuple[tuple[SineMotion, float], ...]:
+    """Joints that moved along a single sine, and σ of the spring that is ambiguous with inertia there."""
     effort, velocity, _ = usual_sizes(robot)
-    stiffness = _SPRING * TERMS["spring"].usual_size(effort, velocity)
-    return tuple((swing, float(stiffness[swing.v])) for swing in swings)
+    stiffness = _SPRING_SIGMA * TERMS["spring"].usual_size(effort, velocity)
+    return tuple((sine, float(stiffness[sine.v])) for sine in sines)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trust:
-    """Of a motion: for each measured row, whether what was identified covers it, and what speaks against.
+class Validity:
+    """Validity of a result for a motion: for each measured row whether the log covers it, and why not.
 
-    `uncertainty` is σ of the prediction that comes from the parameters, as a part of what is not explained
-    even on the log itself; above 1 it is the larger of the two.
+    `uncertainty` is the σ of the prediction due to the parameters, relative to the held-out residual.
     """
 
     names: tuple[str, ...]
@@ -67,11 +67,11 @@ class Trust:
         return bool(np.all(self.ok))
 
     def __repr__(self) -> str:
-        return f"Trust({int(np.sum(self.ok))} of {len(self.names)} joints; print it to see all)"
+        return f"Validity({int(np.sum(self.ok))} of {len(self.names)} joints; print it to see all)"
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)
-        lines = [f"{'joint':{width}}  trust  uncertainty"]
+        lines = [f"{'joint':{width}}  valid  uncertainty"]
         for name, ok, size, reason in zip(self.names, self.ok, self.uncertainty, self.reasons, strict=True):
             lines.append(f"{name:{width}}  {'yes' if ok else 'no':5}  {size:11.2f}  {reason}".rstrip())
         return "\n".join(lines)
@@ -83,30 +83,30 @@ class Trust:
                 self.names, self.ok, self.uncertainty, self.reasons, strict=True
             )
         ]
-        return table("Trust", ["joint", "trust", "uncertainty", "why not"], rows, ())
+        return table("Validity", ["joint", "valid", "uncertainty", "why not"], rows, ())
 
 
-def trust(names: tuple[str, ...], trained: Range, asked: Range, uncertainty: Array) -> Trust:
-    """Compare what a motion asks for with what was excited."""
+def validity(names: tuple[str, ...], trained: Range, new: Range, uncertainty: Array) -> Validity:
+    """Compare the range of a new motion with that of the fitted one."""
     reasons = []
     for k in range(len(names)):
         why = []
         if k < len(trained.v):
             span = trained.upper[k] - trained.lower[k]
-            room = _WIDER["q"] * span if np.isfinite(span) else 0.0
-            if asked.lower[k] < trained.lower[k] - room or asked.upper[k] > trained.upper[k] + room:
+            margin = _MAX_BEYOND_RANGE * span if np.isfinite(span) else 0.0
+            if new.lower[k] < trained.lower[k] - margin or new.upper[k] > trained.upper[k] + margin:
                 why.append(
-                    f"moves in [{asked.lower[k]:.3g}, {asked.upper[k]:.3g}], recorded was "
+                    f"moves in [{new.lower[k]:.3g}, {new.upper[k]:.3g}], recorded was "
                     f"[{trained.lower[k]:.3g}, {trained.upper[k]:.3g}]"
                 )
-            for what, now, then in (("v", asked.v[k], trained.v[k]), ("a", asked.a[k], trained.a[k])):
-                if now > _WIDER[what] * then + _LEAST:
-                    times = f"{now / then:.1f} times" if then > _LEAST else "unlike"
+            for what, now, then in (("v", new.v[k], trained.v[k]), ("a", new.a[k], trained.a[k])):
+                if now > _MAX_RATIO[what] * then + _MIN_RATE:
+                    times = f"{now / then:.1f} times" if then > _MIN_RATE else "unlike"
                     why.append(f"{'speed' if what == 'v' else 'acceleration'} {times} what was recorded")
         if uncertainty[k] > 1.0:
-            why.append("needs parameters that the log did not tell")
+            why.append("depends on parameters that the log leaves unidentifiable")
         reasons.append("; ".join(why))
-    # A range alone is no harm where the parameters are known: rigid bodies extrapolate, friction does not.
+    # Beyond the range of positions known parameters still hold: rigid bodies extrapolate, friction does not.
     bad = uncertainty > 1.0
     slow = np.array(["speed" in reason for reason in reasons])
-    return Trust(names, ~(bad | slow), uncertainty, tuple(reasons))
+    return Validity(names, ~(bad | slow), uncertainty, tuple(reasons))

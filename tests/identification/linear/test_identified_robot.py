@@ -10,14 +10,14 @@ from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid import Robot
-from helicoid.identification.friction.models import MODELS
-from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.linear.equations.regression import default_groups
+from helicoid.identification.refinement.friction_models import MODELS
+from helicoid.identification.refinement.nonlinear import fit_nonlinear
 
 ROBOT = arm(2)
 TRUTH = truth(ROBOT, 1).with_joints(load=0.1, root=0.2)
 LOG = recording(TRUTH, 2, noise=0.05, seconds=4.0)
-OPTIONS = {"cutoff": None, "lag": 0.0, "strength": 1.0}
+OPTIONS = {"cutoff": None, "lag": 0.0, "regularisation": 1.0}
 
 
 def assert_same(result: hc.Identification, robot: Robot) -> None:

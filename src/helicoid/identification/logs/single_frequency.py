@@ -1,4 +1,4 @@
-"""Joints that moved with one frequency: what they tell once is all that they tell."""
+"""Joints whose motion is a single sine: springs and inertia are ambiguous there, and periods redundant."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from helicoid._typing import Array
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
-_SAME = 0.01  # of the variance of v: what a sine leaves of a motion with one frequency
-_COARSE, _FINE = np.linspace(0.8, 1.25, 31), np.linspace(0.985, 1.015, 7)  # about a guess of ω
-_SOME = 1000  # samples
-_STILL = 1e-6
-_MOSTLY = 0.5  # of the joints that move
+_MAX_RESIDUAL = 0.01  # of the variance of v: residual of the best sine
+_COARSE, _FINE = np.linspace(0.8, 1.25, 31), np.linspace(0.985, 1.015, 7)  # times a guess of ω
+_MAX_SAMPLES = 1000
+_MIN_MOTION = 1e-6  # standard deviation of q and v
+_MAJORITY = 0.5  # of the joints that move
 
 
-class Swing(NamedTuple):
-    """A joint that moved with one frequency: its place in q and v, the middle of its swing, ω (rad/s)."""
+class SineMotion(NamedTuple):
+    """A joint that moved along a single sine: its place in q and v, the mean position, ω (rad/s)."""
 
     q: int
     v: int
-    middle: float
+    mean: float
     omega: float
 
-    def confusion(self, q: Array, a: Array) -> Array:
-        """The torque (N,) of a spring of 1 N·m/rad that was taken for inertia: k (q - middle) + k/ω² a."""
-        return np.asarray(q[:, self.q] - self.middle + a[:, self.v] / self.omega**2)
+    def spring_ambiguity(self, q: Array, a: Array) -> Array:
+        """Torque error (N,) where a spring of 1 N·m/rad was taken for inertia: k (q - mean) + k/ω² a."""
+        return np.asarray(q[:, self.q] - self.mean + a[:, self.v] / self.omega**2)
 
 
-class Swings(NamedTuple):
-    """The joints whose motion is one sine, their acceleration a multiple of their position, by name.
+class SineMotions(NamedTuple):
+    """Joints whose motion is a single sine, so that acceleration is a multiple of position, by name.
 
-    `mostly` is whether these are most of the joints that move. Then each period says what the one before has
-    said, and noise in the acceleration is all that tells a spring from inertia.
+    `majority`: these are most of the joints that move. Periods are then redundant, and nothing but noise in
+    the acceleration separates a spring from inertia.
     """
 
-    joints: dict[str, Swing]
-    mostly: bool
+    joints: dict[str, SineMotion]
+    majority: bool
 
 
-def swings(robot: Robot, held: Sequence[Samples]) -> Swings:
-    """Which joints of those with one coordinate moved with one frequency; none where nobody has samples."""
-    found: dict[str, Swing | None] = {}
+def single_frequency_joints(robot: Robot, held: Sequence[Samples]) -> SineMotions:
+    """Joints of one coordinate that moved along a single sine; none without samples."""
+    found: dict[str, SineMotion | None] = {}
     for body in robot.model.bodies if held else ():
         if body.joint.mimic is None and body.joint.type.nq == 1 and body.joint.parent:
             place = body.q.start, body.v.start
             q, v = (
                 np.concatenate([x[:, k] for x in own]) for own, k in zip(_states(held), place, strict=True)
             )
-            if q.std() > _STILL and v.std() > _STILL:
+            if q.std() > _MIN_MOTION and v.std() > _MIN_MOTION:
                 left, omega = _sine(held, body.v.start, float(v.std() / q.std()))
-                alone = left < _SAME * v.var() * len(v)
-                found[body.joint.name] = Swing(*place, float(q.mean()), omega) if alone else None
-    joints = {name: swing for name, swing in found.items() if swing is not None}
-    return Swings(joints, len(joints) > _MOSTLY * len(found))
+                alone = left < _MAX_RESIDUAL * v.var() * len(v)
+                found[body.joint.name] = SineMotion(*place, float(q.mean()), omega) if alone else None
+    joints = {name: sine for name, sine in found.items() if sine is not None}
+    return SineMotions(joints, len(joints) > _MAJORITY * len(found))
 
 
 def _states(held: Sequence[Samples]) -> tuple[list[Array], list[Array]]:
@@ -75,7 +75,7 @@ def _sine(held: Sequence[Samples], v: int, guess: float) -> tuple[float, float]:
 
 def _left(samples: Samples, v: int, omegas: Array) -> Array:
     """The sum of squares of a joint's velocities that a sine and an offset leave, for each ω."""
-    step = max(1, len(samples) // _SOME)
+    step = max(1, len(samples) // _MAX_SAMPLES)
     own = samples.v[::step, v]
     phase = np.outer(omegas, np.arange(len(own)) * step / samples.rate)
     waves = np.stack([np.ones_like(phase), np.sin(phase), np.cos(phase)], axis=1)

@@ -16,10 +16,10 @@ from helicoid.identification.identify import identify
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
-from helicoid.identification.output_error.elimination import Linearised, solve
-from helicoid.identification.output_error.multiple_shooting import OutputError, Point, Windows
-from helicoid.identification.output_error.output_error import fit_output_error
-from helicoid.identification.output_error.shooting import Simulator
+from helicoid.identification.refinement.elimination import Linearised, solve
+from helicoid.identification.refinement.multiple_shooting import OutputError, ShootingPoint, Windows
+from helicoid.identification.refinement.output_error import fit_output_error
+from helicoid.identification.refinement.shooting import Simulator
 from random_trees import Array, robots, seeds
 
 GROUPS = ("inertia", "viscous", "offset", "armature")
@@ -63,9 +63,9 @@ def test_sensitivities_are_those_of_small_steps(robot: Robot, seed: int) -> None
     along = rng.normal(size=p)
 
     def moved(size: float) -> tuple[Array, Array]:
-        at = Point(point.q, point.v, point.xi + size * along)
+        at = ShootingPoint(point.q, point.v, point.xi + size * along)
         flat = robot.integrate(at.q.reshape(4, -1), size * states[0, :, :nv])
-        there = own.flow(Point(flat.reshape(1, 4, -1), at.v + size * states[:, :, nv:], at.xi), False)
+        there = own.flow(ShootingPoint(flat.reshape(1, 4, -1), at.v + size * states[:, :, nv:], at.xi), False)
         return there.q[-1], there.v[-1]
 
     (q_up, v_up), (q_down, v_down) = moved(step), moved(-step)
@@ -114,10 +114,10 @@ def test_truth_is_found_from_a_wrong_start(off: float, seconds: float, noise: fl
     for k, factor in enumerate((1 + off, 1 - off)):
         start[10 * k : 10 * k + 10] *= factor
     start[20:] *= 1 - 1.25 * off
-    linear = identify(quiet, log, groups=GROUPS, cutoff=None, strength=1.0)
+    linear = identify(quiet, log, groups=GROUPS, cutoff=None, regularisation=1.0)
     wrong = replace(linear, x=start)
-    told: list[float] = []
-    refined = fit_output_error(wrong, log, progress=lambda what, done: told.append(done))
+    reported: list[float] = []
+    refined = fit_output_error(wrong, log, progress=lambda what, done: reported.append(done))
     rng = np.random.default_rng(5)
     q, v, a = rng.normal(size=(3, 100, 2))
     expected = regression.predict(regression.parameters.nominal, q, v, a)
@@ -127,14 +127,14 @@ def test_truth_is_found_from_a_wrong_start(off: float, seconds: float, noise: fl
     assert after < 0.01 * np.linalg.norm(expected)
     assert all(not body.inertia.doubts() for body in refined.robot.model.bodies)
     assert "output error" in refined.notes[-1]
-    assert told == sorted(told) and 0.0 <= told[0] < told[-1] == 1.0
+    assert reported == sorted(reported) and 0.0 <= reported[0] < reported[-1] == 1.0
     assert np.isnan(refined.held_out.overall_relative)
 
 
 def test_what_cannot_be_simulated_is_refused() -> None:
     robot = hc.load("double_pendulum")
     log = swinging(robot, 1)
-    result = identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
+    result = identify(robot, log, groups=("inertia",), cutoff=None, regularisation=1.0)
     with pytest.raises(InputError, match="interval <= horizon"):
         fit_output_error(result, log, horizon=0.1, interval=0.2)
     with pytest.raises(InputError, match="as long as one window"):

@@ -1,4 +1,4 @@
-"""Joints that stood still: what sensors show of their motion is noise, and friction holds some torque."""
+"""Joints at rest during a log: their measured motion is noise, and static friction holds some torque."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.linear.solving.whitening import usual_sizes
 
-_STILL = 0.005  # of its velocity limit: a joint whose velocity is less (root mean square) stands still
-_STICTION = 0.01  # of its effort limit: torque that friction may hold of such a joint
+_MAX_VELOCITY_AT_REST = 0.005  # of its velocity limit (root mean square)
+_STICTION = 0.01  # of its effort limit: torque that static friction may hold
 
 
-def standing(regression: Regression, whole: Stack) -> list[int]:
-    """The velocities of joints that stood still, as the columns of their viscous friction say."""
+def joints_at_rest(regression: Regression, whole: Stack) -> list[int]:
+    """Velocities of joints at rest, by the columns of their viscous friction."""
     own = regression.parameters.groups.get("viscous")
     if own is None or regression.wrenches or len(whole.counts) != regression.robot.nv:
         return []
@@ -25,13 +25,13 @@ def standing(regression: Regression, whole: Stack) -> list[int]:
     found = []
     for k, column in zip(regression.velocities("viscous"), range(own.start, own.stop), strict=True):
         v = np.linalg.norm(whole.factors[k][:, np.searchsorted(whole.supports[k], column)])
-        if whole.counts[k] and v < _STILL * velocity[k] * np.sqrt(whole.counts[k]):
+        if whole.counts[k] and v < _MAX_VELOCITY_AT_REST * velocity[k] * np.sqrt(whole.counts[k]):
             found.append(k)
     return found
 
 
-def unmoved(regression: Regression, still: Sequence[int]) -> tuple[int, ...]:
-    """The unknowns that only motion of these joints would tell: their friction and armature."""
+def unexcited(regression: Regression, still: Sequence[int]) -> tuple[int, ...]:
+    """Unknowns that only motion of these joints would excite: their friction and armature."""
     found: list[int] = []
     for group, own in regression.parameters.groups.items():
         if group == "armature" or (group in TERMS and TERMS[group].depends_on_velocity):
@@ -41,9 +41,9 @@ def unmoved(regression: Regression, still: Sequence[int]) -> tuple[int, ...]:
 
 
 def stiction(regression: Regression, rows: int, still: Sequence[int]) -> Array:
-    """The torque (rows) that friction may hold: of joints that stand still what is usual, 0 of others.
+    """Torque (rows) that static friction may hold: 1 % of the effort limit for joints at rest, else 0.
 
-    No residual of such a row is believed to be less: it would outweigh all joints that move.
+    It bounds the σ of such a row from below: otherwise the row would outweigh all joints that move.
     """
     held = np.zeros(rows)
     if still:

@@ -1,8 +1,8 @@
 """The least squares problem of a nonlinear fit, and steps that solve it.
 
-    min Σ_k w_k ‖F[Y_k(s) x(η) - y_k]‖² + strength · distance²,   over η, the sizes of all terms, and shapes s
+    min Σ_k w_k ‖F[Y_k(s) x(η) - y_k]‖² + regularisation · distance²,   over η, sizes and shapes s of terms
 
-with the low-pass F, the weights and the pull to the description of the linear fit: with friction of known
+with the low-pass F, the weights and the regularisation of the linear fit: with friction of known
 shape this is its semidefinite program without the cones. Gauss-Newton with Levenberg's damping; samples are
 only seen through the triangular factor of the problem linearised at (x, s).
 """
@@ -15,25 +15,29 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.friction.log_cholesky import LogCholeskyCoordinates, least_step, solid_bodies
-from helicoid.identification.friction.models import FrictionModel, ShapedRegression
 from helicoid.identification.linear.equations.friction_columns import nonnegative_groups
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import stacked
 from helicoid.identification.linear.equations.stack import Factor, Stack, triangle
+from helicoid.identification.linear.solving.log_cholesky import (
+    LogCholeskyCoordinates,
+    least_step,
+    solid_bodies,
+)
 from helicoid.identification.linear.solving.whitening import Whitening
 from helicoid.identification.logs.preparation import Samples
+from helicoid.identification.refinement.friction_models import FrictionModel, ShapedRegression
 from helicoid.progress import Progress
 
 LEAST_MASS = 0.01
 """The least mass of a body, as a part of the mean mass of all."""
 
-_ITERATIONS = 50
-_ENOUGH = 1e-7  # relative decrease of the sum of squares at which the fit ends
+_MAX_ITERATIONS = 50
+_MIN_DECREASE = 1e-7  # relative, of the sum of squares
 _WIDTHS = (1e-3, 3.0)  # of the fastest velocity: the range of widths
 
 
-class Point(NamedTuple):
+class FrictionPoint(NamedTuple):
     """η (10 n), the sizes of the other terms, and shapes (nv, number of shapes)."""
 
     eta: Array
@@ -42,7 +46,7 @@ class Point(NamedTuple):
 
 
 class FrictionFit:
-    """The sum of squares at a point, and what it becomes nearby."""
+    """The sum of squares at a point, and its linearisation."""
 
     def __init__(
         self,
@@ -50,52 +54,52 @@ class FrictionFit:
         model: FrictionModel,
         stretches: Sequence[Samples],
         weights: Array,
-        strength: float,
+        regularisation: float,
     ) -> None:
         self.plain, self.model, self.stretches, self.weights = plain, model, stretches, weights
         described = plain.parameters.of(plain.parameters.nominal, "inertia")
         references = solid_bodies(described, LEAST_MASS)
         self.bodies = LogCholeskyCoordinates(references)
         self._origin = np.concatenate([np.zeros(0), *(body.parameters for body in references)])
-        W = [np.sqrt(strength) * Whitening(body).W for body in references]
-        self._pull = np.zeros((len(self._origin), len(self._origin)))
+        W = [np.sqrt(regularisation) * Whitening(body).W for body in references]
+        self._prior = np.zeros((len(self._origin), len(self._origin)))
         for k, own in enumerate(W):
-            self._pull[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = own
+            self._prior[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = own
         self.fastest = np.max([np.abs(samples.v).max(axis=0) for samples in stretches], axis=0)
 
-    def regression(self, point: Point) -> ShapedRegression:
+    def regression(self, point: FrictionPoint) -> ShapedRegression:
         return ShapedRegression(self.plain, self.model, point.shapes)
 
-    def x(self, point: Point) -> Array:
+    def x(self, point: FrictionPoint) -> Array:
         """The unknowns of `regression(point)`: "inertia" comes first among them."""
         return np.concatenate([self.bodies.parameters(point.eta), point.sizes])
 
-    def linearised(self, point: Point) -> Factor:
-        """The problem in (x, change of shapes) at a point, without the pull."""
+    def linearised(self, point: FrictionPoint) -> Factor:
+        """The problem in (x, change of shapes) at a point, without the prior."""
         regression = self.regression(point).linearised(self.x(point))
         return Stack.together([stacked(regression, samples) for samples in self.stretches]).combined(
             self.weights
         )
 
-    def squares(self, point: Point, factor: Factor) -> float:
+    def squares(self, point: FrictionPoint, factor: Factor) -> float:
         """The sum of squares at the point that `factor` was made at."""
         x = self.x(point)
-        pull = self._pull @ (x[: len(self._origin)] - self._origin)
-        return factor.squares(np.append(x, np.zeros(len(factor.z) - len(x)))) + float(pull @ pull)
+        prior = self._prior @ (x[: len(self._origin)] - self._origin)
+        return factor.squares(np.append(x, np.zeros(len(factor.z) - len(x)))) + float(prior @ prior)
 
-    def rows(self, point: Point, factor: Factor) -> tuple[Array, Array]:
+    def rows(self, point: FrictionPoint, factor: Factor) -> tuple[Array, Array]:
         """J and r of the step δ = (δη, δsizes, δshapes): the sum of squares becomes ‖J δ + r‖² + rest."""
         x, n = self.x(point), len(point.eta)
         D = np.eye(len(factor.z))
         D[:n, :n] = self.bodies.jacobian(point.eta)
         right = factor.R @ np.append(x, np.zeros(len(factor.z) - len(x))) - factor.z
-        pull = np.zeros((n, len(factor.z)))
-        pull[:, :n] = self._pull @ D[:n, :n]
-        away = self._pull @ (x[:n] - self._origin)
-        return np.vstack([factor.R @ D, pull]), np.concatenate([right, away])
+        prior = np.zeros((n, len(factor.z)))
+        prior[:, :n] = self._prior @ D[:n, :n]
+        away = self._prior @ (x[:n] - self._origin)
+        return np.vstack([factor.R @ D, prior]), np.concatenate([right, away])
 
-    def limits(self, point: Point) -> tuple[Array, Array]:
-        """The least and the largest step: friction is not negative, shapes stay where samples are."""
+    def limits(self, point: FrictionPoint) -> tuple[Array, Array]:
+        """The least and the largest step: friction is not negative, shapes are within the velocities."""
         regression = self.regression(point)
         groups, n = regression.parameters.groups, len(point.eta)
         least, most = (np.full(len(regression.parameters), limit) for limit in (-np.inf, np.inf))
@@ -119,11 +123,11 @@ class FrictionFit:
             upper[:, k] = fastest if signed else np.log(_WIDTHS[1] * fastest)
         return lower, upper
 
-    def moved(self, point: Point, step: Array) -> Point:
+    def moved(self, point: FrictionPoint, step: Array) -> FrictionPoint:
         n, m = len(point.eta), len(point.sizes)
         shapes, jointed = np.array(point.shapes), list(self.regression(point).jointed)
         shapes[jointed] += step[n + m :].reshape(len(self.model.shapes), len(jointed)).T
-        return Point(point.eta + step[:n], point.sizes + step[n : n + m], shapes)
+        return FrictionPoint(point.eta + step[:n], point.sizes + step[n : n + m], shapes)
 
 
 def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]) -> Array:
@@ -143,12 +147,12 @@ def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]
     return np.clip(free / size, *limits)  # to the last digit: friction below zero cannot be written down
 
 
-def solve(problem: FrictionFit, point: Point, tell: Progress) -> tuple[Point, Factor]:
+def solve(problem: FrictionFit, point: FrictionPoint, tell: Progress) -> tuple[FrictionPoint, Factor]:
     """The point at which steps no longer lower the sum of squares, and the factor there."""
     factor = problem.linearised(point)
     squares, damping = problem.squares(point, factor), 1e-4
-    for k in range(_ITERATIONS):
-        tell("Fitting friction", k / _ITERATIONS)
+    for k in range(_MAX_ITERATIONS):
+        tell("Fitting friction", k / _MAX_ITERATIONS)
         J, r = problem.rows(point, factor)
         trial = problem.moved(point, bounded_step(J, r, damping, problem.limits(point)))
         trial_factor = problem.linearised(trial)
@@ -161,6 +165,6 @@ def solve(problem: FrictionFit, point: Point, tell: Progress) -> tuple[Point, Fa
         gain = squares - now
         point, factor, squares = trial, trial_factor, now
         damping = max(damping / 10.0, 1e-12)
-        if gain < _ENOUGH * squares:
+        if gain < _MIN_DECREASE * squares:
             break
     return point, factor
