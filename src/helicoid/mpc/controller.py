@@ -52,7 +52,7 @@ class Controller:
         budget: time (s) that the solver may take for a step, or for `feedback` alone where `prepare` was
             called before; None for no limit. The first step may take 20 times as long.
         cold_iterations: iteration limit of the first step.
-        disturbance_time: time constant (s) of the estimated `disturbance`; "auto" is 0.2 s of a robot, and 1 s of
+        disturbance_time: time constant (s) of the estimated `disturbance`; "auto" is 0.2 s of a robot, 1 s of
             an ODE or a vehicle; None estimates none.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
