@@ -26,7 +26,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _AGAIN = 0.002  # seconds until an interrupt that came at a bad moment is tried again
 
-_PATIENCE = 5  # how often an interrupt waits for a generator that may be closing
+_FORK_TIMEOUT = 5  # how often an interrupt waits for a generator that may be closing
 
 _previous: Handler = signal.default_int_handler
 _postponed = 0
@@ -139,7 +139,7 @@ def _handler() -> Handler | None:
 def _wait_for_conversion(number: int, frame: FrameType | None) -> None:
     global _postponed
     _taken()
-    if _is_forgotten(frame) or (_postponed < _PATIENCE and _may_be_closing(frame)):
+    if _is_forgotten(frame) or (_postponed < _FORK_TIMEOUT and _may_be_closing(frame)):
         _postponed += 1
         _pending.append(number)
         _thread.start_new_thread(_try_again, ())

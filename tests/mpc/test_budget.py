@@ -111,7 +111,7 @@ def test_what_a_step_without_time_applies_is_the_plan_before(counting: Problem) 
     controller.set(position=[1.2, 0.0, 0.9])
     controller.step(START, [0.0, 0.0])
     planned = controller.plan
-    controller._loop.set(budget=TICK / 10)
+    controller._loop.set(loop_budget=TICK / 10)
     controller._engine.set(budget=TICK / 10)
     tau = controller.step(planned.q[1], planned.v[1])
     assert controller.status == "time limit" and not controller.ok

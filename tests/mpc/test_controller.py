@@ -288,7 +288,9 @@ def test_as_many_iterations_as_the_budget_has_time_for() -> None:
     for budget in (0.0, 10.0, 1e-9):
         controller = Controller(problem, iterations=4)
         controller.start(START)
-        controller._loop.set(budget=budget)  # from here on: a cold start may take longer than the smallest
+        controller._loop.set(
+            loop_budget=budget
+        )  # from here on: a cold start may take longer than the smallest
         controller._engine.set(budget=budget)
         controller.step(START, [0.0, 0.0])
         counts.append(controller.statistics["iterations"])
@@ -302,7 +304,7 @@ def test_a_free_duration_shrinks_as_the_robot_gets_there() -> None:
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
     problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=20, dt=0.1, duration=(0.1, 20.0))
     problem.add_constraint("force", u, -1, 1)
-    problem.set_final(x=[1.0, 0.0])
+    problem.set_end(x=[1.0, 0.0])
     problem.add_cost("time", problem.duration, 0.0, end_weight=1.0, square=False)
     with pytest.raises(hc.InputError, match="period"):
         Controller(problem)

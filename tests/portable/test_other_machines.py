@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import re
 import shutil
 import struct
 import subprocess
@@ -183,8 +182,7 @@ def test_the_solver_of_a_controller_gives_the_same_numbers(other: Machine, tmp_p
     Memory.of(engine).copy_from(compiled.memory)
     engine["x"][...] = engine["initial"][...] = 0.0
     engine.set(tolerance=1e-9, qp_tolerance=1e-11, budget=0.0)
-    text = (kernels.RUNTIME / "layout.h").read_text()
-    names = re.findall(r"\bF\((\w+),", text)
+    names = (*kernels.LAYOUT.fields("NODE_FIELDS"), *kernels.LAYOUT.fields("ONCE_FIELDS"))
     given = [struct.pack("q", engine.intervals)]
     for name in names:
         values = engine[name].ravel()

@@ -365,7 +365,7 @@ def test_nan_of_a_controller_says_when_and_where_and_keeps_what_was_computed(arm
 def test_methods_that_choose_their_steps_do_not_follow_a_divergence_for_ever(
     arm: Robot, method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adaptive, "MOST_CALLS", 3000)
+    monkeypatch.setattr(adaptive, "MAX_EVALUATIONS", 3000)
     with pytest.raises(
         SimulationError, match=r"diverged at t = 0.00\d s, where the velocity of joint"
     ) as caught:

@@ -17,6 +17,7 @@ C runtimes that call functions (solvers, loops)
     compile_runtime         one C file and the functions that it calls
     compile_kernel          C and the functions that it calls as one callable: Kernel
     compile_with_functions  the same as a library, its functions on several samples at once
+    CHeader                 enumerations, fields and numbers that a C header defines, by name
     in_parallel             tasks that run compilers, as many at a time as there are cores
     building, new_lock      locks around CasADi's graphs, and locks that survive a fork
     native_lanes            doubles in one vector of this processor
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from helicoid.compiler.build.binding import Kernel as Kernel
     from helicoid.compiler.build.binding import get_num_threads as get_num_threads
     from helicoid.compiler.build.binding import set_num_threads as set_num_threads
+    from helicoid.compiler.build.c_header import CHeader as CHeader
     from helicoid.compiler.build.cache import KERNEL_HEADERS as KERNEL_HEADERS
     from helicoid.compiler.build.cache import open_cache as open_cache
     from helicoid.compiler.build.processes import in_parallel as in_parallel

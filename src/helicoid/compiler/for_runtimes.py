@@ -1,4 +1,4 @@
-"""Compiled code for C runtimes of other rooms: functions that C calls, and the runtime itself.
+"""Compiled code for C runtimes of other packages: functions that C calls, and the runtime itself.
 
 A runtime, such as the solver of a controller, is C for the sizes of one problem. It calls functions of CasADi
 through the table of runtime/kernel.h, many samples at once, without Python in between.
@@ -48,18 +48,18 @@ class Runtime(NamedTuple):
 def compile_runtime(
     what: str, text: str, headers: Path, functions: Sequence[Callable[[], ca.Function]] = ()
 ) -> Runtime:
-    """Compile one C file, and the functions that it will call, all side by side.
+    """Compile one C file, and the functions that it will call, in parallel.
 
     Args:
-        what: what is compiled, for a user who waits.
-        text: the C file. It may include what is in the folder `headers`, and kernel.h.
+        what: description for the progress bar.
+        text: the C file. It may include files of the folder `headers`, and kernel.h.
         functions: see `compile_batch`.
 
     Raises:
         CompileError: there is no C compiler, or it fails.
         UnsupportedOperation: an operation has no counterpart in C.
     """
-    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
+    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.rglob("*.[ch]")))]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     runtime = partial(library, f"runtime {digest}", lambda: [text], include=[headers])
     first, *others = _compiled(what, chain([runtime], map(_task, functions)))
@@ -77,11 +77,11 @@ def compile_kernel(
 ) -> Kernel:
     """Compile C that is a kernel itself (runtime/kernel.h), together with functions that it calls.
 
-    An output is memory that the kernel may also read: what it keeps from call to call is an output.
+    The kernel may also read its outputs: state between calls is an output.
 
     Args:
-        what: what is compiled, for a user who waits.
-        text: the C file with `helicoid_kernel_entry`. It may include what is in `headers`, and kernel.h.
+        what: description for the progress bar.
+        text: the C file with `helicoid_kernel_entry`. It may include files of `headers`, and kernel.h.
         functions: SX functions of dense columns. For one called `f` there is
             `void f(const double *const *in, double *const *out, void *work)` for one sample, declared above
             the text, and the constant `F_WORK`, the bytes of scratch that it needs, aligned to 64.
@@ -104,7 +104,7 @@ def compile_kernel(
         )
     lanes = native_lanes()
     writers = {
-        name: Writer(program, replace(SCALAR, name=f"{name}_piece"), lanes)
+        name: Writer(program, replace(SCALAR, name=f"{name}_segment"), lanes)
         for name, program in programs.items()
     }
     declarations = "".join(
@@ -118,7 +118,7 @@ def compile_kernel(
     def sources() -> list[str]:
         units = [declarations + text]
         for name, writer in writers.items():
-            calls = " ".join(f"{name}_piece_{k}({SCALAR.arguments});" for k in range(writer.n_pieces))
+            calls = " ".join(f"{name}_segment_{k}({SCALAR.arguments});" for k in range(writer.n_segments))
             driver = f"void {name}(const double *const *in, double *const *out, void *work)"
             driver = f"{_HIDDEN} {driver} {{\n  double *w = work; {calls}\n}}\n"
             units += translation_units(head, [writer], driver)
@@ -134,7 +134,7 @@ def _kernel(
     sources: Callable[[], list[str]],
     shapes: tuple[Sequence[Shape], Sequence[Shape]],
 ) -> Kernel:
-    """The kernel that sources amount to, of which `parts` and what is in the headers say all."""
+    """The kernel of sources that `parts` and the files of the headers determine."""
     files = [path for folder in headers for path in sorted(folder.glob("*.[ch]"))]
     content = [part.encode() for part in parts] + [path.read_bytes() for path in files]
     digest = hashlib.sha256(b"\0".join(content)).hexdigest()
@@ -148,7 +148,7 @@ def _kernel(
 def compile_with_functions(
     what: str, text: str, headers: Path, functions: Mapping[str, Callable[[], ca.Function]], lanes: int
 ) -> ctypes.CDLL:
-    """Compile one C file into which functions are written, for loops that call them on vectors at once.
+    """Compile one C file together with functions on vectors, for loops that call them.
 
     Before the text stand, for each name, `static void name(const hc_v *x, hc_v *y, hc_v *work)`, which
     computes `lanes` samples from all inputs one after the other in x to all outputs in y;
@@ -161,7 +161,7 @@ def compile_with_functions(
     """
     with building():
         programs = {name: Program.from_casadi(make()) for name, make in functions.items()}
-    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.glob("*.[ch]")))]
+    parts = [text.encode(), *(path.read_bytes() for path in sorted(headers.rglob("*.[ch]")))]
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     content = f"with functions {digest} {lanes} " + " ".join(f"{n} {p.digest}" for n, p in programs.items())
 
@@ -173,11 +173,11 @@ def compile_with_functions(
 
 
 def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> list[BatchCode]:
-    """Compile functions for batches, side by side; each is made by a call without arguments.
+    """Compile functions for batches, in parallel; each is built by a callable without arguments.
 
     Args:
-        what: what is compiled, for a user who waits.
-        functions: make SX functions of dense columns. Making one goes on while others are compiled.
+        what: description for the progress bar.
+        functions: build SX functions of dense columns, one while others are compiled.
 
     Raises:
         CompileError: there is no C compiler, or it fails.
@@ -187,7 +187,7 @@ def compile_batch(what: str, functions: Sequence[Callable[[], ca.Function]]) -> 
 
 
 def _task(make: Callable[[], ca.Function]) -> Callable[[], Path]:
-    """Make a function now; what compiles it."""
+    """Build a function now; returns the task that compiles it."""
     with building():
         return partial(kernel_library, Program.from_casadi(make()), ("batch",))
 

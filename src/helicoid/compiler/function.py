@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 
 from helicoid.compiler.bridges import bridge
-from helicoid.compiler.build.binding import fast_type
+from helicoid.compiler.build.binding import direct_call_class
 from helicoid.compiler.evaluation.arguments import as_matrix, bind
 from helicoid.compiler.evaluation.numeric import NumericCall
 from helicoid.compiler.export.c_library import Precision, export_c
@@ -42,8 +42,8 @@ class Function:
 
     Args:
         name: shown in messages, and the name of the CasADi function.
-        inputs: what it takes, in order.
-        outputs: what it gives, in order. One output is returned as itself, several as a named tuple.
+        inputs: in order.
+        outputs: in order. One output is returned as itself, several as a named tuple.
         definition: an SX `casadi.Function` of matrices in the form that `Output` describes, or a
             callable without arguments that is called when first needed and returns that, or the pair
             (input symbols, output expressions).
@@ -143,7 +143,7 @@ class Function:
         return self._evaluate(args, out)
 
     def _variant(self, **options: Any) -> Callable[..., Any]:
-        """What to call, with the remaining arguments, when keywords are given that are no inputs.
+        """The callable for the remaining arguments when some keywords are no inputs.
 
         A function has no options: this raises. A subclass that has some returns another (cached)
         function, or `functools.partial` of one whose further inputs the options fill.
@@ -156,7 +156,7 @@ class Function:
         if any(isinstance(value, _CASADI_TYPES) for value in values):
             return self._evaluate_symbols(values, out)
         result = self._numeric(values, out)
-        self._speed_up()
+        self._enable_direct_calls()
         return result
 
     def _evaluate_symbols(self, values: Sequence[Any], out: Any) -> Any:
@@ -175,15 +175,15 @@ class Function:
 
     @property
     def casadi(self) -> ca.Function:
-        """The CasADi function, with matrices in and out (see `Output`); made when first asked for."""
+        """The CasADi function, with matrices in and out (see `Output`); built when first needed."""
         return self._definition.casadi
 
-    def _speed_up(self) -> None:
-        """Let calls with plain arrays go straight to the compiled code, from now on."""
+    def _enable_direct_calls(self) -> None:
+        """From now on, calls with plain arrays go straight to the compiled code (see `evaluation`)."""
         kernel = getattr(self._numeric.evaluator, "kernel", None)
         if kernel is not None and self._kernel is not kernel:
             self._kernel = kernel
-            self.__class__ = fast_type(type(self))
+            self.__class__ = direct_call_class(type(self))
 
     def compile(self, batch: bool = False) -> Function:
         """Compile now and not at the first call: for one sample, and with `batch` for batches too.
@@ -196,7 +196,7 @@ class Function:
         """
         for kind in ("scalar", "batch") if batch else ("scalar",):
             self._numeric.compile(kind)
-        self._speed_up()
+        self._enable_direct_calls()
         return self
 
     @property
@@ -333,7 +333,7 @@ class Function:
             raise HelicoidError(f"{path}: the function in this file contradicts itself: {error}") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is compiled, and the class that calls it, belong to this process: a copy finds both by itself.
+        # Compiled code and the class for direct calls belong to this process: a copy gets its own.
         return Function, (self.name, self.inputs, self.outputs, self.casadi)
 
     def export_c(self, folder: str | os.PathLike[str], precision: Precision = "double") -> list[Path]:
@@ -349,7 +349,7 @@ class Function:
 
         Inputs may have any axes of samples in front, which broadcast. XLA calls the compiled batch code
         itself, on the CPU. Gradients, and gradients of gradients, come from `vjp`, compiled when first
-        asked for. An input on a manifold has gradients along its entries, as the expression has them: of a
+        needed. An input on a manifold has gradients along its entries, as the expression has them: of a
         quaternion four, of which N(q)ᵀ makes what `vjp` gives. JAX must have double precision turned on;
         results have the inputs' type.
 
@@ -363,8 +363,8 @@ class Function:
 
         Inputs may have any axes of samples in front, which broadcast. It computes in double precision, on
         the CPU; results have the tensors' type, so that of float32 they are rounded to it. Gradients, and
-        gradients of gradients, come from `vjp`, forward derivatives from `jvp`, compiled when first asked
-        for. An input on a manifold has gradients along its entries, as for `jax`.
+        gradients of gradients, come from `vjp`, forward derivatives from `jvp`, compiled when first
+        needed. An input on a manifold has gradients along its entries, as for `jax`.
 
         Raises:
             HelicoidError: torch is not installed.
@@ -386,7 +386,7 @@ class Function:
         return f"Function {self._usage} -> {describe(self.outputs)}{count}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the call, and a table of inputs and outputs."""
+        """For notebooks: the call, and a table of inputs and outputs."""
         items = [("input", item) for item in self.inputs] + [("output", item) for item in self.outputs]
         rows = [(kind, item.name, item.shape or "number") for kind, item in items]
         return table(repr(self), ("", "name", "shape"), rows)

@@ -1,4 +1,4 @@
-"""A function called again and again on its own results: x[k+1] = f(x[k], u[k]), many steps in one call."""
+"""Iteration of a function on its own results: x[k+1] = f(x[k], u[k]), many steps in one call."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from helicoid.errors import InputError
 
 
 class Iteration:
-    """Rows of states, each of which follows from the one before by calls of a function.
+    """Rows of states, each computed from the previous one by calls of a function.
 
     Args:
         function: its outputs are the next values of its first inputs, the states.
         states: one array (rows, samples, ...) for each state, of which the caller fills row 0. The samples
-            are rollouts side by side.
+            are independent rollouts.
         inputs: one array (rows or 1, samples or 1, ...) for each further input: row k acts from row k to
             k + 1, a single row all the time, a single sample on all.
-        repeats: calls of the function from one row to the next; the rows between are not kept.
+        repeats: calls of the function from one row to the next; intermediate states are not stored.
 
-    Compiled code makes all calls of `run` in C, rollouts side by side on SIMD lanes and threads, and without
+    Compiled code makes all calls of `run` in C, rollouts in parallel on SIMD lanes and threads, and without
     the GIL. Where nothing is compiled this is a loop in Python. Arrays are float64 and C-contiguous.
 
     >>> import casadi as ca
@@ -97,9 +97,9 @@ def _check(function: Function, states: Sequence[Array], inputs: Sequence[Array],
         fits &= value.shape[1] in ({samples} if is_state else {1, samples})
         fits &= value.shape[0] == rows if is_state else value.shape[0] == 1 or value.shape[0] >= rows - 1
         if not fits or value.dtype != np.float64 or not value.flags.c_contiguous:
-            wanted = f"({rows}, {samples}" if is_state else f"({rows - 1} or 1, {samples} or 1"
+            shape = f"({rows}, {samples}" if is_state else f"({rows - 1} or 1, {samples} or 1"
             sizes = "".join(f", {size}" for size in item.shape)
             raise InputError(
-                f"{function.name}: '{item.name}' must be float64, C-contiguous, of shape {wanted}{sizes}); "
+                f"{function.name}: '{item.name}' must be float64, C-contiguous, of shape {shape}{sizes}); "
                 f"got {value.dtype} {value.shape}"
             )

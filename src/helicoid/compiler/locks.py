@@ -1,4 +1,4 @@
-"""Locks around what is made once: expressions, evaluators, compiled code."""
+"""Locks around the creation of expressions, evaluators and compiled code."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Any
 
 from helicoid.interrupts import interruptible
 
-_PATIENCE = 10.0  # seconds that a fork waits for another thread's expression
-_build_lock = threading.RLock()  # CasADi lets other threads run while it makes a graph, but expects none
+_FORK_TIMEOUT = 10.0  # s that a fork waits for the expression of another thread
+_build_lock = threading.RLock()  # CasADi releases the GIL while it builds a graph, but is not thread-safe
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 @contextmanager
 def building() -> Iterator[None]:
-    """Held while a CasADi graph or buffer is made; an interrupt ends it and is not lost in CasADi."""
+    """Context for building CasADi graphs and buffers; an interrupt ends it and is not lost in CasADi."""
     with interruptible(), _build_lock:
         yield
 
 
 def new_lock() -> Any:
-    """A reentrant lock that a forked process finds open, whichever thread held it before the fork."""
+    """A reentrant lock that is open in a forked process, whichever thread held it before the fork."""
     lock = threading.RLock()
     _locks.add(lock)
     return lock
 
 
 class _Fork:
-    """A fork waits for a graph in the making, so that the child finds CasADi between two graphs."""
+    """Hooks of a fork, which waits for a graph that is being built: the child must not inherit half of it."""
 
     waited = False
 
     def before(self) -> None:
-        self.waited = _build_lock.acquire(timeout=_PATIENCE)
+        self.waited = _build_lock.acquire(timeout=_FORK_TIMEOUT)
 
     def in_parent(self) -> None:
         if self.waited:

@@ -131,7 +131,7 @@ class Controller:
         engine = self._compiled.new_engine(with_loop=True)
         Memory.of(engine).copy_from(numbers)
         loop = Loop(self._structure, engine, self.period, self._budget, self._disturbance_time)
-        loop.set(iterations=self.iterations, cold_iterations=self.cold_iterations)
+        loop.set(step_iterations=self.iterations, cold_iterations=self.cold_iterations)
         if trusted is not None:
             engine["trusted"][...] = trusted
         return loop

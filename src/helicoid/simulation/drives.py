@@ -1,4 +1,4 @@
-"""Drives in a simulation: what their currents, voltages and torques allow at each moment."""
+"""Drives in a simulation: torque limits by current, voltage and velocity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Controller = Callable[[float, Array, Array], ArrayLike]
 
 
 class Actuators:
-    """The drives of a robot's joints; a joint without one takes any torque.
+    """The drives of the joints of a robot; a joint without one has no limit.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
@@ -39,7 +39,7 @@ class Actuators:
         self._nv = robot.nv
 
     def limit(self, tau: ArrayLike, v: ArrayLike) -> Array:
-        """τ cut to what the drives can give at the velocities v; (nv,) or (N, nv) each."""
+        """τ within the limits of the drives at the velocities v; (nv,) or (N, nv) each."""
         tau, v = self._checked("tau", tau), self._checked("v", v)
         cut = np.array(np.broadcast_to(tau, np.broadcast_shapes(tau.shape, v.shape)))
         for column, drive in self.drives.items():
@@ -63,7 +63,7 @@ class Actuators:
         return current
 
     def limited(self, controller: Controller) -> Controller:
-        """The controller with its torques cut: `hc.simulate(robot, ..., actuators.limited(controller))`."""
+        """The controller with limited torques: `hc.simulate(robot, ..., actuators.limited(controller))`."""
 
         def controlled(t: float, q: Array, v: Array) -> Array:
             return self.limit(controller(t, q, v), v)

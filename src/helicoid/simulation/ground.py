@@ -1,4 +1,4 @@
-"""What robots stand on, and what of them may touch it."""
+"""Grounds, and points of links that may touch them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 
-STICKY = 1e6  # of an infinite coefficient of friction: a cone without an end has no nearest point
+MAX_FRICTION = 1e6  # in place of an infinite coefficient, whose cone has no nearest point
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A half-space below a plane, or below a field of heights, with Coulomb friction.
+    """A half-space below a plane, or below a height field, with Coulomb friction.
 
     Attributes:
-        height: how far (m) the plane is from the world's origin, along its normal; a field is raised by it.
-        friction: Coulomb's coefficient μ, zero or more; infinite is as good as never slipping.
-        restitution: which share of the normal speed an impact gives back, 0 to 1.
+        height: distance (m) of the plane from the world's origin, along its normal; added to a height field.
+        friction: Coulomb's coefficient μ, zero or more; infinite for no slip.
+        restitution: coefficient of restitution, 0 to 1.
         normal: direction out of the ground; need not be of unit length.
-        heights: a field of heights (m), (rows along y, columns along x), bilinear in between and level beyond
+        heights: a height field (m), (rows along y, columns along x), bilinear in between and level beyond
             its border. The normal is then up.
         spacing: between points of the field (m), one for both directions or (x, y).
         origin: (x, y) of its first point (m); None puts the middle of the field at the world's origin.
@@ -60,14 +60,14 @@ class Ground:
                 f"heights of a ground are finite (rows, columns), 2 each at least; got {heights.shape}"
             )
         if self.normal != (0.0, 0.0, 1.0):
-            raise InputError("a field of heights has its normal up: leave normal out, or tilt the heights")
+            raise InputError("a height field has its normal up: leave normal out, or tilt the heights")
         spacing = np.broadcast_to(_numbers("spacing", self.spacing), (2,)).astype(float)
         if not (np.all(spacing > 0) and np.all(np.isfinite(spacing))):
-            raise InputError(f"the spacing (m) of a field of heights is above 0; got {self.spacing!r}")
+            raise InputError(f"the spacing (m) of a height field is above 0; got {self.spacing!r}")
         middle = -spacing * (np.array(heights.shape[::-1]) - 1) / 2
         origin = middle if self.origin is None else _numbers("origin", self.origin)
         if origin.shape != (2,) or not np.isfinite(origin).all():
-            raise InputError(f"the origin of a field of heights is (x, y) in m; got {self.origin!r}")
+            raise InputError(f"the origin of a height field is (x, y) in m; got {self.origin!r}")
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "spacing", tuple(spacing.tolist()))
         object.__setattr__(self, "origin", tuple(origin.tolist()))
@@ -76,7 +76,7 @@ class Ground:
     def row(self) -> list[float]:
         """As runtime/surfaces.h has it: normal, offset, friction, restitution, whether it is a field."""
         is_field = self.heights is not None
-        mu = min(float(self.friction), STICKY)
+        mu = min(float(self.friction), MAX_FRICTION)
         return [*self.normal, float(self.height), mu, float(self.restitution), float(is_field)]
 
     @property
@@ -105,7 +105,7 @@ class Ground:
         return np.asarray((1 - t) * ((1 - s) * a + s * b) + t * ((1 - s) * c + s * d) + self.height)
 
     def slope_at(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """(dz/dx, dz/dy) of a field of heights at points (x, y), along the last axis."""
+        """(dz/dx, dz/dy) of a height field at points (x, y), along the last axis."""
         s, t, (a, b, c, d) = self._cell(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
         dx, dy = np.ravel(self.spacing)
         return np.stack(
@@ -156,7 +156,7 @@ def as_grounds(ground: Any) -> tuple[Ground, ...]:
     if not isinstance(given, Sequence) or not given or not all(isinstance(one, Ground) for one in given):
         raise InputError(f"ground is hc.Ground(...), or a list of them; got {ground!r}")
     if sum(one.heights is not None for one in given) > 1:
-        raise InputError("of several grounds, one at most may be a field of heights")
+        raise InputError("of several grounds, one at most may be a height field")
     return tuple(given)
 
 
@@ -178,7 +178,7 @@ def grounds_of(arrays: dict[str, Array]) -> tuple[Ground, ...]:
     """The grounds in arrays of a file, which are taken out; none where there are none.
 
     Raises:
-        InputError: they make no sense.
+        InputError: they are not valid.
     """
     rows, heights, place = (arrays.pop(f"ground{part}", None) for part in ("s", "_heights", "_place"))
     if rows is None:
@@ -187,7 +187,7 @@ def grounds_of(arrays: dict[str, Array]) -> tuple[Ground, ...]:
         raise InputError(f"grounds are rows of six numbers; got shape {rows.shape}")
     fields: dict[int, dict[str, Any]] = {}
     if heights is not None and place is not None:
-        number, *others = _numbers("the place of a field of heights", place).ravel().tolist() + 5 * [np.nan]
+        number, *others = _numbers("the place of a height field", place).ravel().tolist() + 5 * [np.nan]
         fields[int(number)] = {"heights": heights, "spacing": tuple(others[:2]), "origin": tuple(others[2:4])}
     return as_grounds(
         [

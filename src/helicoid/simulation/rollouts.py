@@ -20,7 +20,7 @@ from helicoid.simulation.inputs.forces import SystemInputs
 from helicoid.simulation.inputs.laws import LawFeedback, LawLoop
 from helicoid.simulation.inputs.start import Start
 from helicoid.simulation.running import Advance
-from helicoid.simulation.trajectory import Motion, Trajectory
+from helicoid.simulation.trajectory import MotionEquations, Trajectory
 
 
 class Rollouts:
@@ -186,7 +186,7 @@ class RobotRollouts(Rollouts):
         names = ["theta", *(f"f_ext_{link}" for link in self.inputs.wrenches)]
         rows = {name: self._public(x, n) for name, x in zip(names, self._others, strict=True)}
         net = self._public(self.inputs.net, n) if self.inputs.disturbed else tau
-        motion = Motion(self.robot, {"tau": net, **rows}, self._method, self._options)
+        motion = MotionEquations(self.robot, {"tau": net, **rows}, self._method, self._options)
         made = Trajectory(self.times[:n], q, v, np.broadcast_to(tau, v.shape), self.robot, motion=motion)
         if self._stepping is not None:
             reported = self._stepping.known(n, self.q, self.v)
@@ -243,7 +243,7 @@ class VehicleRollouts(Rollouts):
         tau = self._public(force, n)
         theta = self.theta if self._many else self.theta[:1]
         inputs = {"tau": tau, "theta": theta[:, None, :] if self._many else theta}
-        motion = Motion(self.robot, inputs, "rk4", {"friction": True})
+        motion = MotionEquations(self.robot, inputs, "rk4", {"friction": True})
         known = {"controls": u, "states": z}
         return Trajectory(self.times[:n], q, v, tau, self.robot, motion=motion, known=known)
 

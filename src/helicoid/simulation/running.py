@@ -1,4 +1,4 @@
-"""Running a simulation: in chunks, so that it can be watched, stopped and found to diverge."""
+"""Run a simulation in chunks, between which progress is shown and interrupts and divergence are checked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from helicoid.progress import Progress, reporting
 Advance = Callable[[int, int], None]
 """`(first, last)`: compute rows first + 1 to last of the states."""
 
-ABSURD = 1e8  # rad/s or m/s: no robot moves like this, and the next step would overflow
-CHUNK = 0.1  # seconds between looks at what came out, at Ctrl-C and at the progress bar
+ABSURD = 1e8  # rad/s or m/s: a velocity beyond it has diverged, and the next step would overflow
+CHUNK = 0.1  # seconds between checks of the velocities, of Ctrl-C and of the progress bar
 
 
 def run(
     n_steps: int, advance: Advance, v: Array, one_by_one: bool, progress: Progress | bool | None = None
 ) -> int:
-    """Advance to the end, or until a velocity is beyond reason; returns the number of good rows.
+    """Advance to the end, or until a velocity diverges; returns the number of valid rows.
 
     Args:
         v: (rows, rollouts, nv), filled by `advance`.
-        one_by_one: the next step needs to know that the last one is good.
+        one_by_one: check every step before the next one.
     """
     first, size = 0, 1  # a row may be a million substeps, or a million rollouts
     with reporting(progress, "Simulating") as tell:
@@ -46,5 +46,5 @@ def run(
 
 
 def _sane(v: Array) -> bool:
-    # Largest and smallest pass a NaN on, and need no array in between.
+    # Maximum and minimum propagate NaN, and need no temporary array.
     return v.size == 0 or bool(max(v.max(), -v.min()) < ABSURD)

@@ -14,7 +14,7 @@ from helicoid.workers.contract import Failure, Outcome, Take, Work, WorkerError,
 
 _AHEAD = 2  # tasks for each thread of the cluster: the next is there when one is done
 _WAIT = "30 s"  # until a scheduler answers
-_PATIENCE = 60.0  # seconds without any worker
+_FORK_TIMEOUT = 60.0  # seconds without any worker
 
 
 class Cluster:
@@ -107,8 +107,8 @@ class _Running:
             if self._client.status != "running":
                 raise self._lost()
             waited = 0.0 if _threads(self._client) else waited + LISTEN
-            if waited > _PATIENCE:
-                raise WorkerError(f"the dask scheduler has had no worker for {_PATIENCE:g} s: start some")
+            if waited > _FORK_TIMEOUT:
+                raise WorkerError(f"the dask scheduler has had no worker for {_FORK_TIMEOUT:g} s: start some")
 
     def _outcome(self, future: Any) -> Outcome:
         from distributed import KilledWorker

@@ -18,7 +18,7 @@ import pytest
 from helicoid.compiler.build import binding
 from helicoid.compiler.build.binding import (
     CtypesKernel,
-    fast_type,
+    direct_call_class,
     get_num_threads,
     load_kernel,
     set_num_threads,
@@ -141,7 +141,7 @@ class Derived(Base):
 
 def fast(kernel, cls=Base):
     f = cls()
-    f.__class__ = fast_type(cls)
+    f.__class__ = direct_call_class(cls)
     f._kernel = kernel
     return f
 
@@ -423,10 +423,15 @@ def test_without_kernel_calls_go_to_python(g, rng):
     assert not by_python(only_scalar(*(value[0] for value in samples(rng, 1))))
 
 
-def test_fast_type_is_the_same_class_to_everybody_else(g, rng):
+def test_direct_call_class_is_the_same_class_to_everybody_else(g, rng):
     x, y = rng.normal(size=(2, 3))
     assert isinstance(g, Base) and type(g).__name__ == "Base" and type(g).__module__ == Base.__module__
-    assert fast_type(Base) is fast_type(Base) is fast_type(fast_type(Base)) is type(g)
+    assert (
+        direct_call_class(Base)
+        is direct_call_class(Base)
+        is direct_call_class(direct_call_class(Base))
+        is type(g)
+    )
     derived = fast(g._kernel, Derived)
     assert isinstance(derived, Derived) and type(derived) is not type(g)
     np.testing.assert_array_equal(derived(x, y), g(x, y))
@@ -438,7 +443,7 @@ def test_fast_type_is_the_same_class_to_everybody_else(g, rng):
     assert by_python(further(x, y))
     further._kernel = g._kernel
     assert by_python(further(x, y))  # a class of the user's: nobody said that it may be fast
-    further.__class__ = fast_type(Further)
+    further.__class__ = direct_call_class(Further)
     assert not by_python(further(x, y)) and by_python(further(x))
 
 
@@ -447,7 +452,7 @@ def test_class_changes_in_place():
     f = Base()
     f.name, f.itself = "before", f
     reference = weakref.ref(f)
-    f.__class__ = fast_type(Base)
+    f.__class__ = direct_call_class(Base)
     f._kernel = load_kernel([vectors()], [(3,), (3,)], [(3,)], None)
     assert reference() is f and f.name == "before" and vars(f) == {"name": "before", "itself": f}
     del f
@@ -475,9 +480,9 @@ def test_classes_that_cannot_be_fast():
         __slots__ = ("_kernel",)
 
     with pytest.raises(AttributeError, match="_kernel"):
-        fast_type(WithoutSlot)
+        direct_call_class(WithoutSlot)
     with pytest.raises(TypeError, match="__call__"):
-        fast_type(WithoutCall)
+        direct_call_class(WithoutCall)
 
 
 @pytest.mark.parametrize("n", [8, 9, 1000, 12345])
@@ -607,11 +612,11 @@ print(f(2.0, np.ones(3), np.ones((2, 3))).y)
 def test_without_headers_of_python_ctypes_serves(monkeypatch, tmp_path, rng):
     monkeypatch.setattr(binding, "_prepared", False)
     monkeypatch.setattr(binding, "_extension", None)
-    monkeypatch.setattr(binding, "_fast_types", {})
+    monkeypatch.setattr(binding, "_direct_call_classs", {})
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
     with pytest.warns(PerformanceWarning, match=r"Python\.h is missing"):
         kernel = load_kernel([products()], INPUTS, OUTPUTS, Result)
-    assert isinstance(kernel, CtypesKernel) and fast_type(Base) is Base
+    assert isinstance(kernel, CtypesKernel) and direct_call_class(Base) is Base
     values, outputs = samples(rng, 9), empty_outputs(9)
     set_num_threads(2)
     kernel.evaluate_batch(values, outputs, 9)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helicoid.compiler.code.program import CONSTANT, INPUT, Program
-from helicoid.compiler.code.schedule import Schedule, Step, cosine, named, needed, schedule, sine
+from helicoid.compiler.code.schedule import Instruction, Schedule, cosine, named, needed, schedule, sine
 from random_graphs import deep_graph, graphs
 
 
-def given_by(step: Step) -> list[int]:
+def given_by(step: Instruction) -> list[int]:
     """Names of what a step computes."""
     if step.angles:
         return [name for angle in step.angles for name in (sine(angle), cosine(angle))]
@@ -24,11 +24,11 @@ def run(program: Program, plan: Schedule) -> list[tuple[int, int]]:
     """Follow the names of values through pieces and slots as the C does; the output elements written."""
     slots: dict[int, int] = {}
     written: list[tuple[int, int]] = []
-    for piece in plan.pieces:
+    for piece in plan.segments:
         for name, slot in piece.loads.items():
             assert slots[slot] == name, "a slot was overwritten, or not yet written"
         known = set(piece.loads)
-        for step in piece.steps:
+        for step in piece.instructions:
             assert set(needed(program, step)) <= known
             known.update(given_by(step))
         for name, slot in piece.stores.items():
@@ -71,8 +71,8 @@ def test_pieces_hold_every_step_once_and_not_more_than_asked(
 ) -> None:
     program = Program.from_casadi(function)
     plan = schedule(program, angles_at_once=angles, size=size)
-    steps = [step for piece in plan.pieces for step in piece.steps]
-    assert all(len(piece.steps) <= size for piece in plan.pieces)
+    steps = [step for piece in plan.segments for step in piece.instructions]
+    assert all(len(piece.instructions) <= size for piece in plan.segments)
     assert all(len(step.angles) <= angles for step in steps)
     names = [name for step in steps for name in given_by(step)]
     assert len(set(names)) == len(names)
@@ -85,7 +85,7 @@ def test_long_programs_keep_what_they_still_need(size: int) -> None:
     program = Program.from_casadi(deep_graph(np.random.default_rng(9), 400))
     plan = schedule(program, angles_at_once=4, size=size)
     written = run(program, plan)
-    assert len(plan.pieces) > 500 / size
+    assert len(plan.segments) > 500 / size
     assert sorted(written) == computed_elements(program)
 
 
@@ -96,7 +96,7 @@ def test_slots_are_reused() -> None:
     program = Program.from_casadi(ca.Function("chain", [x], [y]))
     plan = schedule(program, angles_at_once=1, size=5)
     run(program, plan)
-    assert len(plan.pieces) == 40
+    assert len(plan.segments) == 40
     assert plan.n_slots <= 2
 
 
@@ -104,7 +104,7 @@ def test_one_piece_needs_no_slots() -> None:
     x = ca.SX.sym("x", 3)
     program = Program.from_casadi(ca.Function("f", [x], [ca.sin(x) * ca.cos(x) + x]))
     plan = schedule(program, angles_at_once=4)
-    assert (len(plan.pieces), plan.n_slots) == (1, 0)
+    assert (len(plan.segments), plan.n_slots) == (1, 0)
 
 
 @pytest.mark.parametrize(("at_once", "steps"), [(1, 6), (2, 3), (4, 2)])
@@ -112,7 +112,7 @@ def test_independent_angles_share_a_step(at_once: int, steps: int) -> None:
     x = ca.SX.sym("x", 6)
     program = Program.from_casadi(ca.Function("f", [x], [ca.vertcat(ca.sin(x), ca.cos(x[:3]))]))
     plan = schedule(program, angles_at_once=at_once)
-    assert len(plan.pieces[0].steps) == steps
+    assert len(plan.segments[0].instructions) == steps
 
 
 def test_an_angle_that_waits_for_another_comes_after_it() -> None:
@@ -120,12 +120,12 @@ def test_an_angle_that_waits_for_another_comes_after_it() -> None:
     program = Program.from_casadi(ca.Function("f", [x], [ca.sin(ca.sin(ca.cos(x)))]))
     plan = schedule(program, angles_at_once=4, size=1)
     run(program, plan)
-    assert [len(step.angles) for piece in plan.pieces for step in piece.steps] == [1, 1, 1]
+    assert [len(step.angles) for piece in plan.segments for step in piece.instructions] == [1, 1, 1]
 
 
 def test_a_function_that_computes_nothing_is_one_empty_piece() -> None:
     x = ca.SX.sym("x", 2)
     program = Program.from_casadi(ca.Function("f", [x], [ca.vertcat(x[1], 3, x[0])]))
     plan = schedule(program, angles_at_once=4)
-    assert len(plan.pieces) == 1 and not plan.pieces[0].steps
+    assert len(plan.segments) == 1 and not plan.segments[0].instructions
     assert sorted(run(program, plan)) == [(0, 0), (0, 2)]

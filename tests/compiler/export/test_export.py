@@ -226,6 +226,6 @@ def test_a_file_that_only_mentions_us_is_left_alone(tmp_path, line):
     square = Function.from_expressions("square", {"x": x}, {"y": x * x})
     first = next(path for path in square.export_c(tmp_path) if path.suffix == ".c")
     first.write_text(f"{line}\nint mine;\n")
-    with pytest.raises(HelicoidError, match="left alone"):
+    with pytest.raises(HelicoidError, match="is not replaced"):
         square.export_c(tmp_path)
     assert first.read_text() == f"{line}\nint mine;\n"

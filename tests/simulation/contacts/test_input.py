@@ -39,7 +39,7 @@ def test_grounds_that_make_no_sense(arguments: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ground": Ground()}, "what may touch the ground"),
+        ({"ground": Ground()}, "a ground needs contacts"),
         ({"contacts": "collision"}, "something to touch"),
         ({"ground": 0.0, "contacts": "collision"}, "ground is hc.Ground"),
         ({"ground": Ground(), "contacts": "visual"}, "'collision'; got 'visual'"),

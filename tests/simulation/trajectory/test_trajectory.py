@@ -247,7 +247,7 @@ def test_a_notebook_shows_first_and_last_states(flight: Trajectory, many: Trajec
 def test_what_is_not_known_is_left_out_of_files(flight: Trajectory, tmp_path: Path) -> None:
     """A trajectory made by hand does not say what moved the robot."""
     made = Trajectory(flight.t, flight.q, flight.v, flight.tau, flight.robot)
-    with pytest.raises(hc.HelicoidError, match="holds no a, nor what moved"):
+    with pytest.raises(hc.HelicoidError, match="has no a, nor the equations"):
         made.a  # noqa: B018
     for ending in ("csv", "npz"):
         made.save(tmp_path / f"made.{ending}")

@@ -1,1 +1,1 @@
-"""From C text to something that Python calls: compiler, cache, binding."""
+"""From C text to a callable: compiler, cache, binding."""

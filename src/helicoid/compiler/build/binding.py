@@ -1,4 +1,4 @@
-"""From a compiled library to something that Python calls: through a C extension, or else through ctypes."""
+"""Compiled libraries as callables of Python: through a C extension, or else through ctypes."""
 
 from __future__ import annotations
 
@@ -72,41 +72,42 @@ def load_kernel(
 
 
 def cannot_be_loaded(error: Exception) -> CompileError:
-    """What to say when the system refuses a library."""
+    """The error for a library that the system refuses to load."""
     return CompileError(
         f"compiled code cannot be loaded: {error}. `helicoid cache clear` removes all of it; if programs "
         "may not be run from that folder (noexec), name another one in HELICOID_CACHE"
     )
 
 
-def fast_type(cls: _Class) -> _Class:
-    """A class to give to instances of `cls` in place (`f.__class__ = fast_type(type(f))`), for fast calls.
+def direct_call_class(cls: _Class) -> _Class:
+    """A subclass of `cls` whose calls go to the kernel first: `f.__class__ = direct_call_class(type(f))`.
 
-    `cls` has the slot `_kernel`, from one base class for all. A call of an instance with plain float64
-    arrays goes from Python's interpreter straight to the kernel in that slot; every other call, and any
-    call while the slot holds no `Kernel` of the extension, goes to `cls.__call__` as before. Without
-    the extension this is `cls` itself.
+    Python looks up `__call__` in the class, so that only another class can replace it for one instance. The
+    subclass adds nothing else. `cls` has the slot `_kernel`, from one base class for all. A call with plain
+    float64 arrays goes straight to the kernel in that slot (`fast_call` of runtime/binding.c); every other
+    call, and any call while the slot has no `Kernel` of the extension, goes to `cls.__call__`. Without the
+    extension this is `cls` itself.
     """
     extension = prepare()
     with _lock:
-        if extension is not None and cls not in _fast_types:
+        if extension is not None and cls not in _direct_call_classs:
             names = ("__module__", "__qualname__", "__doc__")
             content = {"__slots__": (), **{name: getattr(cls, name) for name in names}}
             faster = type(cls)(cls.__name__, (cls,), content)
             extension.install_fast_call(faster)
-            _fast_types[cls] = _fast_types[faster] = faster
-        return _fast_types.get(cls, cls)
+            _direct_call_classs[cls] = _direct_call_classs[faster] = faster
+        return _direct_call_classs.get(cls, cls)
 
 
 def get_num_threads() -> int:
-    """The most threads that one batch uses; see `set_num_threads`."""
+    """The maximum number of threads of a batch; see `set_num_threads`."""
     return _num_threads
 
 
 def set_num_threads(n: int) -> None:
     """Let one batch use up to `n` threads; at first it is all cores that this process may run on.
 
-    Results are the same whatever the number. A small batch uses fewer, as many as pay for themselves.
+    Results do not depend on the number. A small batch uses fewer, as many as make it faster.
 
     >>> before = get_num_threads()
     >>> set_num_threads(1)
@@ -126,7 +127,7 @@ def set_num_threads(n: int) -> None:
 
 
 def follow_num_threads(tell: Callable[[int], Any]) -> None:
-    """Tell other code that runs batches how many threads one may use, now and whenever that is set."""
+    """Call a function with the number of threads, now and whenever it is set."""
     with _lock:
         _followers.append(tell)
         tell(_num_threads)
@@ -150,7 +151,7 @@ def prepare() -> Any:
 
 
 def _warn_once() -> None:
-    """Say what the extension lacks; not before there is a kernel, without which more than this is amiss."""
+    """Warn once that the extension is missing, when there is a kernel that would use it."""
     global _missing
     if _missing:
         text = f"functions are compiled, but each call costs some µs more than it could: {_missing}"
@@ -193,8 +194,8 @@ def _all_cores() -> int:
 _lock = new_lock()
 _extension: Any = None
 _prepared = False
-_missing = ""  # why there is no extension, until that is said
-_fast_types: dict[Any, Any] = {}
+_missing = ""  # why there is no extension, until the warning
+_direct_call_classs: dict[Any, Any] = {}
 _num_threads = _all_cores()
 _followers: list[Callable[[int], Any]] = []
 

@@ -2,9 +2,9 @@
 
     folder/<key>/<compiler>-<sha256>.so
 
-The key is made of all that decides what the code does. Behind it stand the compiler that made the file
-and the digest of the file itself: one rename publishes a library together with what verifies it, so
-processes may race without locks. A file that does not have its digest is removed, never loaded.
+The key is a digest of all that determines the code. The name of the file has the compiler that made it and
+the digest of the file itself: one rename publishes a library together with its checksum, so that processes
+may race without locks. A file that does not have its digest is removed, never loaded.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _T = TypeVar("_T")
 _KEY = re.compile(r"[0-9a-f]{64}")
 _LIBRARY = re.compile(r"(?P<compiler>[0-9a-f]{16})-(?P<digest>[0-9a-f]{64})\.so")
 _FULL = re.compile("No space left on device|Disk quota exceeded")  # as a compiler says it
-_BUILD = "build-"  # begins the names of folders in which a compiler is at work
-_STALE = 3600.0  # seconds after which such a folder is one that a killed process left behind
+_BUILD = "build-"  # prefix of the folders in which a compiler works
+_STALE_AFTER = 3600.0  # s: an older build folder was left behind by a killed process
 
 
 class CacheInfo(NamedTuple):
-    """Where the libraries are, how many there are and how much room they take."""
+    """The folder of the libraries, their number and their size."""
 
     folder: Path
     n_libraries: int
@@ -98,7 +98,7 @@ def library(
 
 
 def loaded(make: Callable[[], Path], load: Callable[[Path], _T]) -> _T:
-    """What `load` makes of a library; made once more if another process cleared the cache in between."""
+    """Load a library; compile it once more if another process cleared the cache in between."""
     path = make()
     try:
         return load(path)
@@ -166,10 +166,10 @@ class Cache:
 
     def get(self, key: str, compiler: Compiler | None = None) -> Path | None:
         """A verified library of this key that this compiler made, or any compiler if none is given."""
-        wanted = None if compiler is None else compiler.identity[:16]
+        maker = None if compiler is None else compiler.identity[:16]
         for path in self._libraries(key):
             match = _LIBRARY.fullmatch(path.name)
-            if match is None or wanted not in (None, match["compiler"]):
+            if match is None or maker not in (None, match["compiler"]):
                 continue
             try:
                 if digest_of_private(path) == match["digest"]:
@@ -210,7 +210,7 @@ class Cache:
             shutil.rmtree(work, ignore_errors=True)
 
     def info(self) -> CacheInfo:
-        """How much is in it."""
+        """Number and size of the libraries."""
         sizes = []
         for key in self._keys():
             for path in self._libraries(key):
@@ -241,7 +241,7 @@ class Cache:
             with contextlib.suppress(FileNotFoundError):
                 os.replace(output, target)
                 return target
-        raise FileNotFoundError(f"{entry}: is removed again and again")
+        raise FileNotFoundError(f"{entry}: other processes keep removing it")
 
     def _libraries(self, key: str) -> list[Path]:
         """Files of an entry; an entry that is not private is removed with all that is in it."""
@@ -263,18 +263,18 @@ class Cache:
             yield from [path.name for path in self.folder.iterdir() if _KEY.fullmatch(path.name)]
 
     def _discard(self, entry: Path) -> None:
-        """Take an entry out of sight at once, then delete it."""
+        """Rename an entry, so that nobody finds it any more, then delete it."""
         hidden = self.folder / f"{_BUILD}{uuid.uuid4().hex}"
         with contextlib.suppress(OSError):
             os.rename(entry, hidden)
             _remove(hidden)
 
     def _remove_stale(self) -> None:
-        """Delete what processes left behind that were killed while they compiled."""
+        """Delete build folders of processes that were killed while they compiled."""
         with contextlib.suppress(OSError):
             for path in list(self.folder.glob(f"{_BUILD}*")):
                 with contextlib.suppress(OSError):
-                    if time.time() - os.lstat(path).st_mtime > _STALE:
+                    if time.time() - os.lstat(path).st_mtime > _STALE_AFTER:
                         _remove(path)
 
 

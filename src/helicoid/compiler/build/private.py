@@ -1,4 +1,4 @@
-"""Folders and files that nobody else can write to: what is loaded as code must be one's own."""
+"""Folders and files that only this user can write to: code is loaded from no others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def private_folder(folder: Path) -> Path:
 
 
 def _check_parent(folder: Path, parent: Path, status: os.stat_result) -> None:
-    """Nobody else can put another folder in place of this one: what was verified is what is loaded."""
+    """Refuse a parent in which others can replace the folder: what was verified is what is loaded."""
     if not hasattr(os, "geteuid"):
         return
     if status.st_uid not in (os.geteuid(), 0):
@@ -49,7 +49,7 @@ def _check_parent(folder: Path, parent: Path, status: os.stat_result) -> None:
 
 
 def is_private_group(gid: int) -> bool:
-    """Whether this is the group of this user alone, to whom some systems give what he makes."""
+    """Whether this group has this user as its only member, as some systems create for each user."""
     import grp
     import pwd
 
@@ -74,9 +74,9 @@ def check_private(path: Path, status: os.stat_result) -> None:
 
 
 def temporary_folder(reason: str) -> Path:
-    """One folder for all that cannot be kept; made, and told, when first needed."""
+    """The folder of this process in place of the cache; created, with a warning, when first needed."""
     global _spare
-    with _spare_lock:  # pieces are compiled by several threads
+    with _spare_lock:  # several threads compile
         if _spare is None or not _spare.is_dir():
             text = (
                 f"compiled functions are not kept for the next run: {reason}. "
@@ -95,7 +95,7 @@ def _remove_own(folder: Path, owner: int) -> None:
 
 def digest_of_private(path: Path) -> str:
     """The digest of a file that only its owner can write to."""
-    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # what lies there may be a pipe that nobody writes to
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # it may be a pipe without a writer
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | careful)) as file:
         status = os.fstat(file.fileno())
         check_private(path, status)

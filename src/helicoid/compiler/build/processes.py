@@ -1,4 +1,4 @@
-"""Compilers at work: several at a time, all ended when one fails or the user interrupts."""
+"""Running compilers: several at a time, all ended when one fails or the user interrupts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from helicoid.interrupts import LISTEN
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-TIMEOUT = 600.0  # seconds for one run of the compiler
+TIMEOUT = 600.0  # s, of one run of the compiler
 
 _T = TypeVar("_T")
 
 
 class Stopped(HelicoidError):
-    """This work was given up because another part of it failed or the user interrupted it."""
+    """Cancelled, because another part of the work failed or the user interrupted it."""
 
 
 def in_parallel(
@@ -31,15 +31,15 @@ def in_parallel(
 ) -> list[_T]:
     """The results of tasks, as many at a time as there are cores, on threads of their own.
 
-    When one fails or the caller is interrupted, those that have not begun are dropped and the compilers that
-    the others run are ended. A single task has its thread too: there, no signal comes between starting a
-    compiler and knowing of it.
+    When one fails or the caller is interrupted, tasks that have not begun are dropped and the
+    compilers of the others are ended. A single task has its own thread too: there, no signal can arrive
+    between starting a compiler and recording it.
 
     Args:
-        tasks: may be made one by one, while earlier ones are at work.
+        tasks: an iterable, taken one by one while earlier tasks run.
         tell: is called with the share of the tasks that is done, 0 to 1.
     """
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # most calls find their code
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # seldom needed
 
     group = _Group()
     threads = ThreadPoolExecutor(os.cpu_count(), initializer=group.enter)
@@ -77,12 +77,14 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> None:
         group.forget(process)
     if process.returncode != 0:
         group.check()
-        told = "\n".join(errors.splitlines()[:12])
-        raise CompileError(f"the compiler failed ({process.returncode}): {shlex.join(command)}\n{told}")
+        first_lines = "\n".join(errors.splitlines()[:12])
+        raise CompileError(
+            f"the compiler failed ({process.returncode}): {shlex.join(command)}\n{first_lines}"
+        )
 
 
 class _Group:
-    """Compilers that end together, and groups that their tasks made."""
+    """Compilers that end together, and the groups that their tasks started."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,7 +93,7 @@ class _Group:
         self._stopped = False
 
     def enter(self) -> None:
-        """What the current thread starts belongs to this group."""
+        """Make this the group of the current thread."""
         _of_thread.group = self
 
     @contextlib.contextmanager
@@ -141,7 +143,7 @@ class _Group:
 
 
 class _OfThread(threading.local):
-    """The group of each thread; one that no task began has a group of its own."""
+    """The group of each thread; threads outside of `in_parallel` have their own."""
 
     def __init__(self) -> None:
         self.group = _Group()

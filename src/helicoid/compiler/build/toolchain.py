@@ -1,4 +1,4 @@
-"""The C compiler: finding one, the flags, and what the processor it compiles for can do."""
+"""The C compiler: its command, its flags, and the features of the processor."""
 
 from __future__ import annotations
 
@@ -73,8 +73,7 @@ class Compiler:
     def identity(self) -> str:
         """Hexadecimal digest that changes when the compiler is another one or an updated one.
 
-        It is made of where the programs of the command lie, their sizes and dates, so that nothing has
-        to run.
+        It contains paths, sizes and dates of the programs in the command, so that nothing has to run.
         """
         parts = []
         for word in self.command:
@@ -134,7 +133,7 @@ def find_compiler() -> Compiler:
         CompileError: there is none; says how to get one.
     """
     if sys.platform == "win32":
-        raise CompileError("functions are not compiled on Windows; its subsystem for Linux is one way to it")
+        raise CompileError("functions are not compiled on Windows; use the Windows Subsystem for Linux")
     named = os.environ.get("CC", "").strip()
     if named:
         try:
@@ -153,7 +152,7 @@ def find_compiler() -> Compiler:
     raise CompileError(f"no C compiler found: {_HOW_TO_GET_ONE}")
 
 
-# What HELICOID_MARCH may name besides "native": lanes, and what Linux says of a processor that can run it.
+# Levels for HELICOID_MARCH besides "native": lanes, and the processor's flags in /proc/cpuinfo.
 _LEVELS = {
     "x86-64-v2": (2, "cx16 popcnt ssse3 sse4_1 sse4_2"),
     "x86-64-v3": (4, "avx avx2 bmi1 bmi2 f16c fma movbe"),
@@ -239,7 +238,7 @@ def _cpu() -> _Cpu:
 
 
 def _first_of_cpuinfo() -> dict[str, str]:
-    """What Linux tells of the first processor; reading on would take long on a machine with many."""
+    """/proc/cpuinfo of the first processor; reading all takes long where there are many."""
     fields: dict[str, str] = {}
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -251,7 +250,7 @@ def _first_of_cpuinfo() -> dict[str, str]:
 
 
 def _sysctl(name: str) -> str:
-    """A text that macOS knows by name; empty where it does not."""
+    """A string from sysctl on macOS; empty where there is none."""
     library, size = ctypes.CDLL(None), ctypes.c_size_t(0)
     if library.sysctlbyname(name.encode(), None, ctypes.byref(size), None, 0):
         return ""

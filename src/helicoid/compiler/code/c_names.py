@@ -1,4 +1,4 @@
-"""Names for C: any text becomes an identifier of C and C++ that nothing else bears."""
+"""Names for C: any text becomes a unique identifier of C and C++."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEYWORDS = """
 """
 # Macros of standard headers and compilers, which would change even the name of a parameter.
 _MACROS = "INFINITY NAN HUGE_VAL I NULL EOF errno unix linux"
-# What a function, a file or a target of CMake must not be called; math.h adds a suffix f or l.
+# Not allowed as names of functions, files or CMake targets; math.h adds a suffix f or l.
 _LINKED = """
     main printf scanf malloc calloc realloc free abort exit abs labs llabs rand srand qsort bsearch system
     getenv memcpy memmove memset memcmp index rindex read write open close link pipe time clock signal raise
@@ -34,9 +34,9 @@ _FOR_LINKED = _FOR_PARAMETERS.union(_LINKED.split())
 
 
 def c_identifier(text: str, linked: bool = True) -> str:
-    """The text as an identifier; signs that C has not become underscores, a word that is taken ends in one.
+    """The text as an identifier; other characters become underscores, a reserved word gets one at its end.
 
-    A name that is not `linked`, a parameter's, may be that of a function of the standard library.
+    A name that is not `linked` (a parameter) may be that of a function of the standard library.
 
     >>> c_identifier("panda hand"), c_identifier("2r"), c_identifier("double"), c_identifier("Δq")
     ('panda_hand', 'n2r', 'double_', 'Deltaq')

@@ -1,7 +1,7 @@
 """From a program to C: a kernel for one sample, and one for several at once in vector registers.
 
-Each value becomes one `const` variable, each piece of the schedule one function. The C compiler assigns
-registers and fuses multiplications with additions; nothing is left for it to reorder.
+Each value becomes one `const` variable, each segment of the schedule one function. The C compiler assigns
+registers and fuses multiplications with additions; nothing else may be reordered.
 """
 
 from __future__ import annotations
@@ -15,10 +15,19 @@ import numpy as np
 
 from helicoid.compiler.code.ordering import shortened
 from helicoid.compiler.code.program import CONSTANT, INPUT, Program
-from helicoid.compiler.code.schedule import PIECE, Piece, Schedule, Step, cosine, given, schedule, sine
+from helicoid.compiler.code.schedule import (
+    SEGMENT_LENGTH,
+    CodeSegment,
+    Instruction,
+    Schedule,
+    computed,
+    cosine,
+    schedule,
+    sine,
+)
 
-LARGE = 20_000  # operations from which quick compilation is worth more than the last few percent of speed
-# The first level, but with fused multiplications and additions; what looks for equal values finds none here.
+LARGE = 20_000  # operations, above which compile time matters more than the last few percent of speed
+# -O1 with fused multiplications and additions, without the search for equal values: a program has none.
 QUICK = '"O1,expensive-optimizations,no-tree-fre"'
 FEW_CONSTANTS = 32  # runs of constant elements in an output, above which they come from a table
 UNIT = 1800, 8000  # operations in one translation unit, at least and at most: units compile in parallel
@@ -40,7 +49,7 @@ _SCALAR = {
 
 @dataclass(frozen=True)
 class Flavour:
-    """What differs between the kernels: the type of a value, and where inputs and outputs lie.
+    """Differences between the kernels: the type of a value, and the layout of inputs and outputs.
 
     A `portable` one is C99 with nothing but math.h: no vector types, and float is possible as its type.
     """
@@ -62,7 +71,7 @@ class Flavour:
 
     @property
     def suffix(self) -> str:
-        """What C appends to the constants and functions of its type."""
+        """The suffix of C's constants and functions of this type."""
         return "f" if self.type == "float" else ""
 
 
@@ -99,18 +108,18 @@ static void batch(const double *const *in, const ptrdiff_t *stride, double *cons
 def c_source(
     program: Program, lanes: int, scalar: bool = True, batch: bool = True, head: str | None = None
 ) -> list[str]:
-    """The translation units of a library with the kernels asked for (see runtime/kernel.h).
+    """The translation units of a library with the chosen kernels (see runtime/kernel.h).
 
-    A `head` of one's own takes the place of what defines HC_LANES and includes the runtime; there is one unit
-    then, in which all but the entry is static.
+    A `head` replaces the lines that define HC_LANES and include the runtime; there is one unit then, in which
+    all but the entry is static.
     """
     writers = [
-        Writer(program, flavour, lanes) for flavour, wanted in ((SCALAR, scalar), (VECTOR, batch)) if wanted
+        Writer(program, flavour, lanes) for flavour, chosen in ((SCALAR, scalar), (VECTOR, batch)) if chosen
     ]
     tail = "\n".join([*(writer.driver() for writer in writers), _entry(program, writers, lanes)])
     if head is not None:
-        pieces = ("static " + piece for writer in writers for piece in writer.functions())
-        return ["\n".join([head, *pieces, tail])]
+        segments = ("static " + segment for writer in writers for segment in writer.functions())
+        return ["\n".join([head, *segments, tail])]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
     return translation_units(optimisation_pragma(program) + head, writers, tail)
 
@@ -129,7 +138,7 @@ def embedded(programs: Mapping[str, Program], lanes: int, text: str) -> list[str
 
 def _embedded(writer: Writer) -> str:
     name, arguments = writer.flavour.name, writer.flavour.arguments
-    calls = " ".join(f"{name}_{k}({arguments});" for k in range(writer.n_pieces))
+    calls = " ".join(f"{name}_{k}({arguments});" for k in range(writer.n_segments))
     constants = "\n  ".join(writer.constant_outputs())
     return (
         f"#define {name.upper()}_WORK {max(writer.schedule.n_slots, 1)}\n"
@@ -139,16 +148,16 @@ def _embedded(writer: Writer) -> str:
 
 
 def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[str]:
-    """The pieces of writers between a head, which every unit begins with, and a tail, which calls them."""
-    pieces = [piece for writer in writers for piece in writer.functions()]
-    smallest, largest = (size // PIECE for size in UNIT)
-    per_unit = min(max(-(-len(pieces) // (os.cpu_count() or 1)), smallest), largest)
-    groups = [pieces[k : k + per_unit] for k in range(0, len(pieces), per_unit)]
+    """The segments of writers between a head, which every unit begins with, and a tail, which calls them."""
+    segments = [segment for writer in writers for segment in writer.functions()]
+    smallest, largest = (size // SEGMENT_LENGTH for size in UNIT)
+    per_unit = min(max(-(-len(segments) // (os.cpu_count() or 1)), smallest), largest)
+    groups = [segments[k : k + per_unit] for k in range(0, len(segments), per_unit)]
     if len(groups) == 1:
         return ["\n".join([head, *("static " + text for text in groups[0]), tail])]
     hidden = '__attribute__((visibility("hidden")))'
     declarations = "\n".join(
-        f"{hidden} {writer.declaration(k)};" for writer in writers for k in range(writer.n_pieces)
+        f"{hidden} {writer.declaration(k)};" for writer in writers for k in range(writer.n_segments)
     )
     units = ["\n".join([head, declarations, *group]) for group in groups]
     return [*units, "\n".join([head, declarations, tail])]
@@ -158,7 +167,7 @@ class Writer:
     """The C text of one flavour of a program."""
 
     def __init__(self, program: Program, flavour: Flavour, lanes: int) -> None:
-        # Vectors that wait fill the nearest cache; one sample loses more when results are used at once.
+        # Live vectors fill the first-level cache; scalar code loses more by using results at once (latency).
         self.program = program = shortened(program) if flavour.vector else program
         self.flavour, self.lanes = flavour, lanes
         self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
@@ -169,9 +178,9 @@ class Writer:
         }
 
     @property
-    def n_pieces(self) -> int:
+    def n_segments(self) -> int:
         """Number of functions that the kernel consists of."""
-        return len(self.schedule.pieces)
+        return len(self.schedule.segments)
 
     @property
     def work(self) -> int:
@@ -183,49 +192,49 @@ class Writer:
         return 8 * self.lanes * vectors
 
     def declaration(self, number: int) -> str:
-        """The head of a piece's function."""
+        """The head of a segment's function."""
         noinline = "NOINLINE" if self.flavour.portable else "__attribute__((noinline))"
         return f"{noinline} void {self.flavour.name}_{number}({self.flavour.parameters})"
 
     def functions(self) -> Iterator[str]:
-        """A function for each piece."""
-        for number, piece in enumerate(self.schedule.pieces):
-            lines = "\n".join(f"  {line}" for line in self._lines(piece))
+        """A function for each segment."""
+        for number, segment in enumerate(self.schedule.segments):
+            lines = "\n".join(f"  {line}" for line in self._lines(segment))
             unused = "".join(f" (void){name};" for name in self.flavour.arguments.split(", "))
             yield f"{self.declaration(number)} {{\n {unused}\n{lines}\n}}\n"
 
-    def _lines(self, piece: Piece) -> Iterator[str]:
-        """What a piece does. A value that leaves it is written at once: no register has to keep it."""
+    def _lines(self, segment: CodeSegment) -> Iterator[str]:
+        """The statements of a segment. Values for others are stored at once, which frees their registers."""
         kind = self.flavour.type
         loaded: set[int] = set()
-        for step in piece.steps:
-            yield from self._operands(step, piece, loaded)
-            if step.angles:
-                yield from self._sincos(step.angles)
+        for instruction in segment.instructions:
+            yield from self._operands(instruction, segment, loaded)
+            if instruction.angles:
+                yield from self._sincos(instruction.angles)
             else:
-                yield f"const {kind} {_variable(step.value)} = {self._expression(step.value)};"
-            for name in given(self.program, step):
-                if name in piece.stores:
-                    yield f"w[{piece.stores[name]}] = {_variable(name)};"
-                yield from self._write(piece, name)
-        for name in piece.outputs:
+                yield f"const {kind} {_variable(instruction.value)} = {self._expression(instruction.value)};"
+            for name in computed(self.program, instruction):
+                if name in segment.stores:
+                    yield f"w[{segment.stores[name]}] = {_variable(name)};"
+                yield from self._write(segment, name)
+        for name in segment.outputs:
             if name >= 0 and self.program.values[name].operation == INPUT:
                 if name not in loaded:
                     yield self._load_input(name)
-                yield from self._write(piece, name)
-        if not self.flavour.vector and piece is self.schedule.pieces[-1]:
+                yield from self._write(segment, name)
+        if not self.flavour.vector and segment is self.schedule.segments[-1]:
             yield from self.constant_outputs()
 
-    def _write(self, piece: Piece, name: int) -> Iterator[str]:
-        """Assign a value to the output elements that it is."""
-        for output, element in piece.outputs.get(name, ()):
+    def _write(self, segment: CodeSegment, name: int) -> Iterator[str]:
+        """Assign a value to its output elements."""
+        for output, element in segment.outputs.get(name, ()):
             at = self._output_starts[output] + element
             place = f"y[{at}]" if self.flavour.vector else f"out[{output}][{element}]"
             yield f"{place} = {_variable(name)};"
 
-    def _operands(self, step: Step, piece: Piece, loaded: set[int]) -> Iterator[str]:
-        """Declare what a step reads and this piece has not yet: inputs, and values from other pieces."""
-        numbers: Sequence[int] = step.angles or self.program.values[step.value].arguments
+    def _operands(self, instruction: Instruction, segment: CodeSegment, loaded: set[int]) -> Iterator[str]:
+        """Declare the operands that are new to the segment: inputs, and values of other segments."""
+        numbers: Sequence[int] = instruction.angles or self.program.values[instruction.value].arguments
         for number in numbers:
             value = self.program.values[number]
             if value.operation == INPUT and number not in loaded:
@@ -233,9 +242,9 @@ class Writer:
                 yield self._load_input(number)
             elif value.operation != CONSTANT:
                 name = self._name(number)
-                if name in piece.loads and name not in loaded:
+                if name in segment.loads and name not in loaded:
                     loaded.add(name)
-                    yield f"const {self.flavour.type} {_variable(name)} = w[{piece.loads[name]}];"
+                    yield f"const {self.flavour.type} {_variable(name)} = w[{segment.loads[name]}];"
 
     def _load_input(self, number: int) -> str:
         i, j = self.program.values[number].place
@@ -291,7 +300,7 @@ class Writer:
             yield from self._sin_and_cos(angles[0])
             return
         yield "double " + ", ".join(name for pair in names for name in pair) + ";"
-        # Lanes without an angle of their own repeat one, which cannot be slower than it.
+        # Spare lanes repeat an angle: any other could be slower.
         filled = [operands[k % len(operands)] for k in range(self.lanes)]
         yield f"{{ const hc_v angle = {{{', '.join(filled)}}}; hc_v s, c; hc_sincos(angle, &s, &c);"
         for k, (s, c) in enumerate(names):
@@ -299,14 +308,14 @@ class Writer:
         yield "}"
 
     def _sin_and_cos(self, angle: int) -> Iterator[str]:
-        """Of the two, those that something needs, by the functions of math.h."""
+        """Sine and cosine, where used, by the functions of math.h."""
         kind, suffix = self.flavour.type, self.flavour.suffix
         for name, function in ((sine(angle), "sin"), (cosine(angle), "cos")):
             if name in self._angle_names:
                 yield f"const {kind} {_variable(name)} = {function}{suffix}({self._operand(angle)});"
 
     def constant_outputs(self) -> Iterator[str]:
-        """Assignments of the output elements that depend on nothing."""
+        """Assignments of the constant output elements."""
         for output, elements in enumerate(self.program.outputs):
             values = [self.program.values[number] for number in elements]
             literals = [self.flavour.literal(v.constant) if v.operation == CONSTANT else "" for v in values]
@@ -314,7 +323,7 @@ class Writer:
             yield from self._constants(place, literals)
 
     def _constants(self, place: str, literals: Sequence[str]) -> Iterator[str]:
-        """Assign what is not empty: by runs, or from a table, as compilers take long over many lines."""
+        """Assign what is not empty: by runs, or from a table, since many lines take long to compile."""
         real, put = ("double", "hc_splat({})") if self.flavour.vector else (self.flavour.type, "{}")
         groups = [list(group) for _, group in groupby(range(len(literals)), key=literals.__getitem__)]
         runs = [(group[0], group[-1] + 1) for group in groups if literals[group[0]]]
@@ -329,8 +338,10 @@ class Writer:
         yield f"  for (int k = 0; k < {len(at)}; k++) {place}[at[k]] = {put.format('constants[k]')}; }}"
 
     def driver(self) -> str:
-        """The function that the kernel's table points to."""
-        calls = " ".join(f"{self.flavour.name}_{k}({self.flavour.arguments});" for k in range(self.n_pieces))
+        """The function in the table of the kernel."""
+        calls = " ".join(
+            f"{self.flavour.name}_{k}({self.flavour.arguments});" for k in range(self.n_segments)
+        )
         if not self.flavour.vector:
             return (
                 "static void scalar(const double *const *in, double *const *out, void *work) {\n"
@@ -362,7 +373,7 @@ class Writer:
 
 
 def _entry(program: Program, writers: Sequence[Writer], lanes: int) -> str:
-    """The table that a caller asks for."""
+    """The table of the kernel, and the function that returns it."""
     by_name = {writer.flavour.name: writer for writer in writers}
 
     def sizes(name: str, numbers: Sequence[int]) -> str:

@@ -1,10 +1,10 @@
 """An order of a program's values in which fewer of them are needed at the same time.
 
-A processor has 16 or 32 registers; what is computed long before its last use lies in memory meanwhile. Two
+A processor has 16 or 32 registers; what is computed long before its last use occupies memory meanwhile. Two
 orders are tried: the given one, and depth first from the outputs, the deepest output and the deepest argument
-first. Each is then gone through once more: a tree of operations that ends the life of as many values as it
-brings to life is computed as soon as it can be, where a tree consists of values that are used once, and its
-root. The best is taken. All this takes time that grows linearly, but for the logarithm of a heap.
+first. Each is then improved once: a tree of operations (values that are used once, and their
+root) that ends as many lifetimes as it begins is computed as soon as possible. The best order is taken. The
+time grows as n log n, because of a heap.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from helicoid.compiler.code.program import Program, reordered
 
 
 def shortened(program: Program) -> Program:
-    """The same program with its values in an order that shortens their lives.
+    """The same program with its values in an order that shortens their lifetimes.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 40)
@@ -31,7 +31,7 @@ def shortened(program: Program) -> Program:
 
 
 def lives(program: Program) -> float:
-    """How many computed values wait for a use, on average over the operations."""
+    """Mean number of live values, over the operations."""
     last = {argument: n for n, value in enumerate(program.values) for argument in value.arguments}
     is_computed = program.is_computed
     ages = [end - n for n, end in last.items() if is_computed[n]]
@@ -45,8 +45,8 @@ def _depth_first(program: Program) -> list[int]:
         depth.append(1 + max((depth[argument] for argument in value.arguments), default=0))
     order = [n for n in range(len(values)) if not program.is_computed[n]]
     seen = set(order)
-    wanted = [number for output in program.outputs for number in output]
-    stack = sorted(wanted, key=depth.__getitem__)  # of equally deep ones the last goes first
+    results = [number for output in program.outputs for number in output]
+    stack = sorted(results, key=depth.__getitem__)  # of equally deep ones the last goes first
     while stack:
         number = stack[-1]
         missing = [argument for argument in values[number].arguments if argument not in seen]
@@ -61,8 +61,8 @@ def _depth_first(program: Program) -> list[int]:
 
 
 @dataclass(slots=True)
-class _Tree:
-    """Values that are computed together, and what is known of them while an order is made."""
+class _ExpressionTree:
+    """Values that are computed together, and their state while an order is built."""
 
     members: list[int] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)  # roots of other trees
@@ -71,7 +71,7 @@ class _Tree:
     waiting: int = 0  # how many of `users` are not yet computed
 
 
-def _trees(program: Program, order: Sequence[int]) -> dict[int, _Tree]:
+def _trees(program: Program, order: Sequence[int]) -> dict[int, _ExpressionTree]:
     """By their roots, in an order in which each comes after what it reads."""
     count = [0] * len(program.values)
     user = [0] * len(program.values)
@@ -87,13 +87,13 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _Tree]:
     for number in reversed(order):
         if count[number] == 1 and program.values[number].operation not in ("sin", "cos"):
             root[number] = root[user[number]]
-    trees: dict[int, _Tree] = {}
+    trees: dict[int, _ExpressionTree] = {}
     is_computed = program.is_computed
     for number in order:
         if is_computed[number]:
             head = root[number]
             if head not in trees:
-                trees[head] = _Tree()
+                trees[head] = _ExpressionTree()
             trees[head].members.append(number)
     for head, tree in trees.items():
         read = dict.fromkeys([a for member in tree.members for a in program.values[member].arguments])
@@ -106,7 +106,7 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _Tree]:
 
 
 def _eager(program: Program, order: Sequence[int]) -> list[int]:
-    """The order of trees, but at once those that leave no more values alive than they find."""
+    """The order of trees, except that trees which do not add live values come as soon as possible."""
     trees = _trees(program, order)
     place = {head: k for k, head in enumerate(trees)}
     result = [number for number in order if not program.is_computed[number]]
@@ -133,7 +133,7 @@ def _eager(program: Program, order: Sequence[int]) -> list[int]:
             affected = list(trees[head].users)
             for argument in trees[head].reads:
                 trees[argument].waiting -= 1
-                if trees[argument].waiting == 1:  # whoever is left ends its life
+                if trees[argument].waiting == 1:  # its last user ends its lifetime
                     affected.extend(trees[argument].users)
             for head in affected:
                 consider(head)

@@ -1,7 +1,7 @@
-"""A program: what a CasADi SX function computes, in single-assignment form.
+"""A program: the operations of a CasADi SX function in single-assignment form.
 
 CasADi runs its instructions on a work vector whose places are reused. Here every value has a number of its
-own, is computed once even if CasADi has it twice, and is dropped when no output needs it.
+own, equal values are computed once, and values that no output needs are dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from helicoid.errors import HelicoidError
 
 INPUT, CONSTANT = "input", "constant"
 _COMMUTATIVE = frozenset({"add", "mul", "eq", "ne", "and", "or", "fmin", "fmax", "hypot"})
-# Everything that an SX graph can contain and a number can come out of; the values are our names.
+# All operations of an SX graph that result in a number, with our names.
 OPERATIONS = {
     getattr(ca, f"OP_{name.upper()}"): name
     for name in (
@@ -61,28 +61,28 @@ class Program:
         >>> program.n_operations
         3
         """
-        reader = _Reader()
+        numbering = _ValueNumbering()
         places: dict[int, int] = {}
-        outputs = [[reader.constant(0.0)] * function.nnz_out(k) for k in range(function.n_out())]
+        outputs = [[numbering.constant(0.0)] * function.nnz_out(k) for k in range(function.n_out())]
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
             source = function.instruction_input(k)
             target = function.instruction_output(k)
             name = OPERATIONS.get(code)
             if name is not None:
-                places[target[0]] = reader.operation(name, tuple([places[place] for place in source]))
+                places[target[0]] = numbering.operation(name, tuple([places[place] for place in source]))
             elif code == ca.OP_OUTPUT:
                 outputs[target[0]][target[1]] = places[source[0]]
             elif code == ca.OP_INPUT:
-                places[target[0]] = reader.add(Value(INPUT, place=(source[0], source[1])))
+                places[target[0]] = numbering.add(Value(INPUT, place=(source[0], source[1])))
             elif code == ca.OP_CONST:
-                places[target[0]] = reader.constant(function.instruction_constant(k))
+                places[target[0]] = numbering.constant(function.instruction_constant(k))
             elif code in (ca.OP_ASSIGN, ca.OP_LIFT):
                 places[target[0]] = places[source[0]]
             else:
                 raise UnsupportedOperation(_unsupported(function, code))
         sizes = tuple(function.nnz_in(k) for k in range(function.n_in()))
-        return _without_dead(Program(sizes, tuple(reader.values), tuple(map(tuple, outputs))))
+        return _without_dead(Program(sizes, tuple(numbering.values), tuple(map(tuple, outputs))))
 
     @property
     def output_sizes(self) -> tuple[int, ...]:
@@ -101,7 +101,7 @@ class Program:
 
     @cached_property
     def digest(self) -> str:
-        """A number that differs when anything about the program does."""
+        """Hexadecimal digest of the whole program."""
         parts = [repr((self.input_sizes, self.outputs))]
         for value in self.values:
             parts.append(f"{value.operation} {value.arguments} {value.constant.hex()} {value.place}")
@@ -109,11 +109,11 @@ class Program:
 
 
 def _unsupported(function: ca.Function, code: int) -> str:
-    """What cannot be said in C, and what to do about it."""
+    """Message: which operation has no counterpart in C, and the remedy."""
     if code == ca.OP_CALL:
         return (
             f"{function.name()}: calls another function as a whole (an external one, as `casadi_external` "
-            "gives, or one that is kept from being inlined), which cannot become part of its C; write it "
+            "gives, or one that is never inlined), which cannot become part of its C; write it "
             "with SX expressions, for instance by calling the Function itself with SX, or turn compiling off "
             "with helicoid.set_compile(False)"
         )
@@ -124,8 +124,8 @@ def _unsupported(function: ca.Function, code: int) -> str:
     )
 
 
-class _Reader:
-    """Numbers values, the same value once."""
+class _ValueNumbering:
+    """Values by number, equal ones once."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []
@@ -135,7 +135,7 @@ class _Reader:
         return self._number(value[:2] if value.arguments else (value.operation, value.place), value)
 
     def constant(self, number: float) -> int:
-        # Told apart as text, because 0.0 == -0.0 and NaN is not itself.
+        # Compared as text, because 0.0 == -0.0 and NaN is not equal to itself.
         return self._number((CONSTANT, float(number).hex()), Value(CONSTANT, constant=float(number)))
 
     def _number(self, key: tuple[object, ...], value: Value) -> int:

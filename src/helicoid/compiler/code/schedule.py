@@ -1,4 +1,4 @@
-"""Cutting a program into pieces that a C compiler digests: what each computes, and what it hands on.
+"""Partition of a program into functions of bounded length: their instructions, loads and stores.
 
 One long function takes a C compiler time that grows faster than its length. Pieces of some hundred
 operations compile in linear time; only values that cross a cut go through memory, in slots that are reused.
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from helicoid.compiler.code.program import CONSTANT, Program
 
-PIECE = 600  # operations
+SEGMENT_LENGTH = 600  # operations
 
 
 @dataclass(slots=True)
-class Step:
+class Instruction:
     """The operation that gives one value, or, with several `angles`, the sines and cosines of all of them."""
 
     value: int = -1
@@ -23,13 +23,13 @@ class Step:
 
 
 @dataclass
-class Piece:
-    """Steps in order, the outputs to write, and the slots to read values from and to leave values in.
+class CodeSegment:
+    """Instructions in order, the outputs to write, and the slots to load values from and to store them in.
 
-    Values go by the names that `named` gives them.
+    Values have the names that `named` gives them.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
     loads: dict[int, int] = field(default_factory=dict)  # name -> slot
     stores: dict[int, int] = field(default_factory=dict)
     outputs: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # name -> (output, element)
@@ -37,30 +37,32 @@ class Piece:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The pieces of a program, and how many slots they need."""
+    """The segments of a program, and the number of slots that they need."""
 
-    pieces: tuple[Piece, ...]
+    segments: tuple[CodeSegment, ...]
     n_slots: int
 
 
-def schedule(program: Program, angles_at_once: int, size: int = PIECE) -> Schedule:
-    """Cut a program; `angles_at_once` sines and cosines that do not wait for each other form one step."""
-    steps = list(_steps(program, angles_at_once))
-    pieces = [Piece(steps[k : k + size]) for k in range(0, len(steps), size)] or [Piece()]
-    home: dict[int, int] = {}  # value -> piece that computes it
-    for number, piece in enumerate(pieces):
-        for step in piece.steps:
-            home.update(dict.fromkeys(given(program, step), number))
+def schedule(program: Program, angles_at_once: int, size: int = SEGMENT_LENGTH) -> Schedule:
+    """Partition a program; `angles_at_once` independent sines and cosines form one instruction."""
+    instructions = list(_instructions(program, angles_at_once))
+    segments = [CodeSegment(instructions[k : k + size]) for k in range(0, len(instructions), size)] or [
+        CodeSegment()
+    ]
+    home: dict[int, int] = {}  # value -> segment that computes it
+    for number, segment in enumerate(segments):
+        for instruction in segment.instructions:
+            home.update(dict.fromkeys(computed(program, instruction), number))
     for output, elements in enumerate(program.outputs):
         for element, value in enumerate(elements):
             if program.values[value].operation != CONSTANT:
                 name = named(program, value)
-                pieces[home.get(name, 0)].outputs.setdefault(name, []).append((output, element))
-    return Schedule(tuple(pieces), _assign_slots(program, pieces, home))
+                segments[home.get(name, 0)].outputs.setdefault(name, []).append((output, element))
+    return Schedule(tuple(segments), _assign_slots(program, segments, home))
 
 
-def _steps(program: Program, angles_at_once: int) -> Iterator[Step]:
-    """Operations in order; sines and cosines gathered by how many of them lie before them."""
+def _instructions(program: Program, angles_at_once: int) -> Iterator[Instruction]:
+    """Operations in order; sines and cosines are grouped by the number of them that precede."""
     levels = _levels(program)
     by_level: dict[int, list[int]] = {}
     for number, level in enumerate(levels):
@@ -69,10 +71,10 @@ def _steps(program: Program, angles_at_once: int) -> Iterator[Step]:
         numbers = by_level[level]
         angles = list(dict.fromkeys(program.values[n].arguments[0] for n in numbers if _is_angle(program, n)))
         for k in range(0, len(angles), angles_at_once):
-            yield Step(angles=tuple(angles[k : k + angles_at_once]))
+            yield Instruction(angles=tuple(angles[k : k + angles_at_once]))
         for number in numbers:
             if program.is_computed[number] and not _is_angle(program, number):
-                yield Step(number)
+                yield Instruction(number)
 
 
 def _is_angle(program: Program, number: int) -> bool:
@@ -80,7 +82,7 @@ def _is_angle(program: Program, number: int) -> bool:
 
 
 def _levels(program: Program) -> list[int]:
-    """How many sines and cosines lie on the longest way to each value, itself included."""
+    """The number of sines and cosines on the longest path to each value, itself included."""
     levels: list[int] = []
     for value in program.values:
         before = max([levels[argument] for argument in value.arguments], default=0)
@@ -88,11 +90,11 @@ def _levels(program: Program) -> list[int]:
     return levels
 
 
-def given(program: Program, step: Step) -> tuple[int, ...]:
-    """The names of the values that a step computes."""
-    if not step.angles:
-        return (step.value,)
-    return tuple(number for angle in step.angles for number in (sine(angle), cosine(angle)))
+def computed(program: Program, instruction: Instruction) -> tuple[int, ...]:
+    """The names of the values that an instruction computes."""
+    if not instruction.angles:
+        return (instruction.value,)
+    return tuple(number for angle in instruction.angles for number in (sine(angle), cosine(angle)))
 
 
 def sine(angle: int) -> int:
@@ -106,7 +108,7 @@ def cosine(angle: int) -> int:
 
 
 def named(program: Program, number: int) -> int:
-    """The name under which a value is known to the pieces."""
+    """The name of a value in the segments."""
     value = program.values[number]
     if value.operation == "sin":
         return sine(value.arguments[0])
@@ -115,35 +117,35 @@ def named(program: Program, number: int) -> int:
     return number
 
 
-def needed(program: Program, step: Step) -> list[int]:
-    """The names of the computed values that a step reads."""
-    arguments: Sequence[int] = step.angles or program.values[step.value].arguments
+def needed(program: Program, instruction: Instruction) -> list[int]:
+    """The names of the computed values that an instruction reads."""
+    arguments: Sequence[int] = instruction.angles or program.values[instruction.value].arguments
     return [named(program, number) for number in arguments if program.is_computed[number]]
 
 
-def _assign_slots(program: Program, pieces: list[Piece], home: dict[int, int]) -> int:
+def _assign_slots(program: Program, segments: list[CodeSegment], home: dict[int, int]) -> int:
     last_use: dict[int, int] = {}
-    for number, piece in enumerate(pieces):
-        for step in piece.steps:
-            for name in needed(program, step):
+    for number, segment in enumerate(segments):
+        for instruction in segment.instructions:
+            for name in needed(program, instruction):
                 if home[name] != number:
                     last_use[name] = number
     n_slots = 0
     free: list[int] = []
     slots: dict[int, int] = {}
-    expiring: list[list[int]] = [[] for _ in pieces]
-    for number, piece in enumerate(pieces):
+    expiring: list[list[int]] = [[] for _ in segments]
+    for number, segment in enumerate(segments):
         if number > 0:
             free.extend(expiring[number - 1])
-        for step in piece.steps:
-            for name in needed(program, step):
+        for instruction in segment.instructions:
+            for name in needed(program, instruction):
                 if home[name] != number:
-                    piece.loads[name] = slots[name]
-            for name in given(program, step):
+                    segment.loads[name] = slots[name]
+            for name in computed(program, instruction):
                 if name in last_use:
                     if not free:
                         free.append(n_slots)
                         n_slots += 1
-                    slots[name] = piece.stores[name] = free.pop()
+                    slots[name] = segment.stores[name] = free.pop()
                     expiring[last_use[name]].append(slots[name])
     return n_slots

@@ -1,4 +1,4 @@
-"""From what a caller passes to the arrays that an evaluator takes."""
+"""Conversion of a caller's arguments to the arrays of an evaluator."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def as_targets(usage: str, outputs: Sequence[Output], out: Any, n_samples: int |
     elif isinstance(out, (tuple, list)) and len(out) == len(outputs):
         targets = list(out)
     else:
-        wanted = "an array" if len(outputs) == 1 else f"a tuple of {len(outputs)} arrays"
-        raise InputError(f"{usage}: out must be {wanted}; got {_kind(out)}")
+        expected = "an array" if len(outputs) == 1 else f"a tuple of {len(outputs)} arrays"
+        raise InputError(f"{usage}: out must be {expected}; got {_kind(out)}")
     for output, target in zip(outputs, targets, strict=True):
         shape = output.shape if n_samples is None else (n_samples, *output.shape)
         _check_target(f"{usage}: out for '{output.name}'", shape, target)
@@ -105,7 +105,7 @@ def _check_target(where: str, shape: Shape, target: Any) -> None:
 def _as_array(usage: str, item: Input, value: Any) -> Array:
     where = f"{usage}: input '{item.name}'"
     if np.ma.is_masked(value):
-        raise InputError(f"{where} has masked values, which no function can leave out; fill or drop them")
+        raise InputError(f"{where} has masked values: fill or drop them first")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, NotImplementedError) as error:

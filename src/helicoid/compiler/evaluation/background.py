@@ -1,6 +1,6 @@
-"""Compiling while the work goes on: CasADi's virtual machine answers until the code is ready.
+"""Compilation in the background: CasADi's virtual machine computes until the code is ready.
 
-Another process puts the library into the cache, so that neither Python's lock nor a signal is shared with it;
+Another process puts the library into the cache, so that it shares neither the GIL nor signals with this one;
 a thread waits for it and loads the library. Functions are compiled one after the other.
 """
 
@@ -29,7 +29,7 @@ _CHILD = (
     "import sys; sys.path[:] = {path!r}; "
     "import helicoid.compiler.evaluation.background as b; b._child({kinds!r})"
 )
-_GRACE = 5.0  # seconds in which a compiling process may clean up when this one ends
+_CLEANUP_TIME = 5.0  # s for a compiling process to clean up when this one ends
 
 _turn = threading.Lock()
 _running: set[subprocess.Popen[bytes]] = set()
@@ -37,13 +37,13 @@ _ended = False
 
 
 class BackgroundEvaluator:
-    """Computes with compiled code as soon as there is some, and on CasADi's virtual machine until then.
+    """Evaluator by compiled code as soon as there is some, and by CasADi's virtual machine until then.
 
-    Each kind of code, for one sample and for batches, is compiled when it is first asked for. Where it cannot
-    be compiled, the virtual machine goes on; a warning says why, unless C lacks an operation.
+    Each kind of code, for one sample and for batches, is compiled when it is first needed. Where it cannot be
+    compiled, the virtual machine stays; a warning says why, unless C lacks an operation.
 
     Args:
-        flat: what it computes.
+        flat: the function.
     """
 
     def __init__(self, flat: Flat) -> None:
@@ -54,7 +54,7 @@ class BackgroundEvaluator:
         self.kernel: Kernel | None = None
 
     def ready(self, kind: str) -> Kernel | None:
-        """The kernel, if it has code of this kind, "scalar" or "batch"; if not, that is on its way."""
+        """The kernel, if it has code of this kind, "scalar" or "batch"; else it is being compiled."""
         kernel = self.kernel
         if kernel is not None and (kernel.has_scalar if kind == "scalar" else kernel.has_batch):
             return kernel
@@ -64,7 +64,7 @@ class BackgroundEvaluator:
         return None
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for what is being compiled."""
+        """Wait until compilation has ended."""
         for thread in list(self._threads.values()):
             thread.join(timeout)
 
@@ -89,7 +89,7 @@ class BackgroundEvaluator:
 
 
 def _in_another_process(flat: ca.Function, kinds: Sequence[str]) -> None:
-    """Put code into the cache. What fails there is done, or fails again, in this process."""
+    """Compile into the cache in a child process. If that fails, this process tries again."""
     if not sys.executable:
         return
     command = [sys.executable, "-c", _CHILD.format(path=sys.path, kinds=tuple(kinds))]
@@ -108,7 +108,7 @@ def _in_another_process(flat: ca.Function, kinds: Sequence[str]) -> None:
 
 
 def _child(kinds: Sequence[str]) -> None:
-    """What that process does; an interrupt ends the compilers and leaves the cache as it was."""
+    """Main function of the child; an interrupt ends the compilers and leaves the cache unchanged."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(HelicoidError, KeyboardInterrupt):
         from helicoid.compiler.build.processes import in_parallel
@@ -126,7 +126,7 @@ def _end() -> None:
         child.send_signal(signal.SIGINT)
     for child in list(_running):
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_GRACE)
+            child.wait(_CLEANUP_TIME)
         if child.returncode is None:
             child.kill()
 

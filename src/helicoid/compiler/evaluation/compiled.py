@@ -1,4 +1,4 @@
-"""When a function is compiled, and what computes it until then or instead."""
+"""Compilation of functions at their first numeric call, and the choice of the evaluator."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from helicoid.compiler.locks import new_lock
 from helicoid.errors import CompileError, HelicoidError, PerformanceWarning, warn
 from helicoid.progress import reporting
 
-# Up to this many operations, the code for one sample and that for batches share a library; beyond, each is
+# Operations, up to which the code for one sample and that for batches share a library; above, each is
 # compiled when first needed.
 TOGETHER = 3000
 
 
-def _wanted_by_environment() -> bool | Literal["background"]:
+def _setting_of_environment() -> bool | Literal["background"]:
     value = os.environ.get("HELICOID_COMPILE", "1").strip().lower()
     if value == "background":
         return "background"
@@ -33,7 +33,7 @@ def _wanted_by_environment() -> bool | Literal["background"]:
     return value not in ("0", "no", "off", "false")
 
 
-_on = _wanted_by_environment()
+_on = _setting_of_environment()
 _warned = False
 
 
@@ -42,7 +42,7 @@ def set_compile(on: bool | Literal["background"]) -> None:
 
     With "background" the first calls do not wait: CasADi's virtual machine answers them, about ten times
     slower and equal but for rounding, while another process compiles; from then on the code answers. The
-    variable HELICOID_COMPILE (0, 1 or background) says so from the start. What is compiled stays so.
+    environment variable HELICOID_COMPILE (0, 1 or background) sets the default. Compiled code stays in use.
     """
     global _on
     if isinstance(on, str) and on != "background":
@@ -69,13 +69,13 @@ def _content(program: Program, kinds: Sequence[str]) -> str:
 
 
 class CompiledEvaluator:
-    """Computes a function by compiled code; each kind of code is compiled, or loaded, when first needed.
+    """Evaluator by compiled code; each kind of code is compiled, or loaded, when first needed.
 
     Args:
-        flat: what it computes.
+        flat: the function.
 
     Raises:
-        UnsupportedOperation: something in the function cannot be said in C.
+        UnsupportedOperation: an operation has no counterpart in C.
     """
 
     def __init__(self, flat: Flat) -> None:
@@ -87,16 +87,16 @@ class CompiledEvaluator:
 
     @property
     def digest(self) -> str:
-        """Says all of what is computed."""
+        """Digest of the program."""
         return self._program.digest
 
     def library(self, kind: str) -> Path:
-        """The file with code of a kind, for whoever loads it by other ways."""
+        """The file with code of a kind, for other loaders."""
         self.prepare(kind)
         return self._paths[kind]
 
     def kinds(self, kind: str) -> tuple[str, ...]:
-        """What is compiled together with this kind."""
+        """The kinds that are compiled together with this one."""
         return ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
 
     def is_cached(self, kind: str) -> bool:
@@ -104,7 +104,7 @@ class CompiledEvaluator:
         return kind in self._paths or in_cache(_content(self._program, self.kinds(kind)))
 
     def prepare(self, kind: str) -> binding.Kernel:
-        """The kernel, after seeing that it has code of a kind, "scalar" or "batch"."""
+        """The kernel, with code of a kind, "scalar" or "batch", compiled or loaded if missing."""
         with self._lock:
             if kind not in self._paths:
                 kinds = self.kinds(kind)
@@ -117,7 +117,7 @@ class CompiledEvaluator:
 
     def _load(self, kinds: Sequence[str], tell: Callable[[float], None]) -> None:
         def made() -> Path:
-            # The extension that calls kernels is compiled once and for all, beside the first kernel.
+            # The extension that calls kernels is compiled once, in parallel with the first kernel.
             path: Path
             path, _ = in_parallel([lambda: kernel_library(self._program, kinds, tell), binding.prepare])
             return path
@@ -138,7 +138,7 @@ class CompiledEvaluator:
 
 
 def best_evaluator(flat: Flat, kind: str) -> Evaluator:
-    """Compiled code of a kind where that is wanted and possible, else CasADi's virtual machine."""
+    """Compiled code of a kind if compilation is on and succeeds, else CasADi's virtual machine."""
     global _warned
     if _on == "background":
         from helicoid.compiler.evaluation.background import BackgroundEvaluator
@@ -150,7 +150,7 @@ def best_evaluator(flat: Flat, kind: str) -> Evaluator:
             evaluator.prepare(kind)
             return evaluator
         except UnsupportedOperation:
-            pass  # the virtual machine knows every operation
+            pass  # the virtual machine has every operation
         except CompileError as error:
             if not _warned:
                 _warned = True

@@ -33,7 +33,7 @@ class Flat(NamedTuple):
 
 
 class Evaluator(Protocol):
-    """Something that computes a function on NumPy arrays.
+    """Evaluation of a function on NumPy arrays.
 
     All arrays are float64, C-contiguous and aligned; results are written in place and share no
     memory with inputs. Any number of threads may evaluate at once.

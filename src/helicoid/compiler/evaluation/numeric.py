@@ -1,4 +1,4 @@
-"""Calls with numbers: arrays in, arrays out, by whatever computes them best."""
+"""Calls with numbers: arrays in, arrays out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class NumericCall:
-    """What a function does with numbers; its evaluator is made at the first call.
+    """Numeric evaluation of a function; its evaluator is chosen at the first call.
 
     Args:
         definition: of the function.
@@ -72,7 +72,7 @@ class NumericCall:
         return results[0] if len(results) == 1 else self.result_type._make(results)
 
     def made(self, kind: str) -> Evaluator:
-        """The evaluator; if there is none yet, one with code of a kind, "scalar" or "batch", if wanted."""
+        """The evaluator; chosen at the first call, with code of a kind, "scalar" or "batch", if compiled."""
         if self.evaluator is None:
             with self._lock:
                 if self.evaluator is None:
@@ -80,7 +80,7 @@ class NumericCall:
         return self.evaluator
 
     def compile(self, kind: str) -> None:
-        """See that there is compiled code of a kind, whether it is wanted by default or not."""
+        """Compile code of a kind now, whether compilation is on or off."""
         evaluator = self.made(kind)
         if not isinstance(evaluator, CompiledEvaluator):
             evaluator = CompiledEvaluator(self._flat())

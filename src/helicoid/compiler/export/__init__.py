@@ -1,1 +1,1 @@
-"""Compiled functions for others: C99 libraries, and nodes of CasADi's graphs."""
+"""Export of functions: C99 libraries, and nodes of CasADi's graphs."""

@@ -85,17 +85,17 @@ def export_library(
     functions allocate nothing and may be called by several threads at once.
 
     Args:
-        name: what header, library and target of CMake are called.
-        functions: by the name that each is to have in C. What is no identifier of C is made into one.
+        name: of the header, the library and the CMake target.
+        functions: by their names in C, which are made into identifiers where they are not.
         folder: made if it does not exist. Files of these names that an earlier export wrote are replaced,
-            other files are left alone.
+            other files stay untouched.
         samples: values of the inputs that the program checks, (n, size) each, row by row; random by default.
 
     Returns:
         The files written.
 
     Raises:
-        HelicoidError: the folder holds a file of one of these names that no export wrote, or cannot be
+        HelicoidError: the folder has a file of one of these names that no export wrote, or cannot be
             written to; an operation has no counterpart in C.
     """
     if precision not in ("double", "single"):
@@ -116,7 +116,7 @@ def export_library(
 
 
 @dataclass(frozen=True)
-class Parameter:
+class CParameter:
     """An input or output of a function as a parameter in C."""
 
     item: Input | Output
@@ -130,7 +130,7 @@ class Parameter:
 
     @property
     def by_value(self) -> bool:
-        """Whether it is handed over as a number instead of an address."""
+        """Whether it is passed by value instead of by address."""
         return isinstance(self.item, Input) and self.item.shape == ()
 
     def __str__(self) -> str:
@@ -143,19 +143,19 @@ class Parameter:
 
 
 class Routine:
-    """One function of the library: its C, and what the header and the check need to know of it."""
+    """One function of the library: its C, and its part of the header and of the check."""
 
     def __init__(self, name: str, function: Function, real: str) -> None:
         self.name, self.function, self.real = name, function, real
         items: list[Input | Output] = [*function.inputs, *function.outputs]
-        wanted = [item.name for item in function.inputs]
-        wanted += [f"{item.name}_out" if item.name in wanted else item.name for item in function.outputs]
-        names = distinct_identifiers(wanted, linked=False)
-        parameters = [Parameter(item, name, real) for item, name in zip(items, names, strict=True)]
+        given = [item.name for item in function.inputs]
+        given += [f"{item.name}_out" if item.name in given else item.name for item in function.outputs]
+        names = distinct_identifiers(given, linked=False)
+        parameters = [CParameter(item, name, real) for item, name in zip(items, names, strict=True)]
         self.inputs, self.outputs = parameters[: len(function.inputs)], parameters[len(function.inputs) :]
 
     @property
-    def parameters(self) -> list[Parameter]:
+    def parameters(self) -> list[CParameter]:
         """Inputs, then outputs."""
         return [*self.inputs, *self.outputs]
 
@@ -167,19 +167,19 @@ class Routine:
 
     @cached_property
     def writer(self) -> Writer:
-        """The function in pieces of C."""
+        """The function as segments of C."""
         real = self.real
         parameters = f"const {real} *const *in, {real} *const *out, {real} *w"
-        flavour = Flavour(f"{self.name}_piece", real, parameters, "in, out, w", vector=False, portable=True)
+        flavour = Flavour(f"{self.name}_segment", real, parameters, "in, out, w", vector=False, portable=True)
         return Writer(Program.from_casadi(self.casadi), flavour, lanes=1)
 
     @property
     def stack(self) -> int:
-        """Bytes on the stack if every value of the largest piece lies there, as in code not optimised."""
+        """Bytes on the stack if every value of the largest segment is there, as in unoptimised code."""
         schedule = self.writer.schedule
         values = max(
-            len(piece.loads) + sum(max(1, 2 * len(step.angles)) for step in piece.steps)
-            for piece in schedule.pieces
+            len(segment.loads) + sum(max(1, 2 * len(one.angles)) for one in segment.instructions)
+            for segment in schedule.segments
         )
         inputs = sum(self.writer.program.input_sizes)
         pointers = 8 * (len(self.parameters) + 8)
@@ -208,7 +208,9 @@ class Routine:
         values = self.writer.program.values
         inputs = ", ".join(f"&{p.name}" if p.by_value else p.name for p in self.inputs) or "0"
         outputs = ", ".join(p.name for p in self.outputs)
-        calls = [f"  {self.name}_piece_{k}(inputs_, outputs_, work_);" for k in range(self.writer.n_pieces)]
+        calls = [
+            f"  {self.name}_segment_{k}(inputs_, outputs_, work_);" for k in range(self.writer.n_segments)
+        ]
         return "\n".join(
             [
                 f'#include "{header}"\n\n#include <math.h>\n',

@@ -1,8 +1,8 @@
 """A compiled function inside CasADi's graphs: for NLPs in which calls of it are nodes of MX.
 
-CasADi loads a library and asks it, by the names of its symbols, what it holds. Next to `f` it looks for
+CasADi loads a library and finds its functions by the names of symbols. Next to `f` it looks for
 `jac_f` (all Jacobians), `adj1_f` (products with their transposes) and `jac_adj1_f`. Those are all that
-the gradients, the Jacobians of constraints and the exact Hessian of a Lagrangian ask for, and the last is
+the gradients, the Jacobians of constraints and the exact Hessian of a Lagrangian need, and the last is
 several times shorter than the second derivatives of each output, `jac_jac_f`.
 """
 
@@ -103,7 +103,7 @@ def _sources(f: ca.Function, order: int) -> list[str]:
             functions += [f.reverse(1), f.reverse(1).jacobian()]
         programs = [Program.from_casadi(g) for g in functions]
     writers = [
-        Writer(program, replace(SCALAR, name=f"{g.name()}_piece"), lanes)
+        Writer(program, replace(SCALAR, name=f"{g.name()}_segment"), lanes)
         for g, program in zip(functions, programs, strict=True)
     ]
     head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\ntypedef long long casadi_int;\n'
@@ -112,7 +112,7 @@ def _sources(f: ca.Function, order: int) -> list[str]:
 
 
 def _interface(function: ca.Function, writer: Writer) -> Iterator[str]:
-    """What CasADi calls: sizes, names and sparsities of inputs and outputs, and the function itself."""
+    """CasADi's interface: sizes, names and sparsities of inputs and outputs, and the function itself."""
     name, program = function.name(), writer.program
     for kind, n in (("in", function.n_in()), ("out", function.n_out())):
         yield f"{_EXPORTED} casadi_int {name}_n_{kind}(void) {{ return {n}; }}"
@@ -124,7 +124,7 @@ def _interface(function: ca.Function, writer: Writer) -> Iterator[str]:
             sparsities.append(f"{name}_{kind}_{k}")
             yield f"static const casadi_int {sparsities[k]}[] = {{{', '.join(map(str, compressed))}}};"
         yield _lookup("const casadi_int *", f"{name}_sparsity_{kind}", sparsities)
-    # CasADi passes a null pointer for an input that is zero and for an output that nobody wants.
+    # CasADi passes a null pointer for an input that is zero and for an output that is not needed.
     pointers = [f"  in[{i}] = arg[{i}] ? arg[{i}] : zeros;" for i in range(function.n_in())]
     spare = f"w + {writer.schedule.n_slots}"
     pointers += [f"  out[{k}] = res[{k}] ? res[{k}] : {spare};" for k in range(function.n_out())]
@@ -135,7 +135,7 @@ def _interface(function: ca.Function, writer: Writer) -> Iterator[str]:
         n_in=max(1, function.n_in()),
         n_out=function.n_out(),
         pointers="\n".join(pointers),
-        calls=" ".join(f"{name}_piece_{k}(in, out, w);" for k in range(writer.n_pieces)),
+        calls=" ".join(f"{name}_segment_{k}(in, out, w);" for k in range(writer.n_segments)),
         work=writer.schedule.n_slots + max(program.output_sizes),
     )
 

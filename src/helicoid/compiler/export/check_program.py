@@ -29,16 +29,16 @@ _PROGRAM = """\
 #include <math.h>
 #include <stdio.h>
 
-/* The largest error, relative to the largest of the wanted values; absolute where those are all noise. */
-static double error_of(const {real} *found, const double *wanted, int n) {{
+/* The largest error, relative to the largest recorded value; absolute where all are rounding errors. */
+static double error_of(const {real} *found, const double *expected, int n) {{
   double error = 0, scale = 0;
   int k;
   for (k = 0; k < n; k++)
-    if (isfinite(wanted[k]) && fabs(wanted[k]) > scale) scale = fabs(wanted[k]);
+    if (isfinite(expected[k]) && fabs(expected[k]) > scale) scale = fabs(expected[k]);
   if (scale < 1e-9) scale = 1;
   for (k = 0; k < n; k++) {{
     const double x = found[k];
-    const double e = x == wanted[k] || (isnan(x) && isnan(wanted[k])) ? 0 : fabs(x - wanted[k]) / scale;
+    const double e = x == expected[k] || (isnan(x) && isnan(expected[k])) ? 0 : fabs(x - expected[k]) / scale;
     if (!(e <= error)) error = isnan(e) ? HUGE_VAL : e;
   }}
   return error;
@@ -131,7 +131,7 @@ def _recorded(routine: Routine) -> tuple[list[Array], list[Array]]:
 
 
 def _computed(routine: Routine, inputs: Sequence[Array]) -> list[Array]:
-    """What comes out for each row of the inputs."""
+    """Outputs for each row of the inputs."""
     rows = [routine.casadi.call([x[k] for x in inputs]) for k in range(len(inputs[0]))]
     return [np.array([np.array(row[i]).ravel() for row in rows]) for i in range(len(routine.outputs))]
 

@@ -1,4 +1,4 @@
-"""Files of an export: written at once, and never over what somebody else wrote."""
+"""Files of an export: each written at once, never over files that no export wrote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from helicoid.errors import HelicoidError
 
-# In the first line of every file: what bears it was written here and may be replaced.
+# In the first line of every file: such files may be replaced.
 _MARK = "Written by Helicoid"
 
 
@@ -20,7 +20,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
         HelicoidError: there is such a file, or the folder cannot be written to.
     """
     if folder == Path():
-        raise HelicoidError("an export needs a folder of its own; for the current one say so: Path.cwd()")
+        raise HelicoidError("an export needs a folder; for the current one pass Path.cwd()")
     paths = {folder / name: f"{_first_line(name)}\n{text}" for name, text in texts.items()}
     try:
         for parent in {path.parent for path in paths}:
@@ -28,7 +28,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
         for path in paths:
             if path.exists() and not _is_ours(path):
                 raise HelicoidError(
-                    f"{path}: was not written by Helicoid and is left alone; export to another folder"
+                    f"{path}: was not written by Helicoid and is not replaced; export to another folder"
                 )
         for path, text in paths.items():
             temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")

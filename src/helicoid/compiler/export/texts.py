@@ -1,4 +1,4 @@
-"""Words and numbers of Python as C."""
+"""Text, numbers and arrays of Python as C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helicoid._typing import Array
 
 
 def c_text(text: str) -> str:
-    """A name from a file or a user for a comment or a string of C: nothing in it can end either.
+    """A name, safe inside of a comment or a string literal of C: nothing in it can end either.
 
     >>> c_text('left*/ arm"\\\\n')
     'left__ arm__n'
@@ -21,7 +21,7 @@ def c_text(text: str) -> str:
 
 
 def c_number(value: float) -> str:
-    """A number as a constant, every digit of it.
+    """A number as a constant, with every digit.
 
     >>> c_number(0.1), c_number(-np.inf)
     ('0.1', '-INFINITY')

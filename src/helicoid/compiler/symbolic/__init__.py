@@ -1,1 +1,1 @@
-"""What a function is: its signature, its expressions, their derivatives, and one file that holds it all."""
+"""Symbolic functions: signatures, expressions, derivatives, and their storage in a file."""

@@ -1,4 +1,4 @@
-"""What a function is by definition: names, shapes, and expressions that are made when first needed."""
+"""The definition of a function: names, shapes, and expressions that are built when first needed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Definition:
 
     Args:
         name: shown in messages, and the name of the CasADi function.
-        inputs: what goes in, in order.
-        outputs: what comes out, in order.
+        inputs: in order.
+        outputs: in order.
         given: the CasADi function, or a callable that returns it or the pair (input symbols, expressions).
     """
 

@@ -16,7 +16,7 @@ from helicoid.errors import HelicoidError, InputError
 
 
 class Derived(NamedTuple):
-    """A function made of another: what goes in, what comes out, and its expressions when first needed."""
+    """A derived function: inputs, outputs, and a callable that builds its expressions when first needed."""
 
     inputs: Sequence[Input]
     outputs: Sequence[Output]
@@ -30,7 +30,7 @@ def jacobian(of: Definition, along: Sequence[Input]) -> Derived:
 
 
 def jacobian_outputs(outputs: Sequence[Output], directions: Sequence[Input]) -> list[Output]:
-    """What `jacobian_expressions` computes: dy/dx of shape y.shape + x.rate_shape, by output, then input.
+    """Outputs of `jacobian_expressions`: dy/dx of shape y.shape + x.rate_shape, by output, then input.
 
     >>> jacobian_outputs([Output("tau", (6,))], [Input("q", (6,))])
     [Output(name='dtau_dq', shape=(6, 6))]
@@ -65,7 +65,7 @@ def hessian(of: Definition, along: Sequence[Input]) -> Derived:
 
 
 def hessian_outputs(outputs: Sequence[Output], directions: Sequence[Input]) -> list[Output]:
-    """What `hessian_expressions` computes: by output, then by pairs of directions, each pair once.
+    """Outputs of `hessian_expressions`: by output, then by pairs of directions, each pair once.
 
     >>> [y.name for y in hessian_outputs([Output("E", ())], [Input("q", (6,)), Input("v", (6,))])]
     ['d2E_dq_dq', 'd2E_dq_dv', 'd2E_dv_dv']
@@ -196,7 +196,7 @@ def _moved(item: Input, symbol: ca.SX, velocity: ca.SX) -> ca.SX:
 
 
 def _pushed(results: Sequence[ca.SX], outputs: Sequence[Output], x: ca.SX, x_dot: ca.SX) -> list[ca.SX]:
-    """How results move when x does: one sweep for all, so that what they share is differentiated once."""
+    """d/dt of results along x_dot: one sweep for all, so that common parts are differentiated once."""
     y = ca.vertcat(*(row_major(result) for result in results))
     y_dot = ca.jtimes(y, x, x_dot) if x.numel() else ca.SX(y.shape[0], 1)
     parts = ca.vertsplit(y_dot, _ends([item.shape for item in outputs]))
@@ -204,7 +204,7 @@ def _pushed(results: Sequence[ca.SX], outputs: Sequence[Output], x: ca.SX, x_dot
 
 
 def _ends(shapes: Sequence[Shape]) -> list[int]:
-    """Where each of some tensors begins in a column of all of them, and the column's length."""
+    """Start of each tensor in a column of all of them, and the column's length."""
     return [0, *accumulate(map(math.prod, shapes))]
 
 

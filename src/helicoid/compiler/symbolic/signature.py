@@ -1,4 +1,4 @@
-"""The names and shapes of what goes into a function and what comes out of it."""
+"""Names and shapes of the inputs and outputs of a function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Input:
     """One named argument of a function.
 
     Args:
-        name: how the argument is called, a Python identifier.
+        name: a Python identifier.
         shape: `()` a scalar, `(n,)` a vector, `(r, c)` a matrix.
         tangent: for a vector q on a manifold, the CasADi function q -> N(q), an nq x nv matrix with
             q_dot = N(q) v. Derivatives with respect to q are then taken along v. None: N is the identity.
@@ -49,11 +49,11 @@ class Input:
             self._check_tangent(self.tangent)
 
     def _check_tangent(self, tangent: ca.Function) -> None:
-        wanted = f"input '{self.name}': its tangent must be one matrix N(q) with as many rows as q, a vector"
+        rule = f"input '{self.name}': its tangent must be one matrix N(q) with as many rows as q, a vector"
         if len(self.shape) != 1 or tangent.n_in() != 1 or tangent.n_out() != 1:
-            raise HelicoidError(f"{wanted}; the input has shape {self.shape} and the tangent is {tangent}")
+            raise HelicoidError(f"{rule}; the input has shape {self.shape} and the tangent is {tangent}")
         if tangent.size_in(0) != (self.shape[0], 1) or tangent.size1_out(0) != self.shape[0]:
-            raise HelicoidError(f"{wanted}; the input has shape {self.shape} and the tangent is {tangent}")
+            raise HelicoidError(f"{rule}; the input has shape {self.shape} and the tangent is {tangent}")
 
     @property
     def rate_shape(self) -> Shape:
@@ -94,7 +94,7 @@ def matrix_shape(shape: Shape) -> tuple[int, int]:
 
 
 def signature(name: str, inputs: Sequence[Input]) -> str:
-    """How a function is called, as error messages show it.
+    """The call of a function, as error messages show it.
 
     >>> signature("inverse_dynamics", [Input("q", (6,)), Input("scale", ())])
     'inverse_dynamics(q[6], scale)'
@@ -108,7 +108,7 @@ def describe(items: Sequence[Input] | Sequence[Output]) -> str:
 
 
 def call_signature(inputs: Sequence[Input], outputs: Sequence[Output]) -> inspect.Signature:
-    """What `inspect.signature` gives of a function: its inputs, by position or name, and `out` by name.
+    """The signature for `inspect.signature`: inputs by position or name, and `out` by name.
 
     >>> str(call_signature([Input("q", (6,))], [Output("tau", (6,))]))
     "(q, *, out=None) -> 'tau'"
@@ -120,7 +120,7 @@ def call_signature(inputs: Sequence[Input], outputs: Sequence[Output]) -> inspec
 
 
 def documentation(usage: str, inputs: Sequence[Input], outputs: Sequence[Output]) -> str:
-    """What `help` shows of a function: how it is called, what goes in and what comes out."""
+    """The text for `help`: the call, inputs and outputs of a function."""
     lines = [
         f"`{usage} -> {describe(outputs)}`",
         "",
@@ -152,7 +152,7 @@ def result_type(name: str, outputs: Sequence[Output]) -> Any:
 
 @functools.cache
 def _named_tuple(name: str, fields: tuple[str, ...]) -> Any:
-    # Made here and found nowhere by name: pickle is told how to make it again.
+    # The class is created here and not found by name: pickle needs a function that creates it again.
     content = {"__slots__": (), "__reduce__": lambda values: (_named, (name, fields, tuple(values)))}
     return type(name, (namedtuple(name, fields),), content)
 

@@ -16,7 +16,7 @@ from helicoid.control.timing.rows import torques
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation import Trajectory
-from helicoid.simulation.trajectory import Motion
+from helicoid.simulation.trajectory import MotionEquations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,7 +149,7 @@ def along(
     q, v, a = _states(path, profile, times)
     tau = torques(robot, q, v, a, friction)
     options = {"friction": True} if friction else {}
-    moved_by = Motion(robot, {"tau": tau, "theta": robot.theta.values[None]}, options=options)
+    moved_by = MotionEquations(robot, {"tau": tau, "theta": robot.theta.values[None]}, options=options)
     return PathMotion(
         *(times, q, v, tau, robot),
         motion=moved_by,

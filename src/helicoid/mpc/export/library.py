@@ -89,8 +89,9 @@ def _kernel(entry: str, make: Callable[[], ca.Function], lanes: int) -> str:
 def _runtime() -> dict[str, str]:
     """The solver and the loop, as headers: only the file that knows their sizes includes them."""
     texts = {}
-    for path in sorted(RUNTIME.glob("*.[ch]")):
-        texts[f"runtime/{path.with_suffix('.h').name}"] = path.read_text(encoding="utf-8")
-    for name in ("kernel.h", "vector_math.h"):
+    for path in sorted(RUNTIME.rglob("*.[ch]")):
+        name = path.relative_to(RUNTIME).with_suffix(".h").as_posix()
+        texts[f"runtime/{name}"] = path.read_text(encoding="utf-8")
+    for name in ("kernel.h", "vector_math.h", "vector_rows.h"):
         texts[f"runtime/{name}"] = (KERNEL_HEADERS / name).read_text(encoding="utf-8")
     return texts

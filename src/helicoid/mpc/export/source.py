@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from helicoid.compiler import c_array, c_number, c_text, loop_pragma
@@ -30,7 +28,7 @@ _HEAD = """\
 {pragma}#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between functions of this file only */
 #endif
 #include "runtime/solver.h"
-#include "runtime/numbers.h"
+#include "runtime/setters.h"
 """
 
 _BODY = """\
@@ -166,9 +164,8 @@ def image(engine: Engine) -> tuple[list[str], list[str]]:
 
     Whatever is not zero there belongs to it, so that a field that somebody adds is not forgotten.
     """
-    text = (kernels.RUNTIME / "layout.h").read_text(encoding="utf-8")
     arrays, copies = [], []
-    for name in re.findall(r"\bF\((\w+),", text):
+    for name in (*kernels.LAYOUT.fields("NODE_FIELDS"), *kernels.LAYOUT.fields("ONCE_FIELDS")):
         values = engine[name]
         if not np.any(values):
             continue

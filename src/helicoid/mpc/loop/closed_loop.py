@@ -17,7 +17,7 @@ from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
 from helicoid.simulation.inputs.controllers import step_caller
 from helicoid.simulation.plant import Plant
-from helicoid.simulation.trajectory import Motion, Trajectory
+from helicoid.simulation.trajectory import MotionEquations, Trajectory
 
 Targets = Callable[[float], Mapping[str, ArrayLike]]
 TrackingError = Callable[[float, Array], float]
@@ -224,7 +224,7 @@ class _Record:
         t = plant.period * np.arange(len(self.q), dtype=np.float64)
         robot, n = plant.robot, self.true.shape[1]
         inputs = {"tau": self.tau, "theta": np.vstack([self.true, self.true[-1:]])}
-        motion = Motion(robot, inputs, options={"friction": plant.friction})
+        motion = MotionEquations(robot, inputs, options={"friction": plant.friction})
         trajectory = Trajectory(t, self.q, self.v, self.tau, robot, motion=motion)
         columns = list(zip(*self.seen, strict=True)) or [(), (), ()]
         estimate, deviation = (np.array(rows).reshape(len(rows), n) for rows in columns[1:])

@@ -11,15 +11,13 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler import BatchCode
 from helicoid.errors import HelicoidError
-from helicoid.mpc.solver.kernels import KERNELS, Kernels
+from helicoid.mpc.solver.kernels import KERNELS, LAYOUT, Kernels
 from helicoid.mpc.solver.outcome import SolverStatus
 
-# The order of the enumerations in runtime/layout.h.
-SETTINGS = (
-    *("tolerance", "qp_tolerance", "max_qp_iterations", "budget", "hard_penalty", "max_penalty"),
-    *("warm_level", "cold_level", "regularisation", "scale"),
-)
-# Levels, tolerances and penalties are relative to the problem's scale, which the solver takes from its cost.
+SETTINGS, RESULTS = LAYOUT.enumeration("TOLERANCE"), LAYOUT.enumeration("STATUS")
+ONCE = frozenset(LAYOUT.fields("ONCE_FIELDS"))
+"""The fields of runtime/layout.h that are not for each node."""
+# Levels, tolerances and penalties are relative to the scale of the cost.
 DEFAULTS = {
     "tolerance": 1e-6,
     "qp_tolerance": 1e-9,
@@ -28,19 +26,6 @@ DEFAULTS = {
     "warm_level": 1e-3,
     "cold_level": 1.0,
 }
-RESULTS = (
-    *("status", "iterations", "qp_iterations", "cost", "stationarity", "gap", "violation"),
-    *("complementarity", "step_length", "qp_gap", "merit", "gap_weight", "step_size", "seconds", "qp_excess"),
-    *("decrease", "cost_decrease", "cost_brought"),
-)
-# The fields of runtime/layout.h that are not for each node.
-ONCE = (
-    *("theta", "initial", "initial_gap", "initial_free", "settings", "results"),
-    *("filter", "loop", "outcome", "torque", "limit", "limit_row", "limit_scale"),
-    *("speed_row", "speed_scale", "held", "midway", "unused", "nearby", "inertia", "sensitivity", "keeping"),
-    *("returning", "elsewhere", "factors", "pivots"),
-    *("disturbance", "trusted", "stuck", "previous", "seen"),
-)
 _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
 _RESULT_AT = {name: k for k, name in enumerate(RESULTS)}
 

@@ -9,17 +9,15 @@ from pathlib import Path
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.compiler import UnsupportedOperation, compile_runtime, loop_pragma
+from helicoid.compiler import CHeader, UnsupportedOperation, compile_runtime, loop_pragma
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
 PATIENCE = 15  # iterations of an arm before it is asked how torques bend: most reaches are done by then
 RUNTIME = Path(__file__).parent / "runtime"
-# The order of the list in runtime/layout.h; the last six are of a controller.
-KERNELS = (
-    *("stage", "values", "last", "last_values", "bend", "retract", "local"),
-    *("applied", "braking", "holding", "moving", "inertias", "unexplained"),
-)
+LAYOUT = CHeader(RUNTIME / "layout.h")
+KERNELS = LAYOUT.fields("KERNELS")
+"""The functions that the solver calls; the last six are of a controller."""
 
 
 class Kernels:
@@ -52,9 +50,9 @@ def node_functions(stages: Stages) -> dict[str, Callable[[], ca.Function]]:
     """What makes the functions of the nodes, by their names in `KERNELS`."""
     functions = {"stage": stages.stage, "values": stages.values, "last": stages.end}
     functions["last_values"] = stages.end_values
-    bend = stages.curvature
-    if bend is not None:
-        functions["bend"] = lambda: bend
+    second_order = stages.curvature
+    if second_order is not None:
+        functions["second_order"] = lambda: second_order
     if stages.system.tangent is not None:
         functions |= {"retract": stages.retract, "local": stages.local}
     return functions

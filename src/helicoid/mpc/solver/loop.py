@@ -9,30 +9,25 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.mpc.costs.control_rate import PREVIOUS
+from helicoid.mpc.costs.effort import PREVIOUS
 from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.kernels import LAYOUT
 from helicoid.mpc.solver.largest_disturbance import largest_disturbance
 from helicoid.mpc.solver.outcome import SolverStatus
 from helicoid.mpc.solver.stage import Row, Stages
 from helicoid.mpc.structure import Structure
 from helicoid.status import Status
 
-TOLERANCE = 0.01
-"""What a plan that is ok may exceed hard constraints by, as a part of a limit (of a row's scale), and its
-gaps in units of the state: rad, m, rad/s, m/s. PLAN_TOLERANCE of runtime/loop.h."""
+TOLERANCE = LAYOUT.number("PLAN_TOLERANCE")
+"""Largest excess of hard constraints in a plan that is ok, relative to a limit (the scale of a row), and of
+its gaps in units of the state: rad, m, rad/s, m/s."""
 
-# The order of the enumerations in runtime/layout.h.
-_SETTINGS = (
-    *("period", "iterations", "cold_iterations", "budget", "n_measured", "duration_start", "whole_nodes"),
-    *("has_previous", "velocity_at", "velocity_end", "looks_elsewhere", "disturbance_share"),
+_SETTINGS = LAYOUT.enumeration("PERIOD")
+_OUTCOME_AT = {name: k for k, name in enumerate(LAYOUT.enumeration("PHASE"))}
+_PHASE, _STEP_STATUS, _OK, _RAN, _SECONDS = (
+    _OUTCOME_AT[name] for name in ("phase", "step_status", "ok", "ran", "step_seconds")
 )
-_OUTCOME = ("phase", "status", "ok", "failures", "fallback", "reason", "ran", "has_plan", "seconds")
-_OUTCOME_AT = {name: k for k, name in enumerate(_OUTCOME)}
-_RAN, _SECONDS = _OUTCOME_AT["ran"], _OUTCOME_AT["seconds"]
-_STATUS = (
-    *(Status.OK, Status.ITERATION_LIMIT, Status.INFEASIBLE, Status.NO_PROGRESS, Status.TIME_LIMIT),
-    *(Status.NOT_FINITE, Status.BAD_MEASUREMENT, Status.NOT_STARTED),
-)
+_STATUS = tuple(Status[name.removeprefix("step_").upper()] for name in LAYOUT.enumeration("STEP_OK"))
 # Constraints that what is applied keeps by itself: what they bound, and the fields of layout.h for them.
 _LIMITS = {"torque_limit": ("tau", "limit"), "velocity_limit": ("v", "speed")}
 _REASONS = {
@@ -85,14 +80,14 @@ class Loop:
         robot, bounds = structure.robot, structure.duration_bounds
         self.set(
             period=period,
-            budget=budget,
+            loop_budget=budget,
             n_measured=structure.n_measured,
             duration_start=0.0 if bounds is None else float(np.mean(bounds)),
             whole_nodes=even and bounds is None,
             has_previous=PREVIOUS in structure.symbols,
             velocity_at=0 if robot is None else robot.nq,
             velocity_end=0 if robot is None else robot.nq + robot.nv,
-            looks_elsewhere=robot is not None and bounds is None and structure.schedule is None,
+            uses_restarts=robot is not None and bounds is None and structure.schedule is None,
             disturbance_share=0.0 if disturbance_time is None else -np.expm1(-period / disturbance_time),
         )
         self._set_limits(structure)
@@ -117,10 +112,10 @@ class Loop:
             constraint = row.constraint
             is_place = row.of_place or robot is None  # of what is no robot, anything that is state
             if is_place and not row.at_first and constraint.price is None and constraint.role is None:
-                engine["returning"][k] = 1 + at_end.get((constraint, row.element), -2)  # -1: not at the end
+                engine["relaxed_row"][k] = 1 + at_end.get((constraint, row.element), -2)  # -1: not at the end
 
     def set(self, **settings: float) -> None:
-        """Change settings by the names in `_SETTINGS`."""
+        """Change settings by their names in runtime/layout.h."""
         for name, value in settings.items():
             self._settings[_SETTINGS.index(name)] = value
 
@@ -129,22 +124,22 @@ class Loop:
         return float(self._settings[_SETTINGS.index(name)])
 
     def outcome(self, name: str) -> float:
-        """One of `_OUTCOME` of the last step."""
+        """One element of the outcome of the last step, by its name in runtime/layout.h."""
         return self._outcome[_OUTCOME_AT[name]]
 
     @property
     def due(self) -> Due:
         """What the next step does."""
-        return _DUE[int(self._outcome[0])]
+        return _DUE[int(self._outcome[_PHASE])]
 
     @due.setter
     def due(self, due: Due) -> None:
-        self._outcome[0] = due
+        self._outcome[_PHASE] = due
 
     def told(self) -> tuple[Status, bool, float, float]:
         """Of the last step: status, ok, how many iterations it ran and the seconds it took."""
         one = self._outcome
-        return _STATUS[int(one[1])], one[2] != 0, one[_RAN], one[_SECONDS]
+        return _STATUS[int(one[_STEP_STATUS])], one[_OK] != 0, one[_RAN], one[_SECONDS]
 
     @property
     def failure(self) -> str:

@@ -1,4 +1,4 @@
-"""Contacts with the ground: what touches, and the time step in which it does."""
+"""Contacts with the ground: contact points, and the time step with contact forces."""
 
 from helicoid.simulation.contacts.stepping import TimeStepping, World
 from helicoid.simulation.ground import ContactPoint, Ground

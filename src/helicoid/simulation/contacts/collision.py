@@ -15,10 +15,10 @@ from helicoid.robot import Robot
 from helicoid.robot.collision.meshes import mesh_points
 
 BALL, RIM = 0, 1  # of runtime/surfaces.h
-CORNERS = 40  # of a convex hull, at most
+MAX_CORNERS = 40  # of a convex hull
 _Z = (0.0, 0.0, 1.0)
-Row = tuple[int, Any, Any, float, float]
-Contact = tuple[str, str, list[Row]]
+PointRow = tuple[int, Any, Any, float, float]
+Contact = tuple[str, str, list[PointRow]]
 """The link, the name, and the points of a contact, each (kind, center, axis, radius, angle)."""
 
 
@@ -42,10 +42,10 @@ def collision_points(robot: Robot) -> list[Contact]:
     return found
 
 
-def _points(shape: Geometry) -> list[Row]:
+def _points(shape: Geometry) -> list[PointRow]:
     R, p = shape.placement.rotation, shape.placement.translation
 
-    def balls(centers: Array, radius: float) -> list[Row]:
+    def balls(centers: Array, radius: float) -> list[PointRow]:
         return [(BALL, R @ center + p, _Z, float(radius), 0.0) for center in np.atleast_2d(centers)]
 
     if shape.kind == "sphere":
@@ -65,18 +65,18 @@ def _points(shape: Geometry) -> list[Row]:
 
 
 def _corners(points: Array) -> Array:
-    """Corners of the convex hull; of more than `CORNERS`, the furthest and others far from them."""
+    """Corners of the convex hull; of more than `MAX_CORNERS`, the furthest and others far from them."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
         hull = points[ConvexHull(points).vertices]
     except (QhullError, ValueError):  # flat
         hull = np.unique(points, axis=0)
-    if len(hull) <= CORNERS:
+    if len(hull) <= MAX_CORNERS:
         return hull
     directions = np.array([d for d in product((-1, 0, 1), repeat=3) if any(d)])
     chosen = sorted({int(np.argmax(hull @ d)) for d in directions})
-    while len(chosen) < CORNERS:
+    while len(chosen) < MAX_CORNERS:
         away = np.linalg.norm(hull[:, None] - hull[chosen], axis=2).min(axis=1)
         chosen.append(int(np.argmax(away)))
     return hull[sorted(chosen)]

@@ -1,4 +1,4 @@
-"""The compiled time step with contacts: what its C needs to know of a robot, and the kernel."""
+"""The compiled time step with contacts: constants of a robot for the C runtime, and the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helicoid.simulation.contacts.terms import Terms
 
 RUNTIME = Path(__file__).parent / "runtime"
 POINT_SIZE, GROUND_SIZE = 11, 7  # of runtime/surfaces.h
-MOST = 40  # points that touch at once
+MAX_TOUCHES = 40  # points that touch at once
 
 
 class Stop:
@@ -52,11 +52,11 @@ class Sizes:
         counts: tuple[int, int, int, int],
         states: int,
         stops: Stop,
-        rubbing: Sequence[int],
+        frictional: Sequence[int],
     ) -> None:
         self.points, self.grounds, field, self.contacts = counts
-        self.touches = max(min(self.points * self.grounds, MOST), 1)
-        self.others = len(stops.velocity), len(rubbing), robot.constraints.rows
+        self.touches = max(min(self.points * self.grounds, MAX_TOUCHES), 1)
+        self.others = len(stops.velocity), len(frictional), robot.constraints.rows
         self.memory = 5 + 4 * self.touches + sum(self.others)
         self.states = states
         names = terms.inputs
@@ -72,10 +72,10 @@ class Sizes:
 
 
 def contact_kernel(
-    robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, rubbing: Sequence[int], batch: bool
+    robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, frictional: Sequence[int], batch: bool
 ) -> Kernel:
     """Compile the step of a robot, for one or for many side by side."""
-    text = _constants(robot, terms, sizes, stops, rubbing) + loop_pragma() + '#include "contact.c"\n'
+    text = _constants(robot, terms, sizes, stops, frictional) + loop_pragma() + '#include "contact.c"\n'
     shapes = [item.shape for item in sizes.inputs], [item.shape for item in sizes.outputs]
     functions = {"prepare": terms.prepare, "finish": terms.finish}
     try:
@@ -93,7 +93,7 @@ def contact_kernel(
         ) from error
 
 
-def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, rubbing: Sequence[int]) -> str:
+def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, frictional: Sequence[int]) -> str:
     nv, at = robot.nv, terms.at
     rows = 3 * sizes.touches + sum(sizes.others)
     in_sizes = [int(np.prod(item.shape, initial=1)) for item in sizes.inputs]
@@ -106,7 +106,7 @@ def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, rubbing: S
         "TOUCHES": sizes.touches,
         "CONTACTS": sizes.contacts,
         "STOPS": len(stops.velocity),
-        "RUBS": len(rubbing),
+        "FRICTION_ROWS": len(frictional),
         "EQUATIONS": robot.constraints.rows,
         "ROWS": max(rows, 1),
         "MEMORY": sizes.memory,
@@ -116,7 +116,7 @@ def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, rubbing: S
         "PREPARED": terms.size,
         "FINISHED": terms.finish.numel_out(0),
         "MIDDLE": at["BOUND"],
-        "WORTH": terms.prepare.n_instructions() + terms.finish.n_instructions() + 2000,
+        "OPERATIONS": terms.prepare.n_instructions() + terms.finish.n_instructions() + 2000,
         "FINAL_LINKS": nv + robot.nq,
         "FINAL_EQUATIONS": nv + robot.nq + 12 * len(terms.links_at),
         **{f"AT_{name}": start for name, start in at.items() if not name.startswith("LINK_")},
@@ -139,7 +139,7 @@ def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, rubbing: S
         "EVERY": ("int", list(reversed(range(nv)))),
         "STOP_COORDINATE": ("int", stops.coordinate),
         "STOP_VELOCITY": ("int", stops.velocity),
-        "RUB_VELOCITY": ("int", list(rubbing)),
+        "FRICTION_VELOCITY": ("int", list(frictional)),
         "STOP_LOWER": ("double", stops.lower),
         "STOP_UPPER": ("double", stops.upper),
     }

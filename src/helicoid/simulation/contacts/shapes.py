@@ -1,4 +1,4 @@
-"""From contacts as a user names them to the points that the compiled step looks at."""
+"""Contact points of links, as rows for the compiled step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BALL, RIM = 0, 1  # of runtime/surfaces.h
 
 
 class Points(NamedTuple):
-    """What may touch: rows (link, kind, contact, center, axis, radius, angle), and names of contacts."""
+    """Points that may touch: rows (link, kind, contact, center, axis, radius, angle), names of contacts."""
 
     links: tuple[str, ...]
     rows: Array
@@ -77,14 +77,14 @@ def _point(robot: Robot, one: Any) -> tuple[str, str, list[Any]]:
         )
     if robot.model.frame(one.link).body == WORLD:
         raise InputError(
-            f"link {one.link!r} is fixed to the world, so that nothing can come of its contact; a robot that "
-            "stands on the ground is loaded with base='floating'"
+            f"link {one.link!r} is fixed to the world, so that its contact has no effect; a robot on "
+            "the ground is loaded with base='floating'"
         )
     return one.link, one.link, [(BALL, one.point, (0.0, 0.0, 1.0), float(one.radius), 0.0)]
 
 
 def gaps(row: Array, T: Array, ground: Ground) -> Array:
-    """How far (m) one of the points is above a ground, with its link at poses T (n, 4, 4); as C has it."""
+    """Gaps (m) between one of the points and a ground, with its link at poses T (n, 4, 4); as in C."""
     R, p = T[:, :3, :3], T[:, :3, 3]
     x = R @ row[3:6] + p
     n = np.array(ground.normal)

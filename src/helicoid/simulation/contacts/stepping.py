@@ -1,4 +1,4 @@
-"""Time stepping with contacts: the loop of a simulation, its law inside, and what it reports."""
+"""Time stepping with contacts: the loop of a simulation, with its law inside, and its results."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from helicoid.simulation.ground import ContactPoint, Ground, as_grounds
 from helicoid.simulation.inputs.forces import SystemInputs
 from helicoid.simulation.inputs.laws import LawInStep, forget_oldest, hashable
 
-FAST = 1e3  # rad/s or m/s: what moves like this has been driven to it, by torques or by its start
-UNSOLVED = 1e-3  # of the velocities: contacts that err by more are the cause of what comes next
-_BELOW = 1e-6  # m: a contact that starts deeper is a mistake and no rounding
+FAST = 1e3  # rad/s or m/s: a velocity due to torques or to the initial state, not to contacts
+UNSOLVED = 1e-3  # relative residual of the contacts beyond which they cause a divergence
+_MAX_INITIAL_DEPTH = 1e-6  # m: deeper penetration at the start is no rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """What a robot may touch, and with what: grounds, points of links, and whether its joints have ends."""
+    """Grounds, points of links that may touch them, and whether joints have end stops."""
 
     grounds: tuple[Ground, ...]
     points: Points
@@ -36,16 +36,16 @@ class World:
     def of(
         robot: Robot, ground: Any, contacts: Sequence[ContactPoint] | str | None, end_stops: bool | None
     ) -> World:
-        """From what a user says.
+        """From the arguments of `simulate`.
 
         Raises:
-            InputError: a part of it makes no sense.
+            InputError: one of them is not valid.
         """
         if ground is None and contacts is not None:
             raise InputError("contacts need something to touch: simulate(..., ground=hc.Ground())")
         if ground is not None and contacts is None:
             raise InputError(
-                "what may touch the ground? contacts=[hc.ContactPoint(link, point), ...], or "
+                "a ground needs contacts: contacts=[hc.ContactPoint(link, point), ...], or "
                 "contacts='collision' for the collision geometry of all links"
             )
         grounds = () if ground is None else as_grounds(ground)
@@ -55,18 +55,18 @@ class World:
 
     @property
     def bouncing(self) -> bool:
-        """Whether any ground throws back."""
+        """Whether any ground has restitution."""
         return any(one.restitution > 0 for one in self.grounds)
 
     def check_start(self, robot: Robot, q: Array) -> None:
-        """See that nothing starts below the ground, in any of the rollouts (B, nq).
+        """Check that no contact starts below the ground, in any of the rollouts (B, nq).
 
         Raises:
-            InputError: a contact is deeper than rounding explains; it says which, and by how much.
+            InputError: a contact starts below it; the message has its name and depth.
         """
         for number, ground in enumerate(self.grounds):
             deepest, row, rollout = self._deepest(robot, q, ground)
-            if deepest > _BELOW:
+            if deepest > _MAX_INITIAL_DEPTH:
                 name = self.points.names[int(self.points.rows[row, 2])]
                 where = f" in rollout {rollout}" if len(q) > 1 else ""
                 which = f" {number}" if len(self.grounds) > 1 else ""
@@ -88,12 +88,12 @@ class World:
 
     @property
     def field(self) -> Array:
-        """The field of heights as C has it; empty where there is none."""
+        """The height field as C has it; empty where there is none."""
         return next((one.table for one in self.grounds if one.heights is not None), np.zeros(0))
 
 
 class TimeStepping:
-    """Fills rows of states, each dt (s) after the one before, and remembers forces, errors and depths.
+    """Computes rows of states, each dt (s) after the one before, with contact forces, residuals and depths.
 
     Args:
         states: q and v, each (rows, rollouts, n); the caller fills row 0.
@@ -146,7 +146,7 @@ class TimeStepping:
             self._forces.fill(first, self._torque[first + 1 : last + 1], self._times, self._states[1])
 
     def why(self, k: int, rollout: int) -> str:
-        """What is known of the cause where row k of a rollout is the first beyond reason."""
+        """The likely cause and remedy where row k of a rollout is the first that has diverged."""
         error, before = float(self._memory[k, rollout, 1]), self._states[1][max(k - 1, 0), rollout]
         speed = float(np.abs(before).max())
         if not speed < FAST:
@@ -156,7 +156,7 @@ class TimeStepping:
         return "The contacts of that step were solved: weaker gains, or a shorter dt"
 
     def known(self, n: int, q: Array, v: Array) -> dict[str, Array]:
-        """What the first n rows report, (rows, rollouts, ...): row k is of the step that begins there."""
+        """Results of the first n rows, (rows, rollouts, ...): row k is of the step that begins there."""
         dt = float(self._times[1]) if len(self._times) > 1 else 1.0
         for rows in (self._memory, self._record):
             rows[n] = rows[n - 1]
@@ -173,7 +173,7 @@ class TimeStepping:
             "contact_points": record[..., 3:],
             "contact_residual": self._memory[1 : n + 1, :, 1],
             "penetration": self._memory[:n, :, 3],
-            # As everywhere, λ is what the robot does to its constraints.
+            # As everywhere, λ is the force of the robot on its constraints.
             "constraint_forces": -equations * self._substeps / dt,
         }
 
@@ -192,7 +192,7 @@ def _loop(
     limit: Array | None,
     batch: bool,
 ) -> _Loop:
-    """The compiled step, made once for what it depends on."""
+    """The compiled step, cached."""
     shape = world.points.links, len(world.points.rows), len(world.points.names), len(world.grounds)
     key = (
         *shape,
@@ -206,18 +206,18 @@ def _loop(
     loops: dict[Any, _Loop] = robot.memo("loops with contacts", dict)
     if key not in loops:
         forget_oldest(loops)
-        rubbing = _rubbing(robot) if options.get("friction", True) else []
+        frictional = _frictional(robot) if options.get("friction", True) else []
         stops = Stop(robot) if world.end_stops else Stop(None)
-        parts = terms(robot, world.points.links, rubbing, world.bouncing, law, limit, **options)
+        parts = terms(robot, world.points.links, frictional, world.bouncing, law, limit, **options)
         states = 2 + (0 if law is None else len(law.states))
         counts = len(world.points.rows), len(world.grounds), world.field.size, len(world.points.names)
-        sizes = Sizes(robot, parts, counts, states, stops, rubbing)
-        loops[key] = _Loop(contact_kernel(robot, parts, sizes, stops, rubbing, batch), sizes)
+        sizes = Sizes(robot, parts, counts, states, stops, frictional)
+        loops[key] = _Loop(contact_kernel(robot, parts, sizes, stops, frictional, batch), sizes)
     return loops[key]
 
 
-def _rubbing(robot: Robot) -> list[int]:
-    """Velocities with dry friction; of parameters, all that may have some."""
+def _frictional(robot: Robot) -> list[int]:
+    """Velocities with dry friction; all of them where friction is a parameter."""
     if "friction" in robot.theta.groups:
         return list(range(robot.nv))
     found = []

@@ -1,12 +1,12 @@
-"""What a time step with contacts computes before and after its impulses, as expressions.
+"""The time step with contacts before and after its impulses, as expressions.
 
 With q_m = q ⊕ h/2 v, the middle of the step, the velocity that the robot would have without impulses is
 
     v_free = v + h (M + h D)⁻¹ (τ - b(q_m, v_m) - D v),      v_m = v + h/2 (M + h D)⁻¹ (τ - b(q_m, v) - D v)
 
 of order 2 but for damping, which is implicit and so cannot become unstable. Impulses Jᵀ p make it
-v⁺ = v_free + (M + h D)⁻¹ Jᵀ p, and the step ends at q⁺ = q_m ⊕ (h/2 v⁺ + δ) (Moreau 1988), where δ is what
-has to be pushed out of the ground. J is that of the end of the step, where v⁺ has to obey the laws of
+v⁺ = v_free + (M + h D)⁻¹ Jᵀ p, and the step ends at q⁺ = q_m ⊕ (h/2 v⁺ + δ) (Moreau 1988), where δ is
+the correction of penetration. J is that of the end of the step, where v⁺ has to obey the laws of
 contact, or nearly so: q_e = q_m ⊕ h/2 v. M + h D = Lᵀ D L keeps the sparsity of the tree (Featherstone 2008,
 section 6.5).
 """
@@ -31,7 +31,7 @@ from helicoid.simulation.inputs.laws import LawInStep, saturated
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The functions `prepare` and `finish` of runtime/contact.c, and where in their vectors things are.
+    """The functions `prepare` and `finish` of runtime/contact.c, and the layout of their vectors.
 
     Attributes:
         prepare: the inputs (q, v, tau, theta, ..., dt), or those of a loop with a law, to one vector.
@@ -56,7 +56,7 @@ class Terms:
 def terms(
     robot: Robot,
     links: Sequence[str],
-    rubbing: Sequence[int],
+    frictional: Sequence[int],
     bouncing: bool,
     law: LawInStep | None = None,
     limit: Array | None = None,
@@ -65,7 +65,7 @@ def terms(
     """The functions of a robot of which some links may touch something.
 
     Args:
-        rubbing: velocities with dry friction.
+        frictional: velocities with dry friction.
         bouncing: whether the twists of links at the beginning are needed.
         law: evaluated before the step, its torque saturated at `limit`; None where τ is an input.
         options: as `robot.forward_dynamics.with_options` takes them.
@@ -100,7 +100,7 @@ def terms(
         "FREE": [v_free],
         "L": [factors.L[k][j] for k, row in enumerate(L) for j in row],
         "ROOT": [ca.sqrt(d) for d in factors.D_inverse],
-        "BOUND": [bound[k] for k in rubbing],
+        "BOUND": [bound[k] for k in frictional],
     }
     columns: list[dict[int, int]] = []
     twists = _Twists()

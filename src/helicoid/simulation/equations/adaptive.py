@@ -13,7 +13,7 @@ from helicoid.simulation.running import ABSURD
 
 SOLVERS = {"adaptive": "DOP853", "stiff": "LSODA"}
 """From the name of a method to SciPy's: Dormand-Prince of order 8, or one that turns to BDF when stiff."""
-MOST_CALLS = 300_000  # of the equations between two samples: seconds of work, where a dozen are common
+MAX_EVALUATIONS = 300_000  # of the equations between two samples: seconds of work, where a dozen are common
 Settle = Callable[[Array, Array, int], tuple[Array, Array]]
 
 
@@ -24,7 +24,7 @@ class VariableStepSolver:
         rate: the function of `equations.rate_function`.
         states: q and v, each (rows, rollouts, n).
         inputs: (rows or 1, rollouts or 1, size), as for `Iteration`.
-        settle: takes rows of q and v, and which rollout they are of; gives the allowed states nearby.
+        settle: projects rows of q and v of a rollout on the constraints.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class VariableStepSolver:
         self._held = all(len(value) == 1 for value in inputs)
 
     def run(self, first: int, last: int) -> None:
-        """Compute rows first + 1 to last. Where the motion diverges, the rest is not finite."""
+        """Compute rows first + 1 to last. Where the motion diverges, later rows are not finite."""
         stride = last - first if self._held else 1
         for rollout in range(self._q.shape[1]):
             for k in range(first, last, stride):
@@ -60,15 +60,15 @@ class VariableStepSolver:
             times = self._times[first : last + 1]
             tolerances = {"rtol": self._rtol, "atol": self._atol}
             make = getattr(integrate, self._solver)
-            with np.errstate(over="ignore", invalid="ignore"):  # what diverges is told by its time and joint
-                if _endless(x[nq:], self._rate(x, *forces)):
+            with np.errstate(over="ignore", invalid="ignore"):  # divergence is reported by time and joint
+                if _diverged(x[nq:], self._rate(x, *forces)):
                     _mark(rows[0], x, nq)
                 else:
                     solver = make(lambda t, x: self._rate(x, *forces), times[0], x, times[-1], **tolerances)
                     _fill(rows, times, solver, nq)
         q, v = self._settle(rows[:, :nq], rows[:, nq:], rollout)
         gone = ~np.all(np.isfinite(rows), axis=1)
-        # Projecting on constraints would make NaN of all, and hide which joint it was.
+        # Projection on constraints would make all of them NaN, and hide the joint.
         v[gone] = rows[gone, nq:]
         self._q[first + 1 : last + 1, rollout], self._v[first + 1 : last + 1, rollout] = q, v
 
@@ -78,16 +78,16 @@ class VariableStepSolver:
 
 
 def _fill(rows: Array, times: Array, solver: Any, nq: int) -> None:
-    """States at times[1:]; where the motion is beyond reason, its fastest joint is marked and the rest left.
+    """States at times[1:]; where the motion diverges, its fastest joint is marked and later rows stay NaN.
 
-    A solver that keeps its tolerance follows a divergent motion faithfully, in ever more and shorter steps:
-    nothing overflows, and without a limit it would never end.
+    A solver with error control follows a divergent motion in ever more and shorter steps: nothing overflows,
+    and without a limit it would never end.
     """
     done = 0
     while solver.status == "running":
         solver.step()
-        failed = solver.status == "failed" or solver.nfev > MOST_CALLS * (done + 1)
-        if failed or _endless(solver.y[nq:], solver.y):
+        failed = solver.status == "failed" or solver.nfev > MAX_EVALUATIONS * (done + 1)
+        if failed or _diverged(solver.y[nq:], solver.y):
             _mark(rows[done], solver.y, nq)
             return
         reached = int(np.searchsorted(times[1:], solver.t, side="right"))
@@ -96,12 +96,12 @@ def _fill(rows: Array, times: Array, solver: Any, nq: int) -> None:
             done = reached
 
 
-def _endless(v: Array, values: Array) -> bool:
-    """Whether a velocity is beyond reason or a value is not finite: no step is short enough for these."""
+def _diverged(v: Array, values: Array) -> bool:
+    """Whether a velocity has diverged or a value is not finite: no step is short enough for these."""
     return not (np.all(np.abs(v) < ABSURD) and np.all(np.isfinite(values)))
 
 
 def _mark(row: Array, x: Array, nq: int) -> None:
-    """The state in which it ended, the fastest joint infinite."""
+    """The last state, with the velocity of the fastest joint infinite."""
     row[:] = x
     row[nq + int(np.argmax(np.abs(x[nq:])))] = np.inf

@@ -1,7 +1,7 @@
-"""Which equations a simulated robot obeys, and the functions that a simulation makes of them.
+"""Equations of motion of a simulated robot, and the functions that a simulation computes with.
 
-This is the one place that knows what gives the acceleration, and what brings a state back to where it
-belongs: quaternions to unit length, and a constrained robot to its constraints.
+The acceleration and the projection of states are defined here alone: quaternions to unit length, and a
+constrained robot on its constraints.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIXED = (*STEPS, "stiction")
 """The methods of `step_function`."""
 
 _REGULAR = 1e-9  # of A Aᵀ's mean diagonal: redundant constraints make it singular
-_MOMENT = 1e-6  # s, in which a joint that dry friction holds shows that it does not move
+_STICTION_INTERVAL = 1e-6  # s, over which the acceleration with dry friction is a difference quotient
 _STABILISATION = 20.0  # 1/s (Baumgarte), where a state is not brought back after every step
 
 
@@ -33,7 +33,7 @@ def acceleration(robot: Robot, method: str = "rk4", **options: Any) -> Function:
     """`(q, v, tau, ...) -> a`, of a constrained robot `-> a, lambda_`: the equations of motion.
 
     Args:
-        method: "stiction" has equations of its own, all others share theirs.
+        method: "stiction" has its own equations, all others share theirs.
         options: as `robot.forward_dynamics.with_options` takes them. Inputs after `tau` are `theta` of a
             parametric robot and `f_ext_<link>` for each link that `f_ext` names.
     """
@@ -51,14 +51,14 @@ def _stiction_acceleration(robot: Robot, **options: Any) -> Function:
 
     def expressions() -> Expressions:
         q, v, *forces = symbols = _symbols(inputs)
-        v_next = stiction_step(robot.model, terms(q, v, *forces), q, v, ca.SX(_MOMENT))[1]
-        return symbols, [(v_next - v) / _MOMENT]
+        v_next = stiction_step(robot.model, terms(q, v, *forces), q, v, ca.SX(_STICTION_INTERVAL))[1]
+        return symbols, [(v_next - v) / _STICTION_INTERVAL]
 
     return _once(robot, "stiction_acceleration", terms, inputs, [Output("a", (robot.nv,))], expressions)
 
 
 def settled(robot: Robot, q: Expression, v: Expression, theta: Expression) -> State:
-    """The state nearby that constraints allow: φ(q) = 0 by a step of Gauss-Newton, A(q) v = 0 by projection.
+    """The state projected on the constraints: φ(q) = 0 by a Gauss-Newton step, A(q) v = 0 by projection.
 
     A time step leaves φ tiny, so that one step δ = -Aᵀ (A Aᵀ)⁻¹ φ is enough.
     """
@@ -122,7 +122,7 @@ def repeated(robot: Robot, step: Function, times: int) -> Function:
 
 
 def rate_function(robot: Robot, **options: Any) -> Function:
-    """`(x, tau, theta, ...) -> x_dot` of the state x = (q, v): what an adaptive solver integrates."""
+    """`(x, tau, theta, ...) -> x_dot` of the state x = (q, v), for adaptive solvers."""
     if robot.constraints:
         options = {**options, "stabilisation": _STABILISATION}
     motion = acceleration(robot, **options)
@@ -164,5 +164,5 @@ def _once(
     outputs: list[Output],
     expressions: Callable[[], Expressions],
 ) -> Function:
-    """The function of that name for these equations, made when first asked for."""
+    """The function of that name for these equations, cached."""
     return robot.memo((name, motion), lambda: Function(name, inputs, outputs, expressions))

@@ -53,12 +53,12 @@ def stiction_step(
     M, force, damping, bound = terms
     W = inverse(M + ca.diag(h * damping))
     free = W @ (M @ v + h * force)
-    rubbing = [i for i in range(model.nv) if not bound[i].is_zero()]
-    if not rubbing:
+    frictional = [i for i in range(model.nv) if not bound[i].is_zero()]
+    if not frictional:
         return integrate(model, q, h * free), free
-    p, sticks = _impulses(W[rubbing, rubbing], free[rubbing], h * bound[rubbing])
-    v_next = free - W[:, rubbing] @ p
-    v_next[rubbing] = ca.if_else(sticks, 0.0, v_next[rubbing])
+    p, sticks = _impulses(W[frictional, frictional], free[frictional], h * bound[frictional])
+    v_next = free - W[:, frictional] @ p
+    v_next[frictional] = ca.if_else(sticks, 0.0, v_next[frictional])
     return integrate(model, q, h * v_next), v_next
 
 

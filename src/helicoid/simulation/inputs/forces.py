@@ -1,4 +1,4 @@
-"""What acts on a simulated robot: torques, disturbances and wrenches, given as numbers or as callables."""
+"""Inputs of a simulated system: commands, disturbances and wrenches, as numbers or as callables."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class SystemInputs:
 
 
 def numbers(what: str, given: Any, t: float, *shapes: tuple[int, ...]) -> Array:
-    """What was given for time t (s) as an array of one of the shapes; a column (n, 1) serves as a vector.
+    """A value for time t (s) as an array of one of the shapes; a column (n, 1) serves as a vector.
 
     Raises:
         InputError: it is no array of numbers, or has another shape.

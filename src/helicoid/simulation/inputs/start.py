@@ -1,4 +1,4 @@
-"""What a simulation starts from: the times, the initial states and the parameters, checked."""
+"""Sampling times, initial states and parameters of a simulation, checked."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from helicoid.simulation.equations import settling_function
 from helicoid.simulation.equations.actuated import ActuatedSystem
 from helicoid.simulation.inputs.laws import LoopLaw
 
-_NEAR = 1e-3  # m, rad, and of a quaternion's length: a state further off is a mistake and no rounding
+_MAX_CORRECTION = 1e-3  # m, rad, and of a quaternion's norm: a larger one is no rounding error
 
 
 def sampling_times(duration: float, dt: float, width: int = 1) -> Array:
-    """0, dt, ... duration. Samples are to hold `width` numbers each: see `check_memory`."""
+    """The times 0, dt, ... duration, for samples of `width` numbers: see `check_memory`."""
     numbers = all(isinstance(value, (int, float, np.number)) for value in (duration, dt))
     if not numbers or not (0 < dt < np.inf and 0 <= duration < np.inf):
         raise InputError(f"duration and dt are positive times (s); got {duration!r} and {dt!r}")
@@ -35,10 +35,10 @@ def sampling_times(duration: float, dt: float, width: int = 1) -> Array:
 
 
 def check_memory(n_samples: int, width: int) -> None:
-    """Refuse samples of so many numbers each that they cannot be held.
+    """Refuse samples that do not fit into memory.
 
     Raises:
-        InputError: they need more than all the memory of this machine.
+        InputError: they need more than all the memory of this computer.
     """
     needed, there = 8.0 * n_samples * width, _memory()
     if needed > there:
@@ -50,7 +50,7 @@ def check_memory(n_samples: int, width: int) -> None:
 
 @cache
 def _memory() -> float:
-    """Bytes of memory that this process may have; infinite where nobody tells."""
+    """Bytes of memory that this process may have; infinite where unknown."""
     limits = [math.inf]
     with suppress(AttributeError, ValueError, OSError):
         limits.append(float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES"))
@@ -135,16 +135,16 @@ def _rows(name: str, value: ArrayLike, size: int) -> Array:
 
 
 def _settled(robot: Robot, q: Array, v: Array, theta: Array) -> tuple[Array, Array]:
-    """The states without what rounding leaves; others are refused."""
+    """The states projected on the constraints, which corrects rounding errors; others are refused."""
     if robot.nq == robot.nv and not robot.constraints:
         return q, v
     q_near, v_near = settling_function(robot)(q, v, theta if len(theta) > 1 else theta[0])
-    if not np.all(np.abs(q_near - q) < _NEAR):
+    if not np.all(np.abs(q_near - q) < _MAX_CORRECTION):
         if robot.constraints:
             raise InputError("q0 leaves constraints open: robot.find_consistent(q0, v0) gives a state nearby")
         raise InputError(
             "q0 is off the manifold of a joint, as a quaternion that is not unit: divide it by its length"
         )
-    if not np.all(np.abs(v_near - v) < _NEAR * (1 + np.abs(v).max(initial=0.0))):
+    if not np.all(np.abs(v_near - v) < _MAX_CORRECTION * (1 + np.abs(v).max(initial=0.0))):
         raise InputError("v0 breaks the constraints: robot.project_velocity(q0, v0) is allowed")
     return q_near, v_near

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all; NumPy archives from anywhere, whose sizes are looked at first."""
+"""Atomic writing of files, and reading of NumPy archives with a check of their size first."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from helicoid.errors import InputError
 
 MAX_BYTES = 2_000_000_000
-"""What an archive may hold once expanded, unless the caller allows more."""
+"""Largest size of an expanded archive (bytes), unless the caller allows more."""
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Write a file as a whole or not at all.
+    """Write a file atomically.
 
     Raises:
         InputError: there is no such folder.
@@ -66,7 +66,7 @@ def read_archive(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> 
         raise InputError(f"{name}: cannot be opened: {error.strerror}") from error
     except InputError:
         raise
-    except Exception as error:  # what decoders raise on damaged bytes is of a dozen kinds
+    except Exception as error:  # decoders raise a dozen kinds of errors on damaged bytes
         raise InputError(
             f"{name}: cannot be read as an archive of NumPy arrays (.npz); it may be damaged or something "
             f"else: {str(error) or type(error).__name__}"
@@ -74,7 +74,7 @@ def read_archive(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> 
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """One array, if its header asks for as many bytes as follow: a lie would fill the memory first."""
+    """One array, if its header states as many bytes as follow: a wrong one would fill the memory first."""
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         readers = {

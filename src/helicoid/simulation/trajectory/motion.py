@@ -1,4 +1,4 @@
-"""What moved a robot along a trajectory: from it follow accelerations, energies and forces."""
+"""Equations and inputs of a trajectory, from which accelerations, energies and forces follow."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from helicoid.robot import Robot
 from helicoid.simulation.equations import acceleration
 
 FOLLOWING = ("a", "constraint_forces", "kinetic_energy", "potential_energy")
-"""What follows from states and forces."""
+"""Quantities that follow from states and inputs."""
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
-    """The equations that a robot obeyed, and their inputs beside q and v.
+class MotionEquations:
+    """The equations of motion of a trajectory, and their inputs beside q and v.
 
     Attributes:
         robot: the robot that moved.
@@ -34,23 +34,23 @@ class Motion:
 
     @property
     def smooth(self) -> bool:
-        """Whether accelerations follow from the state; of contacts only the simulation knows impulses."""
+        """Whether accelerations follow from the state; with contacts they follow from impulses."""
         return self.method != "time_stepping"
 
-    def picked(self, rollouts: int | slice) -> Motion:
-        """What moved one rollout of a batch, or a slice of them; inputs with one row hold for all."""
+    def picked(self, rollouts: int | slice) -> MotionEquations:
+        """Those of one rollout of a batch, or of a slice of them; inputs with one row hold for all."""
         only = 0 if isinstance(rollouts, int) else slice(None)
         return self._mapped(lambda x: x[rollouts if len(x) > 1 else only])
 
-    def held(self, rows: Any) -> Motion:
-        """What moved it at other times: row `rows[j]` of the inputs at time j."""
+    def held(self, rows: Any) -> MotionEquations:
+        """Those at other times: row `rows[j]` of the inputs at time j."""
         return self._mapped(lambda x: x if x.shape[-2] == 1 else x[..., rows, :])
 
-    def _mapped(self, change: Callable[[Array], Array]) -> Motion:
+    def _mapped(self, change: Callable[[Array], Array]) -> MotionEquations:
         return replace(self, inputs={name: change(value) for name, value in self.inputs.items()})
 
     def follows(self, name: str, q: Array, v: Array) -> dict[str, Array]:
-        """What was asked for at the states (..., N + 1, n), and what comes out with it."""
+        """A quantity of `FOLLOWING` at the states (..., N + 1, n), and those computed with it."""
         lead, n, robot = q.shape[:-1], math.prod(q.shape[:-1]), self.robot
         q, v = q.reshape(n, robot.nq), v.reshape(n, robot.nv)
         inputs = {

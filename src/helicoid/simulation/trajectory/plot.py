@@ -1,4 +1,4 @@
-"""The picture of a trajectory."""
+"""Plots of trajectories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from helicoid._typing import Array
     from helicoid.simulation.trajectory import Trajectory
 
-_LEGEND = 10  # joints that a legend can name without hiding the picture
+_MAX_LEGEND_ENTRIES = 10  # joints in a legend that does not hide the plot
 
 
 def plot(trajectory: Trajectory) -> Figure:
@@ -46,9 +46,9 @@ def plot(trajectory: Trajectory) -> Figure:
     for axis in axes:
         axis.grid(alpha=0.3)
         axis.margins(x=0)
-    named = [len(trajectory.q_names), len(trajectory.v_names), _LEGEND + 1, 3, len(contacts)]
+    named = [len(trajectory.q_names), len(trajectory.v_names), _MAX_LEGEND_ENTRIES + 1, 3, len(contacts)]
     for axis, n in zip(axes, named[: len(axes)], strict=True):
-        if n <= _LEGEND:
+        if n <= _MAX_LEGEND_ENTRIES:
             axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
     axes[-1].set_xlabel("time (s)")
     figure.suptitle(trajectory.name)

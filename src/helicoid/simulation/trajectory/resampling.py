@@ -1,4 +1,4 @@
-"""States of a motion between its samples, on the configuration manifold."""
+"""Interpolation of states between samples, on the configuration manifold."""
 
 from __future__ import annotations
 

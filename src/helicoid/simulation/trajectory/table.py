@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PER_JOINT = ("q", "v", "a", "tau")
 ENERGIES = ("kinetic_energy", "potential_energy")
-_SHOWN = 6  # rows that a notebook shows
+_MAX_ROWS_SHOWN = 6  # in a notebook
 
 
 def columns(trajectory: Trajectory) -> dict[str, Array]:
@@ -50,10 +50,10 @@ def to_dataframe(trajectory: Trajectory) -> DataFrame:
 
 
 def to_html(trajectory: Trajectory) -> str:
-    """A line that says what it is, and of a single motion its first and last states."""
+    """A summary line, and of a single trajectory its first and last states."""
     if trajectory.batch is not None:
         return f"<p>{escape(repr(trajectory))}</p>"
     names = [f"q.{name}" for name in trajectory.q_names] + [f"v.{name}" for name in trajectory.v_names]
-    rows = np.unique(np.linspace(0, len(trajectory.t) - 1, _SHOWN).astype(int))
+    rows = np.unique(np.linspace(0, len(trajectory.t) - 1, _MAX_ROWS_SHOWN).astype(int))
     cells = np.column_stack([trajectory.t, trajectory.q, trajectory.v])[rows]
     return table(repr(trajectory), ["t", *names], [[f"{x:.4g}" for x in row] for row in cells.tolist()])

@@ -1,4 +1,4 @@
-"""A motion: states and torques over time, and what follows from them."""
+"""Trajectories: states and torques over time, and quantities that follow from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import files, table
 from helicoid.simulation.trajectory.archive import MAX_BYTES
-from helicoid.simulation.trajectory.motion import FOLLOWING, Motion
+from helicoid.simulation.trajectory.motion import FOLLOWING, MotionEquations
 from helicoid.simulation.trajectory.resampling import between, linear, resampled_states, rounding
 from helicoid.simulation.trajectory.table import ENERGIES
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class NoSuchRollout(InputError, IndexError):
-    """A number beyond those of a batch; as an IndexError it also ends `for motion in batch`."""
+    """An index beyond the rollouts of a batch; as an IndexError it also ends `for motion in batch`."""
 
 
 @dataclass(eq=False)
@@ -39,12 +39,12 @@ class Trajectory:
         q: coordinates (rad, m, quaternions unit), shape (N + 1, nq); a batch has its axis first,
             (B, N + 1, nq).
         v: velocities (rad/s, m/s), shape (N + 1, nv).
-        tau: what the motors give (N·m, N), shape (N + 1, nv): row k acts from t[k] to t[k + 1], the last
+        tau: torque of the motors (N·m, N), shape (N + 1, nv): row k acts from t[k] to t[k + 1], the last
             row repeats the one before.
-        robot: whose motion it is; None when read from a file without naming the robot.
+        robot: the robot that moves; None when read from a file without naming the robot.
 
-    What follows from these is computed when first asked for: `a`, the energies, `constraint_forces`. Where
-    the robot had contacts, there are `contact_forces`, by `contact_names`.
+    Further quantities are computed at first use: `a`, the energies, `constraint_forces`. With contacts there
+    are `contact_forces`, by `contact_names`.
 
     >>> import helicoid as hc
     >>> from helicoid.simulation import simulate
@@ -65,19 +65,19 @@ class Trajectory:
     name: str = ""
     q_names: tuple[str, ...] = ()
     v_names: tuple[str, ...] = ()
-    motion: Motion | None = field(default=None, repr=False)
+    motion: MotionEquations | None = field(default=None, repr=False)
     known: dict[str, Array] = field(default_factory=dict, repr=False)
-    """What has been computed of it or was in its file, by name."""
+    """Further quantities, computed or read from a file, by name."""
     contact_names: tuple[str, ...] = ()
     grounds: tuple[Any, ...] = field(default=(), repr=False)
-    """What the robot could touch, of those that `hc.simulate` was given."""
+    """The grounds of the simulation."""
 
     def __post_init__(self) -> None:
         if self.robot is not None:
             self.name, self.v_names = self.robot.name, self.robot.model.velocity_names
             self.q_names = self.robot.model.coordinate_names
 
-    # What follows from the states -----------------------------------------------------------------------
+    # Quantities that follow from the states -------------------------------------------------------------
 
     @property
     def a(self) -> Array:
@@ -106,12 +106,12 @@ class Trajectory:
 
     @property
     def controls(self) -> Array:
-        """Of what flies: its controls, shape (N + 1, nu); row k acts from t[k] to t[k + 1]."""
+        """Controls of a vehicle, shape (N + 1, nu); row k acts from t[k] to t[k + 1]."""
         return self._own("controls")
 
     @property
     def states(self) -> Array:
-        """Of what flies: its own states beside q and v, such as the speeds of rotors, shape (N + 1, nz)."""
+        """Actuator states of a vehicle, such as the speeds of rotors, shape (N + 1, nz)."""
         return self._own("states")
 
     @property
@@ -126,32 +126,32 @@ class Trajectory:
 
     @property
     def contact_forces(self) -> Array:
-        """Of the ground on the robot (N, world axes), (N + 1, contacts, 3): the mean from t[k] to t[k + 1].
+        """Contact forces on the robot (N, world axes), (N + 1, contacts, 3): the mean from t[k] to t[k + 1].
 
-        `contact_names` says which is which; without contacts it is (N + 1, 0, 3).
+        They are in the order of `contact_names`; without contacts it is (N + 1, 0, 3).
         """
         return self._of_contacts("contact_forces")
 
     @property
     def contact_points(self) -> Array:
-        """Where the contact forces act (m, world), (N + 1, contacts, 3); zeros where there is no force."""
+        """Points where the contact forces act (m, world), (N + 1, contacts, 3); zeros without force."""
         return self._of_contacts("contact_points")
 
     @property
     def contact_residual(self) -> Array:
-        """By how much the laws of contact were missed in the step from t[k] on (m/s), one per sample."""
+        """Residual of the contact conditions in the step from t[k] on (m/s), one per sample."""
         return self.known.get("contact_residual", np.zeros(self.q.shape[:-1]))
 
     @property
     def penetration(self) -> Array:
-        """How deep (m) the deepest contact is below the ground, one per sample."""
+        """Largest penetration of the ground by a contact (m), one per sample."""
         return self.known.get("penetration", np.zeros(self.q.shape[:-1]))
 
     def _of_contacts(self, name: str) -> Array:
         return self.known.get(name, np.zeros((*self.q.shape[:-1], 0, 3)))
 
     def has(self, name: str) -> bool:
-        """Whether `a`, an energy, `constraint_forces` or something of contacts is known or follows."""
+        """Whether a quantity is known or can be computed: `a`, an energy, `constraint_forces`, contacts."""
         known = name in ("t", "q", "v", "tau") or name in self.known
         return known or (self.motion is not None and name in FOLLOWING)
 
@@ -159,7 +159,7 @@ class Trajectory:
         if name not in self.known:
             if self.motion is None:
                 raise HelicoidError(
-                    f"this trajectory holds no {name}, nor what moved the robot, from which it would follow"
+                    f"this trajectory has no {name}, nor the equations of motion from which it follows"
                 )
             self.known.update(self.motion.follows(name, self.q, self.v))
         return self.known[name]
@@ -175,7 +175,7 @@ class Trajectory:
         return len(self.t) if self.batch is None else len(self.q)
 
     def __getitem__(self, which: int | slice) -> Trajectory:
-        """A part: samples of one motion, motions of a batch, or whatever lies between two times.
+        """A part: samples of one trajectory, rollouts of a batch, or the samples between two times.
 
         - `trajectory[10:20]` are samples 10 to 19 of one motion, `trajectory[::10]` every tenth;
         - `batch[3]` is one motion of a batch, `batch[2:5]` a batch of three;
@@ -211,7 +211,7 @@ class Trajectory:
         (array([0.05, 0.1 ]), array([0.15, 0.2 ]))
 
         Raises:
-            InputError: no sample lies there.
+            InputError: there is no sample between them.
         """
         for given in (start, end):
             if not (given is None or isinstance(given, Real)):
@@ -244,7 +244,13 @@ class Trajectory:
         return self._part(self.t, self.q[which], self.v[which], self.tau[which], motion, known)
 
     def _part(
-        self, t: Array, q: Array, v: Array, tau: Array, motion: Motion | None, known: dict[str, Array]
+        self,
+        t: Array,
+        q: Array,
+        v: Array,
+        tau: Array,
+        motion: MotionEquations | None,
+        known: dict[str, Array],
     ) -> Trajectory:
         names = self.name, self.q_names, self.v_names
         return Trajectory(t, q, v, tau, self.robot, *names, motion, known, self.contact_names, self.grounds)
@@ -265,7 +271,7 @@ class Trajectory:
         states = resampled_states(self.robot, self.t, self.q, self.v, left, s)
         tau = self.tau[..., left, :]
         motion = self.motion and self.motion.held(left)
-        # What is known of a robot's motion follows again from it; what a vehicle has of its own does not.
+        # Quantities of a robot follow again from its equations; those of actuators and observers do not.
         kept = {
             key: x for key, x in self.known.items() if not motion or key in ("controls", "states", "observed")
         }
@@ -274,7 +280,7 @@ class Trajectory:
         if "controls" in known:
             known["controls"] = self.known["controls"][..., left, :]
         if self.contact_names or (motion and not motion.smooth):
-            # What acts at contacts jumps, and is held as torques are; energies follow from the states.
+            # Contact forces are discontinuous, and held as torques are; energies follow from the states.
             known = {key: np.take(x, left, axis) for key, x in self.known.items() if key not in ENERGIES}
         contacts = self.contact_names, self.grounds
         return Trajectory(wanted, *states, tau, self.robot, "", (), (), motion, known, *contacts)

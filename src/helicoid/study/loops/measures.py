@@ -14,7 +14,7 @@ from helicoid._typing import Array
 from helicoid.robot import Robot
 from helicoid.simulation.equations.actuated import force_function
 from helicoid.simulation.running import ABSURD
-from helicoid.simulation.trajectory import Motion, Trajectory
+from helicoid.simulation.trajectory import MotionEquations, Trajectory
 from helicoid.study.loops.loop_settings import LoopSettings
 
 
@@ -55,7 +55,7 @@ class Loops:
             known = {"controls": tau, "states": np.zeros((len(tau), 0)) if len(parts) < 3 else parts[2]}
             tau = np.asarray(force_function(s.system)(*parts, tau))
         inputs = {"tau": tau, "theta": self.theta[k][None]}
-        motion = Motion(s.robot, inputs, s.method, {"friction": s.friction})
+        motion = MotionEquations(s.robot, inputs, s.method, {"friction": s.friction})
         return Trajectory(self.t, self.q[k], self.v[k], tau, s.robot, motion=motion, known=known)
 
 

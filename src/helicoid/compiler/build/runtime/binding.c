@@ -1,17 +1,16 @@
-/* Calls compiled kernels from Python: the type Kernel, and a fast way for functions to call theirs.
+/* The extension that calls compiled kernels from Python: the type Kernel, and direct calls of functions.
 
-   Compiled once per Python, NumPy, compiler and processor; it knows nothing of any one kernel. */
+   Compiled once for each Python, NumPy, compiler and processor; independent of the kernels. */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <Python.h>
 #include <structmember.h>
 
-#include <dlfcn.h>
-
 #include "binding_arrays.h"
 #include "binding_iterate.h"
+#include "binding_kernel.h"
 
-enum { RELEASE_OPERATIONS = 50000 }; /* below (about 10 us) handing over the GIL costs more than it gives */
+enum { RELEASE_OPERATIONS = 50000 }; /* below (about 10 us) releasing the GIL costs more time than it saves */
 
 static PyTypeObject Kernel_Type;
 static PyObject *out_string;          /* "out" */
@@ -35,9 +34,9 @@ static int run(Kernel *kernel, const double *const *in, const ptrdiff_t *stride,
   return status;
 }
 
-/* ---- the fast call ---------------------------------------------------------------------------------- */
+/* ---- direct calls ---------------------------------------------------------------------------------- */
 
-/* The result, NULL with an exception, or a borrowed NotImplemented when Python has to look at it. */
+/* The result, NULL with an exception, or a borrowed NotImplemented if the method in Python has to answer. */
 static PyObject *call_kernel(Kernel *kernel, PyObject *args, PyObject *kwargs) {
   PyObject *target = NULL;
   if (PyTuple_GET_SIZE(args) != kernel->n_in) return Py_NotImplemented;
@@ -80,7 +79,7 @@ static PyObject *call_kernel(Kernel *kernel, PyObject *args, PyObject *kwargs) {
 static PyObject *fast_call(PyObject *self, PyObject *args, PyObject *kwargs) {
   PyObject *kernel = *(PyObject **)((char *)self + kernel_offset);
   if (kernel != NULL && Py_TYPE(kernel) == &Kernel_Type) {
-    Py_INCREF(kernel); /* whatever runs meanwhile may give the function another kernel */
+    Py_INCREF(kernel); /* another thread may replace the kernel of the function meanwhile */
     PyObject *result = call_kernel((Kernel *)kernel, args, kwargs);
     Py_DECREF(kernel);
     if (result != Py_NotImplemented) return result;
@@ -122,134 +121,10 @@ static PyObject *install_fast_call(PyObject *module, PyObject *argument) {
 
 /* ---- the type Kernel -------------------------------------------------------------------------------- */
 
-static int read_shape(PyObject *item, Shape *shape) {
-  PyObject *sizes = PySequence_Fast(item, "a shape is a tuple of sizes");
-  if (sizes == NULL) return -1;
-  Py_ssize_t n_axes = PySequence_Fast_GET_SIZE(sizes);
-  shape->n_axes = (int)n_axes;
-  shape->size = 1;
-  if (n_axes > MAX_AXES) PyErr_Format(PyExc_ValueError, "a shape has at most %d axes", MAX_AXES);
-  for (Py_ssize_t k = 0; k < n_axes && !PyErr_Occurred(); k++) {
-    shape->dims[k] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(sizes, k));
-    if (shape->dims[k] < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a size is negative");
-    if (shape->dims[k] > 0 && shape->size > PY_SSIZE_T_MAX / 8 / shape->dims[k])
-      PyErr_SetString(PyExc_ValueError, "a shape is too large");
-    else
-      shape->size *= shape->dims[k];
-  }
-  Py_DECREF(sizes);
-  return PyErr_Occurred() ? -1 : 0;
-}
-
-static Shape *read_shapes(PyObject *items, Py_ssize_t *count) {
-  PyObject *sequence = PySequence_Fast(items, "shapes are a sequence of tuples");
-  if (sequence == NULL) return NULL;
-  *count = PySequence_Fast_GET_SIZE(sequence);
-  Shape *shapes = PyMem_Calloc((size_t)*count + 1, sizeof(Shape));
-  if (shapes == NULL) PyErr_NoMemory();
-  if (*count > MAX_ARRAYS) PyErr_Format(PyExc_ValueError, "more than %d inputs or outputs", MAX_ARRAYS);
-  for (Py_ssize_t k = 0; k < *count && !PyErr_Occurred(); k++)
-    read_shape(PySequence_Fast_GET_ITEM(sequence, k), &shapes[k]);
-  Py_DECREF(sequence);
-  if (PyErr_Occurred()) {
-    PyMem_Free(shapes);
-    return NULL;
-  }
-  return shapes;
-}
-
-static int sizes_match(int64_t n, const int64_t *sizes, Py_ssize_t count, const Shape *shapes) {
-  if (n != count) return 0;
-  for (Py_ssize_t k = 0; k < count; k++)
-    if (sizes[k] != shapes[k].size) return 0;
-  return 1;
-}
-
-/* Load one library and take from it what no library before it had. */
-static int open_library(Kernel *self, PyObject *path) {
-  PyObject *bytes = NULL;
-  if (!PyUnicode_FSConverter(path, &bytes)) return -1;
-  void *library = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
-  Py_DECREF(bytes);
-  if (library == NULL) {
-    PyErr_Format(PyExc_OSError, "%S: cannot be loaded: %s", path, dlerror());
-    return -1;
-  }
-  self->libraries[self->n_libraries++] = library;
-  const helicoid_kernel *(*entry)(void);
-  *(void **)&entry = dlsym(library, "helicoid_kernel_entry");
-  const helicoid_kernel *code = entry == NULL ? NULL : entry();
-  if (code == NULL || code->abi != HELICOID_KERNEL_ABI) {
-    PyErr_Format(PyExc_ValueError, "%S: is no kernel of interface %d", path, HELICOID_KERNEL_ABI);
-    return -1;
-  }
-  if (!sizes_match(code->n_in, code->in_size, self->n_in, self->in) ||
-      !sizes_match(code->n_out, code->out_size, self->n_out, self->out) || code->lanes < 1 ||
-      code->operations < 0 || code->scalar_work < 0 || code->batch_work < 0) {
-    PyErr_Format(PyExc_ValueError, "%S: the kernel has other inputs or outputs than were asked for", path);
-    return -1;
-  }
-  if (self->scalar == NULL && code->scalar != NULL) self->scalar = code;
-  if (self->batch == NULL && code->batch != NULL) self->batch = code;
-  return 0;
-}
-
-static int read_result_type(Kernel *self, PyObject *value) {
-  if (value == Py_None && self->n_out == 1) return 0;
-  if (!PyType_Check(value) || self->n_out < 2 ||
-      !PyType_IsSubtype((PyTypeObject *)value, &PyTuple_Type)) {
-    PyErr_SetString(PyExc_TypeError, "result_type is a named tuple, or None for one output");
-    return -1;
-  }
-  Py_INCREF(value);
-  self->result_type = (PyTypeObject *)value;
-  return 0;
-}
-
-static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"paths", "input_shapes", "output_shapes", "result_type", NULL};
-  PyObject *paths, *in, *out, *result_type = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O:Kernel", names, &paths, &in, &out, &result_type))
-    return NULL;
-  Kernel *self = (Kernel *)type->tp_alloc(type, 0);
-  if (self == NULL) return NULL;
-  PyObject *sequence = NULL;
-  if ((self->in = read_shapes(in, &self->n_in)) == NULL) goto failed;
-  if ((self->out = read_shapes(out, &self->n_out)) == NULL) goto failed;
-  if (read_result_type(self, result_type) < 0) goto failed;
-  if ((sequence = PySequence_Fast(paths, "paths are a sequence of files")) == NULL) goto failed;
-  Py_ssize_t n_paths = PySequence_Fast_GET_SIZE(sequence);
-  self->spares = PyMem_Calloc(N_SPARES * (size_t)self->n_out, sizeof(PyObject *));
-  self->libraries = PyMem_Calloc((size_t)n_paths + 1, sizeof(void *));
-  if (self->spares == NULL || self->libraries == NULL) {
-    PyErr_NoMemory();
-    goto failed;
-  }
-  for (Py_ssize_t k = 0; k < n_paths; k++)
-    if (open_library(self, PySequence_Fast_GET_ITEM(sequence, k)) < 0) goto failed;
-  Py_DECREF(sequence);
-  return (PyObject *)self;
-failed:
-  Py_XDECREF(sequence);
-  Py_DECREF(self);
-  return NULL;
-}
-
-static void kernel_dealloc(Kernel *self) {
-  for (Py_ssize_t k = 0; k < self->n_libraries; k++) dlclose(self->libraries[k]);
-  for (Py_ssize_t k = 0; self->spares != NULL && k < N_SPARES * self->n_out; k++) Py_XDECREF(self->spares[k]);
-  PyMem_Free(self->spares);
-  PyMem_Free(self->libraries);
-  PyMem_Free(self->in);
-  PyMem_Free(self->out);
-  Py_XDECREF(self->result_type);
-  Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
 /* One sample (n < 0) or n samples on arrays that are given for all inputs and outputs. */
-static PyObject *evaluate_arrays(Kernel *self, PyObject *given, PyObject *wanted, npy_intp n) {
+static PyObject *evaluate_arrays(Kernel *self, PyObject *given, PyObject *outputs, npy_intp n) {
   PyObject *values = PySequence_Tuple(given); /* tuples: nobody changes them while others run */
-  PyObject *targets = values == NULL ? NULL : PySequence_Tuple(wanted);
+  PyObject *targets = values == NULL ? NULL : PySequence_Tuple(outputs);
   const double *data[self->n_in + 1];
   ptrdiff_t stride[self->n_in + 1];
   double numbers[self->n_in + 1];
@@ -288,7 +163,7 @@ static PyObject *kernel_evaluate_batch(Kernel *self, PyObject *args) {
   return evaluate_arrays(self, inputs, outputs, n);
 }
 
-/* Where an array with rows and samples in front lies, or -1 if it is no such array of that shape. */
+/* Rows and samples, the first two axes of an array whose others have this shape; -1 for other arrays. */
 static int read_rows(PyObject *value, const Shape *shape, int flags, npy_intp *rows, npy_intp *samples) {
   if (!is_plain(value, flags) || PyArray_NDIM((PyArrayObject *)value) != 2 + shape->n_axes ||
       !has_dims((PyArrayObject *)value, 2, shape))
@@ -327,7 +202,7 @@ static int read_iteration(const Kernel *self, PyObject *states, PyObject *inputs
   return it->first < 0 || it->last < it->first || it->last >= rows || it->repeats < 1 ? -1 : 0;
 }
 
-/* Whether a signal has come whose handler raises: Ctrl-C, as a rule. */
+/* Whether a signal has arrived whose handler raises, such as Ctrl-C. */
 static int is_interrupted(void) {
   PyGILState_STATE state = PyGILState_Ensure();
   int raised = PyErr_CheckSignals();

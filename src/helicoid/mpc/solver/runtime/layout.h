@@ -7,8 +7,8 @@
  *   NGF of the NG that depend on more than q (of a robot), which come first,
  *   NTAU torques (of an ODE, controls) that are applied,
  *   LANES doubles in a vector register, DOUBLE_INTEGRATOR: v+ = v + h u, q+ = q + h v + CONTROL_SHARE h*h u with NX = 2 NU,
- *   NONLINEAR: steps are those of forward dynamics or of an ODE, CURVED: there is a kernel of how they bend,
- *   which is asked from the iteration FIRST_CURVED on,
+ *   NONLINEAR: the dynamics are forward dynamics or an ODE, CURVED: there is a kernel `second_order` of the second
+ *   derivatives of dynamics and rows, which is used from the iteration FIRST_CURVED on,
  *   SPARSE_ROWS: of the derivatives of rows more than half are zero,
  *   MANIFOLD: the state moves by the kernel `retract` and not by addition.
  *
@@ -24,8 +24,8 @@
 
 #include "kernel.h"
 
-/* Numbers that are taken at a time; the padding stays. A compiler that knows no vectors of gcc's takes one (PLAIN_C asks
- * for that); an exported library may be for a processor with smaller registers than Python's. */
+/* Doubles processed at a time; the padding stays. Compilers without gcc's vector types process one (PLAIN_C forces
+ * that); an exported library may run on a processor with smaller registers than the one that Python ran on. */
 #if !defined(__GNUC__) || defined(PLAIN_C)
 #define WIDTH 1
 #elif defined(__x86_64__) && !defined(__AVX__) && LANES > 2
@@ -54,7 +54,7 @@
 #define NRP PADDED(NR)
 #define NGM MAX(1, MAX(NG, NGT))
 
-/* Large problems have mostly zeros in the derivatives of their dynamics: looking for them pays. */
+/* Large problems have mostly zeros in the derivatives of their dynamics, which are worth skipping. */
 #define SPARSE (NZP >= 40)
 
 #if WIDTH > 1
@@ -71,7 +71,7 @@ typedef double vec;
 #define V(p) ((vec *)(p))
 #define CV(p) ((const vec *)(p))
 
-/* Not fmax and fmin, which are calls; a NaN as the first argument gives the second. */
+/* In place of fmax and fmin, which are calls; a NaN as the first argument gives the second. */
 static inline double larger_of(double a, double b) { return a > b ? a : b; }
 static inline double smaller_of(double a, double b) { return a < b ? a : b; }
 static inline vec splat(double a) { return a - (vec){0}; }
@@ -104,7 +104,7 @@ static inline double largest(vec a) {
   for (int i = 1; i < WIDTH; i++) m = LANE(a, i) > m ? LANE(a, i) : m;
   return m;
 }
-/* The largest of so many vectors, without signs. */
+/* The largest absolute value in so many vectors. */
 static inline double largest_size(const double *x, int64_t vectors) {
   vec m = {0};
   for (int64_t i = 0; i < vectors; i++) m = larger(larger(CV(x)[i], -CV(x)[i]), m);
@@ -116,7 +116,7 @@ static inline double dot_z(const double *a, const double *b) {
   return sum(total);
 }
 
-/* Contacts that come and go are FEET of an exported controller alone: Python moves its own phases on (switching.h). */
+/* Contact phases: FEET of an exported controller alone; Python advances its own phases (contact_phases.h). */
 #ifndef FEET
 #define FEET 0
 #endif
@@ -128,9 +128,10 @@ static inline double dot_z(const double *a, const double *b) {
 #endif
 enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
 
-#define QUARTERS 4 /* of a period, at whose ends velocities are looked at */
-#define ROWS ((QUARTERS + 1) * NTAU) /* these and torques: see keeping.h */
-#define FILTER_SIZE 100 /* pairs that the search far from a solution remembers */
+#define PLAN_TOLERANCE 0.01 /* excess of hard rows (scaled) and gaps of the dynamics that a plan with the status "ok" may have */
+#define QUARTERS 4 /* of a period, at whose ends velocities are limited */
+#define ROWS ((QUARTERS + 1) * NTAU) /* these and torques: see limit_filter.h */
+#define FILTER_SIZE 100 /* pairs in the filter, see filter_search.h */
 
 /* One list for the fields that hold numbers: name, doubles of a node (or in all), is it for each node. */
 #define NODE_FIELDS(F)                                                                                      \
@@ -153,8 +154,8 @@ enum { PHASE_TIME, GROUND, N_PHASES, N_SCHEDULE };
   F(settings, N_SETTINGS) F(results, N_RESULTS) F(filter, 2 * FILTER_SIZE)                                    \
   F(loop, N_LOOP) F(outcome, N_OUTCOME) F(torque, NTAU) F(limit, NTAU) F(limit_row, NTAU) F(limit_scale, NTAU) \
   F(speed_row, NTAU) F(speed_scale, NTAU) F(held, QUARTERS * NTAU) F(midway, NTAU * NXA) F(unused, NTAU * NXA) F(nearby, NTAU * NTAU) \
-  F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(keeping, 3 * ROWS) \
-  F(returning, NRP) F(elsewhere, N_ELSEWHERE) F(factors, (NGM + NU) * NZP) F(pivots, NU * (NUP + NZP)) \
+  F(inertia, NTAU * NTAU) F(sensitivity, 2 * ROWS * NTAU) F(limit_filter, 3 * ROWS) \
+  F(relaxed_row, NRP) F(restart, N_RESTART) F(factors, (NGM + NU) * NZP) F(pivots, NU * (NUP + NZP)) \
   F(disturbance, MAX(1, NDIST)) F(trusted, MAX(1, NDIST)) F(stuck, 2 * MAX(1, NDIST)) F(previous, NXA) F(seen, 1)
 
 enum {
@@ -168,45 +169,45 @@ enum {
 };
 enum { SOLVED, ITERATION_LIMIT, INFEASIBLE, NOT_FINITE, NO_PROGRESS, TIME_LIMIT };
 
-/* Of the loop around the solver (loop.h): its settings, and what became of its last step. */
+/* Settings of the loop around the solver (loop.h), and the outcome of its last step. */
 enum {
   PERIOD, STEP_ITERATIONS, COLD_ITERATIONS, LOOP_BUDGET,
-  N_MEASURED,     /* coordinates of the state that are measured; behind them is what a problem adds */
+  N_MEASURED,     /* measured coordinates of the state; after them are those that a problem adds */
   DURATION_START, /* (s) where the duration is free, else 0 */
   WHOLE_NODES,    /* a period is one interval of the grid */
   HAS_PREVIOUS,   /* the last NU elements of the state are the control before */
-  VELOCITY_AT, VELOCITY_END, /* the coordinates that are zero when a robot stands still */
-  LOOKS_ELSEWHERE, /* when it stands still: see elsewhere.h */
+  VELOCITY_AT, VELOCITY_END, /* the coordinates that are zero of a robot at rest */
+  USES_RESTARTS, /* see restart.h */
   DISTURBANCE_SHARE, /* of a sample that goes into the disturbance, 0 for none: see disturbance.h */
   N_LOOP
 };
-/* Of a plan that begins elsewhere: for how many periods the cost has been the same, and for how many it must; which guess
- * is tried, and for how many iterations; what the plan costs; what the solver keeps of the other plan; the patience
- * that does not come of searching in vain; the cost that is the same, and that of the last search. */
+/* State of restart.h: periods with constant cost, and how many of them precede a restart; the present guess and its
+ * iterations; the cost of the plan; the solver's state of the other plan; the patience without that due to failed
+ * restarts; the cost that is constant, and that of the last restart. */
 enum {
   SAME_FOR, PATIENCE, GUESS, TRIED, COST_HERE, OTHER_DAMPING, OTHER_GAP_WEIGHT, OTHER_PENALTY, OTHER_WARM,
-  OWN_PATIENCE, SAME_COST, SEARCHED_COST, OTHER_STEADY, RESTATED, /* numbers were set since the last step */
-  N_ELSEWHERE
+  OWN_PATIENCE, SAME_COST, SEARCHED_COST, OTHER_DAMPING_FLOOR, NUMBERS_CHANGED, /* since the last step */
+  N_RESTART
 };
 enum { PHASE, STEP_STATUS, OK, FAILURES, FALLBACK, REASON, RAN, HAS_PLAN, STEP_SECONDS, N_OUTCOME };
-enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE: what there is, and so what the next step does */
+enum { NEW, PLANNED, SHIFTED, PREPARED, LOST };  /* PHASE of the loop: which plan there is */
 enum {                                           /* STEP_STATUS */
   STEP_OK, STEP_ITERATION_LIMIT, STEP_INFEASIBLE, STEP_NO_PROGRESS, STEP_TIME_LIMIT, STEP_NOT_FINITE,
   STEP_BAD_MEASUREMENT, STEP_NOT_STARTED
 };
 enum { NEW_PLAN, OLD_PLAN, BRAKING };            /* FALLBACK: what was applied */
-enum { NO_STATE = -2, NO_NUMBER = -1 };          /* REASON, where it is not the status of the solver */
+enum { INVALID_STATE = -2, INVALID_PLAN = -1 };          /* REASON, where it is not the status of the solver */
 
-/* One list for the functions that are called; those that a problem has no use for are NULL. The last six are of a
- * controller of a robot: what is applied, what brakes, what holds still; velocities under a torque that is held,
- * the mass matrix; the torque that a motion does not explain. */
+/* One list for the generated functions; those that a problem does not have are NULL. The last six are of a controller of
+ * a robot: the torque to apply, the braking torque, the controls at rest; velocities under a constant torque, the mass
+ * matrix; the torque that the model does not explain. */
 #define KERNELS(F) \
-  F(stage) F(values) F(last) F(last_values) F(bend) F(retract) F(local) F(applied) F(braking) F(holding) \
+  F(stage) F(values) F(last) F(last_values) F(second_order) F(retract) F(local) F(applied) F(braking) F(holding) \
   F(moving) F(inertias) F(unexplained)
 
-/* (s) What something takes, see clock.h. */
+/* Duration of an operation (s), see clock.h. */
 typedef struct {
-  double expected, least, before, seen; /* before: the last one; seen: how many */
+  double expected, least, before, seen; /* before: the last one; seen: number of runs */
 } duration;
 
 typedef struct {
@@ -215,20 +216,20 @@ typedef struct {
   KERNELS(DECLARE)
 #undef DECLARE
   void *work;
-  double started; /* when what the budget is for began */
-  /* To linearise; an interior point's iteration; from the last of these to a new plan; its torque, a round of that. */
+  double started; /* start of the time budget */
+  /* Of linearisation; interior-point iteration; line search; torque, and one prediction of it. */
   duration linearisation, iteration, search, torquing, round;
-  double solved, left_out; /* when the last iteration was; what a torque found no time for (s) */
-  double delay; /* (s) by how much something took longer than expected, of late: see clock.h */
-  double bend_of_step; /* d'Hd of the program's solution d */
-  double steady; /* damping below which a loop's steps do not go for now (damping.h) */
-  int warm, filtered, late; /* late: the budget ended something */
+  double solved, left_out; /* end of the last interior-point iteration; prediction skipped for lack of time (s) */
+  double delay; /* (s) recent excess of a duration over the expected one, see clock.h */
+  double step_curvature; /* d'Hd of the program's solution d */
+  double damping_floor; /* lower bound of the damping in a loop (damping.h) */
+  int warm, filtered, late; /* late: an operation was ended by the budget */
 #define DECLARE(name, size) double *name;
   NODE_FIELDS(DECLARE) ONCE_FIELDS(DECLARE) FEET_FIELDS(DECLARE)
 #undef DECLARE
 } mpc;
 
-/* What bounds one variable: where it is in z, and the factor that its row carries. */
+/* Rows that bound one variable: its place in z, and the scale of the row. */
 static const int box_at[] = BOX_AT;
 static const double box_scale[] = BOX_SCALE;
 static const int last_box_at[] = LAST_BOX_AT;

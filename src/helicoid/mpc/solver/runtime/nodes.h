@@ -27,7 +27,7 @@ static void linearise(mpc *s) {
   double *last_out[] = {s->cost + n, s->gradient + n * NZP, s->rows + n * NRP, s->hessian + n * NZP * NZP,
                         s->jacobian + n * NGM * NZP};
   run(s, s->last, last_in, last_stride, last_out, 1);
-  learn(s, &s->linearisation, now() - began);
+  record_duration(s, &s->linearisation, now() - began);
 }
 
 static void evaluate_last(mpc *s) {
@@ -47,8 +47,8 @@ static void evaluate_trial(mpc *s) {
   evaluate_last(s);
 }
 
-/* Where the measured first state lies, seen from that of the trajectory. */
-static void see_initial(mpc *s) {
+/* Difference of the measured state from the first of the trajectory. */
+static void find_initial_gap(mpc *s) {
 #if MANIFOLD
   const double *in[] = {s->x, s->initial};
   const ptrdiff_t stride[] = {NXA, NXA};

@@ -4,18 +4,18 @@
  *
  *     0 <= p_n  _|_  u_n >= 0,      p_t = argmax over |x| <= mu p_n of -x . u_t
  *
- * (Signorini, and friction of maximal dissipation). Every further row keeps lo <= p <= hi: within, u = 0; at hi,
+ * (Signorini, and friction of maximal dissipation). Every further row has lo <= p <= hi: within, u = 0; at hi,
  * u <= 0; at lo, u >= 0. So an equation has no bounds, an end stop has lo = 0, dry friction has both.
  *
  * With r > 0 of the size of 1 / G_ii the conditions are the equations of Alart and Curnier (1991)
  *
  *     p_n = max(0, p_n - r u_n),    p_t = proj(p_t - r u_t) on the disc of radius mu p_n,    p = clamp(p - r u)
  *
- * which a Newton method solves in one or two steps where the step before is a good guess of who sticks. G may be
- * singular: what no velocity shows is then left as it was, but for rounding. Where impulses that no velocity shows
- * reach the border of their cones, Newton's method alone goes in circles: what slides does so by next to nothing, and
- * r u_t says little beside p_t of where to. Then sweeps of Gauss and Seidel give other guesses, and Newton's method
- * with shorter steps starts from them with other r of the tangents. Nothing is allocated; the work is bounded. */
+ * which a semi-smooth Newton method solves in one or two steps from a good guess of the active set. G may be
+ * singular: impulses in its null space stay as they are, but for rounding. Where such impulses reach the border of
+ * their cones, Newton's method cycles, because the direction of sliding is poorly determined. Then proximal steps and
+ * Gauss-Seidel sweeps give other initial guesses, and Newton's method with a line search starts from them with other r
+ * of the tangents. Nothing is allocated; the number of iterations is bounded. */
 #ifndef CONTACT_SOLVE_H
 #define CONTACT_SOLVE_H
 #include <math.h>
@@ -24,17 +24,16 @@
 enum { NEWTON = 8, ROUNDS = 4, SWEEPS = 50, INNER = 3, WEIGHTS = 5, SEARCH = 25, FACTORS = 8 };
 static const double PROXIMAL[WEIGHTS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6}; /* rho over the mean of G's diagonal */
 static const double FACTOR[FACTORS] = {1e4, 1e5, 1e3, 0.1, 1, 1e2, 10, 1e6};
-static const double REGULAR = 1e-11; /* of the diagonal of G, added to it in Newton's steps */
+static const double REGULARISATION = 1e-11; /* of the diagonal of G, added to it in Newton's steps */
 
-/* Rows are as long as a number of blocks of four, and loops along them go by whole blocks: what is behind the end is
-   zeros at first, and never looked at. */
+/* Rows are padded with zeros to whole blocks of four, along which loops go. */
 enum { WIDE = (ROWS + 3) / 4 * 4 };
 
 typedef struct {
   int nc, n;
   hc_v G[ROWS][WIDE], b[WIDE], lo[ROWS], hi[ROWS], mu[ROWS];
-  hc_v p[ROWS], u[WIDE]; /* impulses: a guess, then the best that was found; and their velocities */
-  hc_v r[ROWS], over[ROWS]; /* sizes of steps, and one over them */
+  hc_v p[ROWS], u[WIDE]; /* impulses: initial guess, then the best so far; and their velocities */
+  hc_v r[ROWS], over[ROWS]; /* step sizes, and their inverses */
   hc_v x[ROWS], w[WIDE], d[ROWS], A[ROWS][WIDE], center[ROWS], inner[ROWS], diagonal[ROWS], given[ROWS], from[ROWS], way[ROWS];
   hc_v tolerance, error, steps;
 } Cones;
@@ -49,10 +48,10 @@ typedef struct {
 
 HC_HOT int hc_any(hc_i mask) { return !hc_all(~mask); }
 HC_HOT hc_v clamped(hc_v x, hc_v lo, hc_v hi) { return hc_fmin(hc_fmax(x, lo), hi); }
-/* 1 / x, large where x is next to nothing. */
+/* 1 / x, bounded near zero. */
 HC_HOT hc_v inverted(hc_v x) { return 1.0 / hc_select(HC_MASK(hc_fabs(x) > 1e-200), x, hc_splat(1e-200)); }
 
-/* u = G p + b, and by how much the conditions are missed, as a velocity. */
+/* u = G p + b, and the residual of the conditions, as a velocity. */
 static hc_v cone_error(Cones *s, const hc_v *p, hc_v *u) {
   hc_v worst = hc_splat(0);
   for (int i = 0; i < s->n; i += 4) {
@@ -76,7 +75,7 @@ static hc_v cone_error(Cones *s, const hc_v *p, hc_v *u) {
   return worst;
 }
 
-/* One after the other: normal, then tangents; the rest by themselves. */
+/* One Gauss-Seidel sweep: normal, then tangents of each contact; then the other rows. */
 static void cone_sweep(Cones *s, hc_v *p) {
   EACH(i, s->nc) {
     hc_v *q = p + 3 * i, u[3];
@@ -98,8 +97,8 @@ static void cone_sweep(Cones *s, hc_v *p) {
   }
 }
 
-/* Row i less what makes its entries from k to `top` zero, by the rows from k to `top`, which are done. */
-HC_HOT void take_out(Cones *s, int i, int k, int top, int m, int symmetric) {
+/* Eliminate the entries from k to `top` of row i by the rows from k to `top`, which are done. */
+HC_HOT void eliminate_row(Cones *s, int i, int k, int top, int m, int symmetric) {
   hc_v l[3], *row = s->A[i];
   EACH(a, top - k) {
     hc_v x = symmetric ? s->A[k + a][i] : row[k + a];
@@ -114,17 +113,17 @@ HC_HOT void take_out(Cones *s, int i, int k, int top, int m, int symmetric) {
   }
 }
 
-/* d of A d = d by elimination, of m rows, three at a time: those below are then read and written once for them. Of a
-   symmetric A, only the upper triangle is used. */
+/* Solve A x = d in place of d by elimination, m rows, three at a time to save memory traffic. Of a symmetric A, only
+   the upper triangle is used. */
 static void eliminate(Cones *s, int m, int symmetric) {
   for (int k = 0; k < m; k += 3) {
     const int top = k + 3 < m ? k + 3 : m;
     for (int a = k; a < top; a++) {
-      if (a == k + 1) take_out(s, a, k, k + 1, m, symmetric);
-      if (a == k + 2) take_out(s, a, k, k + 2, m, symmetric);
+      if (a == k + 1) eliminate_row(s, a, k, k + 1, m, symmetric);
+      if (a == k + 2) eliminate_row(s, a, k, k + 2, m, symmetric);
       s->A[a][a] = inverted(s->A[a][a]);
     }
-    for (int i = top; i < m; i++) take_out(s, i, k, k + 3, m, symmetric);
+    for (int i = top; i < m; i++) eliminate_row(s, i, k, k + 3, m, symmetric);
   }
   for (int k = m - 1; k >= 0; k--) {
     const hc_v x = s->d[k] = s->d[k] * s->A[k][k];
@@ -145,7 +144,7 @@ static void slide(Cones *s, int i, int a, int m, const hc_v *p, const hc_v *u, h
     X[c] = hc_select(sliding, share * (gx - cx * along), gx);
     Z[c] = hc_select(sliding, share * (gy - cy * along), gy);
   }
-  /* what the rows that are fixed change in u_t */
+  /* change of u_t by the fixed rows */
   const hc_v fx = -s->d[a + 1] - u[k + 1], fy = -s->d[a + 2] - u[k + 2], along = cx * fx + cy * fy;
   const hc_v over = s->over[k + 1], on = hc_select(sliding, over, hc_splat(0)), mixed = share * cx * cy * on;
   X[a + 1] += (1.0 - share * (1.0 - cx * cx)) * on, X[a + 2] += mixed;
@@ -155,8 +154,8 @@ static void slide(Cones *s, int i, int a, int m, const hc_v *p, const hc_v *u, h
   s->d[a + 2] = hc_select(sliding, (s->mu[i] * p[k] * cy - p[k + 2]) * over - share * (fy - cy * along), s->d[a + 2]);
 }
 
-/* x = p after one step of Newton's method from p, where u = G p + b. Rows that are fixed, as those of a contact that
- * is open, change by what is known; the others see that as a change of u. What is fixed in all lanes is left out. */
+/* x = p after one step of Newton's method from p, where u = G p + b. Changes of fixed rows, as those of an open
+ * contact, are known and change u of the others. Rows that are fixed in all lanes are left out. */
 static void cone_newton(Cones *s, hc_v *p, const hc_v *u) {
   const int n = s->n;
   hc_i moves[ROWS], sliding[ROWS];
@@ -184,14 +183,14 @@ static void cone_newton(Cones *s, hc_v *p, const hc_v *u) {
     const hc_v change = fixed[i];
     if (!hc_any(HC_MASK(change != 0.0))) continue;
     EACH(a, m) s->d[a] -= s->G[i][which[a]] * change;
-    p[i] += change; /* of lanes in which it is fixed */
+    p[i] += change; /* in lanes in which it is fixed */
   }
   EACH(a, m) {
     const int i = which[a];
     const hc_v *row = s->G[i];
     for (int b = slides ? 0 : a; b < m; b++) s->A[a][b] = hc_select(moves[i] & moves[which[b]], row[which[b]], hc_splat(0));
     for (int b = m; b & 3; b++) s->A[a][b] = hc_splat(0);
-    s->A[a][a] = hc_select(moves[i], row[i] + REGULAR * s->over[i], s->over[i]);
+    s->A[a][a] = hc_select(moves[i], row[i] + REGULARISATION * s->over[i], s->over[i]);
     s->d[a] = hc_select(moves[i], s->d[a], hc_splat(0));
   }
   if (slides) EACH(c, contacts) {
@@ -202,7 +201,7 @@ static void cone_newton(Cones *s, hc_v *p, const hc_v *u) {
   EACH(a, m) p[which[a]] += s->d[a];
 }
 
-/* Sizes of steps: 1 / G_ii of normals and single rows, of tangents the inverse of the largest eigenvalue. */
+/* Step sizes: 1 / G_ii of normals and single rows; of tangents the inverse of the largest eigenvalue. */
 static void cone_scales(Cones *s, hc_v least) {
   EACH(k, s->n) s->over[k] = s->G[k][k] + least;
   EACH(i, s->nc) {
@@ -213,8 +212,8 @@ static void cone_scales(Cones *s, hc_v least) {
   EACH(k, s->n) s->r[k] = 1.0 / s->over[k];
 }
 
-/* Where x with velocities w errs less than what was found, it is what was found. */
-static void cone_keep(Cones *s, const hc_v *x, const hc_v *w, hc_v error) {
+/* Accept x with velocities w in lanes where its error is less than that of the best so far. */
+static void cone_accept(Cones *s, const hc_v *x, const hc_v *w, hc_v error) {
   const hc_i better = HC_MASK(s->error > s->tolerance) & HC_MASK(error < s->error);
   EACH(i, s->n) s->p[i] = hc_select(better, x[i], s->p[i]), s->u[i] = hc_select(better, w[i], s->u[i]);
   s->error = hc_select(better, error, s->error);
@@ -243,13 +242,13 @@ static void cone_proximal(Cones *s, hc_v rho) {
   EACH(i, n) s->G[i][i] = s->diagonal[i], s->b[i] = s->given[i];
 }
 
-/* Tangents' sizes of steps, times a factor. */
+/* Multiply the step sizes of tangents by a factor. */
 static void scale_tangents(Cones *s, double factor) {
   EACH(i, s->nc) EACH(j, 2) s->r[3 * i + 1 + j] *= factor, s->over[3 * i + 1 + j] /= factor;
 }
 
-/* Newton's method from s->center with tangents' r times a factor. Steps are halved until the equations err less, ten
- * times at most: the last half is taken whatever it gives, which leads out of where all others lead back to. */
+/* Newton's method with backtracking from s->center, r of tangents times a factor. After ten halvings the step is taken
+ * whatever its residual, which breaks cycles. */
 static void cone_search(Cones *s, double factor) {
   EACH(i, s->n) s->x[i] = s->center[i];
   scale_tangents(s, factor);
@@ -269,7 +268,7 @@ static void cone_search(Cones *s, double factor) {
     s->steps += hc_select(HC_MASK(s->error > s->tolerance), hc_splat(1), hc_splat(0));
     scale_tangents(s, 1 / factor);
     const hc_v found = cone_error(s, s->x, s->w);
-    cone_keep(s, s->x, s->w, found);
+    cone_accept(s, s->x, s->w, found);
     if (hc_all(HC_MASK(s->error <= s->tolerance) | ~HC_MASK(found < INFINITY))) return;
     scale_tangents(s, factor);
     error = cone_error(s, s->x, s->w);
@@ -277,7 +276,7 @@ static void cone_search(Cones *s, double factor) {
   scale_tangents(s, 1 / factor);
 }
 
-/* From the guess s->p to the impulses s->p with velocities s->u; s->error says how well the conditions hold. */
+/* Solve for s->p and s->u from the initial guess s->p; s->error is the residual. */
 static void solve_cones(Cones *s) {
   hc_v mean = hc_splat(1e-300);
   for (int k = s->n; k & 3; k++) {
@@ -288,7 +287,7 @@ static void solve_cones(Cones *s) {
   cone_scales(s, 1e-9 * mean);
   s->steps = hc_splat(0);
   s->error = cone_error(s, s->p, s->u);
-  const hc_i lost = ~HC_MASK(s->error < 1e17 * s->tolerance); /* a guess that is worse than none */
+  const hc_i lost = ~HC_MASK(s->error < 1e17 * s->tolerance); /* a guess worse than zero */
   if (hc_any(lost)) {
     EACH(i, s->n) s->p[i] = hc_select(lost, hc_splat(0), s->p[i]);
     s->error = cone_error(s, s->p, s->u);
@@ -298,17 +297,17 @@ static void solve_cones(Cones *s) {
     s->steps += hc_select(HC_MASK(s->error > s->tolerance), hc_splat(1), hc_splat(0));
     cone_newton(s, s->x, s->w);
     const hc_v error = cone_error(s, s->x, s->w);
-    cone_keep(s, s->x, s->w, error);
+    cone_accept(s, s->x, s->w, error);
   }
   if (!hc_any(HC_MASK(s->error > s->tolerance))) return;
   EACH(i, s->n) s->center[i] = s->p[i];
-  s->tolerance *= 30.0; /* what is hard to find need not be as exact */
+  s->tolerance *= 30.0; /* hard problems are solved to a coarser tolerance */
   for (int round = 0; round < ROUNDS && hc_any(HC_MASK(s->error > s->tolerance)); round++) {
     for (int k = 0; k < WEIGHTS && hc_any(HC_MASK(s->error > s->tolerance)); k++) {
       cone_proximal(s, PROXIMAL[k] * mean);
       EACH(i, s->n) s->center[i] = s->inner[i];
       const hc_v error = cone_error(s, s->inner, s->w);
-      cone_keep(s, s->inner, s->w, error);
+      cone_accept(s, s->inner, s->w, error);
     }
     if (round % 2) EACH(sweep, SWEEPS) cone_sweep(s, s->center);
     for (int k = 0; k < FACTORS && hc_any(HC_MASK(s->error > s->tolerance)); k++) cone_search(s, FACTOR[k]);

@@ -1,11 +1,11 @@
 /* One time step of robots with contacts, end stops, dry friction and equations; a vector of lanes is a robot each.
  *
  * Sizes: NQ, NV; LINKS that may touch; POINTS of them, GROUNDS; at most TOUCHES at once, reported as CONTACTS; STOPS
- * joints with ends; RUBS with dry friction; EQUATIONS. `prepare` works at the middle of the step, q_m = q + h/2 v,
- * where M + h D = L' D L (Featherstone 2008, 6.5), and gives, from AT_... on in y, what the names say. Links are
- * where they would be at the end, q_e = q + h v: pose, then twists with v_free and with v, and that of the beginning.
- * Rows of velocities u = J v are kept as Y = D^(-1/2) L^(-T) J', so that G = Y Y'. The step ends h/2 (v+ - v) from
- * q_e: with u+ as the velocity, a gap g of q_e becomes (g - h/2 u) + h/2 u+, of which the first part is kept. */
+ * joints with end stops; FRICTION_ROWS with dry friction; EQUATIONS of constraints. `prepare` works at the middle of the step, q_m = q + h/2 v,
+ * where M + h D = L' D L (Featherstone 2008, 6.5), and puts its results in y from AT_... on, by name. Links are
+ * at their predicted poses, q_e = q + h v: pose, then twists with v_free and with v, and that of the beginning.
+ * Rows of velocities u = J v are stored as Y = D^(-1/2) L^(-T) J', so that G = Y Y'. The step ends h/2 (v+ - v) from
+ * q_e: with u+ as the velocity, a gap g of q_e becomes (g - h/2 u) + h/2 u+, of which the first part is stored. */
 #ifndef CONTACT_STEP_H
 #define CONTACT_STEP_H
 #include "solve.h"
@@ -13,26 +13,25 @@
 
 #define PAIRS (POINTS * GROUNDS)
 
-/* memory: of the last step its touches, as (which, impulse), then the impulses of stops, rubs and equations; of all
-   steps since the last row the worst error and depth, and how many they are */
-enum { UNUSED, ERROR, STEPS, DEPTH, DONE, FIRST_KEPT, KEPT = 4, OTHERS = FIRST_KEPT + KEPT * TOUCHES };
-static const double MARGIN = 0.1;   /* m/s: what is nearer than half a step at this speed is looked at */
-static const double PUSHED = 1e-7;  /* m: what is deeper at the end of a step is pushed out */
-static const double OPENED = 1e-11; /* m or rad: equations that are further off are closed */
-/* Of impulses that no velocity shows, as where two points of a foot push against each other, this share is left in
-   the next step. */
+/* memory: the touches of the last step, as (pair, impulse), then the impulses of stops, friction and equations; of all
+   steps since the last row the largest error and depth, and their number */
+enum { UNUSED, ERROR, STEPS, DEPTH, DONE, FIRST_STORED, STORED = 4, OTHERS = FIRST_STORED + STORED * TOUCHES };
+static const double MARGIN = 0.1;   /* m/s: pairs nearer than half a step at this speed are candidates */
+static const double MAX_DEPTH = 1e-7;  /* m: deeper penetration at the end of a step is corrected */
+static const double MAX_OPENING = 1e-11; /* m or rad: larger residuals of equations are corrected */
+/* Decay per step of impulses in the null space of G, as where two points of a foot push against each other. */
 static const double FADING = 0.9;
 
 typedef struct {
   Touch touch;
   int pair, link;
-  hc_v free[3];             /* velocities at the end, if nothing touched */
+  hc_v free[3];             /* velocities at the end without impulses */
   hc_v before, start;       /* normal velocity and gap at the beginning */
-  hc_v start_velocity[3];   /* J v: those of the beginning, seen from the end */
-  hc_v bounce, height;      /* its normal speed and gap at the end, where it bounces; else 0 */
-} Near;
+  hc_v start_velocity[3];   /* J v with the v of the beginning and the J of the end */
+  hc_v bounce, height;      /* normal speed and gap at the end after a rebound; else 0 */
+} NearContact;
 
-/* Which entries of a row of Y may be other than zero, largest first. */
+/* Indices of the nonzero entries of a row of Y, largest first. */
 typedef struct {
   const int *rows;
   int n;
@@ -45,8 +44,8 @@ typedef struct {
   hc_v smooth[ROWS];       /* velocities without impulses */
   hc_v gap[ROWS];          /* of normals, stops and equations: less h/2 u+, then at the end of the step */
   hc_v plain[ROWS], mean[ROWS], lowest[PAIRS + 1], side[STOPS + 1];
-  Near near[TOUCHES];
-  int count, stops, first_stop, first_rub, first_equation, n, joint[STOPS + 1];
+  NearContact near[TOUCHES];
+  int count, stops, first_stop, first_friction, first_equation, n, joint[STOPS + 1];
 } Scratch;
 
 /* Y from J' in `rows` rows, over the rows of L that their support names, largest first. */
@@ -74,7 +73,7 @@ static double least(hc_v x) {
   return found;
 }
 
-/* Which place to take for a touch with this gap: a free one, or that of the furthest if it is nearer; or -1. */
+/* Slot for a touch with this gap: a free one, or that of the furthest if this is nearer; or -1. */
 static int place(const Scratch *s, hc_v gap) {
   int at = 0;
   if (s->count < TOUCHES) return s->count;
@@ -83,11 +82,11 @@ static int place(const Scratch *s, hc_v gap) {
   return least(gap) < least(s->near[at].touch.gap) ? at : -1;
 }
 
-/* All pairs of a point and a ground that may touch in this step, in any lane; of too many, the nearest. */
+/* Pairs of a point and a ground that may touch in this step, in any lane; of more than TOUCHES, the nearest. */
 static void find_touches(Scratch *s, const hc_v *y, double h, const double *points, const double *grounds,
                          const double *field) {
   hc_v fastest = hc_splat(0), u[3];
-  Near now;
+  NearContact now;
   EACH(k, PAIRS) {
     const double *point = points + k / GROUNDS * POINT_SIZE;
     const hc_v *link = y + AT_LINK[(int)point[LINK]];
@@ -97,7 +96,7 @@ static void find_touches(Scratch *s, const hc_v *y, double h, const double *poin
     point_velocity(link + 18, now.touch.point, u);
     s->lowest[k] = now.touch.gap - h / 2 * dot3(now.touch.frame[0], u);
   }
-  const hc_v far = h / 2 * (MARGIN + 2.0 * fastest); /* the fastest approach says how far to look */
+  const hc_v far = h / 2 * (MARGIN + 2.0 * fastest); /* candidates within the distance of the fastest approach */
   s->count = 0;
   EACH(k, PAIRS) {
     const double *point = points + k / GROUNDS * POINT_SIZE;
@@ -112,7 +111,7 @@ static void find_touches(Scratch *s, const hc_v *y, double h, const double *poin
     now.start = 2.0 * s->lowest[k] - now.touch.gap, now.touch.gap = s->lowest[k];
     point_velocity(link + 18, now.touch.point, u);
     EACH(i, 3) now.start_velocity[i] = dot3(now.touch.frame[i], u);
-    EACH(i, 3) u[i] = now.touch.point[i] - h * u[i]; /* where it was */
+    EACH(i, 3) u[i] = now.touch.point[i] - h * u[i]; /* position at the beginning */
     point_velocity(link + 24, u, u);
     now.before = dot3(now.touch.frame[0], u);
     now.bounce = now.height = hc_splat(0);
@@ -121,22 +120,22 @@ static void find_touches(Scratch *s, const hc_v *y, double h, const double *poin
   }
 }
 
-/* Speed and gap at the end of a step in which a contact is hit at time t and thrown back: Newton's law, with the
-   free acceleration before and after. Thrown back by less than it falls again within the step, it rests. */
-static void restitute(Near *now, double e, double h, hc_i hit) {
+/* Speed and gap at the end of a step with an impact at time t: Newton's law of restitution, with the free
+   acceleration before and after. A rebound that ends within the step counts as rest. */
+static void restitute(NearContact *now, double e, double h, hc_i hit) {
   const hc_v zero = hc_splat(0), speed = -now->before, a = (now->before - now->free[0]) / h;
   const hc_v gap = hc_fmax(now->start, zero), square = speed * speed + 2.0 * a * gap;
   const hc_v root = hc_sqrt(hc_fmax(square, zero));
   const hc_v t = hc_select(HC_MASK(square > 0.0), hc_fmin(2.0 * gap / (speed + root), hc_splat(h)), hc_splat(h));
-  const hc_v left = h - t, thrown = e * (speed + a * t), after = thrown - a * left;
-  hit &= HC_MASK(speed > 0.0) & HC_MASK(after > 0.0) & HC_MASK(thrown > 0.0);
+  const hc_v left = h - t, rebound = e * (speed + a * t), after = rebound - a * left;
+  hit &= HC_MASK(speed > 0.0) & HC_MASK(after > 0.0) & HC_MASK(rebound > 0.0);
   now->bounce = hc_select(hit, after, zero);
-  now->height = hc_select(hit, hc_fmax(thrown * left - a * left * left * 0.5, zero), zero);
+  now->height = hc_select(hit, hc_fmax(rebound * left - a * left * left * 0.5, zero), zero);
 }
 
 /* Rows of contact i: J' of its point from the twists of its link, in its frame. */
 static void point_rows(Scratch *s, const hc_v *y, int i) {
-  const Near *now = &s->near[i];
+  const NearContact *now = &s->near[i];
   const Support support = {SUPPORT + SUPPORT_START[now->link],
                            SUPPORT_START[now->link + 1] - SUPPORT_START[now->link]};
   EACH(k, 3) EACH(j, NV) s->rows[3 * i + k][j] = hc_splat(0);
@@ -152,7 +151,7 @@ static void point_rows(Scratch *s, const hc_v *y, int i) {
 static void contact_rows(Scratch *s, const hc_v *y, const double *grounds, double h) {
   Cones *c = &s->cones;
   EACH(i, s->count) {
-    Near *now = &s->near[i];
+    NearContact *now = &s->near[i];
     const double *ground = grounds + now->pair % GROUNDS * GROUND_SIZE;
     point_rows(s, y, i);
     EACH(k, 3) s->smooth[3 * i + k] = c->b[3 * i + k] = now->free[k];
@@ -160,9 +159,9 @@ static void contact_rows(Scratch *s, const hc_v *y, const double *grounds, doubl
     c->mu[i] = hc_splat(ground[FRICTION]);
     const hc_i hit = HC_MASK(now->touch.gap + h / 2 * now->free[0] <= 0.0);
     if (ground[RESTITUTION] > 0 && hc_any(hit)) restitute(now, ground[RESTITUTION], h, hit);
-    /* what does not reach the ground may come nearer until it touches */
-    const hc_v room = 2 / h * hc_fmax(now->touch.gap, hc_splat(0));
-    c->b[3 * i] += hc_select(hit, -now->bounce, room);
+    /* a point above the ground may approach until it touches */
+    const hc_v slack = 2 / h * hc_fmax(now->touch.gap, hc_splat(0));
+    c->b[3 * i] += hc_select(hit, -now->bounce, slack);
   }
 }
 
@@ -175,7 +174,7 @@ static void joint_row(Scratch *s, const hc_v *y, int row, int joint, hc_v side) 
   s->smooth[row] = s->cones.b[row] = side * y[AT_FREE + joint];
 }
 
-/* Rows of end stops that are near, of joints that dry friction holds or brakes, and of equations. */
+/* Rows of end stops within reach, of joints with dry friction, and of equations. */
 static void other_rows(Scratch *s, const hc_v *y, double h) {
   Cones *c = &s->cones;
   int row = s->first_stop = 3 * s->count;
@@ -191,9 +190,9 @@ static void other_rows(Scratch *s, const hc_v *y, double h) {
     c->lo[row] = hc_splat(0), c->hi[row] = hc_splat(INFINITY), s->gap[row] = gap;
     s->joint[s->stops] = k, s->side[s->stops++] = side, row++;
   }
-  s->first_rub = row;
-  EACH(k, RUBS) {
-    joint_row(s, y, row, RUB_VELOCITY[k], hc_splat(1));
+  s->first_friction = row;
+  EACH(k, FRICTION_ROWS) {
+    joint_row(s, y, row, FRICTION_VELOCITY[k], hc_splat(1));
     c->hi[row] = hc_fmax(h * y[AT_BOUND + k], hc_splat(0)), c->lo[row] = -c->hi[row], s->gap[row] = hc_splat(0), row++;
   }
   s->first_equation = row;
@@ -241,44 +240,44 @@ static void products(Scratch *s) {
     }
 }
 
-/* What the same rows bore in the last step. */
-static void recall(Scratch *s, const hc_v *memory) {
+/* Warm start: impulses of the same rows in the last step. */
+static void warm_start(Scratch *s, const hc_v *memory) {
   hc_v *p = s->cones.p;
   EACH(i, s->count) {
     const double which = s->near[i].pair;
     hc_v found[3] = {hc_splat(0), hc_splat(0), hc_splat(0)};
     for (int k = PAIRS <= TOUCHES ? s->near[i].pair : 0; k < (PAIRS <= TOUCHES ? s->near[i].pair + 1 : TOUCHES); k++) {
-      const hc_v *one = memory + FIRST_KEPT + KEPT * k;
+      const hc_v *one = memory + FIRST_STORED + STORED * k;
       const hc_i same = HC_MASK(one[0] == 1 + which);
       EACH(j, 3) found[j] = hc_select(same, FADING * one[1 + j], found[j]);
     }
     EACH(j, 3) p[3 * i + j] = found[j];
   }
   EACH(i, s->stops) p[s->first_stop + i] = memory[OTHERS + s->joint[i]];
-  EACH(k, RUBS + EQUATIONS) {
-    const int row = s->first_rub + k;
+  EACH(k, FRICTION_ROWS + EQUATIONS) {
+    const int row = s->first_friction + k;
     p[row] = clamped(memory[OTHERS + STOPS + k], s->cones.lo[row], s->cones.hi[row]);
   }
 }
 
-/* `done` steps since the last row, of which the memory before, `old`, tells. */
-static void keep(const Scratch *s, const hc_v *old, int done, int repeats, hc_v *memory) {
+/* Store the impulses for the next step; `old` is the memory of the `done` steps since the last row. */
+static void store_impulses(const Scratch *s, const hc_v *old, int done, int repeats, hc_v *memory) {
   const hc_v *p = s->cones.p, carried = hc_splat(done != 0);
   EACH(k, MEMORY) memory[k] = hc_splat(0);
   memory[ERROR] = hc_fmax(s->cones.error, carried * old[ERROR]), memory[STEPS] = s->cones.steps + carried * old[STEPS];
   memory[DEPTH] = carried * old[DEPTH], memory[DONE] = hc_splat(done + 1 < repeats ? done + 1 : 0);
   EACH(i, s->count) {
-    hc_v *one = memory + FIRST_KEPT + KEPT * (PAIRS <= TOUCHES ? s->near[i].pair : i);
+    hc_v *one = memory + FIRST_STORED + STORED * (PAIRS <= TOUCHES ? s->near[i].pair : i);
     one[0] = hc_splat(1 + s->near[i].pair);
     EACH(j, 3) one[1 + j] = p[3 * i + j];
   }
   EACH(i, s->stops) memory[OTHERS + s->joint[i]] = p[s->first_stop + i];
-  EACH(k, RUBS + EQUATIONS) memory[OTHERS + STOPS + k] = p[s->first_rub + k];
+  EACH(k, FRICTION_ROWS + EQUATIONS) memory[OTHERS + STOPS + k] = p[s->first_friction + k];
 }
 
-/* Impulses that throw back may add energy where several act at once, which no impact does: then as much of the
-   bounce is left as leaves the energy what it was. Impulses p add p' (u + u_start) / 2 = p' m + p' G p / 2. */
-static void bounce_without_gain(Scratch *s) {
+/* Newton's law of restitution may add energy where several impulses act at once, which no impact does: the rebound
+   is then reduced until the energy is constant. Impulses p add p' (u + u_start) / 2 = p' m + p' G p / 2. */
+static void limit_rebound_energy(Scratch *s) {
   Cones *c = &s->cones;
   hc_v gained = hc_splat(0), most = hc_splat(0), rest = hc_splat(0), linear = hc_splat(0), square = hc_splat(0);
   EACH(i, s->count) most = hc_fmax(most, s->near[i].bounce);
@@ -293,7 +292,7 @@ static void bounce_without_gain(Scratch *s) {
   const hc_v error = c->error;
   EACH(i, s->n) s->plain[i] = c->p[i];
   EACH(i, s->count) c->b[3 * i] += s->near[i].bounce;
-  solve_cones(c); /* the impact that throws nothing back */
+  solve_cones(c); /* the impact without rebound */
   EACH(i, s->n) { /* the gain of p + share (plain - p) */
     hc_v Gd = hc_splat(0), Gp = hc_splat(0);
     const hc_v d = s->plain[i] - c->p[i];
@@ -310,8 +309,8 @@ static void bounce_without_gain(Scratch *s) {
   c->error = hc_fmax(error, hc_select(gains, c->error, hc_splat(0)));
 }
 
-/* Impulses of this step, and sum = Y' p, from which the velocities follow. */
-static void impulses(Scratch *s, const hc_v *y, const hc_v *memory, const double *const *tables, double h, hc_v *sum) {
+/* Solve for the impulses of this step; sum = Y' p, from which the velocities follow. */
+static void solve_impulses(Scratch *s, const hc_v *y, const hc_v *memory, const double *const *tables, double h, hc_v *sum) {
   find_touches(s, y, h, tables[0], tables[1], tables[2]);
   contact_rows(s, y, tables[1], h);
   other_rows(s, y, h);
@@ -319,98 +318,13 @@ static void impulses(Scratch *s, const hc_v *y, const hc_v *memory, const double
   s->cones.error = s->cones.steps = hc_splat(0);
   if (!s->n) return;
   products(s);
-  recall(s, memory);
+  warm_start(s, memory);
   hc_v largest = hc_splat(1);
   EACH(i, s->n) largest = hc_fmax(largest, hc_fabs(s->smooth[i]));
   s->cones.tolerance = 1e-11 * largest;
   solve_cones(&s->cones);
-  bounce_without_gain(s);
+  limit_rebound_energy(s);
   EACH(i, s->n) EACH(k, NV) sum[k] += s->cones.p[i] * s->rows[i][k];
 }
 
-/* Displacements Y' d that bring gaps to where they may be: no further than the ground, at the height to which it
-   bounces, and equations closed. s->gap has those at the end of the step as far as they are known. */
-static int push(Scratch *s, hc_v *moved) {
-  Cones *c = &s->spare;
-  int map[ROWS], n = 0;
-  hc_i needed = HC_MASK(hc_splat(0) > 0.0);
-  EACH(i, s->n) {
-    const int is_contact = i < 3 * s->count, is_equation = i >= s->first_equation;
-    if ((is_contact && i % 3) || (i >= s->first_rub && !is_equation)) continue;
-    const hc_v bounce = is_contact ? s->near[i / 3].bounce : hc_splat(0);
-    const hc_i held = is_equation ? HC_MASK(hc_splat(1) > 0.0) : HC_MASK(bounce > 0.0);
-    c->b[n] = s->gap[i] - (is_contact ? s->near[i / 3].height : hc_splat(0));
-    needed |= HC_MASK(c->b[n] < -(is_equation ? OPENED : PUSHED));
-    needed |= held & HC_MASK(c->b[n] > (is_equation ? OPENED : PUSHED));
-    c->lo[n] = hc_select(held, hc_splat(-INFINITY), hc_splat(0)), c->hi[n] = hc_splat(INFINITY);
-    map[n++] = i;
-  }
-  if (!hc_any(needed)) return 0;
-  EACH(a, n) EACH(b, n) c->G[a][b] = s->cones.G[map[a]][map[b]];
-  EACH(a, n) c->p[a] = hc_splat(0);
-  c->nc = 0, c->n = n, c->tolerance = hc_select(needed, hc_splat(1e-13), hc_splat(INFINITY));
-  solve_cones(c);
-  EACH(a, n) EACH(k, NV) moved[k] += hc_select(needed, c->p[a], hc_splat(0)) * s->rows[map[a]][k];
-  return 1;
-}
-
-/* Gaps at the end of the step, to first order. */
-static void expect_gaps(Scratch *s, double h) {
-  EACH(i, s->n) {
-    if (i < 3 * s->count && i % 3) continue;
-    hc_v u = s->smooth[i];
-    EACH(j, s->n) u += s->cones.G[i][j] * s->cones.p[j];
-    s->gap[i] += h / 2 * u;
-  }
-}
-
-/* Gaps at the end of the step as they are, from what `finish` gives; the deepest. A point of a rim may have gone round:
-   it is pushed out where it is. */
-static hc_v true_gaps(Scratch *s, const hc_v *y, const hc_v *z, const double *const *tables) {
-  hc_v deepest = hc_splat(0);
-  int again = 0;
-  Touch now;
-  EACH(i, s->count) {
-    Near *near = &s->near[i];
-    const double *ground = tables[1] + near->pair % GROUNDS * GROUND_SIZE;
-    touch(tables[0] + near->pair / GROUNDS * POINT_SIZE, z + FINAL_LINKS + 12 * near->link, ground, tables[2], &now);
-    s->gap[3 * i] = now.gap, deepest = hc_fmax(deepest, -now.gap);
-    near->bounce = near->height = hc_splat(0); /* what was thrown back is where it should be */
-    if (tables[0][near->pair / GROUNDS * POINT_SIZE + KIND] == RIM && hc_any(HC_MASK(now.gap < -PUSHED))) {
-      EACH(k, 3) near->touch.point[k] = now.point[k];
-      point_rows(s, y, i), again = 1;
-    }
-  }
-  if (again) products(s);
-  EACH(i, s->stops) {
-    const int k = s->joint[i];
-    const hc_v q = z[NV + STOP_COORDINATE[k]];
-    s->gap[s->first_stop + i] = hc_select(HC_MASK(s->side[i] > 0.0), q - STOP_LOWER[k], STOP_UPPER[k] - q);
-  }
-  EACH(k, EQUATIONS) s->gap[s->first_equation + k] = z[FINAL_EQUATIONS + k];
-  return deepest;
-}
-
-/* Forces in the world (N) and where they act (m), by contact; a contact of several points has their sum. Forces
-   are the mean of all steps since the last row, of which this is number `done`. */
-static void report(const Scratch *s, const double *points, const hc_v *old, int done, int repeats, double h,
-                   hc_v *record) {
-  hc_v weight[CONTACTS + 1];
-  EACH(i, CONTACTS) weight[i] = hc_splat(0);
-  EACH(i, 6 * CONTACTS) record[i] = done && i % 6 < 3 ? old[i] : hc_splat(0);
-  EACH(i, s->count) {
-    const Near *near = &s->near[i];
-    const hc_v *p = s->cones.p + 3 * i;
-    const int which = (int)points[near->pair / GROUNDS * POINT_SIZE + CONTACT];
-    hc_v *one = record + 6 * which;
-    EACH(k, 3) {
-      hc_v f = hc_splat(0);
-      EACH(j, 3) f += near->touch.frame[j][k] * p[j];
-      one[k] += f / (h * repeats), one[3 + k] += p[0] * near->touch.point[k];
-    }
-    weight[which] += p[0];
-  }
-  EACH(i, CONTACTS) for (int k = 3; k < 6; k++)
-    record[6 * i + k] = hc_select(HC_MASK(weight[i] > 0.0), record[6 * i + k] * inverted(weight[i]), hc_splat(0));
-}
 #endif

@@ -1,0 +1,112 @@
+/* Estimate of the disturbance torque d beyond the model: tau = ID(q, v, a) + d.
+ *
+ * With an unmodelled payload, a plan at rest does not hold the robot: it sinks until its costs balance the missing
+ * torque, and drifts where they leave it free. So each step compares the torque held for a period with the inverse
+ * dynamics of the measured motion, through a first-order filter,
+ *   d += share (tau - ID(q, v, dv / h) - d),   share = 1 - exp(-h / T),
+ * and the next plan has d at all nodes. At rest d is the whole mismatch, whatever its cause, and the plan has no offset.
+ * The applied torque is known, so torque limits cause no windup. Uninformative samples are left out: without two
+ * states, or when q is not where the velocities took it in a period (a late or early step, a shock, another robot).
+ *
+ * A joint that does not move, whatever torque acts on it, is held: by a hand, the end of its range, dry friction. The
+ * holding torque equals the applied one and says nothing about the model. So from where a joint was last seen to
+ * move, d grows by at most MAX_GROWTH_AT_REST. A robot that is released shows at once that d is far too large: then d
+ * shrinks faster than it grows.
+ *
+ * For an ODE or a vehicle d is a rate, dx/dt = f(x, u) + d. A sample of it is the prediction error of f + d after one
+ * period, over h, plus d. Since it is not known which state is the derivative of which, outliers (a jump that comes and
+ * goes; a late step) are rejected by the median of the last three samples. */
+#ifndef HELICOID_MPC_DISTURBANCE_H
+#define HELICOID_MPC_DISTURBANCE_H
+#include "limit_filter.h" /* `within` */
+
+#define MAX_POSITION_MISMATCH 0.25      /* of the displacement in a period, */
+#define RESOLUTION 2e-3 /* plus the resolution of sensors (rad, m): less counts as no motion */
+#define MAX_GROWTH_AT_REST 0.07       /* of the largest d */
+#define MIN_LARGE_ERROR 0.3       /* of the largest d: larger errors are no noise */
+#define SHRINKING_FACTOR 4         /* by which d then shrinks faster */
+
+/* No disturbance is known before a start. */
+static void reset_disturbance(mpc *s) {
+  memset(s->disturbance, 0, NDIST * sizeof(double));
+  memset(s->stuck, 0, 2 * NDIST * sizeof(double));
+  s->seen[0] = 0;
+}
+
+/* The next sample has no state to be compared with. */
+static void drop_previous_state(mpc *s) { s->seen[0] = 0; }
+
+/* First-order filter towards a sample; faster where d is far too large. */
+static void move_estimate(mpc *s, int j, double shown) {
+  const double d = s->disturbance[j], error = shown - d, share = s->loop[DISTURBANCE_SHARE];
+  const int hasty = d * error < 0 && fabs(error) > MIN_LARGE_ERROR * s->trusted[j];
+  s->disturbance[j] = d + (hasty ? smaller_of(SHRINKING_FACTOR * share, 1) : share) * error;
+}
+
+#if LACKS_RATE
+static double median(double a, double b, double c) {
+  return larger_of(smaller_of(a, b), smaller_of(larger_of(a, b), c));
+}
+
+/* Update d by the median of the unexplained rates of the last three periods. */
+static void learn_from_sample(mpc *s, const double *rest, const double *moved) {
+  double *before = s->stuck, *earlier = s->stuck + NDIST;
+  (void)moved;
+  if (!all_finite(rest, NDIST)) { /* d is not finite either: it would make every later plan so */
+    reset_disturbance(s);
+    return;
+  }
+  for (int j = 0; j < NDIST; j++) {
+    const double now = within(rest[j], -s->trusted[j], s->trusted[j]);
+    if (s->seen[0] > 2) move_estimate(s, j, median(now, before[j], earlier[j]));
+    earlier[j] = before[j], before[j] = now;
+  }
+}
+#else
+/* Whether all joints moved as far in the period as their velocities before and now predict. */
+static int is_consistent(const mpc *s, const double *moved) {
+  const int at = (int)s->loop[VELOCITY_AT];
+  const double *before = s->previous + at, *v = s->initial + at, h = s->loop[PERIOD];
+  for (int j = 0; j < NTAU; j++) {
+    const double way = MAX_POSITION_MISMATCH * h * larger_of(fabs(before[j]), fabs(v[j]));
+    if (!(fabs(moved[j] - h / 2 * (before[j] + v[j])) <= way + RESOLUTION)) return 0;
+  }
+  return 1;
+}
+
+/* Update d of joint j, which moved by `moved` under the unexplained torque `rest`. */
+static void learn_disturbance(mpc *s, int j, double moved, double rest) {
+  const double most = s->trusted[j];
+  double *way = s->stuck + j, *since = s->stuck + NTAU + j; /* displacement since it was last seen to move, and d then */
+  *way += moved;
+  if (fabs(*way) > RESOLUTION) *way = 0, *since = s->disturbance[j];
+  move_estimate(s, j, within(rest, -most, most));
+  const double low = smaller_of(*since, 0) - MAX_GROWTH_AT_REST * most, high = larger_of(*since, 0) + MAX_GROWTH_AT_REST * most;
+  s->disturbance[j] = within(within(s->disturbance[j], low, high), -most, most);
+}
+
+static void learn_from_sample(mpc *s, const double *rest, const double *moved) {
+  if (!all_finite(rest, NTAU) || !is_consistent(s, moved)) return;
+  for (int j = 0; j < NDIST; j++) learn_disturbance(s, j, moved[j], rest[j]);
+}
+#endif
+
+/* Update d from the state just measured, under the torque of the step before, still in `torque`. */
+static void update_disturbance(mpc *s) {
+  if (!s->unexplained || s->loop[DISTURBANCE_SHARE] == 0) return;
+  double rest[MAX(1, NDIST)], moved[NTAU], *out[] = {rest, moved};
+  const double *in[] = {s->previous, s->initial, s->torque, s->theta, s->loop + PERIOD};
+  const ptrdiff_t stride[] = {0, 0, 0, 0, 0};
+  if (s->seen[0] != 0) {
+    run(s, s->unexplained, in, stride, out, 1);
+    learn_from_sample(s, rest, moved);
+  }
+  memcpy(s->previous, s->initial, NXA * sizeof(double));
+  s->seen[0] += 1;
+}
+
+/* Put d into the parameters of the next plan. */
+static void apply_disturbance(mpc *s) {
+  if (s->unexplained) memcpy(s->theta + NTHETA - NDIST, s->disturbance, NDIST * sizeof(double));
+}
+#endif
