@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from helicoid.errors import HelicoidError, warn
-from helicoid.study.results.rows import EPISODE, ERROR, SECONDS, Rows
+from helicoid.study.results.rows import EPISODE, ERROR, SECONDS, EpisodeRows
 
 RECORD = "study.json"
 _LOCK = ".lock"
@@ -159,7 +159,7 @@ class Folder:
             how = " and ".join(_difference(name, known, record) for name in changed)
             raise StudyError(
                 f"{self.path}: has another study: {how}. "
-                "Rows of both would be mixed: name another folder with out=, or remove this one"
+                "EpisodeRows of both would be mixed: name another folder with out=, or remove this one"
             )
         planned = max(episodes, int(known["episodes"]) if known else 0)
         content = {"format": _FORMAT, "version": _VERSION, **record, "episodes": planned}
@@ -182,7 +182,7 @@ class Folder:
                 path.unlink(missing_ok=True)
         return good
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: EpisodeRows) -> None:
         """Write rows of consecutive episodes as a part."""
         start, stop = int(rows.episode[0]), int(rows.episode[-1]) + 1
         buffer = io.BytesIO()
@@ -221,7 +221,7 @@ def _difference(name: str, known: dict[str, Any], record: dict[str, Any]) -> str
     return f"{name} is {old!r} there and {new!r} here"
 
 
-def _arrow(rows: Rows) -> Any:
+def _arrow(rows: EpisodeRows) -> Any:
     import pyarrow as pa
 
     wrong = np.array([error is not None for error in rows.error])
