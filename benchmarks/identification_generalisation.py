@@ -34,28 +34,28 @@ import helicoid as hc
 from benchmarks.identification_cases import MOTIONS, Case, make, robots
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.regression import Regression, default_groups
-from helicoid.identification.linear.selection import fitter, weighted
+from helicoid.identification.linear.weighting import fitter, weighted_samples
 from helicoid.identification.logs.preparation import prepare
 from helicoid.progress import reporting
 from helicoid.robot import Robot
 
 TUNED, UNTOUCHED = 20260, 77001
-STRENGTHS = (1.0, 100.0, 1e4)
+REGULARISATIONS = (1.0, 100.0, 1e4)
 
 
 def settings(
     case: Case, chosen: hc.Identification
 ) -> Callable[[tuple[str, ...], Sequence[float]], Iterator[hc.Identification]]:
-    """Results of fixed unknowns and strengths, with the cut-off and lag of a result; nothing is chosen."""
+    """Results of fixed unknowns and weights, with the cut-off and lag of a result; nothing is chosen."""
     stretches, _ = prepare(case.robot, case.train, chosen.cutoff)
     stretches = [samples.delayed(chosen.lag) for samples in stretches]
 
-    def results(groups: tuple[str, ...], strengths: Sequence[float]) -> Iterator[hc.Identification]:
+    def results(groups: tuple[str, ...], weights: Sequence[float]) -> Iterator[hc.Identification]:
         regression = Regression(case.robot, groups)
         with one_blas_thread():
-            data = weighted(regression, stretches)
-            for strength in strengths:
-                x = fitter("consistent", regression, data, strength, None)(data.whole)
+            data = weighted_samples(regression, stretches)
+            for weight in weights:
+                x = fitter("consistent", regression, data, weight, None)(data.whole)
                 yield replace(chosen, regression=regression, x=x)
 
     return results
@@ -76,7 +76,11 @@ def score(case: Case) -> dict[str, Any]:
     spent = time.process_time() - started
     fixed, basic = settings(case, result), default_groups()[:4]
     a = error(next(fixed(basic, [1e8])))
-    grid = [error(one) for groups in (basic, (*default_groups(), "root")) for one in fixed(groups, STRENGTHS)]
+    grid = [
+        error(one)
+        for groups in (basic, (*default_groups(), "root"))
+        for one in fixed(groups, REGULARISATIONS)
+    ]
     unknowns, samples = len(result.x), len(case.train) * case.robot.nv
     found: dict[str, Any] = {"error": error(result), "a": a, "b": min(grid), "seconds": spent}
     found["named"] = any("moved with one frequency" in note for note in result.notes)
@@ -84,7 +88,7 @@ def score(case: Case) -> dict[str, Any]:
     low, high = result.prediction_interval(case.test)
     found["covered"] = float(np.mean((low[inner] <= wanted) & (wanted <= high[inner])))
     extra = [group for group in result.regression.groups if group not in basic]
-    return {**case.labels, "strength": result.strength, "groups": extra, **found}
+    return {**case.labels, "regularisation": result.regularisation, "groups": extra, **found}
 
 
 def summary(lines: list[dict[str, Any]]) -> str:

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 import helicoid as hc
 from helicoid.identification.identify import identify
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.solving.estimators import ordinary
+from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.preparation import prepare
-from helicoid.identification.output_error.output_error import fit_output_error
+from helicoid.identification.refinement.output_error import fit_output_error
 
 JOINTS = (1, 2, 3, 4, 5, 6, 7, 8)
 RATE, SECONDS, CUTOFF = 200.0, 4.0, 10.0  # Hz, s, Hz
@@ -72,7 +72,7 @@ def compared(n: int) -> tuple[float, float, float, float]:
         began = time.perf_counter()
         stretches = prepare(robot, log, CUTOFF)[0]
         with one_blas_thread():
-            data = weighted(result.regression, stretches)
+            data = weighted_samples(result.regression, stretches)
             x = ordinary(data.whole.combined(data.weights), data.coordinates)
         linear.append(time.perf_counter() - began)
         began = time.perf_counter()

@@ -37,11 +37,11 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid.identification import fit_nonlinear as fit_nonlinear
     from helicoid.identification import fit_output_error as fit_output_error
     from helicoid.identification import identify_payload as identify_payload
-    from helicoid.identification.distributed.sources import logs as logs
     from helicoid.identification.excitation.excitation import excitation as excitation
     from helicoid.identification.fleet import identify_fleet as identify_fleet
     from helicoid.identification.identifiability.identifiability import identifiability as identifiability
     from helicoid.identification.identify import identify as identify
+    from helicoid.identification.logs.sources import logs as logs
     from helicoid.simulation import Actuators as Actuators
     from helicoid.simulation import ContactPoint as ContactPoint
     from helicoid.simulation import Ground as Ground

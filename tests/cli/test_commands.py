@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import helicoid as hc
 from helicoid.cli import console as shared
 from helicoid.cli.app import app
-from helicoid.identification.linear.choice import ESTIMATORS
+from helicoid.identification.linear.options import ESTIMATORS
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]\d+)?(?![\w.])")
 

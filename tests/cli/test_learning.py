@@ -16,7 +16,7 @@ from helicoid.cli.app import app
 
 GAINS = np.array([12.0, 7.0])
 LOAD = 2.0, [0.1, 0.05, 0.02], np.diag([0.01, 0.02, 0.015])
-FIXED = "--groups inertia,viscous,coulomb --cutoff none --lag 0 --strength 1"
+FIXED = "--groups inertia,viscous,coulomb --cutoff none --lag 0 --regularisation 1"
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_several_logs_bounds_and_a_friction_model(folder: Path) -> None:
         ("identify arm.urdf bare.npz --groups inertia,glue", "glue"),
         ("identify arm.urdf bare.npz --gains 1,x", "--gains: expected numbers"),
         ("identify arm.urdf bare.npz --gains 1,2,3", "expected 2 finite numbers"),
-        ("identify arm.urdf bare.npz --strength -1", "strength"),
+        ("identify arm.urdf bare.npz --strength -1", "regularisation"),
         ("identify arm.urdf bare.npz --friction glue", "no friction model"),
         ("payload arm.urdf loaded.npz --link nothing", "nothing"),
         ("payload arm.urdf none.npz --link tip", "there is no such file"),

@@ -28,7 +28,7 @@ def log(robot: hc.Robot, seed: int, viscous: Any = 0.3) -> hc.Log:
 
 
 def fleet(units: dict[str, list[hc.Log]], **settings: Any) -> Any:
-    return hc.identify_fleet(KIND, units, groups=GROUPS, cutoff=None, lag=0.0, strength=1.0, **settings)
+    return hc.identify_fleet(KIND, units, groups=GROUPS, cutoff=None, lag=0.0, regularisation=1.0, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_page_shows_them(mixed: Any, tmp_path: Path) -> None:
 
 def test_units_and_all_have_results(mixed: Any) -> None:
     alone = hc.identify(
-        KIND, [log(KIND, 10), log(KIND, 11)], groups=GROUPS, cutoff=None, lag=0.0, strength=1.0
+        KIND, [log(KIND, 10), log(KIND, 11)], groups=GROUPS, cutoff=None, lag=0.0, regularisation=1.0
     )
     np.testing.assert_allclose(mixed.units["unit-1"].x, alone.x, rtol=1e-6, atol=1e-8)
     assert len(mixed.units) == 6

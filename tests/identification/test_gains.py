@@ -32,7 +32,7 @@ def test_gains_of_drives_come_from_a_known_load() -> None:
 def test_gains_that_the_load_does_not_show_are_named() -> None:
     log = recording(TRUTH, 2, seconds=4.0)
     weightless = (ROBOT.link_names[-1], 1e-12, [0.0, 0.0, 0.0], 1e-14 * np.eye(3))
-    with pytest.raises(InputError, match="gains of joint_1, joint_2, joint_3 cannot be told"):
+    with pytest.raises(InputError, match="gains of joint_1, joint_2, joint_3 are unidentifiable"):
         hc.drive_gains(ROBOT, log, log, *weightless)
 
 

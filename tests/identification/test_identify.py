@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,10 @@ from synthetic_logs import arm, motion, recording, truth
 
 import helicoid as hc
 from helicoid import InputError, Robot
-from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.identify import identify
 from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
+from helicoid.identification.refinement.nonlinear import fit_nonlinear
 from helicoid.identification.result import Identification
 
 ROBOT = arm()
@@ -28,12 +29,12 @@ def twin() -> tuple[Identification, list[str]]:
     log = recording(TRUTH, 2, noise=0.7, seconds=10.0)
     rng = np.random.default_rng(0)
     noisy = Log.from_arrays(log.t, log.q, log.v + 0.02 * rng.normal(size=log.v.shape), tau=log.tau)
-    told: list[str] = []
-    return identify(ROBOT, noisy, progress=lambda what, done: told.append(what)), told
+    reported: list[str] = []
+    return identify(ROBOT, noisy, progress=lambda what, done: reported.append(what)), reported
 
 
 def test_the_twin_predicts_another_motion(twin: tuple[Identification, list[str]]) -> None:
-    result, told = twin
+    result, reported = twin
     test = recording(TRUTH, 77)
     before = ROBOT.inverse_dynamics(test.q, test.v, test.a)
     described = np.linalg.norm(before - test.tau) / np.linalg.norm(test.tau)
@@ -42,7 +43,7 @@ def test_the_twin_predicts_another_motion(twin: tuple[Identification, list[str]]
     assert result.training.overall_relative <= result.held_out.overall_relative < 0.08
     assert result.cutoff is not None and result.lag == 0.0
     assert "overall" in str(score) and any("low-passed" in note for note in result.notes)
-    assert {"Choosing the cut-off of the low-pass", "Fitting"} <= set(told)
+    assert {"Selecting the cut-off of the low-pass", "Fitting"} <= set(reported)
 
 
 def test_predictions_have_a_row_for_each_sample(twin: tuple[Identification, list[str]]) -> None:
@@ -104,15 +105,15 @@ def test_a_lag_is_found_and_undone() -> None:
     log = recording(TRUTH, 2, noise=0.2, seconds=6.0)
     late = Log.from_arrays(log.t[:-6], log.q[:-6], log.v[:-6], log.a[:-6], log.tau[:-6])
     shifted = Log.from_arrays(log.t[:-6], log.q[6:], log.v[6:], log.a[6:], log.tau[:-6])
-    assert identify(ROBOT, late, groups=default_groups(), cutoff=8.0, strength=1.0).lag == 0.0
-    result = identify(ROBOT, shifted, groups=default_groups(), cutoff=8.0, strength=1.0)
+    assert identify(ROBOT, late, groups=default_groups(), cutoff=8.0, regularisation=1.0).lag == 0.0
+    result = identify(ROBOT, shifted, groups=default_groups(), cutoff=8.0, regularisation=1.0)
     assert result.lag == pytest.approx(0.06, abs=0.004)
     assert result.score(shifted).overall_relative < 0.03
 
 
 def test_extra_terms_are_taken_only_where_they_are() -> None:
     log = recording(TRUTH, 2, noise=0.3, seconds=6.0)
-    quick = {"cutoff": None, "lag": 0.0, "strength": 10.0}
+    quick = {"cutoff": None, "lag": 0.0, "regularisation": 10.0}
     assert identify(ROBOT, log, **quick).regression.groups[-1] == "root"
     sprung = Log.from_arrays(log.t, log.q, log.v, log.a, log.tau + 30.0 * log.q)
     result = identify(ROBOT, sprung, **quick)
@@ -126,26 +127,27 @@ def test_slow_motions_do_not_tell_how_friction_grows_with_speed() -> None:
     v, a = slow * v, slow**2 * a
     tau = ROBOT.inverse_dynamics(q, v, a, friction=True)
     log = Log.from_arrays(t / slow, q, v, a, tau)
-    assert "root" not in identify(ROBOT, log, cutoff=None, lag=0.0, strength=10.0).regression.groups
+    assert "root" not in identify(ROBOT, log, cutoff=None, lag=0.0, regularisation=10.0).regression.groups
     described = ROBOT.with_joints(root=0.1)
     tau = described.inverse_dynamics(q, v, a, friction=True)
     log = Log.from_arrays(t / slow, q, v, a, tau)
-    assert "root" in identify(described, log, cutoff=None, lag=0.0, strength=10.0).regression.groups
+    assert "root" in identify(described, log, cutoff=None, lag=0.0, regularisation=10.0).regression.groups
 
 
 def test_samples_that_repeat_each_other_do_not_outweigh_the_description() -> None:
-    """Five times as many samples of one motion tell of another no more: the pull grows with them."""
+    """Five times as many samples of one motion are redundant: the regularisation grows with them."""
     log = recording(TRUTH, 3, noise=0.05, seconds=6.0)
     few = Log.from_arrays(log.t[::5], log.q[::5], log.v[::5], log.a[::5], log.tau[::5])
     many, some = (
-        identify(ROBOT, one, groups=default_groups(), cutoff=None, lag=0.0).strength for one in (log, few)
+        identify(ROBOT, one, groups=default_groups(), cutoff=None, lag=0.0).regularisation
+        for one in (log, few)
     )
     assert many == pytest.approx(5 * some) and some > 10
 
 
 def test_several_logs_are_one_problem() -> None:
     logs = [recording(TRUTH, seed, noise=0.3, seconds=4.0) for seed in (2, 3)]
-    result = identify(ROBOT, logs, groups=default_groups(), cutoff=None, lag=0.0, strength=1.0)
+    result = identify(ROBOT, logs, groups=default_groups(), cutoff=None, lag=0.0, regularisation=1.0)
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.02
 
 
@@ -209,10 +211,24 @@ def test_a_log_without_torques_is_refused() -> None:
         identify(ROBOT, Log.from_arrays(log.t, log.q, log.v))
 
 
-@pytest.mark.parametrize("log", ["run.csv", 7, ROBOT, ["run.csv"]])
+@pytest.mark.parametrize("log", [7, ROBOT, [7]])
 def test_what_is_no_log_is_refused(log: object) -> None:
     with pytest.raises(InputError, match=r"a log is made by hc.Log.from_csv\(path\)"):
         identify(ROBOT, log)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("log", ["run.csv", ["run.csv"]])
+def test_a_file_that_is_missing_is_named(log: object) -> None:
+    with pytest.raises(InputError, match=r"run\.csv: there is no such file"):
+        identify(ROBOT, log)
+
+
+def test_files_are_read_where_no_workers_are_named(tmp_path: Path) -> None:
+    log = recording(TRUTH, 1, seconds=2.0)
+    np.savez(tmp_path / "run.npz", t=log.t, q=log.q, v=log.v, a=log.a, tau=log.tau)
+    options: dict[str, Any] = {"groups": ("inertia",), "cutoff": None, "lag": 0.0, "regularisation": 1.0}
+    of_file, of_log = (identify(ROBOT, one, **options) for one in (str(tmp_path / "*.npz"), log))
+    np.testing.assert_array_equal(of_file.x, of_log.x)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +249,7 @@ def test_the_identified_robot_keeps_actuators_and_constraints() -> None:
     planar = hc.load("planar_2r")
     held = planar.with_actuators("joint_1").with_contact("tip", kind="normal")
     log = recording(truth(planar, 1), 1, seconds=4.0)
-    linear = identify(held, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, strength=1.0)
+    linear = identify(held, log, groups=("inertia", "viscous", "coulomb"), cutoff=None, regularisation=1.0)
     for result in (linear, fit_nonlinear(linear, log, "stribeck")):
         assert result.robot.actuators == ("joint_1",)
         assert [one.name for one in result.robot.constraints] == ["tip_contact"]
@@ -273,5 +289,5 @@ def test_the_noise_of_a_joint_that_stands_still_tells_nothing_of_its_friction() 
 @pytest.mark.parametrize(("seconds", "short"), [(1.0, True), (6.0, False)])
 def test_a_short_log_is_called_short(seconds: float, short: bool) -> None:
     log = recording(TRUTH, 2, noise=0.1, seconds=seconds)
-    result = identify(ROBOT, log, groups=default_groups(), cutoff=None, lag=0.0, strength=1.0)
+    result = identify(ROBOT, log, groups=default_groups(), cutoff=None, lag=0.0, regularisation=1.0)
     assert any("too short" in note and note.startswith("Warning") for note in result.notes) == short

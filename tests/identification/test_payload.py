@@ -13,7 +13,7 @@ TRUTH = truth(ROBOT, 1)
 
 def test_a_payload_is_weighed() -> None:
     bare = recording(TRUTH, 2, noise=0.1, seconds=6.0)
-    result = hc.identify(ROBOT, bare, groups=default_groups(), cutoff=10.0, lag=0.0, strength=1.0)
+    result = hc.identify(ROBOT, bare, groups=default_groups(), cutoff=10.0, lag=0.0, regularisation=1.0)
     tip = ROBOT.link_names[-1]
     inertia = np.diag([0.02, 0.03, 0.04])
     loaded = TRUTH.with_payload(tip, 2.0, [0.05, -0.02, 0.1], inertia)

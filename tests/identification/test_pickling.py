@@ -29,7 +29,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 @pytest.fixture(scope="module")
 def result() -> hc.Identification:
     groups = ("inertia", "viscous", "coulomb", "load")
-    return hc.identify(ROBOT, LOG, groups=groups, cutoff=5.0, lag=0.0, strength=1.0)
+    return hc.identify(ROBOT, LOG, groups=groups, cutoff=5.0, lag=0.0, regularisation=1.0)
 
 
 def both_ways(pool: ProcessPoolExecutor, value: Any) -> list[Any]:

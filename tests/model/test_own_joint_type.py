@@ -21,7 +21,7 @@ import helicoid as hc
 from helicoid import Robot
 from helicoid.geometry import so3
 from helicoid.identification.logs.log import Log
-from helicoid.identification.output_error.output_error import fit_output_error
+from helicoid.identification.refinement.output_error import fit_output_error
 from helicoid.model.edits.drives import Drive
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import TYPES, unit
@@ -235,7 +235,7 @@ def test_identification() -> None:
             a[:, k] -= size * ω * ω * np.sin(ω * t + phase)
     assert np.ptp(q[:, 0]) > np.pi  # past the end of the sensor's circle
     tau = plain.with_parameters(1.2 * plain.parameters.values).inverse_dynamics(q, v, a, friction=True)
-    wish: dict[str, Any] = {"groups": ("inertia",), "cutoff": None, "strength": 1.0}
+    wish: dict[str, Any] = {"groups": ("inertia",), "cutoff": None, "regularisation": 1.0}
     one = hc.identify(plain, Log.from_arrays(t, q, v=v, tau=tau), **wish)
     for velocities in (v, None):
         two = hc.identify(circle, Log.from_arrays(t, on_circle(q), v=velocities, tau=tau), **wish)
@@ -256,7 +256,7 @@ def test_output_error() -> None:
     q0, found = np.array([0.5, 0.2]), []
     for robot, start in ((plain, q0), (circle, on_circle(q0))):
         log = Log.from_trajectory(hc.simulate(robot, start, duration=1.0, dt=0.01))
-        linear = hc.identify(robot, log, groups=("inertia",), cutoff=None, strength=1.0)
+        linear = hc.identify(robot, log, groups=("inertia",), cutoff=None, regularisation=1.0)
         found.append(fit_output_error(linear, log, iterations=3))
     assert_allclose(found[1].x, found[0].x, rtol=1e-2, atol=1e-3)
 

@@ -15,11 +15,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.friction.models import MODELS
-from helicoid.identification.friction.nonlinear import fit_nonlinear
 from helicoid.identification.gains import torques_from_currents
 from helicoid.identification.identify import identify
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
+from helicoid.identification.refinement.friction_models import MODELS
+from helicoid.identification.refinement.nonlinear import fit_nonlinear
 from helicoid.identification.report.assessment import Assessment
 from helicoid.identification.result import Identification
 from helicoid.robot import Robot

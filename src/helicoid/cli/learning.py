@@ -40,8 +40,13 @@ def identify(
         str | None,
         typer.Option(metavar="A,B,...", help="The unknowns, such as inertia,viscous,coulomb,offset."),
     ] = None,
-    strength: Annotated[
-        float | None, typer.Option(help="Of the pull to the description; by default the log decides.")
+    regularisation: Annotated[
+        float | None,
+        typer.Option(
+            "--regularisation",
+            "--strength",
+            help="Weight towards the description; by default by cross-validation.",
+        ),
     ] = None,
     mass: Annotated[
         list[str],
@@ -69,7 +74,7 @@ def identify(
         options = {
             "estimator": estimator,
             "groups": names(groups),
-            "strength": strength,
+            "regularisation": regularisation,
             "bounds": bounds(mass, com),
             "cutoff": filter_cutoff(cutoff),
             "lag": lag,

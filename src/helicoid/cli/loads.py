@@ -48,8 +48,8 @@ def weigh(
     console.print(table)
     if known is None:
         console.print("The robot was taken as described; --bare LOG identifies it first.", soft_wrap=True)
-    elif known.doubt:
-        console.print(f"[bold yellow]doubtful[/] most likely, {escape(known.doubt)}", soft_wrap=True)
+    elif known.diagnosis:
+        console.print(f"[bold yellow]doubtful[/] most likely, {escape(known.diagnosis)}", soft_wrap=True)
     if output is not None:
         load.on(known.robot if known else robot).to_urdf(output)
         console.print(escape(str(output)), soft_wrap=True, highlight=False)

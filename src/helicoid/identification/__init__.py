@@ -1,12 +1,12 @@
 """Identification: a robot and a log in, a robot that predicts its own torques out.
 
-A log is read and judged (`logs`), becomes rows of a linear least squares problem (`linear`) and, with
-everything chosen by the log itself (`identify.py`), a result (`result.py`) that predicts, writes a URDF and
-a page which says whether to trust it (`report`), and whether the log is what it says (`diagnosis`). What
-torques can tell at all is a matter of the robot (`identifiability`), and of a motion that shows it
-(`excitation`). From a result on, `friction` fits friction of other shapes and `output_error` the motion in
-place of the torques; `payload.py` finds a load, `gains.py` the torque of a drive's current, and `online`
-does it while the robot works.
+A log is read and screened (`logs`) and becomes rows of a linear least squares problem (`linear`).
+`identify.py` selects by cross-validation all that is not given, and fits: the result (`result.py`) predicts
+torques and is written as a URDF, with an assessment (`report`) and a diagnosis of the log (`diagnosis`).
+Which parameters torques identify depends on the robot (`identifiability`) and on the trajectory
+(`excitation`). A result can be refined (`refinement`): friction curves, or the simulated motion in place of
+the torques. `payload.py` identifies a load, `gains.py` the torque constants of drives, `fleet.py` robots of
+one type, and `online` runs in a control loop.
 
 The verbs `identify`, `excitation` and `identifiability` are `hc.identify`, `hc.excitation` and
 `hc.identifiability`: in this package their names are those of the modules that hold them.
@@ -18,8 +18,6 @@ from helicoid._lazy import lazy_names
 
 if TYPE_CHECKING:
     from helicoid.identification.excitation.excitation import Excitation as Excitation
-    from helicoid.identification.friction.nonlinear import NonlinearIdentification as NonlinearIdentification
-    from helicoid.identification.friction.nonlinear import fit_nonlinear as fit_nonlinear
     from helicoid.identification.gains import drive_gains as drive_gains
     from helicoid.identification.gains import torques_from_currents as torques_from_currents
     from helicoid.identification.identifiability.identifiability import Identifiability as Identifiability
@@ -29,9 +27,13 @@ if TYPE_CHECKING:
     from helicoid.identification.logs.log import DoubtfulLogWarning as DoubtfulLogWarning
     from helicoid.identification.logs.log import Log as Log
     from helicoid.identification.online.identifier import OnlineIdentifier as OnlineIdentifier
-    from helicoid.identification.output_error.output_error import fit_output_error as fit_output_error
     from helicoid.identification.payload import Payload as Payload
     from helicoid.identification.payload import identify_payload as identify_payload
+    from helicoid.identification.refinement.nonlinear import (
+        NonlinearIdentification as NonlinearIdentification,
+    )
+    from helicoid.identification.refinement.nonlinear import fit_nonlinear as fit_nonlinear
+    from helicoid.identification.refinement.output_error import fit_output_error as fit_output_error
     from helicoid.identification.report.assessment import Assessment as Assessment
     from helicoid.identification.report.score import Score as Score
     from helicoid.identification.result import Identification as Identification

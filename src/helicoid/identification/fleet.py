@@ -1,4 +1,4 @@
-"""A fleet of robots of one kind: what they have in common, and which of them stand out."""
+"""A fleet of robots of one type: common parameters, and units that differ significantly."""
 
 from __future__ import annotations
 
@@ -10,36 +10,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError, warn
-from helicoid.identification.distributed.compression import (
+from helicoid.identification.identify import conclude, fitted
+from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.compression import (
     Preparation,
+    automatic,
     compressed,
     left_out,
     merged,
     some_of,
     surveyed,
 )
-from helicoid.identification.distributed.sources import sources
-from helicoid.identification.identify import check_wish, conclude, fitted
-from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.choice import Estimator, Wish, choose
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
-from helicoid.identification.linear.selection import Weighted, excerpt, fitter, weighed
+from helicoid.identification.linear.options import Estimator, Options
+from helicoid.identification.linear.selection import excerpt, select
+from helicoid.identification.linear.weighting import WeightedFolds, fitter, weighted_folds
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import DoubtfulLogWarning
+from helicoid.identification.logs.sources import sources
 from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
-from helicoid.workers.engine import engine
+from helicoid.workers.executor import executor
 
-CHANCE = 0.01  # that of all numbers of a fleet of equal robots any stands out
-_UNTOLD = 1e-7  # singular values below this part of the largest tell nothing
+SIGNIFICANCE = 0.01  # probability that any parameter of a fleet of equal robots differs significantly
+_RANK_TOLERANCE = 1e-7  # of the largest singular value
 
 
 class Difference(NamedTuple):
-    """By how much a parameter of a unit differs from that of the others, with its standard deviation."""
+    """Difference of a unit's parameter from that of the usual units, with its standard deviation."""
 
     unit: str
     name: str
@@ -48,7 +51,7 @@ class Difference(NamedTuple):
 
     @property
     def z(self) -> float:
-        """In standard deviations; 0 where the logs do not tell."""
+        """Difference in standard deviations; 0 where it is unidentifiable."""
         return self.value / self.sigma if np.isfinite(self.sigma) and self.sigma > 0 else 0.0
 
 
@@ -58,7 +61,7 @@ class Fleet:
 
     Args:
         common: of all logs.
-        units: of each unit's logs, with the same unknowns, cut-off and strength.
+        units: of each unit's logs, with the same unknowns, cut-off and regularisation.
         differences: of each unit from the usual ones: friction, offsets and the like of every joint, and what
             the last body carries, as ten inertial parameters.
         usual: the units that all are compared with.
@@ -71,11 +74,11 @@ class Fleet:
 
     @property
     def limit(self) -> float:
-        """|z| beyond which a difference is no chance: one in a hundred fleets of equal robots has any."""
+        """|z| beyond which a difference is significant: one in a hundred fleets of equal robots has any."""
         return _limit(self.differences)
 
     def interval(self, difference: Difference) -> tuple[float, float]:
-        """Where a difference lies, with the confidence by which units stand out."""
+        """Confidence interval of a difference, at the level by which units stand out."""
         reach = self.limit * difference.sigma
         return difference.value - reach, difference.value + reach
 
@@ -100,27 +103,28 @@ class Fleet:
 
 
 @interruptible()
+@renamed_arguments(strength="regularisation")
 def identify_fleet(
     robot: Robot,
     logs: Mapping[str, Any],
     *,
-    on: Any = "here",
+    on: Any = None,
     estimator: Estimator = "consistent",
     groups: Sequence[str] | None = None,
     cutoff: Any = "auto",
-    strength: float | None = None,
+    regularisation: float | None = None,
     lag: float | None = None,
     dead_zone: float = 0.0,
     progress: Progress | bool | None = None,
 ) -> Fleet:
-    """Parameters of robots of one kind: in common, of each unit, and what differs between units.
+    """Identify robots of one type: common parameters, those of each unit, and significant differences.
 
     Args:
-        robot: the kind, as described.
+        robot: the type, as described.
         logs: for each unit by name its logs, files or patterns of files, as `hc.identify` with `on`.
-        on: where logs are read and compressed; see `hc.identify`.
-        estimator, groups, cutoff, strength, lag, dead_zone, progress: see `hc.identify`; what is not given is
-            chosen once for all units.
+        on: where logs are read and compressed, by default automatic; see `hc.identify`.
+        estimator, groups, cutoff, regularisation, lag, dead_zone, progress: see `hc.identify`; what is not
+            given is selected once for all units.
 
     A log that cannot be used, and a unit that has no other, is left out with a warning.
 
@@ -131,24 +135,27 @@ def identify_fleet(
     if not isinstance(logs, Mapping) or len(logs) < 2:
         raise InputError("identify_fleet takes the logs of at least two units by name: {'unit-1': logs, ...}")
     if estimator in ("huber", "instrumental"):
-        raise InputError(f"the estimator {estimator!r} looks at samples again and again: take another")
+        raise InputError(f"the estimator {estimator!r} iterates over the samples: take another")
     with one_blas_thread(), reporting(progress, "Identifying a fleet") as tell:
-        wish = Wish(estimator, "torque", strength, None, groups, cutoff, lag, dead_zone)
-        return _Fleet(robot, logs, on, wish, tell).result()
+        options = Options(estimator, "torque", regularisation, None, groups, cutoff, lag, dead_zone)
+        return _Fleet(robot, logs, on, options, tell).result()
 
 
 class _Fleet:
     """The steps of `identify_fleet`: read, choose, compress unit by unit, conclude."""
 
-    def __init__(self, robot: Robot, logs: Mapping[str, Any], on: Any, wish: Wish, tell: Progress) -> None:
-        self._robot, self._wish, self._tell, self._workers = robot, wish, tell, engine(on)
+    def __init__(
+        self, robot: Robot, logs: Mapping[str, Any], on: Any, options: Options, tell: Progress
+    ) -> None:
+        self._robot, self._options, self._tell = robot, options, tell
         known = {unit: sources(given) for unit, given in logs.items()}
         everything = [one for own in known.values() for one in own]
+        self._workers = executor(automatic(everything) if on is None else on)
         few = some_of(robot, everything)
-        check_wish(robot, few, wish)
+        options.check(robot, few)
         some = [part for one in few for part in excerpt(one)]
-        self._choice = choose(robot, some, wish, tell)[0]
-        self._how = Preparation(robot, self._choice.cutoff, wish.dead_zone, tuple(few[0].wrenches))
+        self._selected = select(robot, some, options, tell)[0]
+        self._how = Preparation(robot, self._selected.cutoff, options.dead_zone, tuple(few[0].wrenches))
         survey = surveyed(self._workers, self._how, everything, tell)
         self._notes = left_out(everything, survey)
         self._used: dict[str, Any] = {}
@@ -162,7 +169,7 @@ class _Fleet:
         self._folds: dict[str, Any] = {}
 
     def _leave_out(self, units: Sequence[str]) -> None:
-        """Tell of the units that have no log left; two must be."""
+        """Warn of units without a usable log; two units must be left."""
         if not units:
             return
         text = f"no log can be used of {', '.join(repr(unit) for unit in units)}"
@@ -175,37 +182,37 @@ class _Fleet:
     def _compress(self, regression: Regression) -> None:
         for unit, pairs in self._used.items():
             used, seen = [k for k, _ in pairs], [s for _, s in pairs]
-            lag = self._choice.lag
-            form, tell = self._wish.form, self._tell
+            lag = self._selected.lag
+            form, tell = self._options.form, self._tell
             self._folds[unit] = compressed(self._workers, self._how, regression, form, lag, used, seen, tell)
 
-    def _data(self, regression: Regression, units: Sequence[str]) -> Weighted:
-        return weighed(regression, *merged([self._folds[unit] for unit in units]))
+    def _data(self, regression: Regression, units: Sequence[str]) -> WeightedFolds:
+        return weighted_folds(regression, *merged([self._folds[unit] for unit in units]))
 
     def _spans(self, units: Sequence[str]) -> Any:
         return [span for unit in units for _, seen in self._used[unit] for span in seen.spans]
 
     def result(self) -> Fleet:
-        robot, choice, names = self._robot, self._choice, list(self._used)
+        robot, selected, names = self._robot, self._selected, list(self._used)
 
-        def of_all(regression: Regression) -> Weighted:
+        def of_all(regression: Regression) -> WeightedFolds:
             self._compress(regression)
             return self._data(regression, names)
 
-        common = conclude(robot, choice, of_all, self._spans(names), self._wish, self._notes, self._tell)
-        wish = replace(self._wish, strength=common.strength)
-        choice = choice._replace(regression=common.regression)
+        common = conclude(robot, selected, of_all, self._spans(names), self._options, self._notes, self._tell)
+        options = replace(self._options, regularisation=common.regularisation)
+        selected = selected._replace(regression=common.regression)
         data = {unit: self._data(common.regression, [unit]) for unit in names}
         units = {
-            unit: fitted(robot, choice, self._spans([unit]), own, wish, ()) for unit, own in data.items()
+            unit: fitted(robot, selected, self._spans([unit]), own, options, ()) for unit, own in data.items()
         }
         usual, differences = self._compared(common, data)
         return Fleet(common, units, tuple(differences), tuple(usual))
 
     def _compared(
-        self, common: Identification, data: Mapping[str, Weighted]
+        self, common: Identification, data: Mapping[str, WeightedFolds]
     ) -> tuple[list[str], list[Difference]]:
-        """The usual units, of which none stands out from the others, and how all units differ from them."""
+        """The usual units, none of which differs significantly, and the differences of all from them."""
         usual = list(data)
         while True:
             self._tell("Comparing units", 1 - len(usual) / len(data))
@@ -216,11 +223,11 @@ class _Fleet:
             usual.remove(worst.unit)
 
     def _differences(
-        self, unit: str, common: Identification, own: Weighted, usual: Sequence[str]
+        self, unit: str, common: Identification, own: WeightedFolds, usual: Sequence[str]
     ) -> list[Difference]:
         regression, spans = common.regression, self._spans([unit])
         others = self._data(regression, [one for one in usual if one != unit])
-        x = fitter("ridge", regression, others, max(common.strength, 1e-6), None)(others.whole)
+        x = fitter("ridge", regression, others, max(common.regularisation, 1e-6), None)(others.whole)
         columns = _differing(regression)
         part = noise_bandwidth(spans[0].rate / thinning(spans[0]), common.cutoff)
         value, variance = _moved(own, x, columns, part)
@@ -235,8 +242,8 @@ class _Fleet:
 def _limit(differences: Sequence[Difference]) -> float:
     from scipy.special import ndtri
 
-    told = sum(np.isfinite(one.sigma) for one in differences)
-    return float(-ndtri(CHANCE / 2 / max(told, 1)))
+    finite = sum(np.isfinite(one.sigma) for one in differences)
+    return float(-ndtri(SIGNIFICANCE / 2 / max(finite, 1)))
 
 
 def _differing(regression: Regression) -> list[int]:
@@ -248,14 +255,14 @@ def _differing(regression: Regression) -> list[int]:
     return columns
 
 
-def _moved(data: Weighted, x: Array, columns: Sequence[int], part: float) -> tuple[Array, Array]:
-    """How some of x move to fit the data while the others stay, and their variances; infinite if untold."""
+def _moved(data: WeightedFolds, x: Array, columns: Sequence[int], part: float) -> tuple[Array, Array]:
+    """Changes of some of x that fit the data, the others fixed; variances, infinite if unidentifiable."""
     factor = data.whole.combined(data.weights)
     A = factor.R[:, list(columns)]
     size = np.linalg.norm(A, axis=0)
     scale = 1.0 / np.where(size > 0, size, 1.0)
     U, S, Vt = np.linalg.svd(A * scale, full_matrices=False)
-    kept = S[0] * _UNTOLD < S
+    kept = S[0] * _RANK_TOLERANCE < S
     value = scale * (Vt[kept].T @ ((U[:, kept].T @ (factor.z - factor.R @ x)) / S[kept]))
     variance = scale**2 * np.sum((Vt[kept].T / S[kept]) ** 2, axis=1) / part
     open_ones = np.linalg.norm(Vt[~kept], axis=0) > 1e-6

@@ -1,4 +1,4 @@
-"""Motor currents: torque = gain × current, with gains that are known or told by a known load."""
+"""Motor currents: torque = gain × current, with gains that are known or identified with a known load."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def drive_gains(
 ) -> tuple[Array, Array]:
     """The gains (N·m/A) of all drives and their standard deviations, from two runs with currents in `tau`.
 
-    `log` was recorded without, `loaded` with a body of known mass (kg) fixed to `link`; its center of mass
+    `log` was recorded without, `loaded` with a body of known mass (kg) fixed to `link`; its centre of mass
     (m) and inertia about it (kg·m²), in the link's frame, are found too where they are not given. Without
-    load only the ratio of parameters to gains is seen; the load sets the scale. Currents are noisy and the
-    motion is not, so that currents are what is explained, joint by joint:
+    load only the ratio of parameters to gains is identifiable; the load sets the scale. Currents are noisy
+    and the motion is not, so that currents are regressed on it, joint by joint:
 
         i = Y ξ + κ (load),    gain = 1 / κ
 
@@ -72,7 +72,7 @@ def drive_gains(
     if not 0 < mass < np.inf:
         raise InputError(f"mass is that of the load (kg), above 0; got {mass}")
     if inertia is not None and com is None:
-        raise InputError("the inertia of a load is about its center of mass: give com too")
+        raise InputError("the inertia of a load is about its centre of mass: give com too")
     regression = Regression(robot, groups)
     with one_blas_thread():
         joints = _explained(robot, regression, ((log, False), (loaded, True)), link, cutoff)
@@ -80,7 +80,7 @@ def drive_gains(
 
 
 class _Joint(NamedTuple):
-    """What is left of a joint's currents and of the load's torques when Y has explained what it can.
+    """Residuals of a joint's currents and of the load's torques after projection on Y.
 
     `load` (k, 11) are the columns of the load's ten parameters and of the torque that is known; `z` (k,) the
     currents; `sigma` that of the currents, in these units.
@@ -172,5 +172,7 @@ def _solved(
     missing = np.flatnonzero((felt < 1e-9) | (sigma > 0.5 * np.abs(kappa)))
     if len(missing):
         unfelt = ", ".join(names[int(k)] for k in missing)
-        raise InputError(f"the gains of {unfelt} cannot be told: the load must be felt in each of them")
+        raise InputError(
+            f"the gains of {unfelt} are unidentifiable: the load must act on each of these joints"
+        )
     return 1.0 / kappa, sigma / kappa**2

@@ -1,4 +1,4 @@
-"""What identification gives: parameters with their uncertainty, a robot, predictions, and their errors."""
+"""Result of identification: parameters with their uncertainty, a robot, predictions, and their errors."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from functools import cached_property
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.deprecation import former_attribute, warn_renamed
 from helicoid.errors import InputError
-from helicoid.identification.linear.described import identified_robot
 from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.identified_robot import identified_robot, impossible_bodies
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
-from helicoid.identification.logs.swings import Swing
+from helicoid.identification.logs.single_frequency import SineMotion
 from helicoid.identification.report.score import Score
-from helicoid.identification.report.trust import Range, Trust, motion_range, trust
+from helicoid.identification.report.validity import Range, Validity, motion_range, validity
 from helicoid.robot import Robot
 from helicoid.tables import table
 
-_BLOCK = 4096
-_MOST = 10.0  # times: joints that moved so much less stood still, and their friction is as uncertain as ever
+_BLOCK = 4096  # samples
+_MAX_SPEED_RATIO = 10.0  # beyond it a joint was at rest, and its friction has the prior's uncertainty
 
 
 @dataclass(frozen=True, eq=False)
 class IdentifiedParameters:
-    """Names, values, standard deviations (infinite: the log does not tell) and what the description said."""
+    """Names, values, standard deviations (infinite: unidentifiable from the log) and described values."""
 
     names: tuple[str, ...]
     values: Array
@@ -42,8 +43,8 @@ class IdentifiedParameters:
         return float(self.values[self.names.index(name)])
 
     def __repr__(self) -> str:
-        told = int(np.count_nonzero(np.isfinite(self.sigma)))
-        return f"IdentifiedParameters({len(self)} of them, {told} told; print them to see all)"
+        known = int(np.count_nonzero(np.isfinite(self.sigma)))
+        return f"IdentifiedParameters({len(self)} of them, {known} identifiable; print them to see all)"
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)
@@ -51,26 +52,35 @@ class IdentifiedParameters:
         for name, value, sigma, nominal in zip(
             self.names, self.values, self.sigma, self.nominal, strict=True
         ):
-            spread = f"{sigma:9.2g}" if np.isfinite(sigma) else f"{'open':>9}"
+            spread = f"{sigma:9.2g}" if np.isfinite(sigma) else f"{'inf':>9}"
             lines.append(f"{name:{width}}  {value:11.5g}  {spread}  {nominal:11.5g}")
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """The result of `identify`.
+    """Result of `identify`.
 
-    `x` are the unknowns of `regression`, with their `covariance`. `training` scores the prediction of the log
-    that was fitted; `held_out` that of each sixth of it by a fit to the other five, which is what to expect
-    on new data. `cutoff` (Hz) and `lag` (s) say how signals are low-passed and shifted, `strength` how hard
-    the fit was pulled to the description, `notes` in words what was found and done, `logs` what was fitted.
-    `posterior` is the covariance of x for predictions: samples that are alike count as one, and what the log
-    leaves open is as uncertain as before. `unexplained` is the error of each row on samples of other times
-    or speeds than those fitted, the larger of both; `lacking` is the part of its square that is no white
-    noise (None: not known, perhaps all). Refined results (`fit_nonlinear`) have none of these.
-    `doubt` says in a sentence what the log most likely is, where it is not what it says: a flipped sign,
-    exchanged joints, another unit, a wrong gear ratio, currents, a tilted base. `confused` are joints that
-    moved with one frequency, each with the stiffness of a spring that may have been taken for inertia.
+    Args:
+        nominal: the robot as described.
+        regression, x, covariance: the linear model, its unknowns, and their covariance.
+        estimator: its name.
+        cutoff: of the low-pass (Hz); None for none.
+        lag: by which torques follow the motion (s).
+        regularisation: weight of the squared distance of bodies from the description.
+        training: errors of the prediction of the log that was fitted.
+        held_out: errors of the prediction of each sixth of it by a fit to the others: those to expect on new
+            data.
+        notes: sentences on what was found, selected and left out.
+        logs: what was fitted.
+        posterior: covariance of x for predictions: redundant samples count once, and unidentifiable unknowns
+            have the variance of the prior. None (as the next two) for refined results.
+        unexplained: residual RMS of each row at held-out times or speeds, the larger of both.
+        coloured: fraction of its square that is not white noise.
+        diagnosis: a sentence on the likely error of the log: a flipped sign, exchanged joints, another unit,
+            a wrong gear ratio, currents, a tilted base; empty where none is likely.
+        ambiguous_springs: joints that moved along a single sine, each with the stiffness of a spring that may
+            have been taken for inertia.
     """
 
     nominal: Robot
@@ -80,20 +90,47 @@ class Identification:
     estimator: str
     cutoff: float | None
     lag: float
-    strength: float
+    regularisation: float
     training: Score
     held_out: Score
     notes: tuple[str, ...]
     logs: tuple[Log, ...] = ()
     posterior: Array | None = None
     unexplained: Array | None = None
-    lacking: Array | None = None
-    doubt: str = ""
-    confused: tuple[tuple[Swing, float], ...] = ()
+    coloured: Array | None = None
+    diagnosis: str = ""
+    ambiguous_springs: tuple[tuple[SineMotion, float], ...] = ()
+
+    strength = former_attribute("strength", "regularisation")
+    lacking = former_attribute("lacking", "coloured")
+    doubt = former_attribute("doubt", "diagnosis")
+    confused = former_attribute("confused", "ambiguous_springs")
+
+    @property
+    def success(self) -> bool:
+        """Whether the result is usable: bodies can exist, and no error of the log is likely."""
+        return not self._failure
+
+    @property
+    def message(self) -> str:
+        """One sentence on `success`."""
+        return self._failure or (
+            f"identified {len(self.x)} parameters; torque error {100 * self.training.overall_relative:.2g} % "
+            "on the log"
+        )
+
+    @cached_property
+    def _failure(self) -> str:
+        if not np.isfinite(self.x).all():
+            return "the fit diverged: parameters are not finite"
+        impossible = impossible_bodies(self.regression, self.x)
+        if impossible:
+            return f"no body can have the parameters of {', '.join(impossible)}: use estimator='consistent'"
+        return f"the log is likely wrong: {self.diagnosis}" if self.diagnosis else ""
 
     @property
     def sigma(self) -> Array:
-        """Standard deviation of each unknown; infinite where the log does not tell."""
+        """Standard deviation of each unknown; infinite where it is unidentifiable."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     @property
@@ -104,14 +141,14 @@ class Identification:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with all that was identified: its inverse dynamics with friction is what `predict` says.
+        """The identified robot: its inverse dynamics with friction is what `predict` computes.
 
         Terms that were not among the unknowns stay as its description says.
         """
         return identified_robot(self.regression, self.x)
 
     def predict(self, log: Log) -> Array:
-        """What the sensors would read, (N, rows): one row for each sample of the log as given."""
+        """Predicted torques (or wrenches), (N, rows): one row for each sample of the log as given."""
         check(self.nominal, log, moving=False)
         result = np.empty((len(log), len(self.regression.row_names)))
         for part, even, (q, v, a) in motion(self.nominal, log, self.cutoff):
@@ -126,11 +163,11 @@ class Identification:
         return result
 
     def prediction_interval(self, log: Log, level: float = 0.95) -> tuple[Array, Array]:
-        """Between which values sensors would read, with a probability of `level`: two arrays (N, rows).
+        """Lower and upper bounds of measured torques at a probability of `level`: two arrays (N, rows).
 
-        What the model leaves unexplained on held-out samples, noise included, and what is uncertain of the
-        parameters in this very motion: the interval widens where a motion asks for what was not excited. Of
-        joints that are faster than in the log, what the model lacks is taken to grow as their speed does.
+        They add the held-out residual, noise included, and the uncertainty of the parameters in this motion:
+        the interval widens where a motion depends on what was not excited. For joints faster than in the
+        log, errors of the model are taken to grow with speed.
         """
         from scipy.stats import norm
 
@@ -138,38 +175,43 @@ class Identification:
             raise InputError(f"level is a probability between 0 and 1, got {level}")
         predicted, spread = self.predict(log), self._spread(log)
         assert self.unexplained is not None
-        lacking = 1.0 if self.lacking is None else self.lacking
-        left = self.unexplained**2 * (1.0 + lacking * (self._faster(log) ** 2 - 1.0))
+        coloured = 1.0 if self.coloured is None else self.coloured
+        left = self.unexplained**2 * (1.0 + coloured * (self._faster(log) ** 2 - 1.0))
         reach = norm.ppf((1 + level) / 2) * np.sqrt(spread**2 + left)
         return predicted - reach, predicted + reach
 
-    def trust(self, log: Log) -> Trust:
+    def trust(self, log: Log) -> Validity:
+        """Former name of `validity`."""
+        warn_renamed("Identification.trust", "validity")
+        return self.validity(log)
+
+    def validity(self, log: Log) -> Validity:
         """Whether the motion of a log lies within what was excited, joint by joint; prints as a table."""
         spread = self._spread(log)
         assert self.unexplained is not None
         uncertainty = np.sqrt(np.mean(spread**2, axis=0)) / np.maximum(self.unexplained, 1e-12)
-        asked = motion_range(self.nominal, (log,), self.cutoff)
-        return trust(self.regression.row_names, self._trained, asked, uncertainty)
+        new = motion_range(self.nominal, (log,), self.cutoff)
+        return validity(self.regression.row_names, self._trained, new, uncertainty)
 
     @cached_property
     def _trained(self) -> Range:
         return motion_range(self.nominal, self.logs, self.cutoff)
 
     def _faster(self, log: Log) -> Array:
-        """How many times as fast as in what was fitted the joint of each row is, between 1 and `_MOST`.
+        """Ratio of the speed of each row's joint to that in the fitted log, from 1 to 10.
 
-        A wrong slope in velocity hides in what a slow log leaves unexplained, and errs by as many times that.
+        A wrong slope of friction over velocity is small in a slow log, and grows by this ratio.
         """
         if not self.logs or self.regression.wrenches:
             return np.ones(len(self.regression.row_names))
-        asked = motion_range(self.nominal, (log,), self.cutoff).v
-        return np.clip(asked / np.maximum(self._trained.v, 1e-12), 1.0, _MOST)
+        fastest = motion_range(self.nominal, (log,), self.cutoff).v
+        return np.clip(fastest / np.maximum(self._trained.v, 1e-12), 1.0, _MAX_SPEED_RATIO)
 
     def _spread(self, log: Log) -> Array:
-        """σ of the prediction that comes from the parameters, (N, rows)."""
+        """σ of the prediction due to the parameters, (N, rows)."""
         if self.posterior is None or self.unexplained is None:
             raise InputError(
-                f"a result by {self.estimator!r} does not know how uncertain it is; ask that of hc.identify"
+                f"a result by {self.estimator!r} has no uncertainty of predictions; use that of hc.identify"
             )
         check(self.nominal, log, moving=False)
         result = np.empty((len(log), len(self.regression.row_names)))
@@ -179,15 +221,15 @@ class Identification:
                 rows = self.regression.rows(q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
                 pairs = zip(rows, self.regression.supports, strict=True)
                 squares = [np.sum(Y @ self.posterior[np.ix_(on, on)] * Y, axis=1) for Y, on in pairs]
-                for swing, stiffness in self.confused:
-                    torque = stiffness * swing.confusion(q[k : k + _BLOCK], a[k : k + _BLOCK])
-                    squares[swing.v] = squares[swing.v] + torque**2
+                for sine, stiffness in self.ambiguous_springs:
+                    torque = stiffness * sine.spring_ambiguity(q[k : k + _BLOCK], a[k : k + _BLOCK])
+                    squares[sine.v] = squares[sine.v] + torque**2
                 blocks.append(np.sqrt(np.maximum(np.column_stack(squares), 0.0)))
             result[part] = even.back(np.vstack(blocks))[: part.stop - part.start]
         return np.abs(result)
 
     def score(self, log: Log) -> Score:
-        """How well a log's torques are predicted, joint by joint; prints as a table."""
+        """Errors of the predicted torques of a log, joint by joint; prints as a table."""
         return Score.of(self.regression.row_names, measured(log), self.predict(log), self.effort)
 
     @property
@@ -206,9 +248,9 @@ class Identification:
         self.robot.to_urdf(path)
 
     def report(self, path: str | os.PathLike[str], validation: Log | None = None) -> None:
-        """Write a self-contained HTML page: can this result be trusted, and why?
+        """Write a self-contained HTML page on the quality of the result.
 
-        `validation` is a log that the fit has not seen; without one, cross-validation stands in for it.
+        `validation` is a log that was not fitted; without one, cross-validation takes its place.
         """
         from helicoid.identification.report.page import write_report
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import helicoid as hc
 from helicoid import Robot
-from helicoid.identification.diagnosis.base import gravity_columns
+from helicoid.identification.diagnosis.tilted_base import gravity_columns
 from helicoid.identification.logs.filtering import derivative, low_pass
 from helicoid.model.inertia import Inertia
 

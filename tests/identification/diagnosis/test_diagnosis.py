@@ -74,11 +74,11 @@ def test_degrees_of_a_small_motion_are_named() -> None:
 
 def test_the_report_says_it() -> None:
     case = make(ARM, 3, "sign")
-    result = hc.identify(ARM, case.log, groups=default_groups(), cutoff=8.0, lag=0.0, strength=10.0)
-    assert "has the other sign: multiply it by -1" in result.doubt
-    assert any(result.doubt in note for note in result.notes)
+    result = hc.identify(ARM, case.log, groups=default_groups(), cutoff=8.0, lag=0.0, regularisation=10.0)
+    assert "has the other sign: multiply it by -1" in result.diagnosis
+    assert any(result.diagnosis in note for note in result.notes)
     first = hc.identification.Assessment(result, result.logs).checks[0]
-    assert first.light == "bad" and result.doubt in first.answer
+    assert first.light == "bad" and result.diagnosis in first.answer
 
 
 @pytest.mark.slow

@@ -127,16 +127,16 @@ def test_series_between_points() -> None:
 
 
 def test_start_is_kept() -> None:
-    told: list[float] = []
+    reported: list[float] = []
     motion = excitation(
         hc.load("planar_2r"),
         5.0,
         start=[0.5, -1.0],
         velocity=2.0,
         iterations=15,
-        progress=lambda what, done: told.append(done),
+        progress=lambda what, done: reported.append(done),
     )
-    assert len(told) > 2 and told[-1] == 1.0 and 0.0 <= min(told) < 1.0
+    assert len(reported) > 2 and reported[-1] == 1.0 and 0.0 <= min(reported) < 1.0
     assert len(repr(motion)) < 200
     np.testing.assert_allclose(motion.q[[0, -1]], [[0.5, -1.0]] * 2, atol=1e-10)
     np.testing.assert_allclose(motion.v[[0, -1]], 0.0, atol=1e-10)

@@ -26,15 +26,15 @@ def states(robot: Robot, seed: int, n: int = 100) -> State:
 
 def assert_same(regression: Regression, seed: int) -> None:
     """The structural span holds every sampled row, and has no more dimensions than the samples."""
-    told = identifiability(regression)
-    assert told.method == "structural"
+    found = identifiability(regression)
+    assert found.method == "structural"
     sampled = states(regression.robot, seed)
     Y = regression.regressor(*sampled).reshape(-1, len(regression.parameters))
     scale = np.abs(Y).max(axis=0, initial=1e-3)
-    projected = Y @ told.span.T @ told.span
+    projected = Y @ found.span.T @ found.span
     assert_close(projected / scale, Y / scale, 1e-8)
     singular = np.linalg.svd(Y / scale, compute_uv=False)
-    assert np.sum(singular > 1e-12 * singular[0]) >= told.rank
+    assert np.sum(singular > 1e-12 * singular[0]) >= found.rank
 
 
 @fewest
@@ -54,11 +54,11 @@ def test_wrenches_of_random_trees(robot: Robot, seed: int) -> None:
 def test_known_numbers_of_base_parameters(name: str, rank: int) -> None:
     """43 of 70 for seven hinges as on a KUKA LWR (Gaz et al. 2014), 36 of 60 for a UR arm."""
     robot = hc.load(name)
-    told, sampled = identifiability(robot), identifiability(robot, states(robot, 0))
-    assert told.rank == sampled.rank == rank
-    assert told.status == sampled.status
-    assert told.independent == sampled.independent
-    assert_close(told.base, sampled.base, 1e-6)
+    found, sampled = identifiability(robot), identifiability(robot, states(robot, 0))
+    assert found.rank == sampled.rank == rank
+    assert found.status == sampled.status
+    assert found.independent == sampled.independent
+    assert_close(found.base, sampled.base, 1e-6)
 
 
 def test_mimics_are_sampled() -> None:
@@ -70,33 +70,33 @@ def test_mimics_are_sampled() -> None:
         Joint("follower", hinge, "base", "second", mimic=Mimic("leader", 2.0)),
     )
     links = Link("base"), Link("first", inertia(rng)), Link("second", inertia(rng))
-    told = identifiability(Robot(Model("geared", links, joints)))
-    assert told.method == "samples"
-    assert told.combinations == ("first.Izz + 4*second.Izz",)
+    found = identifiability(Robot(Model("geared", links, joints)))
+    assert found.method == "samples"
+    assert found.combinations == ("first.Izz + 4*second.Izz",)
 
 
 def test_base_parameters_predict(rng: np.random.Generator) -> None:
     robot = hc.load("ur5")
     regression = Regression(robot)
-    told = identifiability(regression)
+    found = identifiability(regression)
     Y = regression.regressor(*states(robot, 1, 3))
     x = rng.normal(size=len(regression.parameters))
-    assert_close(Y[..., list(told.independent)] @ (told.base @ x), Y @ x)
-    assert_close(Y @ told.null_space, np.zeros((3, 6, len(x) - told.rank)), scale=float(np.abs(Y).max()))
+    assert_close(Y[..., list(found.independent)] @ (found.base @ x), Y @ x)
+    assert_close(Y @ found.null_space, np.zeros((3, 6, len(x) - found.rank)), scale=float(np.abs(Y).max()))
 
 
 def test_words() -> None:
     """Spong's planar arm of two hinges: what it needs is written in every textbook."""
     robot = hc.load("planar_2r")
-    told = identifiability(robot)
+    found = identifiability(robot)
     _, second = robot.model.bodies
     length = float(np.linalg.norm(second.placement.translation))
-    combined = next(words for words in told.combinations if words.startswith("link_1.Iyy"))
+    combined = next(words for words in found.combinations if words.startswith("link_1.Iyy"))
     assert combined == f"link_1.Iyy + {length**2:.6g}*link_2.m".replace(" 1*", " ")
-    assert told.status["link_1.m"] == "none"
-    assert told.status["link_2.Iyy"] == "alone"
-    assert told.status["link_2.m"] == "combination"
-    assert "6 base parameters of 20 unknowns" in str(told)
+    assert found.status["link_1.m"] == "none"
+    assert found.status["link_2.Iyy"] == "alone"
+    assert found.status["link_2.m"] == "combination"
+    assert "6 base parameters of 20 unknowns" in str(found)
 
 
 # Findings of the Heidelberg thesis on a 3-joint arm ----------------------------------------------------
@@ -137,7 +137,7 @@ def test_wrenches_tell_all_but_the_first_link() -> None:
 
 def test_two_wrench_samples_suffice() -> None:
     """12 equations for the 10 unknowns of each link: two samples of one motion, 10 ms apart."""
-    regression, told = of_arm(HINGE, wrenches=True)
+    regression, found = of_arm(HINGE, wrenches=True)
     times = np.array([0.5, 0.51])[:, None] * np.array([2.0, 3.0, 5.0])
     motion = State(np.sin(times), np.cos(times) * [2, 3, 5], -np.sin(times) * [4, 9, 25])
     sampled = identifiability(regression, motion)
@@ -145,10 +145,10 @@ def test_two_wrench_samples_suffice() -> None:
     assert sampled.method == "samples"
     x = regression.parameters.nominal
     Y = regression.regressor(*motion).reshape(-1, len(x))
-    found = np.linalg.lstsq(Y, Y @ x, rcond=1e-12)[0]
-    assert_close(found[10:], x[10:], 1e-6)
+    estimate = np.linalg.lstsq(Y, Y @ x, rcond=1e-12)[0]
+    assert_close(estimate[10:], x[10:], 1e-6)
     alone = identifiability(regression, State(*(part[:1] for part in motion)))
-    assert alone.rank < told.rank
+    assert alone.rank < found.rank
 
 
 def test_universal_joint_at_the_base_tells_the_first_link() -> None:
@@ -165,27 +165,27 @@ def test_slide(axis: list[float], armature: str) -> None:
     robot = Robot(Model("slide", links, (Joint("rail", Prismatic(axis), "base", "car"),)))
     assert identifiability(robot, groups=("inertia", "offset")).status["car.m"] == "alone"
     assert identifiability(robot, groups=("inertia", "armature")).status["rail.armature"] == armature
-    told = identifiability(robot, groups=default_groups())
-    assert told.status["car.m"] == told.status["rail.armature"] == "combination"
+    found = identifiability(robot, groups=default_groups())
+    assert found.status["car.m"] == found.status["rail.armature"] == "combination"
 
 
 def test_standard_deviations(rng: np.random.Generator) -> None:
-    """Against the spread of repeated least squares fits, and infinite where nothing is told alone."""
+    """Against the spread of repeated least squares fits, and infinite where nothing is found alone."""
     robot = hc.load("planar_2r")
     regression = Regression(robot, ("inertia",))
-    told = identifiability(regression)
+    found = identifiability(regression)
     Y = regression.regressor(*states(robot, 3, 40)).reshape(-1, 20)
     sigma, x = 0.3, regression.parameters.nominal
-    expected = told.standard_deviations(Y / sigma)
-    design = np.linalg.pinv(Y[:, list(told.independent)])
+    expected = found.standard_deviations(Y / sigma)
+    design = np.linalg.pinv(Y[:, list(found.independent)])
     fits = [design @ (Y @ x + sigma * rng.normal(size=len(Y))) for _ in range(2000)]
     np.testing.assert_allclose(np.std(fits, axis=0), expected.base, rtol=0.08)
-    by_name = dict(zip(told.names, expected.parameters, strict=True))
+    by_name = dict(zip(found.names, expected.parameters, strict=True))
     assert np.isinf(by_name["link_1.m"]) and np.isinf(by_name["link_2.m"])
-    first = told.independent.index(told.names.index("link_2.Iyy"))
+    first = found.independent.index(found.names.index("link_2.Iyy"))
     assert by_name["link_2.Iyy"] == pytest.approx(expected.base[first])
-    with pytest.raises(InputError, match="cannot tell all"):
-        told.standard_deviations(Y[:2])
+    with pytest.raises(InputError, match="do not excite all"):
+        found.standard_deviations(Y[:2])
 
 
 def test_samples_need_accelerations() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from helicoid.identification.diagnosis.base import tilted
 from helicoid.identification.diagnosis.candidate import Candidate
 from helicoid.identification.diagnosis.evidence import Evidence, prior, some_motion
 from helicoid.identification.diagnosis.motions import exchanged_joints, in_other_units
+from helicoid.identification.diagnosis.tilted_base import tilted
 from helicoid.identification.diagnosis.torques import exchanged, flipped, multiples, scaled
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot

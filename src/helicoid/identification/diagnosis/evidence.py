@@ -19,7 +19,7 @@ from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.linear.equations.stack import Factor
-from helicoid.identification.linear.solving.consistent import signed
+from helicoid.identification.linear.solving.consistent import nonnegative_unknowns
 from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes, whitened_coordinates
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
@@ -81,7 +81,7 @@ def prior(robot: Robot) -> Prior:
     others, usual = list(bodies.others), usual_magnitudes(regression)
     T[others, others] = _JOINT * usual[others]
     least = np.full(p, -np.inf)
-    own = signed(regression)
+    own = nonnegative_unknowns(regression)
     least[own] = -bodies.origin[own] / T.diagonal()[own]
     return Prior(regression, bodies.origin, T, least, bodies.bodies)
 

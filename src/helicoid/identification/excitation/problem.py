@@ -40,8 +40,8 @@ class ExcitationProblem:
         self, equations: BaseEquations, series: RestingSeries, bounds: Bounds, criterion: Criterion
     ) -> None:
         self.equations, self.series, self.bounds, self.criterion = equations, series, bounds, criterion
-        robot, told = equations.robot, equations.told
-        P = told.base @ prior.covariance(equations, 0.3) @ told.base.T
+        robot, K = equations.robot, equations.identifiability.base
+        P = K @ prior.covariance(equations, 0.3) @ K.T
         self._scale = np.sqrt(np.diag(P))
         self._sigma = prior.noise(robot)
         self._n_samples = _SAMPLES_PER_HARMONIC * series.harmonics
@@ -61,7 +61,7 @@ class ExcitationProblem:
 
     def _information_loss(self) -> Expression:
         """What is minimised, from the samples' Gram matrices."""
-        nv, r = self.equations.robot.nv, self.equations.told.rank
+        nv, r = self.equations.robot.nv, self.equations.identifiability.rank
         q, v, a = (ca.SX.sym(name, nv) for name in "qva")
         rows = self.equations.torque_rows(q, v, a)[:-1, :]
         W = ca.diag(self._scale) @ rows @ ca.diag(1 / self._sigma)

@@ -1,1 +1,1 @@
-"""Which parameters a regression can tell."""
+"""Identifiability: structural, by samples, and base parameters."""

@@ -1,8 +1,8 @@
-"""Equations for the parameters θ of a parametric robot: which there are, and what torques tell of them.
+"""Torque equations in the base parameters of a parametric robot.
 
     τ = τ_nominal + Y_θ (θ - θ_nominal) = τ_nominal + Y_β δβ,   δβ = K (θ - θ_nominal)
 
-β are base parameters: all that torques can tell, and fewer than θ. Y_β are columns of Y_θ.
+β are base parameters: all that torques identify, and fewer than θ. Y_β are columns of Y_θ.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BaseEquations:
         if self.robot.model.loops:
             raise InputError(
                 f"robot {self.robot.name!r} has closed loops: the forces in them enter its torques, so that "
-                "torques alone do not tell its parameters"
+                "torques alone do not identify its parameters"
             )
         if not self.groups:
             raise InputError(f"name at least one group of parameters: {', '.join(_LINEAR)}")
@@ -73,14 +73,12 @@ class BaseEquations:
         return self.parametric.theta.slices
 
     @cached_property
-    def told(self) -> Identifiability:
+    def identifiability(self) -> Identifiability:
         """The base parameters among θ."""
         regression = Regression(self.robot, _TORQUE)
         rows, method = spanning_rows(regression)
         n, parameters = 10 * self.robot.n_bodies, regression.parameters
-        spread = np.zeros(
-            (len(rows), n + 3 * self.robot.nv)
-        )  # friction of a floating base is told by nothing
+        spread = np.zeros((len(rows), n + 3 * self.robot.nv))  # friction of a floating base is unidentifiable
         spread[:, :n] = rows[:, parameters.groups["inertia"]]
         for k, group in enumerate(("viscous", "coulomb", "armature")):
             columns = n + k * self.robot.nv + np.array(regression.jointed, dtype=np.intp)
@@ -108,7 +106,7 @@ class BaseEquations:
 
     def _reduced(self, inertial: Expression, friction: Expression, armature: Expression) -> Expression:
         """Y_β, (nv, r), from the regressors of all parameters."""
-        columns = ca.sparsify(ca.SX(self._map[:, list(self.told.independent)]))
+        columns = ca.sparsify(ca.SX(self._map[:, list(self.identifiability.independent)]))
         return ca.horzcat(inertial, friction, armature) @ columns
 
     def _nominal_torque(self, q: Expression, v: Expression, a: Expression) -> Expression:
@@ -149,7 +147,7 @@ class BaseEquations:
         return [ca.SX.sym(name, self.robot.nq if name == "q" else self.robot.nv) for name in names.split()]
 
     def _function(self, name: str, inputs: dict[str, Expression], outputs: dict[str, Expression]) -> Function:
-        shape = (self.told.rank + 1, self.robot.nv)
+        shape = (self.identifiability.rank + 1, self.robot.nv)
         return Function.from_expressions(
             name,
             [(Input(key, (value.shape[0],)), value) for key, value in inputs.items()],

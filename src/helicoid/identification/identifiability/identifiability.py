@@ -1,4 +1,4 @@
-"""Which unknowns a regression can tell: alone, only as sums with others, or not at all.
+"""Identifiability of the unknowns of a regression: alone, only in linear combinations, or not at all.
 
 Of y = Y x only the projection of x on the span of all rows of Y can be known. A basis of that span in reduced
 echelon form names base parameters β = K x, each one unknown plus multiples of others (Gautier, Khalil 1990).
@@ -25,12 +25,12 @@ from helicoid.robot import Robot
 Status = Literal["alone", "combination", "none"]
 Method = Literal["structural", "samples"]
 
-_SAME = 1e-7  # how far from 0 or 1 the length of a projected unit vector may be
-_DROPPED = 1e-9  # coefficients below this are rounding
+_PROJECTION_TOLERANCE = 1e-7  # of the length of a projected unit vector
+_MIN_COEFFICIENT = 1e-9  # smaller coefficients are rounding errors
 
 
-class Deviations(NamedTuple):
-    """Standard deviations of base parameters, and of the unknowns: infinite for those not told alone."""
+class StandardDeviations(NamedTuple):
+    """Standard deviations of base parameters, and of unknowns (infinite unless identifiable alone)."""
 
     base: Array
     parameters: Array
@@ -38,7 +38,7 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    """What can be told of the unknowns x.
+    """Identifiable combinations of the unknowns x.
 
     `names` (p) are the unknowns. `base` is K (r, p) of the base parameters β = K x: identity in the columns
     `independent` (r), so that Y x = Y[:, independent] β. `method` says how it was found: "structural" holds
@@ -57,12 +57,12 @@ class Identifiability:
 
     @cached_property
     def span(self) -> Array:
-        """An orthonormal basis (r, p) of what can be told."""
+        """An orthonormal basis (r, p) of the identifiable subspace."""
         return np.linalg.qr(self.base.T)[0].T
 
     @cached_property
     def null_space(self) -> Array:
-        """An orthonormal basis (p, p - r) of the changes of x that nothing measured can show."""
+        """An orthonormal basis (p, p - r) of the changes of x that no measurement shows."""
         full, _ = np.linalg.qr(self.base.T, mode="complete")
         return full[:, self.rank :]
 
@@ -71,7 +71,12 @@ class Identifiability:
         """For each unknown: identifiable "alone", only in a "combination", or "none": not at all."""
         length = np.linalg.norm(self.span, axis=0)
         kinds: list[Status] = [
-            "alone" if told > 1 - _SAME else "none" if told < _SAME else "combination" for told in length
+            "alone"
+            if size > 1 - _PROJECTION_TOLERANCE
+            else "none"
+            if size < _PROJECTION_TOLERANCE
+            else "combination"
+            for size in length
         ]
         return dict(zip(self.names, kinds, strict=True))
 
@@ -90,7 +95,7 @@ class Identifiability:
             counts[("alone", "combination", "none").index(kind)] += 1
         return {link: (alone, mixed, none) for link, (alone, mixed, none) in found.items()}
 
-    def standard_deviations(self, R: Array) -> Deviations:
+    def standard_deviations(self, R: Array) -> StandardDeviations:
         """σ of the estimates, from R (n, p) with Rᵀ R = Yᵀ Y and rows in units of the noise's σ.
 
         R may be the weighted stack of regressors itself, or its triangular factor.
@@ -98,16 +103,16 @@ class Identifiability:
         factor = np.linalg.qr(np.asarray(R)[:, list(self.independent)], mode="r")
         if len(factor) < self.rank or np.abs(np.diag(factor)).min(initial=np.inf) == 0:
             raise InputError(
-                f"the samples cannot tell all {self.rank} base parameters; `identifiability(robot, samples)` "
-                "says what they tell"
+                f"the samples do not excite all {self.rank} base parameters: see "
+                "`identifiability(robot, samples)`"
             )
         root = solve_triangular(factor, np.eye(self.rank), lower=False)  # covariance = root rootᵀ
         deviations = np.full(len(self.names), np.inf)
-        told = [k for k, kind in enumerate(self.status.values()) if kind == "alone"]
-        # e_k = K c for an unknown that is told alone, so that x_k = c β.
-        combined = np.linalg.lstsq(self.base.T, np.eye(len(self.names))[:, told], rcond=None)[0]
-        deviations[told] = np.linalg.norm(root.T @ combined, axis=0)
-        return Deviations(np.linalg.norm(root, axis=1), deviations)
+        alone = [k for k, kind in enumerate(self.status.values()) if kind == "alone"]
+        # e_k = K c for an unknown that is identifiable alone, so that x_k = c β.
+        combined = np.linalg.lstsq(self.base.T, np.eye(len(self.names))[:, alone], rcond=None)[0]
+        deviations[alone] = np.linalg.norm(root.T @ combined, axis=0)
+        return StandardDeviations(np.linalg.norm(root, axis=1), deviations)
 
     def __repr__(self) -> str:
         return f"Identifiability({self.rank} base parameters of {len(self.names)} unknowns, {self.method})"
@@ -128,22 +133,22 @@ def identifiability(
     wrenches: Sequence[str] = (),
     tolerance: float = 1e-9,
 ) -> Identifiability:
-    """What joint torques, or the wrenches at `wrenches`, can tell of a robot's unknowns.
+    """Base parameters of a robot: the combinations of unknowns that torques or wrenches identify.
 
     Args:
         robot: the robot, or a `Regression` in place of robot, groups and wrenches.
         samples: a motion with q (N, nq), v and a (N, nv). Without one the answer is structural: it holds for
             all motions and needs none. Mimic joints, or wrenches at some joints only, are beyond that theory;
-            then many random states are looked at, and `method` is "samples".
+            then many random states are sampled, and `method` is "samples".
         groups: the unknowns, as in `Regression`.
         wrenches: links whose six-axis wrench is measured in place of the joint torques.
         tolerance: singular values of the samples' scaled regressor below this part of the largest are zero.
 
     >>> import helicoid as hc
-    >>> told = hc.identifiability(hc.load("double_pendulum"))
-    >>> told.rank, told.method
+    >>> base = hc.identifiability(hc.load("double_pendulum"))
+    >>> base.rank, base.method
     (6, 'structural')
-    >>> print(told.combinations[2])
+    >>> print(base.combinations[2])
     link_1.Iyy + link_2.m
     """
     regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=wrenches)
@@ -156,7 +161,7 @@ def identifiability(
 
 
 def spanning_rows(regression: Regression) -> tuple[Array, Method]:
-    """Rows (n, p) that span all that the regressor can have: exact, or of random states where that fails."""
+    """Rows (n, p) that span the row space of the regressor: exact, or of random states where that fails."""
     rows = excited_rows(regression)
     if rows is not None:
         return rows, "structural"
@@ -166,7 +171,7 @@ def spanning_rows(regression: Regression) -> tuple[Array, Method]:
 def from_rows(
     names: tuple[str, ...], rows: Array, method: Method, tolerance: float = 1e-10
 ) -> Identifiability:
-    """What rows (n, p) of a regressor tell of its unknowns."""
+    """Base parameters of the unknowns, from rows (n, p) of a regressor."""
     scale = np.linalg.norm(rows, axis=0)
     zero = scale <= tolerance * scale.max(initial=0.0)
     scale[zero] = 1.0
@@ -174,7 +179,7 @@ def from_rows(
     basis = basis[singular > tolerance * singular.max(initial=0.0)]
     independent = _first_independent(basis, 1e3 * tolerance)
     base = np.linalg.solve(basis[:, independent] * scale[independent], basis * scale)
-    base[np.abs(base) < _DROPPED * np.maximum(1.0, np.abs(base).max(initial=0.0))] = 0.0
+    base[np.abs(base) < _MIN_COEFFICIENT * np.maximum(1.0, np.abs(base).max(initial=0.0))] = 0.0
     return Identifiability(names, base, tuple(independent), method)
 
 
@@ -221,6 +226,6 @@ def _spelled(row: Array, names: Sequence[str], first: int) -> str:
     words = names[first]
     for k in map(int, np.flatnonzero(row)):
         if k != first:
-            size = "" if abs(abs(row[k]) - 1) < _SAME else f"{abs(row[k]):.6g}*"
+            size = "" if abs(abs(row[k]) - 1) < _PROJECTION_TOLERANCE else f"{abs(row[k]):.6g}*"
             words += f" {'-' if row[k] < 0 else '+'} {size}{names[k]}"
     return words

@@ -1,4 +1,4 @@
-"""A picture of where a regressor is zero whatever the motion, and which unknowns it can therefore tell."""
+"""Sparsity pattern of a regressor, coloured by the identifiability of its unknowns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import HelicoidError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
 from helicoid.identification.linear.equations.regression import Regression
@@ -32,16 +33,17 @@ def sparsity(regression: Regression) -> Array:
     return found
 
 
+@renamed_arguments(told="result")
 def plot_sparsity(
     robot: Robot | Regression,
     groups: Sequence[str] = ("inertia",),
     ax: Any = None,
-    told: Identifiability | None = None,
+    result: Identifiability | None = None,
 ) -> Any:
-    """Draw the regressor's sparsity, a square an element, coloured by what can be told of each unknown.
+    """Draw the regressor's sparsity, a square an element, coloured by the identifiability of each unknown.
 
     Rows are measured quantities, columns unknowns, a body's ten together. A `Regression` in place of the
-    robot brings its own groups. `told` is by default structural: what any motion can tell. Returns the
+    robot brings its own groups. `result` is by default structural: for any motion. Returns the
     matplotlib axes.
     """
     regression = robot if isinstance(robot, Regression) else Regression(robot, groups)
@@ -51,13 +53,13 @@ def plot_sparsity(
         from matplotlib.patches import Patch
     except ImportError as error:
         raise HelicoidError("plots need matplotlib: pip install 'helicoid[plot]'") from error
-    told = told or identifiability(regression)
+    result = result or identifiability(regression)
     filled = sparsity(regression)
     n_rows, n_columns = filled.shape
     if ax is None:
         size = (min(2.5 + 0.2 * n_columns, 22.0), min(2.4 + 0.2 * n_rows, 14.0))
         ax = plt.figure(figsize=size, layout="constrained").add_subplot()
-    kinds = list(told.status.values())
+    kinds = list(result.status.values())
     picture = np.ones((n_rows, n_columns, 3))
     for column, kind in enumerate(kinds):
         color = np.array(to_rgb(_COLORS[kind]))
@@ -75,7 +77,7 @@ def plot_sparsity(
         frameon=False,
     )
     what = "wrenches" if regression.wrenches else "joint torques"
-    ax.set_title(f"{regression.robot.name}: what {what} tell (pale: always zero)")
+    ax.set_title(f"{regression.robot.name}: identifiability from {what} (pale: always zero)")
     return ax
 
 

@@ -1,1 +1,1 @@
-"""Fits that are linear in the parameters: rows, stacks, estimators, priors."""
+"""Linear least squares: equations, estimators, cross-validation and selection."""

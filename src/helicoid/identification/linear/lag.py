@@ -1,4 +1,4 @@
-"""The delay between motion and measured torque: estimated with everything else, or taken as none."""
+"""Lag between motion and measured torque, estimated jointly with the parameters."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.logs.filtering import derivative
 from helicoid.identification.logs.preparation import Samples
 
-_LEAST = 1.5  # samples: a shorter lag is not worth moving signals for
-_GAIN = 0.05  # of the squared error: nor is one that explains no more than this
-_ROUNDS = 3
-_FAR_FROM = 0.2  # of that: a first step so short does not get there
-_FEW = 8  # samples have no slope
-_ENOUGH = 4000  # samples that tell a lag
+_MIN_LAG = 1.5  # samples: a shorter lag is taken as none
+_MIN_DECREASE = 0.05  # of the squared error, by a lag that is significant
+_ITERATIONS = 3
+_MIN_STEP = 0.2  # of the least lag: after a shorter step there is none
+_MIN_BLOCK = 8  # samples, for a derivative
+_MAX_SAMPLES = 4000
 
 
 def estimate_lag(
     regression: Regression, stretches: Sequence[Samples], fit: Callable[[Stack], Array], weights: Array
 ) -> float:
-    """The lag (s) by which measured torques follow the motion; 0 where none is clearly seen.
+    """The lag (s) by which measured torques follow the motion; 0 where it is not significant.
 
-    Gauss-Newton: y(t) = ŷ(t - δ) ≈ ŷ - δ dŷ/dt, where what the parameters can make of dŷ/dt is taken out of
-    it first, for they move with δ. `fit` gives x of a stack, `weights` are those of the rows.
+    Gauss-Newton: y(t) = ŷ(t - δ) ≈ ŷ - δ dŷ/dt, where the projection of dŷ/dt on the regressor is removed
+    first, since the parameters change with δ. `fit` gives x of a stack, `weights` are those of the rows.
     """
 
     held = _held(regression, stretches)
@@ -39,7 +39,7 @@ def estimate_lag(
 
     lag, moved = 0.0, list(stretches)
     original = stack = _stack(regression, held, _measured(held, moved))
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         x = fit(stack)
         slopes = [derivative(_times(regression, one, x) + one.known, one.rate) for one in held]
         along = fit(_stack(regression, held, slopes)) - fit(_of_nothing(stack))
@@ -52,16 +52,16 @@ def estimate_lag(
             bottom += float(np.sum(w * own * own))
         lag += top / bottom if bottom > 0 else 0.0
         lag = float(np.clip(lag, -0.25, 0.25))
-        if abs(lag) * stretches[0].rate < _FAR_FROM * _LEAST:
+        if abs(lag) * stretches[0].rate < _MIN_STEP * _MIN_LAG:
             return 0.0
         moved = [samples.delayed(lag) for samples in stretches]
         stack = _stack(regression, held, _measured(held, moved))
-    clear = abs(lag) * stretches[0].rate > _LEAST
-    return lag if clear and error(stack) < (1 - _GAIN) * error(original) else 0.0
+    clear = abs(lag) * stretches[0].rate > _MIN_LAG
+    return lag if clear and error(stack) < (1 - _MIN_DECREASE) * error(original) else 0.0
 
 
 class _Held(NamedTuple):
-    """Equations of consecutive samples: their motion stays while what was measured moves.
+    """Equations of consecutive samples: their motion is fixed while the measurement is shifted.
 
     `known` (N, rows) is the torque known without unknowns; `stretch` and `place` say where y is.
     """
@@ -77,20 +77,20 @@ class _Held(NamedTuple):
 
 def _held(regression: Regression, stretches: Sequence[Samples]) -> list[_Held]:
     """Blocks spread over all stretches."""
-    every = max(1, round(sum(len(s) / thinning(s) for s in stretches) / _ENOUGH))
+    every = max(1, round(sum(len(s) / thinning(s) for s in stretches) / _MAX_SAMPLES))
     found = []
     for k, samples in enumerate(stretches):
         step = thinning(samples)
         y = samples.y[::step]
         for one in blocks(regression, samples, every=every):
             known, rate = y[one.place] - one.y, samples.rate / step
-            if len(known) >= _FEW:
+            if len(known) >= _MIN_BLOCK:
                 found.append(_Held(one.rows, known, one.weights, rate, k, one.place, step))
     return found
 
 
 def _measured(held: Sequence[_Held], stretches: Sequence[Samples]) -> list[Array]:
-    """What is to be explained by the unknowns, (N, rows) of each block."""
+    """Measured less known torques, (N, rows) of each block."""
     return [stretches[one.stretch].y[:: one.step][one.place] - one.known for one in held]
 
 

@@ -1,4 +1,4 @@
-"""From a log as recorded to samples that equations are made of: even, smooth, differentiated, judged."""
+"""From a log as recorded to samples for equations: even, low-passed, differentiated, without outliers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from helicoid.identification.logs.filtering import Mask, derivative, low_pass, m
 from helicoid.identification.logs.log import Log
 from helicoid.robot import Robot
 
-_SHORTEST = 20  # samples: a stretch between gaps that is shorter is left out
-_DISAGREE = 25.0  # robust standard deviations between v and the derivative of q
-_DISAGREE_PART = 0.03  # and of the largest velocity
-_BEYOND = 1.2  # effort limits: torques beyond are none
-_FEW = 0.1  # of the samples of a joint
-_WHILE = 0.25  # s: noise does not disagree for so long
+_MIN_STRETCH = 20  # samples between gaps
+_MAX_VELOCITY_ERROR = 25.0  # robust standard deviations between v and the derivative of q
+_MAX_RELATIVE_VELOCITY_ERROR = 0.03  # of the largest velocity
+_MAX_TORQUE = 1.2  # effort limits: larger torques are outliers
+_MAX_OUTLIERS = 0.1  # of the samples of a joint: more mean a wrong limit
+_VELOCITY_ERROR_WINDOW = 0.25  # s: noise averages out over it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Samples:
     """A stretch of a log on an even clock, low-passed at `cutoff` (Hz, None: as recorded).
 
-    q (M, nq), v, a (M, nv); y (M, rows) what was measured, low-passed; raw (M, rows) the same before that;
-    weights (M, rows) 1, or 0 where a sample is not to be trusted or lies where the filter has not settled.
-    `part` is where in the log they come from.
+    q (M, nq), v, a (M, nv); y (M, rows) measured torques or wrenches, low-passed; raw (M, rows) those before
+    the low-pass; weights (M, rows) 1, or 0 for outliers and where the filter has not settled; `part` is
+    their place in the log.
     """
 
     q: Array
@@ -46,11 +46,11 @@ class Samples:
         return len(self.q)
 
     def delayed(self, lag: float) -> Samples:
-        """What was measured moved `lag` seconds back, to the motion that caused it."""
+        """These samples with measurements moved `lag` seconds back, to the motion that caused them."""
         return replace(self, y=moved(self.y, lag * self.rate), raw=moved(self.raw, lag * self.rate))
 
     def replaced(self, y: Array) -> Samples:
-        """This motion with `y` (M, rows) as what was measured, both low-passed and as recorded."""
+        """This motion with `y` (M, rows) as measurements, both low-passed and as recorded."""
         return replace(self, y=y, raw=y)
 
     def thinned(self, step: int) -> Samples:
@@ -70,7 +70,7 @@ def moved(x: Array, samples: float) -> Array:
 
 
 def measured(log: Log) -> Array:
-    """What the log measured beside the motion, (N, rows): torques, or wrenches side by side."""
+    """Measured torques of a log, or wrenches side by side, (N, rows)."""
     if log.wrenches:
         return np.concatenate(list(log.wrenches.values()), axis=1)
     if log.tau is None:
@@ -78,8 +78,8 @@ def measured(log: Log) -> Array:
     return np.asarray(log.tau)
 
 
-class Judged(NamedTuple):
-    """A stretch of a log before any low-pass: its clock, what was measured (repaired), what is left out."""
+class Stretch(NamedTuple):
+    """A stretch of a log without gaps, before any low-pass: clock, repaired measurements, weights."""
 
     log: Log
     clock: Clock
@@ -98,32 +98,32 @@ def prepare(
     Coulomb friction may be anything, do not count; nor do the first and last `edge` seconds of a stretch,
     by default those in which the filter settles.
     """
-    found, notes = judged(robot, log)
+    found, notes = usable_stretches(robot, log)
     return [smoothed(robot, one, cutoff, dead_zone, edge) for one in found], notes
 
 
-def judged(robot: Robot, log: Log) -> tuple[list[Judged], list[str]]:
-    """What does not depend on the low-pass: the stretches, what is left out of them, and why."""
+def usable_stretches(robot: Robot, log: Log) -> tuple[list[Stretch], list[str]]:
+    """Stretches of a log between gaps, outliers marked, and notes: all that does not depend on a low-pass."""
     notes: list[str] = []
     found = []
     parts = stretches(log)
     if len(parts) > 1:
         at = ", ".join(f"{part.start} (t = {log.t[part.start]:.4g} s)" for part in parts[1:6])
-        notes.append(f"Samples are missing before sample {at}: each stretch between gaps is used by itself.")
+        notes.append(f"Samples are missing before sample {at}: each stretch between gaps is used on its own.")
     for part in parts:
-        if part.stop - part.start < _SHORTEST:
-            notes.append(f"Samples {part.start} to {part.stop} are too few by themselves and were left out.")
+        if part.stop - part.start < _MIN_STRETCH:
+            notes.append(f"Samples {part.start} to {part.stop} are too few on their own and were left out.")
             continue
-        one, own = _judged(robot, log[part], part)
+        one, own = _screened(robot, log[part], part)
         found.append(one)
         notes.extend(note for note in own if note not in notes)
     if not found:
-        raise InputError(f"{log.source}: no {_SHORTEST} samples follow one another without a gap")
+        raise InputError(f"{log.source}: no {_MIN_STRETCH} samples follow one another without a gap")
     return found, notes
 
 
 def smoothed(
-    robot: Robot, one: Judged, cutoff: float | None, dead_zone: float = 0.0, edge: float | None = None
+    robot: Robot, one: Stretch, cutoff: float | None, dead_zone: float = 0.0, edge: float | None = None
 ) -> Samples:
     """A stretch after the low-pass; see `prepare`."""
     log, even, weights = one.log, one.clock, np.array(one.weights)
@@ -150,12 +150,12 @@ def motion(
 
 
 def _widened(part: slice, n: int) -> slice:
-    """A sample by itself with a neighbour: differences need two."""
+    """A single sample with a neighbour: differences need two."""
     start = min(part.start, n - 2)
     return slice(start, start + 2)
 
 
-def _judged(robot: Robot, log: Log, part: slice) -> tuple[Judged, list[str]]:
+def _screened(robot: Robot, log: Log, part: slice) -> tuple[Stretch, list[str]]:
     even, note = clock(log)
     notes = [note] if note else []
     y = measured(log)
@@ -187,17 +187,17 @@ def _judged(robot: Robot, log: Log, part: slice) -> tuple[Judged, list[str]]:
             f"{part.start + where[-1]}: these were left out."
         )
         weights[odd] = 0.0
-    return Judged(log, even, even.onto(y), weights, part), notes
+    return Stretch(log, even, even.onto(y), weights, part), notes
 
 
 def _beyond_effort(robot: Robot, log: Log, y: Array) -> Mask:
-    """Torques that no drive can give, (N, rows), of joints where they are few: many mean a wrong limit."""
+    """Torques beyond the effort limits, (N, rows), of joints where they are few."""
     if log.wrenches:
         return np.zeros(y.shape, dtype=bool)
     effort = robot.limits.effort
     limited = np.isfinite(effort) & (effort > 0)
-    beyond = np.abs(y) > np.where(limited, _BEYOND * effort, np.inf)
-    return beyond & (np.mean(beyond, axis=0) < _FEW)
+    beyond = np.abs(y) > np.where(limited, _MAX_TORQUE * effort, np.inf)
+    return beyond & (np.mean(beyond, axis=0) < _MAX_OUTLIERS)
 
 
 def _moving(robot: Robot, log: Log, even: Clock, cutoff: float | None) -> tuple[Array, Array, Array]:
@@ -246,9 +246,12 @@ def _disagreeing(robot: Robot, log: Log, even: Clock) -> Mask:
     cutoff = 0.1 * even.rate  # the same whatever the log is low-passed at later
     q = _smooth_positions(robot, even.onto(_continuous(robot, np.asarray(log.q))), even.rate, cutoff)
     v = low_pass(even.onto(np.asarray(log.v)), even.rate, cutoff)
-    window = max(3, round(_WHILE * even.rate))
+    window = max(3, round(_VELOCITY_ERROR_WINDOW * even.rate))
     off = np.sqrt(_running_mean((v - position_rates(robot, q, even.rate)) ** 2, window))
-    bound = np.maximum(_DISAGREE * 1.4826 * np.median(off, axis=0), _DISAGREE_PART * np.abs(v).max(axis=0))
+    bound = np.maximum(
+        _MAX_VELOCITY_ERROR * 1.4826 * np.median(off, axis=0),
+        _MAX_RELATIVE_VELOCITY_ERROR * np.abs(v).max(axis=0),
+    )
     reach = margin(len(v) // 8, even.rate, cutoff)
     bad = np.any(off > bound, axis=1)
     bad[:reach] = bad[len(bad) - reach :] = False

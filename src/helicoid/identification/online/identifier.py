@@ -86,16 +86,16 @@ class OnlineIdentifier:
         self._sigma = prior.noise(robot, noise)
         self._per_sigma = 1 / self._sigma
         self._forgetting, self._cutoff = float(forgetting), float(cutoff)
-        told = self._equations.told
-        if told.rank == 0:
-            raise InputError(f"the torques of robot {robot.name!r} tell nothing of {', '.join(named)}")
-        r, nv = told.rank, robot.nv
+        base = self._equations.identifiability
+        if base.rank == 0:
+            raise InputError(f"the torques of robot {robot.name!r} identify nothing of {', '.join(named)}")
+        r, nv = base.rank, robot.nv
         self._prior = prior.covariance(self._equations, spread)
-        S = told.base @ self._prior @ told.base.T
-        self._gain = np.linalg.solve(S, told.base @ self._prior).T  # θ - θ_nominal = gain δβ on average
+        S = base.base @ self._prior @ base.base.T
+        self._gain = np.linalg.solve(S, base.base @ self._prior).T  # θ - θ_nominal = gain δβ on average
         self._R_prior = np.linalg.cholesky(np.linalg.inv(S)).T  # RᵀR = S⁻¹
         self._consistent = self._possible()
-        self._base, self._untold = self._whitened()
+        self._base, self._prior_information = self._whitened()
         self._rows = np.empty((r + 1, nv))
         self._block = np.empty((nv, r + 1), order="F")  # what LAPACK overwrites
         self._backup = np.empty((r + 1, r + 1), order="F")
@@ -298,22 +298,22 @@ class OnlineIdentifier:
     def theta(self) -> Array:
         """θ for a controller: the nearest to `estimate` with bodies that can exist and friction >= 0.
 
-        Nearest in the metric of `covariance`: what the data tell is kept, what they leave open gives way.
+        Nearest in the metric of `covariance`: well identified directions change least.
         """
         members, estimate = self._consistent, self.estimate
         if members.contains(estimate):
             return estimate
         with one_blas_thread():
             rows = self._R[:-1, :-1] @ self._base
-            return members.nearest(estimate, self._untold + rows.T @ rows / self.change.scale)
+            return members.nearest(estimate, self._prior_information + rows.T @ rows / self.change.scale)
 
     @cached_property
     def covariance(self) -> Array:
-        """The covariance of `estimate`, (θ, θ). Where the data tell nothing it is that of the prior."""
+        """The covariance of `estimate`, (θ, θ). In unidentifiable directions it is that of the prior."""
         r = len(self._R) - 1
         root = solve_triangular(self._R[:r, :r], np.eye(r), check_finite=False)
-        told = self._equations.told.base
-        prior_part = told @ self._prior @ told.T
+        base = self._equations.identifiability.base
+        prior_part = base @ self._prior @ base.T
         posterior = root @ root.T * self.change.scale
         return np.asarray(self._prior + self._gain @ (posterior - prior_part) @ self._gain.T, np.float64)
 
@@ -351,7 +351,7 @@ class OnlineIdentifier:
         The inverse of `covariance` in these is P⁻¹ - Cᵀ (C P Cᵀ)⁻¹ C + Cᵀ (RᵀR / scale) C, P being the prior.
         """
         members = self._consistent
-        base = self._equations.told.base @ members.inverse
+        base = self._equations.identifiability.base @ members.inverse
         known = np.linalg.inv(members.W @ self._prior @ members.W.T)
         rows = self._R_prior @ base
         return base, known - rows.T @ rows

@@ -1,1 +1,1 @@
-"""What a result says about itself: figures, judgement, a page."""
+"""Scores, assessment, validity and the HTML report of a result."""

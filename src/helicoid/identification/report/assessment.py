@@ -1,4 +1,4 @@
-"""Can a result be trusted? A few questions, each answered by a number and a light."""
+"""Assessment of a result: a few questions, each answered by a number and a light."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.rows import thinning
 from helicoid.identification.linear.equations.stack import triangle
-from helicoid.identification.linear.selection import weighted
+from helicoid.identification.linear.identified_robot import impossible_bodies
+from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.report.score import Score
-from helicoid.model.inertia import Inertia
 
 if TYPE_CHECKING:
     from helicoid.identification.result import Identification
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 Light = Literal["good", "doubtful", "bad"]
 LIGHTS: tuple[Light, ...] = ("good", "doubtful", "bad")
 
-# Up to the first it is good, up to the second doubtful.
-_ERROR = (0.10, 0.25)  # of all torques, on data that the fit has not seen
-_WORST = (0.30, 0.70)  # of the worst joint
-_RATIO = (1.5, 2.5)  # of unseen data to the fitted log
-_KNOWN = 0.3  # σ of a combination of parameters, as a part of the body
-_UNKNOWN = (0.5, 1.0)  # part of the combinations that are not known so well: for these the description stands
+# Pairs of limits: good up to the first, doubtful up to the second.
+_MAX_ERROR = (0.10, 0.25)  # relative, of all torques, on unseen data
+_MAX_JOINT_ERROR = (0.30, 0.70)  # relative, of the worst joint
+_MAX_OVERFIT = (1.5, 2.5)  # ratio of the error on unseen data to that on the fitted log
+_MAX_SIGMA = 0.3  # of a combination of parameters, relative to the body
+_MAX_UNIDENTIFIED = (0.5, 1.0)  # fraction of combinations with a larger σ, for which the description stands
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Check:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What there is to say about a result, given the logs it was fitted to and perhaps one it was not."""
+    """Assessment of a result, given the logs it was fitted to and perhaps one it was not."""
 
     result: Identification
     training: Sequence[Log]
@@ -60,28 +61,30 @@ class Assessment:
 
     @cached_property
     def unseen(self) -> Score:
-        """On data that the fit has not seen: the validation log, or else by cross-validation."""
+        """Score on unseen data: the validation log, or else by cross-validation."""
         return self.result.held_out if self.validation is None else self.result.score(self.validation)
 
     @cached_property
     def fitted(self) -> Score:
-        """On the (first) log that was fitted."""
+        """Score on the (first) log that was fitted."""
         return self.result.score(self.training[0])
 
     @cached_property
     def described(self) -> Score:
-        """How well the description predicts the log that `unseen` is about."""
+        """Score of the description on the log of `unseen`."""
         stated = replace(self.result, x=self.result.regression.parameters.nominal)
         return stated.score(self.training[0] if self.validation is None else self.validation)
 
     @cached_property
-    def told(self) -> Identifiability:
-        """What torques can tell of the unknowns at all."""
+    def identifiability(self) -> Identifiability:
+        """Structural identifiability of the unknowns from torques."""
         return identifiability(self.result.regression)
+
+    told = former_attribute("told", "identifiability")
 
     @cached_property
     def precision(self) -> Array:
-        """How well the log tells the bodies: 1/σ of as many combinations of their parameters as it can tell.
+        """Precision of the bodies: 1/σ of each identifiable combination of their parameters.
 
         In whitened coordinates, where 0.1 is a tenth of a body in whatever direction; sorted, the best first.
         The other unknowns are free.
@@ -90,25 +93,25 @@ class Assessment:
         prepared = [prepare(result.nominal, log, result.cutoff)[0] for log in self.training]
         stretches = [samples.delayed(result.lag) for own in prepared for samples in own]
         with one_blas_thread():
-            data = weighted(result.regression, stretches)
+            data = weighted_samples(result.regression, stretches)
             A = data.whole.combined(data.weights).R @ data.coordinates.T
             bodies = data.coordinates.inertial > 0
             R = triangle(np.column_stack([A[:, ~bodies], A[:, bodies]]))
             first = int(np.count_nonzero(~bodies))
             values = np.linalg.svd(R[first:, first:], compute_uv=False)
         rate = stretches[0].rate / thinning(stretches[0])
-        rank = max(0, self.told.rank - first)
+        rank = max(0, self.identifiability.rank - first)
         return np.asarray(values[:rank] * np.sqrt(noise_bandwidth(rate, result.cutoff)))
 
     @property
     def condition(self) -> float:
-        """Condition number of what the log says of the bodies."""
+        """Condition number of the bodies' whitened regressor."""
         values = self.precision
         return float(values[0] / values[-1]) if len(values) and values[-1] > 0 else float("inf")
 
     @property
     def warnings(self) -> list[str]:
-        """The notes that ask for care."""
+        """Notes that are warnings."""
         return [note for note in self.result.notes if note.startswith("Warning") or "left out" in note]
 
     @cached_property
@@ -147,13 +150,22 @@ class Assessment:
         yield self._consistency()
         warnings = self.warnings
         count = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}, see the notes"
-        answer = count if warnings else "nothing to complain about"
+        answer = count if warnings else "no warnings"
         yield Check("the warnings", "Is the data sound?", answer, "doubtful" if warnings else "good")
 
     def _belonging(self) -> Check:
-        doubt = self.result.doubt
-        answer = f"most likely not: {doubt}" if doubt else "signs, order, units and gravity are as described"
-        return Check("what the log says", "Is the log what it says?", answer, "bad" if doubt else "good")
+        diagnosis = self.result.diagnosis
+        answer = (
+            f"most likely not: {diagnosis}"
+            if diagnosis
+            else "signs, order, units and gravity are as described"
+        )
+        return Check(
+            "the columns of the log",
+            "Do the columns of the log fit the robot?",
+            answer,
+            "bad" if diagnosis else "good",
+        )
 
     def _prediction(self) -> Check:
         error = self.unseen.overall_relative
@@ -166,7 +178,7 @@ class Assessment:
             )
         relative = np.where(np.isfinite(self.unseen.relative), self.unseen.relative, 0.0)
         worst = int(np.argmax(relative))
-        light = max(_light(error, _ERROR), _light(relative[worst], _WORST), key=LIGHTS.index)
+        light = max(_light(error, _MAX_ERROR), _light(relative[worst], _MAX_JOINT_ERROR), key=LIGHTS.index)
         where = "validation log" if self.validation is not None else "cross-validation inside the log"
         answer = (
             f"{100 * error:.2g} % error ({where}); worst joint {self.unseen.names[worst]} with "
@@ -184,33 +196,30 @@ class Assessment:
     def _generalisation(self) -> Check:
         fitted, unseen = self.fitted.overall_relative, self.unseen.overall_relative
         if not np.isfinite(unseen):
-            return Check(
-                "overfitting", "Is it more than memory?", "not known without unseen data", "doubtful"
-            )
+            return Check("overfitting", "Does it generalise?", "not known without unseen data", "doubtful")
         # Another motion may have smaller torques, or larger errors with larger torques: no overfitting yet.
         absolute = _rmse(self.unseen) / max(_rmse(self.fitted), 1e-300)
         ratio = min(unseen / fitted, absolute) if fitted > 0 else 1.0
-        light = "good" if unseen < 1e-4 else _light(ratio, _RATIO)
+        light = "good" if unseen < 1e-4 else _light(ratio, _MAX_OVERFIT)
         answer = f"error on unseen data is {ratio:.2g} times that on the fitted log"
-        return Check("overfitting", "Is it more than memory?", answer, light)
+        return Check("overfitting", "Does it generalise?", answer, light)
 
     def _excitation(self) -> Check:
-        known, rank = int(np.count_nonzero(self.precision > 1 / _KNOWN)), len(self.precision)
-        answer = f"{known} of {rank} combinations of the bodies' parameters are known to {100 * _KNOWN:g} %"
+        known, rank = int(np.count_nonzero(self.precision > 1 / _MAX_SIGMA)), len(self.precision)
+        answer = (
+            f"{known} of {rank} combinations of the bodies' parameters are known to {100 * _MAX_SIGMA:g} %"
+        )
         return Check(
-            "excitation", "Did the motion excite enough?", answer, _light(1 - known / max(rank, 1), _UNKNOWN)
+            "excitation",
+            "Did the motion excite enough?",
+            answer,
+            _light(1 - known / max(rank, 1), _MAX_UNIDENTIFIED),
         )
 
     def _consistency(self) -> Check:
         result = self.result
-        parameters = result.regression.parameters
-        names = [body.name for body in result.nominal.model.bodies]
-        bodies = parameters.of(result.x, "inertia").reshape(-1, 10)
-        impossible = [
-            name
-            for name, pi in zip(names, bodies, strict=False)
-            if pi[0] <= 0 or Inertia.from_parameters(pi).doubts()
-        ]
+        bodies = result.regression.parameters.of(result.x, "inertia").reshape(-1, 10)
+        impossible = impossible_bodies(result.regression, result.x)
         if impossible:
             return Check("impossible bodies", "Can such bodies exist?", f"no: {', '.join(impossible)}", "bad")
         return Check("impossible bodies", "Can such bodies exist?", f"yes, all {len(bodies)} of them", "good")

@@ -1,4 +1,4 @@
-"""What a result should say about itself, in words."""
+"""Notes of a result: how it came about, and warnings, in sentences."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from helicoid.identification.linear.equations.friction_columns import linear_ter
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.logs.swings import Swing
+from helicoid.identification.logs.single_frequency import SineMotion
 from helicoid.identification.report.score import Score
 from helicoid.model.inertia import Inertia
 
-_OVERFIT = 1.5
-_POOR = 0.2
-_SOME = 20_000  # samples
-_FAR, _MANY = 6.0, 0.003  # robust standard deviations, and how many of the samples beyond are heavy tails
-_SHORT = 3.0  # s: about a swing of an arm
+_MAX_OVERFIT = 1.5  # ratio of held-out to training error
+_MAX_RELATIVE_ERROR = 0.2  # of a row on held-out data
+_MAX_SAMPLES = 20_000
+_OUTLIER = 6.0  # robust standard deviations
+_MAX_OUTLIERS = 0.003  # fraction of the samples: more are heavy tails
+_MIN_DURATION = 3.0  # s
 
 
-def remarks(
+def notes_on(
     regression: Regression,
     x: Array,
     covariance: Array,
     cutoff: float | None,
     lag: float,
-    strength: float,
+    regularisation: float,
     training: Score,
     expected: Score,
-    blurred: Array,
+    low_passed_error: Array,
     stretches: Sequence[Samples],
-    swings: Mapping[str, Swing],
+    sines: Mapping[str, SineMotion],
 ) -> Iterator[str]:
-    """Sentences on how the result came about and what to be careful with.
+    """Sentences on how the result came about, and warnings.
 
-    `blurred` is the held-out relative error of each row after the low-pass, `swings` are the joints that
-    moved with one frequency.
+    `low_passed_error` is the held-out relative error of each row after the low-pass, `sines` are the joints
+    that moved with one frequency.
     """
     n = sum(len(samples) for samples in stretches)
     span = sum(len(samples) / samples.rate for samples in stretches)
@@ -47,78 +48,78 @@ def remarks(
         yield f"{n} samples over {span:.1f} s were used as recorded, without a low-pass."
     else:
         yield f"{n} samples over {span:.1f} s were low-passed at {cutoff:.3g} Hz, as was the model."
-    if span < _SHORT:
+    if span < _MIN_DURATION:
         yield (
-            f"Warning: {span:.1f} s are too short to tell how well other motions are predicted: the "
-            "parts of the log that are held out are like the rest."
+            f"Warning: {span:.1f} s are too short to estimate the error on other motions: the held-out "
+            "folds are like the others."
         )
     if lag:
-        yield f"Torques follow the motion by {1e3 * lag:.3g} ms; this was taken out."
+        yield f"Torques lag the motion by {1e3 * lag:.3g} ms; the lag was compensated."
     extras = [TERMS[group] for group in regression.groups if group in linear_terms("candidate")]
     if extras:
-        yield f"Held-out data ask for {' and '.join(term.label for term in extras)}."
-    if strength:
-        yield f"The fit is pulled to the description with strength {strength:g}."
+        yield f"Cross-validation selected {' and '.join(term.label for term in extras)}."
+    if regularisation:
+        yield f"The fit is regularised towards the description with weight {regularisation:g}."
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
-    yield from _one_frequency(swings)
+    yield from _one_frequency(sines)
     if held:
         yield from _heavy_tails(regression, x, held)
-    yield from _doubts(regression, x, covariance, training, expected, blurred)
+    yield from _warnings(regression, x, covariance, training, expected, low_passed_error)
 
 
-def _one_frequency(found: Mapping[str, Swing]) -> Iterator[str]:
-    """Joints whose acceleration is a multiple of their position: a spring and inertia look alike there."""
+def _one_frequency(found: Mapping[str, SineMotion]) -> Iterator[str]:
+    """Joints whose acceleration is a multiple of their position: springs and inertia are ambiguous there."""
     if found:
-        hertz = {name: swing.omega / (2 * np.pi) for name, swing in found.items()}
+        hertz = {name: sine.omega / (2 * np.pi) for name, sine in found.items()}
         names = ", ".join(f"{name} ({frequency:.2g} Hz)" for name, frequency in hertz.items())
         yield (
             f"Warning: {names} moved with one frequency: there a spring and the rotor's inertia (armature) "
-            "cannot be told apart, and both stay near the description. A second frequency would tell them, "
-            f"such as a swing at {2 * max(hertz.values()):.2g} Hz or faster on top: hc.excitation makes such "
-            "a motion."
+            "are not separately identifiable, and both stay near the description. A second frequency "
+            f"separates them, such as {2 * max(hertz.values()):.2g} Hz or more on top: hc.excitation "
+            "optimises such a trajectory."
         )
 
 
 def _heavy_tails(regression: Regression, x: Array, stretches: Sequence[Samples]) -> Iterator[str]:
-    """Rows whose residuals are mostly small and now and then huge."""
+    """Rows whose residuals have heavy tails."""
     longest = max(stretches, key=len)
-    some = slice(0, min(len(longest), _SOME))
+    some = slice(0, min(len(longest), _MAX_SAMPLES))
     q, v, a = longest.q[some], longest.v[some], longest.a[some]
     off = longest.raw[some] - low_pass(regression.predict(x, q, v, a), longest.rate, longest.cutoff)
     off = off - np.median(off, axis=0)
     spread = 1.4826 * np.median(np.abs(off), axis=0)
-    part = np.mean(np.abs(off) > _FAR * np.maximum(spread, 1e-300), axis=0)
-    names = [name for name, many in zip(regression.row_names, part, strict=True) if many > _MANY]
+    part = np.mean(np.abs(off) > _OUTLIER * np.maximum(spread, 1e-300), axis=0)
+    names = [name for name, many in zip(regression.row_names, part, strict=True) if many > _MAX_OUTLIERS]
     if names:
         yield (
-            f"Warning: what is left of {', '.join(names)} has heavy tails: mostly small, now and then beyond "
-            f'{_FAR:g} robust standard deviations. estimator="huber" counts such samples for less.'
+            f"Warning: the residuals of {', '.join(names)} have heavy tails, beyond {_OUTLIER:g} robust "
+            'standard deviations. estimator="huber" gives such samples less weight.'
         )
 
 
-def _doubts(
+def _warnings(
     regression: Regression,
     x: Array,
     covariance: Array,
     training: Score,
     expected: Score,
-    blurred: Array,
+    low_passed_error: Array,
 ) -> Iterator[str]:
     ratio = expected.overall_relative / max(training.overall_relative, 1e-12)
-    if ratio > _OVERFIT and expected.overall_relative > 1e-6:
+    if ratio > _MAX_OVERFIT and expected.overall_relative > 1e-6:
         yield (
             f"Warning: the held-out error is {ratio:.1f} times that on the log: the log is too short, or "
             "excites too little, for so many parameters."
         )
-    for name, relative in zip(expected.names, blurred, strict=True):
-        if relative > _POOR:
+    for name, relative in zip(expected.names, low_passed_error, strict=True):
+        if relative > _MAX_RELATIVE_ERROR:
             yield (
-                f"Warning: {name} is predicted with {100 * relative:.0f} % error on held-out data: it does "
-                "too little, or something acts on it that the model lacks."
+                f"Warning: {name} is predicted with {100 * relative:.0f} % error on held-out data: its "
+                "torque is small, or the model lacks a term."
             )
     open_ones = np.flatnonzero(~np.isfinite(np.diag(covariance)))
     if len(open_ones):
-        yield f"{len(open_ones)} of {len(x)} parameters cannot be told from this log by themselves."
+        yield f"{len(open_ones)} of {len(x)} parameters are not identifiable alone from this log."
     own = regression.parameters.groups.get("inertia", slice(0, 0))
     bodies = [body.name for body in regression.robot.model.bodies]
     for name, start in zip(bodies, range(own.start, own.stop, 10), strict=False):

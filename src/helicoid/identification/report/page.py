@@ -1,11 +1,10 @@
-"""The report: one HTML page that says whether a result can be trusted, and shows why."""
+"""Report of a result: one HTML page with its assessment, errors, plots and parameters."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.charts import Axis, Chart, Curve
-from helicoid.errors import HelicoidError
+from helicoid.html_page import html_document, packaged_text, write_page
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import measured
 from helicoid.identification.report.assessment import Assessment
@@ -22,9 +21,9 @@ from helicoid.identification.report.score import Score
 if TYPE_CHECKING:
     from helicoid.identification.result import Identification
 
-_RELATIVE = (0.10, 0.30)  # of a joint: up to the first good, up to the second doubtful
+_MAX_RELATIVE_ERROR = (0.10, 0.30)  # of a joint: up to the first good, up to the second doubtful
 _WIDTHS = {"measured": 2.4, "predicted": 1.2, "residual": 1.0}  # of lines, in pixels
-_SURE = 0.3  # σ less than this part of the value: known
+_MAX_SIGMA = 0.3  # relative to the value
 
 
 def write_report(
@@ -34,11 +33,7 @@ def write_report(
     validation: Log | None = None,
 ) -> None:
     """Write a self-contained HTML page about a result; see `report_page`."""
-    page = report_page(result, training, validation)
-    try:
-        Path(path).write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise HelicoidError(f"{os.fspath(path)}: the report cannot be written: {error}") from error
+    write_page(path, report_page(result, training, validation))
 
 
 def report_page(result: Identification, training: Log | Sequence[Log], validation: Log | None = None) -> str:
@@ -49,23 +44,19 @@ def report_page(result: Identification, training: Log | Sequence[Log], validatio
     """
     logs = [training] if isinstance(training, Log) else list(training)
     assessment = Assessment(result, logs, validation)
-    style = (resources.files("helicoid.identification.report") / "page.css").read_text(encoding="utf-8")
-    title = f"Identification of {escape(result.nominal.name)}"
+    (style,) = packaged_text("helicoid.identification.report", "page.css")
+    title = f"Identification of {result.nominal.name}"
     sections = [
         _head(assessment, title),
         _errors(assessment),
-        *([_trust(result, validation)] if validation else []),
-        *([_signals(result, validation, "Validation log, not seen by the fit")] if validation else []),
+        *([_validity(result, validation)] if validation else []),
+        *([_signals(result, validation, "Validation log, not fitted")] if validation else []),
         _signals(result, logs[0], "Training log"),
         _parameters(assessment),
         _identifiability(assessment),
         _notes(assessment),
     ]
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{style}</style></head>'
-        f"<body><main>{''.join(sections)}</main></body></html>\n"
-    )
+    return html_document(title, f"<main>{''.join(sections)}</main>", style)
 
 
 def _head(assessment: Assessment, title: str) -> str:
@@ -79,7 +70,7 @@ def _head(assessment: Assessment, title: str) -> str:
         f", validated on {escape(_file(assessment.validation))}" if assessment.validation is not None else ""
     )
     return (
-        f'<h1>{title}</h1><p class="soft">{seen}; estimator: {escape(assessment.result.estimator)}, '
+        f'<h1>{escape(title)}</h1><p class="soft">{seen}; estimator: {escape(assessment.result.estimator)}, '
         f"{len(assessment.result.x)} parameters</p>"
         f'<div class="card verdict {assessment.light}"><span class="lamp {assessment.light}"></span>'
         f"<span>{escape(assessment.verdict)}</span></div>"
@@ -112,21 +103,23 @@ def _errors(assessment: Assessment) -> str:
     )
 
 
-def _trust(result: Identification, log: Log) -> str:
-    """Whether the motion of a log lies within what was excited; nothing where a result does not know."""
+def _validity(result: Identification, log: Log) -> str:
+    """Validity for the motion of a log; nothing for results without uncertainty."""
     if result.posterior is None or result.unexplained is None or not result.logs:
         return ""
-    told = result.trust(log)
+    found = result.validity(log)
     rows = "".join(
         f'<tr><td>{escape(name)}</td><td class="{"good" if ok else "bad"}">{"yes" if ok else "no"}</td>'
         f"<td>{size:.2f}</td><td>{escape(reason)}</td></tr>"
-        for name, ok, size, reason in zip(told.names, told.ok, told.uncertainty, told.reasons, strict=True)
+        for name, ok, size, reason in zip(
+            found.names, found.ok, found.uncertainty, found.reasons, strict=True
+        )
     )
     return (
         "<h2>Does the motion of the validation log lie within what was excited?</h2><div class='card'><table>"
-        f"<tr><th>joint</th><th>trust</th><th>uncertainty</th><th>beyond what was recorded</th></tr>{rows}"
-        "</table><p class='soft'>Uncertainty: σ of the prediction that comes from the parameters, over what "
-        "is unexplained on held-out samples.</p></div>"
+        f"<tr><th>joint</th><th>valid</th><th>uncertainty</th><th>beyond what was recorded</th></tr>{rows}"
+        "</table><p class='soft'>Uncertainty: σ of the prediction due to the parameters, relative to the "
+        "held-out residual.</p></div>"
     )
 
 
@@ -135,7 +128,13 @@ def _cells(score: Score, k: int) -> str:
 
 
 def _percent_cell(value: float) -> str:
-    light = "good" if value <= _RELATIVE[0] else "doubtful" if value <= _RELATIVE[1] else "bad"
+    light = (
+        "good"
+        if value <= _MAX_RELATIVE_ERROR[0]
+        else "doubtful"
+        if value <= _MAX_RELATIVE_ERROR[1]
+        else "bad"
+    )
     return f'<td class="{light}">{_percent(value)}</td>'
 
 
@@ -192,15 +191,15 @@ def spectrum(signal: Array, rate: float) -> tuple[Array, Array]:
 
 def _parameters(assessment: Assessment) -> str:
     parameters = assessment.result.parameters
-    status = assessment.told.status
+    status = assessment.identifiability.status
     words = {"alone": "alone", "combination": "in combination", "none": "not at all"}
     owners: dict[str, list[str]] = {}
     for name, value, sigma, stated in zip(
         parameters.names, parameters.values, parameters.sigma, parameters.nominal, strict=True
     ):
         change = f"{100 * (value - stated) / abs(stated):+.3g} %" if abs(stated) > 1e-12 else "new"
-        spread = f"{sigma:.2g}" if np.isfinite(sigma) else "open"
-        light = "good" if sigma < _SURE * abs(value) else ""
+        spread = f"{sigma:.2g}" if np.isfinite(sigma) else "∞"
+        light = "good" if sigma < _MAX_SIGMA * abs(value) else ""
         owner, _, own = name.rpartition(".")
         owners.setdefault(owner, []).append(
             f"<tr><td>{escape(own)}</td><td>{stated:.5g}</td><td>{value:.5g}</td>"
@@ -208,7 +207,7 @@ def _parameters(assessment: Assessment) -> str:
         )
     head = (
         "<tr><th>parameter</th><th>described</th><th>identified</th><th>σ</th><th>change</th>"
-        "<th>torques tell it</th></tr>"
+        "<th>identifiable</th></tr>"
     )
     tables = "".join(
         f"<details><summary>{escape(owner)} ({len(rows)})</summary>"
@@ -217,7 +216,7 @@ def _parameters(assessment: Assessment) -> str:
     )
     return (
         "<h2>Parameters</h2><div class='card'><p class='soft'>SI units; inertia about the frame of each "
-        "body, h = m·center of mass. σ is green where it is less than 30 % of the value; values whose σ is "
+        "body, h = m·centre of mass. σ is green where it is less than 30 % of the value; values whose σ is "
         f"large are mostly those of the description.</p>{_masses(assessment.result)}{tables}</div>"
     )
 
@@ -235,7 +234,7 @@ def _masses(result: Identification) -> str:
         )
     head = (
         "<tr><th>body</th><th>mass described (kg)</th><th>identified</th>"
-        "<th>center of mass described (m)</th><th>identified</th></tr>"
+        "<th>centre of mass described (m)</th><th>identified</th></tr>"
     )
     return f"<table>{head}{''.join(rows)}</table>"
 
@@ -245,15 +244,15 @@ def _vector(values: Array) -> str:
 
 
 def _identifiability(assessment: Assessment) -> str:
-    told = assessment.told
-    kinds = list(told.status.values())
-    items = "".join(f"<li><code>{escape(words)}</code></li>" for words in told.combinations)
+    found = assessment.identifiability
+    kinds = list(found.status.values())
+    items = "".join(f"<li><code>{escape(words)}</code></li>" for words in found.combinations)
     return (
         "<h2>What can be identified</h2><div class='card'>"
-        f"<p>Torques of this robot tell {told.rank} base parameters of {len(told.names)} unknowns: "
+        f"<p>Torques of this robot identify {found.rank} base parameters of {len(found.names)} unknowns: "
         f"{kinds.count('alone')} unknowns alone, {kinds.count('combination')} only in combinations, "
-        f"{kinds.count('none')} not at all. On this log, the condition number of what is said of the bodies "
-        f"(in units of each body) is {assessment.condition:.3g}.</p>"
+        f"{kinds.count('none')} not at all. On this log, the condition number of the bodies' regressor "
+        f"(whitened by each body) is {assessment.condition:.3g}.</p>"
         f"<details><summary>Base parameters</summary><ol>{items}</ol></details></div>"
     )
 

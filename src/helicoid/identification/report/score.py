@@ -1,4 +1,4 @@
-"""How well torques are predicted: figures for each joint and overall."""
+"""Errors of predicted torques, for each joint and overall."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from synthetic_logs import arm, recording, truth
 from helicoid import InputError, Robot
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Stack
-from helicoid.identification.linear.selection import weighted
 from helicoid.identification.linear.solving.consistent import Bounds, consistent
 from helicoid.identification.linear.solving.estimators import ridge
 from helicoid.identification.linear.solving.whitened_coordinates import whitened_coordinates
+from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.preparation import prepare
 from helicoid.model.inertia import Inertia
 from random_trees import fewest, robots
@@ -46,7 +46,7 @@ def problem() -> tuple[Regression, object, object]:
     robot = arm()
     log = recording(truth(robot, 3), 4, noise=2.0, seconds=5.0)
     regression = Regression(robot)
-    data = weighted(regression, prepare(robot, log)[0])
+    data = weighted_samples(regression, prepare(robot, log)[0])
     return regression, data.whole.combined(data.weights), data.coordinates
 
 
@@ -62,13 +62,13 @@ def test_the_solution_is_that_of_an_independent_modelling_tool() -> None:
         block = own.T[start : start + 10, start : start + 10]
         least = 1e-3 * Inertia.from_parameters(block @ IDENTITY).pseudo
         constraints.append(cp.reshape(units @ x[start : start + 10], (4, 4), order="C") - least >> 0)
-    pulled = own.inertial + own.pull
-    pull = cp.sum_squares(cp.multiply(pulled, u))
-    task = cp.Problem(cp.Minimize(cp.sum_squares(factor.R @ x - factor.z) + pull), constraints)
+    prior = own.inertial + own.joint_prior
+    regularisation = cp.sum_squares(cp.multiply(prior, u))
+    task = cp.Problem(cp.Minimize(cp.sum_squares(factor.R @ x - factor.z) + regularisation), constraints)
     task.solve(solver=cp.CLARABEL)
 
     def cost(values: np.ndarray) -> float:
-        deviation = np.linalg.solve(own.T, values - own.origin) * pulled
+        deviation = np.linalg.solve(own.T, values - own.origin) * prior
         return float(np.sum((factor.R @ values - factor.z) ** 2) + deviation @ deviation)
 
     assert cost(ours) == pytest.approx(task.value, rel=1e-5)
@@ -78,7 +78,7 @@ def test_constraints_that_do_not_bite_change_nothing() -> None:
     robot = arm()
     log = recording(truth(robot, 3, 0.05), 4, seconds=5.0)
     regression = Regression(robot)
-    data = weighted(regression, prepare(robot, log)[0])
+    data = weighted_samples(regression, prepare(robot, log)[0])
     factor = data.whole.combined(np.ones(3))
     found = consistent(regression, factor, data.coordinates, 1e-6)
     free = ridge(factor, data.coordinates, 1e-6)

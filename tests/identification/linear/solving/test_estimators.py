@@ -7,8 +7,8 @@ import pytest
 from synthetic_logs import arm, motion, recording, truth
 
 from helicoid.identification.identify import identify
-from helicoid.identification.linear.choice import ESTIMATORS
 from helicoid.identification.linear.equations.regression import Regression, default_groups
+from helicoid.identification.linear.options import ESTIMATORS
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import Identification
 
@@ -37,7 +37,7 @@ def test_without_noise_base_parameters_are_exact(estimator: str) -> None:
 def test_a_weak_pull_to_the_description_hardly_matters(estimator: str) -> None:
     log = recording(TRUTH, 2)
     result = identify(
-        ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0, strength=1e-4
+        ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0, regularisation=1e-4
     )
     assert wrong_torque(result) < 1e-4
 
@@ -81,14 +81,14 @@ def coverage(runs: int) -> tuple[float, int]:
         noise = np.random.default_rng(run).normal(size=exact.shape) * np.array([2.0, 1.0, 0.5])
         log = Log.from_arrays(t, q, v, a, exact + noise)
         result = identify(ROBOT, log, estimator="weighted", groups=default_groups(), cutoff=None, lag=0.0)
-        told = np.isfinite(result.sigma)
-        hits.append(np.abs(result.x - EXACT)[told] < 1.96 * result.sigma[told])
+        finite = np.isfinite(result.sigma)
+        hits.append(np.abs(result.x - EXACT)[finite] < 1.96 * result.sigma[finite])
     return float(np.mean(hits)), len(hits[0])
 
 
 def test_intervals_cover_what_they_say() -> None:
-    covered, told = coverage(4)
-    assert told >= 12 and 0.85 < covered <= 1.0
+    covered, finite = coverage(4)
+    assert finite >= 12 and 0.85 < covered <= 1.0
 
 
 @pytest.mark.slow
@@ -102,8 +102,8 @@ def test_sigma_allows_for_the_low_pass() -> None:
     log = recording(TRUTH, 2, noise=1.0, seconds=20.0)
     plain = identify(ROBOT, log, estimator="weighted", groups=default_groups(), cutoff=None, lag=0.0)
     smooth = identify(ROBOT, log, estimator="weighted", groups=default_groups(), cutoff=6.0, lag=0.0)
-    told = np.isfinite(plain.sigma) & np.isfinite(smooth.sigma)
-    ratio = smooth.sigma[told] / plain.sigma[told]
+    finite = np.isfinite(plain.sigma) & np.isfinite(smooth.sigma)
+    ratio = smooth.sigma[finite] / plain.sigma[finite]
     assert 0.8 < np.median(ratio) < 1.5
 
 
@@ -145,6 +145,6 @@ def test_a_strong_pull_keeps_the_described_bodies() -> None:
         groups=default_groups(),
         cutoff=None,
         lag=0.0,
-        strength=1e20,
+        regularisation=1e20,
     )
     np.testing.assert_allclose(result.x[:30], ROBOT.parameters.values, rtol=1e-4, atol=1e-6)

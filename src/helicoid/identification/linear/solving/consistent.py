@@ -1,9 +1,9 @@
-"""The fit that bodies can have: a semidefinite program on the compressed problem.
+"""Physically consistent least squares: a semidefinite program on the compressed problem.
 
-    min ‖R x - z‖² + strength · distance²   with   L⁻¹ P_i(x) L⁻ᵀ ⪰ ε for every body i, and bounds
+    min ‖R x - z‖² + regularisation · distance²   with   L⁻¹ P_i(x) L⁻ᵀ ⪰ ε for every body i, and bounds
 
 P_i is the pseudo-inertia of body i (Wensing, Kim and Slotine 2018), L Lᵀ that of the described body: no body
-keeps less than ε of what it is said to have in any direction, so the result is strictly consistent.
+has less than ε of its described extent in any direction, so that the result is strictly consistent.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from helicoid.identification.linear.solving.whitening import Whitening
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
-LEAST = 1e-3  # ε
-_SLIGHT = 1e-4
+MIN_EIGENVALUE = 1e-3  # ε
+_SLIGHT_REGULARISATION = 1e-4
 # Whitened elements go row by row through the upper triangle, the solver's cone column by column.
 _COLUMN_MAJOR = [0, 1, 4, 2, 5, 7, 3, 6, 8, 9]
 _IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
@@ -34,16 +34,16 @@ _IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known of bodies, by link name: mass (least, most) in kg; center of mass (lower, upper) in m.
+    """Bounds on bodies, by link name: mass (least, most) in kg; centre of mass (lower, upper) in m.
 
-    The center of mass is in the frame of the body, each bound three numbers.
+    The centre of mass is in the frame of the body, each bound three numbers.
     """
 
     mass: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     com: Mapping[str, tuple[ArrayLike, ArrayLike]] = field(default_factory=dict)
 
     def check(self, robot: Robot) -> None:
-        """Refuse bodies that there are not, and ranges that hold nothing."""
+        """Raise InputError for unknown bodies and empty ranges."""
         names = [body.name for body in robot.model.bodies]
         for kind, size in (("mass", 1), ("com", 3)):
             for link, limits in getattr(self, kind).items():
@@ -84,15 +84,15 @@ def consistent(
     regression: Regression,
     factor: Factor,
     coordinates: WhitenedCoordinates,
-    strength: float,
+    regularisation: float,
     bounds: Bounds | None = None,
 ) -> Array:
     """x of the program above; friction, load dependence, springs and armature are not negative.
 
-    `strength` weighs the squared whitened distance from the description, rows being weighted by 1/σ².
+    `regularisation` is the weight of the squared whitened distance from the description; rows have 1/σ².
     """
-    own = augmented(coordinates.factor(factor), coordinates, strength)
-    nonnegative = np.setdiff1d(signed(regression), coordinates.untold)
+    own = augmented(coordinates.factor(factor), coordinates, regularisation)
+    nonnegative = np.setdiff1d(nonnegative_unknowns(regression), coordinates.fixed)
     A_bound, b_bound = (bounds or Bounds()).rows(regression)
     # u holds deviations from the description: x = origin + T u >= 0.
     signs = coordinates.origin[nonnegative] / coordinates.T.diagonal()[nonnegative]
@@ -106,8 +106,8 @@ def consistent(
 def _program(own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> Array:
     """u of min ‖R u - z‖² with linear u <= limits and every body's matrix ⪰ ε."""
     free = np.asarray(np.linalg.lstsq(own.R, own.z, rcond=None)[0], dtype=np.float64)
-    if _allowed(free, coordinates, linear, limits):
-        return free  # where nothing holds it back, the least squares are the answer
+    if _feasible(free, coordinates, linear, limits):
+        return free  # no constraint is active: the least squares solution
     # The solver stops at a small gap: the sum of squares is to be about 1, whatever the units.
     largest = float(np.linalg.norm(own.R)) or 1.0
     likely = max(float(np.linalg.norm(own.z)) / np.sqrt(len(own.z)), 1e-8 * largest)
@@ -121,8 +121,8 @@ def _program(own: Factor, coordinates: WhitenedCoordinates, linear: Array, limit
     )
 
 
-def _allowed(u: Array, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> bool:
-    """Whether u satisfies all that the program asks for."""
+def _feasible(u: Array, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> bool:
+    """Whether u satisfies all constraints of the program."""
     if np.any(linear @ u > limits):
         return False
     upper = np.triu_indices(4)
@@ -131,7 +131,7 @@ def _allowed(u: Array, coordinates: WhitenedCoordinates, linear: Array, limits: 
         W[upper] = (coordinates.stated(start) + u[start : start + 10]) / np.where(
             upper[0] == upper[1], 1.0, np.sqrt(2)
         )
-        if np.linalg.eigvalsh(W, UPLO="U")[0] < LEAST:
+        if np.linalg.eigvalsh(W, UPLO="U")[0] < MIN_EIGENVALUE:
             return False
     return True
 
@@ -152,7 +152,7 @@ def _solved(
     order = np.array(_COLUMN_MAJOR)
     for k, start in enumerate(coordinates.bodies):
         A[p + len(linear) + 10 * k + np.arange(10), start + order] = -1.0
-        right.append(coordinates.stated(start)[order] - LEAST * _IDENTITY)
+        right.append(coordinates.stated(start)[order] - MIN_EIGENVALUE * _IDENTITY)
         cones.append(clarabel.PSDTriangleConeT(4))
     P = sparse.csc_matrix(np.diag(np.repeat([0.0, 1.0], p)))
     settings = clarabel.DefaultSettings()
@@ -164,8 +164,8 @@ def _solved(
     return str(solution.status), np.array(solution.x)[:p]
 
 
-def signed(regression: Regression) -> Indices:
-    """The unknowns that cannot be negative, as indices."""
+def nonnegative_unknowns(regression: Regression) -> Indices:
+    """Indices of unknowns that cannot be negative."""
     groups = regression.parameters.groups
     index = np.arange(len(regression.parameters))
     own = [index[groups[group]] for group in nonnegative_groups() if group in groups]
@@ -184,15 +184,15 @@ def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
     R, z = factor[:-1, :-1], factor[:-1, -1]
     free = free_body(factor)
     mass = max(abs(float(free[0])), 1e-3)
-    # A ball of 10 cm as measure, and a pull to it that only matters where the data say nothing.
+    # A ball of 10 cm as reference, and a regularisation that only matters in unidentifiable directions.
     reference = Inertia.from_pseudo(mass * np.diag([0.01, 0.01, 0.01, 1.0]))
     T = np.asarray(Whitening(reference).inverse, dtype=np.float64)
     rest = float(factor[-1, -1] ** 2)
     noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1, equations - 10), 1e-18)
     whitened = Factor(R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, equations)
     own = WhitenedCoordinates(reference.parameters, T, (0,), ())
-    u = _program(augmented(whitened, own, _SLIGHT), own, np.zeros((0, 10)), np.zeros(0))
-    # By singular values: without noise RᵀR is so large that the slight pull would be lost in rounding.
-    _, told, V = np.linalg.svd(whitened.R)
-    spread = T @ V.T / np.sqrt(told**2 + _SLIGHT)
+    u = _program(augmented(whitened, own, _SLIGHT_REGULARISATION), own, np.zeros((0, 10)), np.zeros(0))
+    # By singular values: without noise RᵀR is so large that the regularisation would be lost in rounding.
+    _, singular, V = np.linalg.svd(whitened.R)
+    spread = T @ V.T / np.sqrt(singular**2 + _SLIGHT_REGULARISATION)
     return own.origin + T @ u, np.linalg.norm(spread, axis=1)

@@ -12,17 +12,17 @@ from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import stacked, thinning
 from helicoid.identification.linear.equations.stack import Factor, Stack
-from helicoid.identification.linear.solving.whitened_coordinates import EXPECTED, WhitenedCoordinates
+from helicoid.identification.linear.solving.whitened_coordinates import JOINT_SIGMA, WhitenedCoordinates
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 
-_RANK = 1e-9  # singular values below this part of the largest tell nothing
-_WRONG = 0.3  # of itself: what a described body may be wrong by
-_ROUNDING = 1e-11  # of the longest: columns that are shorter hold nothing but rounding
-_STANDING_OUT = 2.0  # relative residuals: singular values above this are signal to total least squares
-_ROUNDS = 6  # of reweighting
-_ENOUGH = 4000  # samples that tell the colour of what is left
-_HUBER = 1.345  # standard deviations: 95 % efficiency where the noise is normal
+_RANK_TOLERANCE = 1e-9  # of the largest singular value
+_BODY_SIGMA = 0.3  # of itself: prior σ of a described body
+_MIN_COLUMN = 1e-11  # of the longest column: shorter ones are rounding errors
+_MIN_SIGNAL = 2.0  # relative residuals: singular values above are signal in total least squares
+_REWEIGHTINGS = 6
+_MAX_SAMPLES_FOR_COLOUR = 4000
+_HUBER = 1.345  # standard deviations: 95 % efficiency for normal noise
 
 
 def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
@@ -30,13 +30,13 @@ def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
     own = coordinates.factor(factor)
     U, S, Vt = _svd(_scaled(own.R)[0])
     scale = _scaled(own.R)[1]
-    kept = _RANK * S[0] < S
+    kept = _RANK_TOLERANCE * S[0] < S
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
 
 
-def ridge(factor: Factor, coordinates: WhitenedCoordinates, strength: float) -> Array:
-    """min ‖Y x - y‖² + strength · distance², the distance from the description in whitened coordinates."""
-    own = augmented(coordinates.factor(factor), coordinates, strength)
+def ridge(factor: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Array:
+    """min ‖Y x - y‖² + regularisation · distance², from the description in whitened coordinates."""
+    own = augmented(coordinates.factor(factor), coordinates, regularisation)
     solution = np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0]
     return coordinates.origin + coordinates.T @ solution
 
@@ -53,24 +53,24 @@ def total(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
     U, S, Vt = _svd(A)
     y = np.append(own.z, np.sqrt(own.rest))
     size = float(np.linalg.norm(y))
-    seen = U[:, _RANK * S[0] < S]
+    seen = U[:, _RANK_TOLERANCE * S[0] < S]
     residual = np.sqrt(max(0.0, 1.0 - float(np.sum((seen.T @ own.z) ** 2)) / size**2)) if size > 0 else 0.0
-    kept = np.maximum(_RANK * S[0], _STANDING_OUT * residual) < S
+    kept = np.maximum(_RANK_TOLERANCE * S[0], _MIN_SIGNAL * residual) < S
     B = np.vstack([U[:, kept] * S[kept], np.zeros(np.count_nonzero(kept))])
     smallest = np.linalg.svd(np.column_stack([B, y / size]))[2][-1] if size > 0 else np.ones(B.shape[1] + 1)
     solution = -size * smallest[:-1] / smallest[-1]
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ solution))
 
 
-def augmented(own: Factor, coordinates: WhitenedCoordinates, strength: float) -> Factor:
-    """A problem in u with rows added that pull to the description, triangular again.
+def augmented(own: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Factor:
+    """A problem in u augmented by the rows of the prior, triangular again.
 
-    `strength` is that of bodies; unknowns of joints are pulled as the coordinates say, whatever it is.
+    `regularisation` is the weight of bodies; unknowns of joints have the prior of the coordinates.
     """
-    others = 0.0 if coordinates.pull is None else coordinates.pull
-    pull = np.diag(np.sqrt(strength) * coordinates.inertial + others)
-    Q, R = np.linalg.qr(np.vstack([own.R, pull]))
-    return Factor(R, Q.T @ np.append(own.z, np.zeros(len(pull))), own.rest, own.n_equations)
+    others = 0.0 if coordinates.joint_prior is None else coordinates.joint_prior
+    prior = np.diag(np.sqrt(regularisation) * coordinates.inertial + others)
+    Q, R = np.linalg.qr(np.vstack([own.R, prior]))
+    return Factor(R, Q.T @ np.append(own.z, np.zeros(len(prior))), own.rest, own.n_equations)
 
 
 def row_weights(stack: Stack, x: Array, floor: Array) -> Array:
@@ -81,57 +81,58 @@ def row_weights(stack: Stack, x: Array, floor: Array) -> Array:
 
 
 def noise_floor(stack: Stack) -> Array:
-    """A residual below which no row is believed to be: weights stay within what can be computed with."""
+    """Least σ of each row, by rounding: it keeps weights finite."""
     sizes = np.sqrt(stack.squares(np.zeros(stack.n_unknowns)) / np.maximum(np.array(stack.counts), 1))
     return np.maximum(1e-6 * sizes, 1e-12)
 
 
-def covariance(factor: Factor, coordinates: WhitenedCoordinates, strength: float, part: float) -> Array:
-    """The covariance of x for rows weighted by 1/σ²: (YᵀW Y)⁻¹, wider where `part` of the noise is left.
+def covariance(
+    factor: Factor, coordinates: WhitenedCoordinates, regularisation: float, bandwidth: float
+) -> Array:
+    """Covariance of x for rows weighted by 1/σ²: (YᵀW Y)⁻¹ / `bandwidth`, the part of the noise after F.
 
-    With a prior of some strength, the covariance after seeing the data. Without, parameters that the data
-    leave open have infinite variance.
+    With regularisation, the posterior covariance. Without, unidentifiable parameters have infinite variance.
     """
     own = coordinates.factor(factor)
-    own = Factor(own.R * np.sqrt(part), own.z, own.rest, own.n_equations)
-    if strength > 0:
-        own = augmented(own, coordinates, strength * part)
+    own = Factor(own.R * np.sqrt(bandwidth), own.z, own.rest, own.n_equations)
+    if regularisation > 0:
+        own = augmented(own, coordinates, regularisation * bandwidth)
     A, scale = _scaled(own.R)
     S, Vt = _svd(A)[1:]
-    kept = _RANK * S[0] < S
+    kept = _RANK_TOLERANCE * S[0] < S
     spread = coordinates.T @ (scale[:, None] * Vt.T)
     C = (spread[:, kept] / S[kept] ** 2) @ spread[:, kept].T
     open_ones = np.linalg.norm(spread[:, ~kept], axis=1) > 1e-6 * np.linalg.norm(spread, axis=1)
     dropped = np.abs(coordinates.T[:, scale == 0]).max(axis=1, initial=0.0)
     open_ones |= dropped > 1e-6 * np.abs(coordinates.T).max(axis=1, initial=0.0)
-    open_ones[list(coordinates.untold)] = True
+    open_ones[list(coordinates.fixed)] = True
     C[open_ones, open_ones] = np.inf
     return C
 
 
-def posterior(factor: Factor, coordinates: WhitenedCoordinates, excess: float, usual: Array) -> Array:
-    """The covariance of x for predictions: `excess` samples count as one, and nothing is infinite.
+def posterior(factor: Factor, coordinates: WhitenedCoordinates, redundancy: float, usual: Array) -> Array:
+    """Posterior covariance of x for predictions: `redundancy` samples count as one, and nothing is infinite.
 
-    Before the log, bodies may be wrong by a third and unknowns of joints by a tenth of their usual size.
+    The prior σ is 0.3 of a body, and a tenth of the usual size of an unknown of a joint.
     """
     own = coordinates.factor(factor)
     others = list(coordinates.others)
-    pull = coordinates.inertial / _WRONG
-    pull[others] = coordinates.T[others, others] / (EXPECTED * usual[others])
-    R = np.vstack([own.R / np.sqrt(excess), np.diag(pull)])
+    prior = coordinates.inertial / _BODY_SIGMA
+    prior[others] = coordinates.T[others, others] / (JOINT_SIGMA * usual[others])
+    R = np.vstack([own.R / np.sqrt(redundancy), np.diag(prior)])
     size = np.linalg.norm(R, axis=0)
     scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
     spread = coordinates.T @ (scale[:, None] * np.linalg.pinv(R * scale, rcond=1e-12))
     C = np.asarray(spread @ spread.T)
-    untold = list(coordinates.untold)
-    C[untold, untold] += (EXPECTED * usual[untold]) ** 2
+    fixed = list(coordinates.fixed)
+    C[fixed, fixed] += (JOINT_SIGMA * usual[fixed]) ** 2
     return C
 
 
-def repeated(regression: Regression, samples: Samples, x: Array, most: float) -> float:
-    """How many samples tell as much as one, between 1 (what is left is white noise) and `most`.
+def residual_redundancy(regression: Regression, samples: Samples, x: Array, most: float) -> float:
+    """Redundancy N / N_eff of the residuals, between 1 (white noise) and `most`.
 
-    From means over `most` samples: those of white noise are smaller than its samples by √most.
+    By batch means over `most` samples: those of white noise are smaller than its samples by √most.
     """
     s, m = samples.thinned(thinning(samples)), max(1, round(most))
     left = s.y - low_pass(regression.predict(x, s.q, s.v, s.a), s.rate, s.cutoff)
@@ -144,11 +145,13 @@ def repeated(regression: Regression, samples: Samples, x: Array, most: float) ->
 
 
 def coloured(regression: Regression, samples: Samples, x: Array) -> Array:
-    """The part of each row's squared residuals that is no white noise, (rows,): what the model lacks.
+    """Fraction of each row's squared residuals that is not white noise, (rows,): errors of the model.
 
-    Differences of neighbours hold twice the variance of white noise, and little else.
+    Differences of neighbouring samples have twice the variance of white noise, and little else.
     """
-    middle = slice(max(0, (len(samples) - _ENOUGH) // 2), (len(samples) + _ENOUGH) // 2)
+    middle = slice(
+        max(0, (len(samples) - _MAX_SAMPLES_FOR_COLOUR) // 2), (len(samples) + _MAX_SAMPLES_FOR_COLOUR) // 2
+    )
     q, v, a, raw = samples.q[middle], samples.v[middle], samples.a[middle], samples.raw[middle]
     left = raw - low_pass(regression.predict(x, q, v, a), samples.rate, samples.cutoff)
     white = np.mean(np.diff(left, axis=0) ** 2, axis=0) / 2
@@ -163,7 +166,7 @@ def huber(
     form: str = "torque",
 ) -> Array:
     """x of Huber's loss: quadratic up to 1.345 robust standard deviations, linear beyond; starts from x."""
-    for _ in range(_ROUNDS):
+    for _ in range(_REWEIGHTINGS):
         reweighted = []
         for samples in stretches:
             predicted = regression.predict(x, samples.q, samples.v, samples.a)
@@ -194,6 +197,6 @@ def _svd(A: Array) -> tuple[Array, Array, Array]:
 def _scaled(R: Array) -> tuple[Array, Array]:
     """R with columns of length 1, and what they were multiplied by: 0 for those that are rounding alone."""
     size = np.linalg.norm(R, axis=0)
-    felt = size > _ROUNDING * size.max(initial=0.0)
+    felt = size > _MIN_COLUMN * size.max(initial=0.0)
     scale = np.where(felt, 1.0 / np.where(felt, size, 1.0), 0.0)
     return R * scale, scale

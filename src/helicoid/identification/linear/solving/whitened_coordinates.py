@@ -1,4 +1,4 @@
-"""Unknowns measured by what the description says: coordinates in which "a tenth off" means the same for all.
+"""Whitened coordinates: unknowns in units of the description, so that a tenth means the same for all.
 
 The ten parameters of a body become the elements of L⁻¹ P L⁻ᵀ, with P its pseudo-inertia and L Lᵀ that of the
 described body (Lee, Wensing and Park 2019): distances do not depend on units or on the choice of frames, and
@@ -19,56 +19,56 @@ from helicoid.identification.linear.solving.whitening import Whitening, referenc
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
-_PART = 0.01  # of a robot's mean mass of bodies: none is lighter where it serves as a measure
-_TOLD = 0.1  # of its usual size: an unknown of a joint with a larger σ is not told
-EXPECTED = 0.1  # of its usual size: σ of what an unknown of a joint may be beyond what the description says
+_MIN_REFERENCE_MASS = 0.01  # of the mean mass of a robot's bodies
+_MAX_SIGMA = 0.1  # of its usual size: an unknown of a joint with a larger σ is unidentifiable
+JOINT_SIGMA = 0.1  # of its usual size: prior σ of an unknown of a joint about the description
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhitenedCoordinates:
     """x = origin + T u: `bodies` are the first of each body's ten elements of u; `others` the rest.
 
-    ‖u‖² over the bodies is the squared distance from the description. Columns of T are zero for `untold`
-    unknowns, which stay as described. `pull` (u) multiplies the deviations of the others in a prior, if any.
+    ‖u‖² over the bodies is the squared distance from the description. Columns of T are zero for `fixed`
+    unknowns, which stay as described. `joint_prior` (u) is 1/σ of the others' deviations, if they have one.
     """
 
     origin: Array
     T: Array
     bodies: tuple[int, ...]
     others: tuple[int, ...]
-    untold: tuple[int, ...] = ()
-    pull: Array | None = None
+    fixed: tuple[int, ...] = ()
+    joint_prior: Array | None = None
 
-    def pulled(self, usual: Array, excess: float) -> WhitenedCoordinates:
-        """These coordinates with a pull to the description for the unknowns of joints.
+    def with_joint_prior(self, usual: Array, redundancy: float) -> WhitenedCoordinates:
+        """These coordinates with a Gaussian prior about the description for the unknowns of joints.
 
-        An unknown is expected within a tenth of its usual size about what is described. Samples count as if
-        `excess` of them were one: what a model lacks is no noise that is new at each of them.
+        σ is a tenth of an unknown's usual size. `redundancy` is N / N_eff: errors of the model are not
+        independent from sample to sample, so that the prior counts against effective samples.
         """
-        pull = np.zeros(len(self.origin))
+        prior = np.zeros(len(self.origin))
         others = list(self.others)
-        pull[others] = np.sqrt(excess) * self.T[others, others] / (EXPECTED * usual[others])
-        return replace(self, pull=pull)
+        prior[others] = np.sqrt(redundancy) * self.T[others, others] / (JOINT_SIGMA * usual[others])
+        return replace(self, joint_prior=prior)
 
     def factor(self, factor: Factor) -> Factor:
         """A least squares problem in x as one in u."""
         return Factor(factor.R @ self.T, factor.z - factor.R @ self.origin, factor.rest, factor.n_equations)
 
     def stated(self, start: int) -> Array:
-        """The whitened elements of a described body, the first of which is `start`."""
+        """Whitened elements of a described body, the first of which is `start`."""
         own = slice(start, start + 10)
         return np.asarray(np.linalg.solve(self.T[own, own], self.origin[own]), dtype=np.float64)
 
-    def without_untold(self, factor: Factor, usual: Array) -> WhitenedCoordinates:
-        """These coordinates with the unknowns of joints fixed of which a factor, in units of σ, says nothing.
+    def fixing_unidentifiable(self, factor: Factor, usual: Array) -> WhitenedCoordinates:
+        """These coordinates with those unknowns of joints fixed that a factor, in units of σ, leaves open.
 
-        A joint that stands still shows no friction: least squares would be free to give it any.
+        Friction of a joint at rest is unidentifiable: least squares could give it any value.
         """
         size = np.linalg.norm(factor.R, axis=0) * usual
-        untold = tuple(k for k in self.others if k in self.untold or _TOLD * size[k] < 1.0)
+        fixed = tuple(k for k in self.others if k in self.fixed or _MAX_SIGMA * size[k] < 1.0)
         T = np.array(self.T)
-        T[:, untold] = 0.0
-        return replace(self, T=T, untold=untold)
+        T[:, fixed] = 0.0
+        return replace(self, T=T, fixed=fixed)
 
     @property
     def inertial(self) -> Array:
@@ -97,10 +97,10 @@ def whitened_coordinates(regression: Regression, factor: Factor) -> WhitenedCoor
 
 
 def _described(robot: Robot) -> list[tuple[Array, Array]]:
-    """Of each body: where its parameters start from, and π of the elements that whitening makes of them."""
+    """For each body: the parameters that a fit starts from, and the inverse of their whitening."""
     inertias = [Inertia.from_parameters(body.inertia.parameters) for body in robot.model.bodies]
     masses = [inertia.mass for inertia in inertias if inertia.mass > 0]
-    least = _PART * (float(np.mean(masses)) if masses else 1.0)
+    least = _MIN_REFERENCE_MASS * (float(np.mean(masses)) if masses else 1.0)
     found = []
     for inertia in inertias:
         solid = reference(inertia, least)
@@ -110,7 +110,7 @@ def _described(robot: Robot) -> list[tuple[Array, Array]]:
 
 
 def usual_magnitudes(regression: Regression) -> Array:
-    """What each unknown of a joint may be expected to be at most, in its unit; 1 for those of bodies."""
+    """Upper end of the usual range of each unknown of a joint, in its unit; 1 for those of bodies."""
     effort, velocity, inertia = usual_sizes(regression.robot)
     result = np.ones(len(regression.parameters))
     for group, own in regression.parameters.groups.items():

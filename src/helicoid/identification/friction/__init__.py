@@ -1,1 +1,0 @@
-"""Friction of unknown shape, fitted beside bodies that can exist."""

@@ -1,1 +1,0 @@
-"""Refinement by simulation: the parameters with which the robot moves as it did."""

@@ -1,0 +1,133 @@
+"""What a result says of motions that it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from synthetic_logs import arm, recording, truth
+
+import helicoid as hc
+from helicoid import InputError
+from helicoid.identification.linear.equations.regression import default_groups
+
+ROBOT = arm()
+TRUTH = truth(ROBOT, 1)
+OPTIONS = {"groups": default_groups(), "cutoff": None, "lag": 0.0, "regularisation": 10.0}
+
+
+@pytest.fixture(scope="module")
+def result() -> hc.Identification:
+    return hc.identify(ROBOT, recording(TRUTH, 2, noise=0.5, seconds=8.0), **OPTIONS)
+
+
+def test_intervals_cover_what_another_motion_needs(result: hc.Identification) -> None:
+    test = recording(TRUTH, 9, noise=0.5, seconds=6.0)
+    low, high = result.prediction_interval(test)
+    assert test.tau is not None
+    assert 0.9 < np.mean((low <= test.tau) & (test.tau <= high)) < 0.99
+    narrow = result.prediction_interval(test, 0.5)
+    assert np.all(narrow[1] - narrow[0] < high - low)
+    with pytest.raises(InputError, match="level is a probability"):
+        result.prediction_interval(test, 95)
+
+
+def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Identification) -> None:
+    assert result.validity(result.logs[0])
+    log = recording(TRUTH, 9, seconds=4.0)
+    fast = hc.Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)
+    found = result.validity(fast)
+    assert not found and not found.ok.any()
+    assert "times what was recorded" in str(found) and "Validity(" in repr(found)
+
+
+def test_model_errors_grow_with_speed_and_noise_does_not(result: hc.Identification) -> None:
+    log, unexplained = result.logs[0], result.unexplained
+    assert unexplained is not None and result.posterior is not None and result.coloured is not None
+    assert np.all(result.coloured < 0.1)  # white noise is all that was added
+    fast = hc.Log.from_arrays(log.t / 3, log.q, 3 * log.v, 9 * log.a)
+    for motion, times in ((log, 1.0), (fast, 3.0)):
+        model_error = replace(result, posterior=0 * result.posterior, coloured=np.ones(3))
+        low, high = model_error.prediction_interval(motion)
+        np.testing.assert_allclose((high - low) / unexplained, 2 * 1.959964 * times, rtol=1e-5)
+
+
+def test_one_frequency_is_named_and_does_no_harm() -> None:
+    """q̈ = -ω² q: spring and armature cancel in training; another frequency shows what was made of that."""
+    rng, robot = np.random.default_rng(0), hc.serial_chain(2)
+
+    def log(omega: float, noise: float) -> hc.Log:
+        t = np.arange(1200) / 100
+        phase = omega * t[:, None] + [0.3, 1.2]
+        q, v, a = 0.7 * np.sin(phase), 0.7 * omega * np.cos(phase), -0.7 * omega**2 * np.sin(phase)
+        tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + np.tanh(v / 0.05) + 0.3 * np.sin(3 * q)
+        return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
+
+    def both() -> hc.Log:
+        slow, fast = log(0.5, 0.02), log(1.0, 0.02)
+        q, v, a = ((getattr(slow, x) + getattr(fast, x)) / 2 for x in "qva")
+        tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + np.tanh(v / 0.05)
+        return hc.Log.from_arrays(slow.t, q, v, a, tau)
+
+    result = hc.identify(robot, log(0.5, 0.02), cutoff=None, lag=0.0, groups=(*default_groups(), "spring"))
+    assert result.score(log(1.0, 0.0)).overall_relative < 0.1
+    note = next(note for note in result.notes if "moved with one frequency" in note)
+    assert "joint_1 (0.08 Hz), joint_2 (0.08 Hz)" in note and "such as 0.16 Hz" in note
+    assert not any("one frequency" in n for n in hc.identify(robot, both(), **OPTIONS).notes)
+
+
+@pytest.mark.parametrize("armature", [0.0, 2.0])
+def test_with_one_frequency_armature_is_taken_only_where_it_is(armature: float) -> None:
+    """There it looks like the inertia of bodies and like their weight."""
+    robot, t = hc.serial_chain(2), np.arange(1200) / 100
+    phase = 2.0 * t[:, None] + [0.3, 1.2]
+    q, v, a = 0.7 * np.sin(phase), 1.4 * np.cos(phase), -2.8 * np.sin(phase)
+    tau = truth(robot, 1).with_joints(armature=armature).inverse_dynamics(q, v, a, friction=True)
+    tau += 0.05 * np.random.default_rng(0).normal(size=tau.shape)
+    result = hc.identify(robot, hc.Log.from_arrays(t, q, v, a, tau), cutoff=None, lag=0.0)
+    assert ("armature" in result.regression.groups) == (armature > 0)
+
+
+def test_heavy_tails_and_torques_beyond_limits_are_reported() -> None:
+    log = recording(TRUTH, 2, noise=0.05, seconds=6.0)
+    assert log.tau is not None
+    effort = ROBOT.limits.effort
+    bad, rng = np.array(log.tau), np.random.default_rng(0)
+    bad[rng.random(len(bad)) < 0.02, 1] += 0.3 * effort[1] * rng.choice([-1, 1])
+    tails = hc.identify(ROBOT, hc.Log.from_arrays(log.t, log.q, log.v, log.a, bad), **OPTIONS)
+    assert any("huber" in note or "spikes" in note for note in tails.notes)
+    bad = np.array(log.tau)
+    bad[200:240, 1] = 1.5 * effort[1]
+    beyond = hc.identify(ROBOT, hc.Log.from_arrays(log.t, log.q, log.v, log.a, bad), **OPTIONS)
+    assert any("beyond the effort limits" in note for note in beyond.notes)
+    assert beyond.score(recording(TRUTH, 9, seconds=3.0)).overall_relative < 0.05
+
+
+@pytest.mark.parametrize("estimator", ["ordinary", "weighted", "total"])
+def test_without_a_prior_nothing_is_astronomic(estimator: str) -> None:
+    """The first axis is upright: the mass of its body is felt by rounding alone."""
+    log = recording(TRUTH, 2, noise=0.05, seconds=4.0)
+    result = hc.identify(ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0)
+    assert np.abs(result.x).max() < 1e3
+
+
+def test_intervals_allow_for_a_spring_that_was_taken_for_inertia() -> None:
+    """With one frequency no fit can know; at another the interval is wide enough for both."""
+    robot, t = hc.serial_chain(2), np.arange(1200) / 100
+    rng = np.random.default_rng(3)
+
+    def log(omega: float, noise: float) -> hc.Log:
+        phase = omega * t[:, None] + [0.3, 1.2]
+        q, v, a = 0.7 * np.sin(phase), 0.7 * omega * np.cos(phase), -0.7 * omega**2 * np.sin(phase)
+        tau = robot.inverse_dynamics(q, v, a) + 0.02 * robot.limits.effort * q + 0.5 * v
+        return hc.Log.from_arrays(t, q, v, a, tau + noise * rng.normal(size=tau.shape))
+
+    result = hc.identify(robot, log(1.5, 0.05), cutoff=None, lag=0.0)
+    assert "spring" not in result.regression.groups and len(result.ambiguous_springs) == 2
+    test = log(0.7, 0.0)
+    low, high = result.prediction_interval(test)
+    assert test.tau is not None
+    assert np.mean((low <= test.tau) & (test.tau <= high)) > 0.9
+    known = np.subtract(*result.prediction_interval(log(1.5, 0.0)))
+    assert np.mean(high - low) > 1.2 * np.mean(np.abs(known))
