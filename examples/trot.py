@@ -1,4 +1,4 @@
-"""A quadruped trots: a controller follows a gait that moves along its horizon.
+"""Trot of a quadruped by model predictive control with contact phases.
 
     python examples/trot.py [picture.png]
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 def walking_problem(robot: hc.Robot, q: Array) -> hc.mpc.Problem:
-    """Half a second ahead: forward at a velocity that may be set, level, with little effort."""
+    """Optimal control problem over half a second: commanded velocity, level trunk, low effort."""
     problem = hc.mpc.Problem(robot, horizon=20, dt=DT, phases=[STAND, *TROT], foot_radius=RADIUS)
     velocity = problem.parameter("velocity", [0.4, 0.0, 0.0])
     problem.add_cost("speed", problem.v[3:6] - velocity, 20.0, 20.0)
@@ -43,7 +43,7 @@ def walking_problem(robot: hc.Robot, q: Array) -> hc.mpc.Problem:
 
 
 def walk(robot: hc.Robot, q: Array, steps: int) -> tuple[Array, list[dict[str, Array]]]:
-    """Where the robot went, and the forces of its feet, step by step."""
+    """Configurations and contact forces of each step."""
     problem = walking_problem(robot, q)
     controller = hc.mpc.Controller(problem, iterations=2)
     controller.set(phases=[STAND, *3 * TROT, hc.mpc.Phase(np.inf, contacts=FEET)])
@@ -61,7 +61,7 @@ def walk(robot: hc.Robot, q: Array, steps: int) -> tuple[Array, list[dict[str, A
 
 
 def draw(robot: hc.Robot, path: Array, forces: list[dict[str, Array]]) -> plt.Figure:
-    """The legs of one side in motion, heights of the feet, and their forces."""
+    """Figure of the motion of the legs, heights of the feet, and contact forces."""
     t = DT * np.arange(len(path))
     figure, (scene, lifts, loads) = plt.subplots(
         3, 1, figsize=(9, 7.2), height_ratios=(2, 1, 1.2), layout="constrained"

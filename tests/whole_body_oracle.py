@@ -65,7 +65,7 @@ def solve(wb: WholeBody, q: Array, v: Array) -> Answer:
     nx = nv + nf
     M, h = robot.mass_matrix(q), robot.bias(q, v, friction=False)
     J, b, axes = np.zeros((nf, nv)), np.zeros(nf), []
-    κ = min(number(wb, "contact_damping")[0], 1 / number(wb, "dt")[0])
+    κ = min(number(wb, "contact_rate")[0], 1 / number(wb, "dt")[0])
     for contact, name, start in zip(f.contacts, f.contact_names, f.starts, strict=True):
         own, bias, turn = contact_jacobian(wb, contact, name, q, v)
         rows = slice(start, start + contact.size)
@@ -73,8 +73,8 @@ def solve(wb: WholeBody, q: Array, v: Array) -> Answer:
         axes.append(turn)
     K = np.hstack([M, -J.T])
     H, g = np.zeros((nx, nx)), np.zeros(nx)
-    H[range(nv), range(nv)] = number(wb, "damping")[0]
-    H[range(nv, nx), range(nv, nx)] = number(wb, "force_damping")[0]
+    H[range(nv), range(nv)] = number(wb, "acceleration_weight")[0]
+    H[range(nv, nx), range(nv, nx)] = number(wb, "force_weight")[0]
     for task, name in zip(f.tasks, f.names, strict=True):
         A, e = _task(wb, task, name, q, v, K, h, axes)
         w = number(wb, f"{name}_weight")

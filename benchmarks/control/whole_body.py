@@ -82,7 +82,7 @@ def own(case: Case, priorities: Any) -> WholeBody:
     contacts: list[Any] = [PointContact(name, FRICTION) for name in case.contacts]
     if case.sole:
         contacts = [SurfaceContact(name, FRICTION, size_xy=case.sole) for name in case.contacts]
-    wb = WholeBody(robot, tasks, contacts, DT, priorities, frequency=FREQUENCY, force_damping=FORCE)
+    wb = WholeBody(robot, tasks, contacts, DT, priorities, frequency=FREQUENCY, force_weight=FORCE)
     free = np.full(robot.nq, np.inf)  # velocity and torque alone, as the peers have it
     wb.set(position_lower=-free, position_upper=free, braking=1e9)
     return wb

@@ -24,7 +24,7 @@ import numpy as np
 from mujoco import rollout
 
 import helicoid as hc
-from helicoid.study.plan import TASK
+from helicoid.study.episode_queue import TASK
 
 REST = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.7, 0.8])
 ROUNDS = 2

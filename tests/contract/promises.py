@@ -7,7 +7,6 @@ import pickle
 import subprocess
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,11 +172,12 @@ def is_the_same_in_c(case: Case) -> str | None:
         return NOT_APPLICABLE
     with tempfile.TemporaryDirectory() as folder:
         files = case.controller.export_c(folder, "exported")
-        program = Path(folder) / "check"
-        sources = [str(path) for path in files if path.suffix == ".c"]
-        subprocess.run(["cc", "-std=c99", "-O1", *sources, "-o", str(program), "-lm"], check=True)
-        found = subprocess.run([program], capture_output=True, text=True, check=False)
-        assert found.returncode == 0, found.stdout
+        for main in (path for path in files if path.name == "main.c"):  # of each of its libraries
+            program = main.parent / "check"
+            sources = [str(path) for path in files if path.suffix == ".c" and path.parent == main.parent]
+            subprocess.run(["cc", "-std=c99", "-O1", *sources, "-o", str(program), "-lm"], check=True)
+            found = subprocess.run([program], capture_output=True, text=True, check=False)
+            assert found.returncode == 0, found.stdout
     return None
 
 

@@ -304,7 +304,7 @@ def test_a_free_duration_shrinks_as_the_robot_gets_there() -> None:
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
     problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=20, dt=0.1, duration=(0.1, 20.0))
     problem.add_constraint("force", u, -1, 1)
-    problem.set_final(x=[1.0, 0.0])
+    problem.set_end(x=[1.0, 0.0])
     problem.add_cost("time", problem.duration, 0.0, end_weight=1.0, square=False)
     with pytest.raises(hc.InputError, match="period"):
         Controller(problem)

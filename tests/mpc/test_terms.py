@@ -32,8 +32,8 @@ WRONG: dict[str, tuple[Callable[[Problem], object], str]] = {
     "price": (lambda p: p.add_constraint("c", p.v, 0, 1, soft=np.nan), "price"),
     "factor": (lambda p: p.add_limits(torque=0.0), "factors of limits"),
     "radius": (lambda p: p.add_distance(Sphere(-0.1), Sphere(0.1, link="tip")), "radius"),
-    "final": (lambda p: p.set_final(v=[0.0]), "takes 2 numbers"),
-    "final mask": (lambda p: p.set_final(v=[0.0, 0.0], mask=[True]), "mask needs 2"),
+    "final": (lambda p: p.set_end(v=[0.0]), "takes 2 numbers"),
+    "final mask": (lambda p: p.set_end(v=[0.0, 0.0], mask=[True]), "mask needs 2"),
     "initial mask": (lambda p: p.set_initial(q=[True, True, True]), "mask needs 2"),
 }
 

@@ -76,7 +76,7 @@ def test_documentation_outlives_the_first_compiled_call() -> None:
     function.compile()
     function([0.0, 1.0])
     assert (function.__doc__, str(inspect.signature(function))) == before
-    assert "holds the robot's weight" in text(function)
+    assert "balances gravity" in text(function)
 
 
 def test_the_class_has_the_table_in_order() -> None:

@@ -48,7 +48,7 @@ class TestContacts:
         assert np.abs(held.constraint_position([0.3, 0.5])[3:]).max() > 0.09
 
     def test_refused(self, arm: hc.Robot) -> None:
-        with pytest.raises(hc.InputError, match="say where 'tip' is held"):
+        with pytest.raises(hc.InputError, match="give the place of the contact of 'tip'"):
             arm.with_contact("tip")
         with pytest.raises(hc.InputError, match="q or at, not both"):
             arm.with_contact("tip", q=[0, 0], at=(0, 0, 0))

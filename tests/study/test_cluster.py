@@ -131,7 +131,7 @@ def test_a_scheduler_that_restarts_loses_nothing(dask: Dask, tmp_path: Path) -> 
 
     thread = threading.Thread(target=restart)
     thread.start()
-    with pytest.raises(WorkerError, match="lost or restarted; what is finished is safe"):
+    with pytest.raises(WorkerError, match="lost or restarted; finished results are stored"):
         study(tmp_path, slow).run(30, on=dask.address, out=tmp_path / "out")
     thread.join()
     (tmp_path / "go").touch()
@@ -142,8 +142,8 @@ def test_a_scheduler_that_restarts_loses_nothing(dask: Dask, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helicoid.workers.cluster._WAIT", "0.2 s")
+    monkeypatch.setattr("helicoid.workers.cluster._CONNECT_TIMEOUT", "0.2 s")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # nobody listens there
-        with pytest.raises(WorkerError, match="no dask scheduler answers there"):
+        with pytest.raises(WorkerError, match="no dask scheduler answers"):
             study(Path()).run(3, on=f"tcp://127.0.0.1:{free.getsockname()[1]}")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.study import plan as planning
+from helicoid.study import episode_queue
 from helicoid.study.results.folder import StudyError, StudyWarning
 from helicoid.study.results.table import Table
 
@@ -49,7 +49,7 @@ def table() -> Table:
 
 
 def test_numbers_are_the_same_whatever_the_chunks(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "TASK", 1e-9)
+    monkeypatch.setattr(episode_queue, "CHUNK_TIME", 1e-9)
     assert numbers(study().run(100, on="here")).equals(numbers(table))
 
 
@@ -234,3 +234,8 @@ def test_what_a_table_shows(table: Table) -> None:
 def test_there_is_no_study_in_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no study in this folder"):
         hc.study.read(tmp_path)
+
+
+def test_an_empty_folder_name_is_refused() -> None:
+    with pytest.raises(hc.InputError, match="out is a folder"):
+        hc.Study(lambda case: {"one": 1.0}).run(1, on="here", out="")

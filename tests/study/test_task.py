@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from helicoid.study.cases import Sampler
-from helicoid.study.task import Chunk, Task
+from helicoid.study.task import Chunk, EpisodeTask
 from helicoid.workers.contract import no_beat
 
 _SOON = 30.0  # seconds: the end of a test that would wait for ever
 
 
-def task(episode: Any, key: str, batch: bool = False) -> Task:
-    return Task(episode, Sampler(0, {}, {}), batch, key=key)
+def task(episode: Any, key: str, batch: bool = False) -> EpisodeTask:
+    return EpisodeTask(episode, Sampler(0, {}, {}), batch, key=key)
 
 
 @pytest.fixture(autouse=True)

@@ -44,7 +44,7 @@ def test_it_stands_under_whole_body_control(standing: tuple[hc.Robot, np.ndarray
         PostureTask(q, 1e-2),
     ]
     soles = [SurfaceContact(sole, 0.5, size_xy=(0.16, 0.09)) for sole in SOLES]
-    wb = WholeBody(robot, tasks, soles, 0.002, frequency=[6.0, 8.0, 5.0], force_damping=1e-6)
+    wb = WholeBody(robot, tasks, soles, 0.002, frequency=[6.0, 8.0, 5.0], force_weight=1e-6)
     motion = hc.simulate(robot, q, None, 1.0, wb, ground=GROUND, contacts="collision")
     assert wb.ok and np.abs(motion.q - q).max() < 0.01 and np.abs(motion.v[-1]).max() < 0.01
     assert motion.contact_residual.max() < 1e-8 and motion.penetration.max() < 1e-6

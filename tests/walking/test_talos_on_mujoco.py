@@ -45,7 +45,7 @@ def test_it_stands_on_one_foot(tmp_path):
         PostureTask(q, 1e-2),
     ]
     soles = [SurfaceContact(sole, 0.5, size_xy=(0.16, 0.09)) for sole in SOLES]
-    wb = WholeBody(robot, tasks, soles, DT, frequency=[6.0, 8.0, 10.0, 5.0], ramp=0.1, force_damping=1e-6)
+    wb = WholeBody(robot, tasks, soles, DT, frequency=[6.0, 8.0, 10.0, 5.0], ramp=0.1, force_weight=1e-6)
     ground = MuJoCoGround(robot, q, boxes(SOLES, SIZE), tmp_path, friction=0.8)
     over = np.array([left[0], left[1], start[2]])
     fine, lifted = [], []

@@ -102,11 +102,11 @@ def _fly(output: Path, seed: int) -> None:
 
 def _walk(output: Path, seed: int) -> None:
     with told():
-        from helicoid.demo.walk import walk, write_page
+        from helicoid.demo.walk import walk, write_walk
 
         with console.status("walking (the plan is compiled once, then kept)"):
             walked = walk(seed)
-        page = write_page(walked, output)
+        page = write_walk(walked, output)
     console.print(
         f"Walked {walked.distance:.2f} m with a push, a turn and a stop, tilted by {walked.tilt:.3f} rad at "
         f"most: [bold]{escape(str(page))}[/]",

@@ -11,6 +11,7 @@ import numpy as np
 from helicoid import aerial
 from helicoid._typing import Array
 from helicoid.aerial.vehicle import BODY
+from helicoid.html_page import write_page
 from helicoid.model.parts import Geometry
 from helicoid.robot import Robot
 from helicoid.simulation import Trajectory, simulate
@@ -80,10 +81,9 @@ def fly_mission(folder: Path, seed: int = 0, duration: float = 185.0) -> Flown:
 
 
 def _shown(flight: Trajectory, away: Array, page: Path, title: str, scale: float = 1.0) -> Flown:
-    page.parent.mkdir(parents=True, exist_ok=True)
     assert flight.robot is not None
     robot = _enlarged(flight.robot, scale)
-    page.write_text(motion_page(robot, flight, title=title, trace=BODY), encoding="utf-8")
+    write_page(page, motion_page(robot, flight, title=title, trace=BODY))
     return Flown(flight, page, float(away.max()), float(np.sqrt(np.mean(away**2))))
 
 

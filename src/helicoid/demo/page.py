@@ -1,12 +1,12 @@
-"""The frame of a demonstration's page: figures, a stage for the motion, charts, words; all in one file."""
+"""Page of a demonstration: figures, the motion in 3-D, charts and text in one file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from importlib import resources
 
 from helicoid.charts import Chart
+from helicoid.html_page import html_document, packaged_text
 
 
 def document(
@@ -18,21 +18,16 @@ def document(
     words: str,
 ) -> str:
     """The whole page; `figures` are numbers and what they mean, `motion` and `words` are HTML."""
-    files = resources.files("helicoid.demo")
-    style, program = ((files / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    told = "".join(f"<div><b>{number}</b><span>{meaning}</span></div>" for number, meaning in figures)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>Helicoid: {escape(title[0].lower() + title[1:])}</title>\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
-        f'<div class="brand">Helicoid</div>\n<h1>{escape(title)}</h1>\n'
-        f'<p class="lead">{lead}</p>\n<div class="figures">{told}</div>\n'
+    style, script = packaged_text("helicoid.demo", "page.css", "page.js")
+    cards = "".join(f"<div><b>{number}</b><span>{meaning}</span></div>" for number, meaning in figures)
+    body = (
+        f'<main>\n<div class="brand">Helicoid</div>\n<h1>{escape(title)}</h1>\n'
+        f'<p class="lead">{lead}</p>\n<div class="figures">{cards}</div>\n'
         f'<div class="stage">\n{motion}\n</div>\n'
         f'<div class="charts">\n{"".join(_figure(*chart) for chart in charts)}\n</div>\n'
-        f"{words}\n</main>\n<script>\n{program}</script>\n</body>\n</html>\n"
+        f"{words}\n</main>"
     )
+    return html_document(f"Helicoid: {title[0].lower() + title[1:]}", body, style, script)
 
 
 def _figure(chart: Chart, note: str) -> str:

@@ -23,6 +23,7 @@ from helicoid.demo.scenario import (
     WAYPOINTS,
     Scenario,
 )
+from helicoid.html_page import write_page
 from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED
 from helicoid.view.player import Marker, motion_html
 
@@ -34,10 +35,7 @@ _STEEL, _TARGET = (0.36, 0.40, 0.46, 1.0), (0.78, 0.20, 0.29, 1.0)
 
 def write_report(scenario: Scenario, results: Results, folder: Path) -> Path:
     """`report.html` in a folder; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "report.html"
-    path.write_text(page(scenario, results), encoding="utf-8")
-    return path
+    return write_page(folder / "report.html", page(scenario, results))
 
 
 def page(scenario: Scenario, results: Results) -> str:

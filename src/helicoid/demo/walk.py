@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from helicoid._typing import Array
 from helicoid.charts import Axis, Band, Chart, Curve, Level
 from helicoid.demo.page import document
+from helicoid.html_page import write_page
 from helicoid.robot import Robot, load
 from helicoid.simulation import ContactPoint, Ground, Trajectory, simulate
 from helicoid.view.player import motion_html
@@ -115,12 +116,9 @@ def walk(seed: int = 0, duration: float = DURATION) -> Walked:
     )
 
 
-def write_page(walked: Walked, folder: Path) -> Path:
+def write_walk(walked: Walked, folder: Path) -> Path:
     """`walk.html` in a folder; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "walk.html"
-    path.write_text(page(walked), encoding="utf-8")
-    return path
+    return write_page(folder / "walk.html", page(walked))
 
 
 def page(walked: Walked) -> str:

@@ -35,7 +35,7 @@ from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
-from helicoid.workers.engine import engine
+from helicoid.workers.executor import executor
 
 SIGNIFICANCE = 0.01  # probability that any parameter of a fleet of equal robots differs significantly
 _RANK_TOLERANCE = 1e-7  # of the largest singular value
@@ -150,7 +150,7 @@ class _Fleet:
         self._robot, self._options, self._tell = robot, options, tell
         known = {unit: sources(given) for unit, given in logs.items()}
         everything = [one for own in known.values() for one in own]
-        self._workers = engine(automatic(everything) if on is None else on)
+        self._workers = executor(automatic(everything) if on is None else on)
         few = some_of(robot, everything)
         options.check(robot, few)
         some = [part for one in few for part in excerpt(one)]

@@ -62,8 +62,8 @@ from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
-from helicoid.workers.contract import Engine
-from helicoid.workers.engine import engine
+from helicoid.workers.contract import Executor
+from helicoid.workers.executor import executor
 
 _WITH_PRIOR = ("consistent", "ridge")
 _ITERATIVE = ("huber", "instrumental")  # over samples: factors do not suffice
@@ -132,12 +132,12 @@ def identify(
     True
     """
     options = Options(estimator, form, regularisation, bounds, groups, cutoff, lag, dead_zone)
-    workers = None if on is None else engine(on)
+    workers = None if on is None else executor(on)
     with one_blas_thread(), reporting(progress, "Identifying") as tell:
         if workers is None and (isinstance(log, LogFiles) or _names_files(log)):
             known = sources(log)
             if estimator not in _ITERATIVE and automatic(known) == "processes":
-                workers = engine("processes")
+                workers = executor("processes")
             else:
                 log = [loaded(robot, one) for one in known]
         if workers is not None:
@@ -173,7 +173,7 @@ def _identified(robot: Robot, logs: list[Log], options: Options, tell: Progress)
 
 
 def _identified_on(
-    workers: Engine, robot: Robot, given: Any, options: Options, tell: Progress
+    workers: Executor, robot: Robot, given: Any, options: Options, tell: Progress
 ) -> Identification:
     """As `_identified`, with logs that only workers hold; selection is on some of them."""
     if options.estimator in _ITERATIVE:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.deprecation import warn_renamed
 from helicoid.interrupts import interruptible
-from helicoid.mpc import constraints, costs, tables
-from helicoid.mpc.constraints import Constraint
+from helicoid.mpc import tables
 from helicoid.mpc.guess import Guess
 from helicoid.mpc.phases import Phase, Schedule
 from helicoid.mpc.plan import Plan
@@ -30,32 +29,13 @@ from helicoid.mpc.system.robot_system import Formulation
 from helicoid.mpc.system.stepping import Integrator
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import System
+from helicoid.mpc.terms import Terms
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 from helicoid.simulation.equations.actuated import ActuatedSystem
 
-P = ParamSpec("P")
 
-
-def _adds(
-    name: str, make: Callable[Concatenate[Symbols, P], Term | list[Constraint]]
-) -> Callable[Concatenate[Problem, P], None]:
-    """The method of a problem that adds what `make` makes of its symbols, with its arguments and its text."""
-
-    def method(self: Problem, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        with interruptible():
-            made = make(self.symbols, *args, **kwargs)
-            self.add(*(made if isinstance(made, list) else [made]))
-
-    signature = inspect.signature(make)
-    first, *rest = signature.parameters.values()
-    own = first.replace(name="self", annotation=inspect.Parameter.empty)
-    method.__signature__ = signature.replace(parameters=[own, *rest], return_annotation="None")  # type: ignore[attr-defined]
-    method.__doc__, method.__name__, method.__qualname__ = make.__doc__, name, f"Problem.{name}"
-    return method
-
-
-class Problem:
+class Problem(Terms):
     """Minimise ∫ ℓ(x, u) dt + ℓ_end(x) over a grid of nodes, subject to the dynamics and to constraints.
 
     Args:
@@ -222,7 +202,7 @@ class Problem:
 
     @property
     def symbols(self) -> Symbols:
-        """What the functions in `helicoid.mpc.costs` and `helicoid.mpc.constraints` are called with."""
+        """The first argument of the functions in `helicoid.mpc.costs` and `helicoid.mpc.constraints`."""
         return self._structure.symbols
 
     def _symbol(self, name: str) -> Expression:
@@ -308,27 +288,10 @@ class Problem:
         """
         self._become(self._structure.with_initial(**fixed))
 
-    # Costs and constraints: each method is the function of its room, called with the problem's symbols -----
-
-    add_cost = _adds("add_cost", costs.cost_of)
-    add_position_cost = _adds("add_position_cost", costs.position_cost)
-    add_orientation_cost = _adds("add_orientation_cost", costs.orientation_cost)
-    add_pose_cost = _adds("add_pose_cost", costs.pose_cost)
-    add_posture_cost = _adds("add_posture_cost", costs.posture_cost)
-    add_velocity_cost = _adds("add_velocity_cost", costs.velocity_cost)
-    add_torque_cost = _adds("add_torque_cost", costs.torque_cost)
-    add_control_cost = _adds("add_control_cost", costs.control_cost)
-    add_swing_cost = _adds("add_swing_cost", costs.swing_cost)
-    add_control_rate_cost = _adds("add_control_rate_cost", costs.control_rate_cost)
-
-    add_constraint = _adds("add_constraint", constraints.constraint_on)
-    add_limits = _adds("add_limits", constraints.limit_constraints)
-    add_frame_box = _adds("add_frame_box", constraints.frame_box_constraint)
-    add_half_space = _adds("add_half_space", constraints.half_space_constraint)
-    add_distance = _adds("add_distance", constraints.distance_constraint)
-    add_self_collision = _adds("add_self_collision", constraints.self_collision_constraint)
-    add_friction_cone = _adds("add_friction_cone", constraints.friction_cones)
-    set_final = _adds("set_final", constraints.final_constraints)
+    def set_final(self, *args: Any, **kwargs: Any) -> None:
+        """Former name of `set_end`."""
+        warn_renamed("Problem.set_final", "set_end")
+        self.set_end(*args, **kwargs)
 
     # Numbers ---------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A robot: what it is, and every function made of it."""
+"""Robots: loading, edits, and all functions of kinematics and dynamics."""
 
 from helicoid.robot.loading import load, robots, serial_chain
 from helicoid.robot.robot import Robot, as_robot

@@ -1,12 +1,12 @@
-"""Bounds on the terms of the equations of motion over the joint limits, as stability proofs ask for them.
+"""Bounds on the terms of the equations of motion over the joint limits, as stability proofs need them.
 
     μ1 1 ≤ M(q) ≤ μ2 1        ‖c(q, v)‖ ≤ c_b ‖v‖²        ‖g(q)‖ ≤ g_b        (2-norms)
 
 The numbers are found by search: extreme values over random configurations, improved by local optimisation
-from the best of them. They are attained, at the configuration that is returned, so the true bound is at
-least as extreme; nothing certifies that no other configuration is worse. Where velocities have different
-units (rad/s beside m/s), so do the entries that a norm adds up, and the bounds mean as little as the norm
-does.
+from the best of them. They are attained at the returned configuration, so the true bound is at least as
+extreme; they are not certified. Where velocities have different
+units (rad/s beside m/s), the norms add entries of different units, and the bounds depend on the choice of
+units.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Bound:
 
 
 class DynamicsBounds(NamedTuple):
-    """μ1, μ2, c_b and g_b, and what the search had to assume about joints without limits."""
+    """μ1, μ2, c_b and g_b, and the ranges assumed for joints without limits."""
 
     mass_lower: Bound
     mass_upper: Bound
@@ -62,7 +62,7 @@ def bounds(
         samples: number of random configurations (with a random unit velocity each).
         starts: number of local optimisations for each bound, from the best configurations.
         seed: of the random numbers; the same seed gives the same result.
-        progress: how to tell of it, by default with a bar where it takes long; see `helicoid.progress`.
+        progress: a callback, True or False; by default a bar if it takes long (`helicoid.progress`).
 
     >>> import helicoid as hc
     >>> found = bounds(hc.load("planar_2r"), samples=200)
@@ -188,7 +188,7 @@ class _BoundSearch:
         start: Array,
         box: list[tuple[float | None, float | None]],
     ) -> Array:
-        """A local maximum by L-BFGS-B; the start itself where the function cannot be followed from there."""
+        """A local maximum by L-BFGS-B; the start itself where no better point is found."""
 
         first = climb(start)[0]
         scale = abs(first) or 1.0  # the tolerances are absolute for values below one
@@ -202,7 +202,7 @@ class _BoundSearch:
         return np.asarray(result.x) if climb(result.x)[0] >= first else start
 
     def _box(self, q0: Array) -> list[tuple[float | None, float | None]]:
-        """How far each velocity's coordinate may go from q0."""
+        """Bounds of dv from q0, by the joint limits."""
         box: list[tuple[float | None, float | None]] = []
         start = 0
         for joint in self.robot.model.independent_joints:
@@ -225,8 +225,8 @@ def _numbers(result: tuple[ca.DM, ca.DM]) -> tuple[float, Array]:
 
 
 def _assumed(robot: Robot) -> Iterator[str]:
-    """What was searched in place of a limit that is not stated, unless that is every configuration."""
-    matters = _matter(robot)
+    """Ranges searched for joints without limits, unless they cover all configurations."""
+    matters = _influential(robot)
     start = 0
     for joint in robot.model.independent_joints:
         own = slice(start, start + joint.type.nq)
@@ -239,8 +239,8 @@ def _assumed(robot: Robot) -> Iterator[str]:
             yield f"{joint.name} ({joint.type.kind}) has no limits: searched from {spans} only"
 
 
-def _matter(robot: Robot) -> NDArray[np.bool_]:
-    """For each coordinate: does the mass matrix or the gravity depend on it? The base's position does not."""
+def _influential(robot: Robot) -> NDArray[np.bool_]:
+    """Whether the mass matrix or gravity depends on each coordinate; not on the base's position."""
     plain = Robot(robot.model)
     patterns = [f.casadi.jac_sparsity(0, 0) for f in (plain.mass_matrix, plain.gravity)]
     depends = np.zeros(robot.nq, dtype=bool)

@@ -25,11 +25,12 @@ from helicoid.robot import frames
 from helicoid.robot.frames import FrameFunctionOf
 from helicoid.robot.function import FunctionOf
 
-WEIGHED = ("gravity",)
-FALLING = (*WEIGHED, "friction", "smoothing")
-LOADED = (*FALLING, "f_ext", "expressed_in")
-HELD = ("constraints",)
-DRIVEN = ("constraints", "actuated")
+# Options of functions, and attributes of the robot that algorithms take (`knows`).
+GRAVITY = ("gravity",)
+WITH_FRICTION = (*GRAVITY, "friction", "smoothing")
+WITH_FORCES = (*WITH_FRICTION, "f_ext", "expressed_in")
+CONSTRAINTS = ("constraints",)
+ACTUATED = ("constraints", "actuated")
 
 
 class Catalog:
@@ -41,13 +42,13 @@ class Catalog:
     # Dynamics -----------------------------------------------------------------------------------------
 
     inverse_dynamics = FunctionOf(rnea.inverse_dynamics, "q v a -> tau[nv]", """
-        τ = M(q) a + h(q, v): the generalised force (N·m, N) that a motion needs, by RNEA.""", LOADED)
+        τ = M(q) a + h(q, v): the generalised force (N·m, N) that a motion needs, by RNEA.""", WITH_FORCES)
     forward_dynamics = FunctionOf(aba.forward_dynamics, "q v tau -> a[nv]", """
         a = M⁻¹ (τ - h): the acceleration (rad/s², m/s²) that a force causes, by the articulated body
-        algorithm.""", LOADED)
+        algorithm.""", WITH_FORCES)
     forward_dynamics_crba = FunctionOf(crba.forward_dynamics_crba, "q v tau -> a[nv]", """
         a = M⁻¹ (τ - h): the acceleration (rad/s², m/s²) that a force causes, by factors of the mass
-        matrix.""", LOADED)
+        matrix.""", WITH_FORCES)
     mass_matrix = FunctionOf(crba.mass_matrix, "q -> M[nv,nv]", """
         M(q) of τ = M a + h, symmetric, armature included (kg·m², kg·m, kg), by composite rigid bodies.""")
     mass_matrix_inverse = FunctionOf(mass_inverse.mass_matrix_inverse, "q -> M_inverse[nv,nv]", """
@@ -59,22 +60,22 @@ class Catalog:
     mass_matrix_dot = FunctionOf(coriolis_terms.mass_matrix_dot, "q v -> M_dot[nv,nv]", """
         Ṁ = C + Cᵀ: the rate of the mass matrix.""")
     gravity = FunctionOf(rnea.gravity, "q -> g[nv]", """
-        g(q): the generalised force (N·m, N) that holds the robot's weight.""", WEIGHED)
+        g(q): the generalised force (N·m, N) that balances gravity.""", GRAVITY)
     spring_torque = FunctionOf(springs.spring_torque, "q -> tau[nv]", """
-        ∂U/∂q of the joints' springs: the force (N·m, N) that holds them; with `gravity`, all of
+        ∂U/∂q of the joints' springs: the force (N·m, N) that balances them; with `gravity`, all of
         ∂U/∂q.""", physical=False)
     bias = FunctionOf(rnea.bias, "q v -> h[nv]", """
-        h = c + g and the force of the springs (N·m, N); friction if asked for.""", FALLING)
+        h = c + g and the force of the springs (N·m, N), with friction as an option.""", WITH_FRICTION)
     inverse_dynamics_derivatives = FunctionOf(
         derivatives.inverse_dynamics_derivatives, "q v a -> dtau_dq[nv,nv] dtau_dv[nv,nv] M[nv,nv]", """
-        ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space, by recursion.""", FALLING)
+        ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space.""", WITH_FRICTION)
     forward_dynamics_derivatives = FunctionOf(
         derivatives.forward_dynamics_derivatives, "q v tau -> da_dq[nv,nv] da_dv[nv,nv] M_inverse[nv,nv]", """
-        ∂a/∂q, ∂a/∂v and ∂a/∂τ = M⁻¹ of `forward_dynamics`, in the tangent space.""", FALLING)
+        ∂a/∂q, ∂a/∂v and ∂a/∂τ = M⁻¹ of `forward_dynamics`, in the tangent space.""", WITH_FRICTION)
     kinetic_energy = FunctionOf(energy.kinetic_energy, "q v -> T", """
         T = ½ vᵀ M v (J).""")
     potential_energy = FunctionOf(energy.potential_energy, "q -> U", """
-        U(q) (J), zero with all mass at the world's origin and all springs at ease.""", WEIGHED)
+        U(q) (J), zero with all mass at the world's origin and all springs at rest length.""", GRAVITY)
     center_of_mass = FunctionOf(centroidal.center_of_mass, "q -> com[3]", """
         Center of mass of all moving bodies, world axes (m).""")
     com_jacobian = FunctionOf(centroidal.com_jacobian, "q -> J[3,nv]", """
@@ -92,37 +93,37 @@ class Catalog:
     # Closed form: every matrix of the equations of motion, and its derivatives -------------------------
 
     closed_form = FunctionOf(closed_forms.closed_form, "q v -> M[nv,nv] C[nv,nv] g[nv]", """
-        M, C and g of τ = M a + C v + g in one pass from the bodies' Jacobians; Ṁ = C + Cᵀ.""", WEIGHED)
+        M, C and g of τ = M a + C v + g in one pass from the bodies' Jacobians; Ṁ = C + Cᵀ.""", GRAVITY)
     closed_form_dot = FunctionOf(
         closed_forms.closed_form_dot,
         "q v a -> M[nv,nv] C[nv,nv] g[nv] M_dot[nv,nv] C_dot[nv,nv] g_dot[nv]", """
-        M, C and g of `closed_form`, and their time derivatives Ṁ, Ċ and ġ.""", WEIGHED)
+        M, C and g of `closed_form`, and their time derivatives Ṁ, Ċ and ġ.""", GRAVITY)
     closed_form_ddot = FunctionOf(
         closed_forms.closed_form_ddot, "q v a a_dot -> M_ddot[nv,nv] C_ddot[nv,nv] g_ddot[nv]", """
-        M̈, C̈ and g̈: the second time derivatives of `closed_form`.""", WEIGHED)
+        M̈, C̈ and g̈: the second time derivatives of `closed_form`.""", GRAVITY)
     closed_form_derivatives = FunctionOf(
         closed_form_state.closed_form_derivatives,
         "q v -> dM_dq[nv,nv,nv] dC_dq[nv,nv,nv] dC_dv[nv,nv,nv] dg_dq[nv,nv]", """
-        ∂M/∂q, ∂C/∂q, ∂C/∂v and ∂g/∂q of `closed_form`, the last axis along each velocity.""", WEIGHED)
+        ∂M/∂q, ∂C/∂q, ∂C/∂v and ∂g/∂q of `closed_form`, the last axis along each velocity.""", GRAVITY)
     coriolis_matrix_dot = FunctionOf(
         TimeDerivative(coriolis_terms.coriolis_matrix), "q v a -> C_dot[nv,nv]", """
         Ċ(q, v, a): the rate of `coriolis_matrix`.""")
     gravity_dot = FunctionOf(TimeDerivative(rnea.gravity), "q v -> g_dot[nv]", """
-        ġ(q, v): the rate of `gravity` (N·m/s, N/s).""", WEIGHED)
+        ġ(q, v): the rate of `gravity` (N·m/s, N/s).""", GRAVITY)
     inverse_dynamics_dot = FunctionOf(
         TimeDerivative(rnea.inverse_dynamics), "q v a a_dot -> tau_dot[nv]", """
-        τ̇: the rate of `inverse_dynamics` along a motion (N·m/s, N/s).""", FALLING)
+        τ̇: the rate of `inverse_dynamics` along a motion (N·m/s, N/s).""", WITH_FRICTION)
     inverse_dynamics_ddot = FunctionOf(
         TimeDerivative(TimeDerivative(rnea.inverse_dynamics)), "q v a a_dot a_ddot -> tau_ddot[nv]", """
-        τ̈: the second rate of `inverse_dynamics` along a motion (N·m/s², N/s²): what a motor behind a spring
-        follows.""", FALLING)
+        τ̈: the second rate of `inverse_dynamics` along a motion (N·m/s², N/s²): the feedforward of
+        flexible joints.""", WITH_FRICTION)
     mass_matrix_derivatives = FunctionOf(christoffel.mass_matrix_derivatives, "q -> dM_dq[nv,nv,nv]", """
         ∂M/∂q, entry [i, j, k] along velocity k.""")
     coriolis_matrix_derivatives = FunctionOf(
         by_state.coriolis_matrix_derivatives, "q v -> dC_dq[nv,nv,nv] dC_dv[nv,nv,nv]", """
         ∂C/∂q and ∂C/∂v of `coriolis_matrix`, entry [i, j, k] along velocity k.""")
     gravity_derivatives = FunctionOf(by_state.gravity_derivatives, "q -> dg_dq[nv,nv]", """
-        ∂g/∂q of `gravity`, in the tangent space.""", WEIGHED)
+        ∂g/∂q of `gravity`, in the tangent space.""", GRAVITY)
     christoffel_symbols = FunctionOf(christoffel.christoffel_symbols, "q -> symbols[nv,nv,nv]", """
         Γ(q) with C_ij = Σ_k Γ_ijk v_k the matrix of `coriolis_matrix`.""")
     coriolis_matrix_classic = FunctionOf(
@@ -133,12 +134,12 @@ class Catalog:
         by_state.inverse_dynamics_second_derivatives,
         "q v a -> d2tau_dqdq[nv,nv,nv] d2tau_dqdv[nv,nv,nv] d2tau_dvdv[nv,nv,nv] dM_dq[nv,nv,nv]", """
         ∂²τ/∂q∂q, ∂²τ/∂q∂v, ∂²τ/∂v∂v and ∂M/∂q of `inverse_dynamics`; the last axis is differentiated
-        last.""", FALLING)
+        last.""", WITH_FRICTION)
     forward_dynamics_second_derivatives = FunctionOf(
         by_state.forward_dynamics_second_derivatives,
         "q v tau -> d2a_dqdq[nv,nv,nv] d2a_dqdv[nv,nv,nv] d2a_dvdv[nv,nv,nv] dM_inverse_dq[nv,nv,nv]", """
         ∂²a/∂q∂q, ∂²a/∂q∂v, ∂²a/∂v∂v and ∂M⁻¹/∂q of `forward_dynamics`; the last axis is differentiated
-        last.""", FALLING)
+        last.""", WITH_FRICTION)
     mass_matrix_parameter_derivatives = FunctionOf(
         by_parameters.mass_matrix_parameter_derivatives, "q -> dM_dpi[nv,nv,10n]", """
         ∂M/∂π, entry [i, j, k] for the inertial parameter that `columns` names at k.""",
@@ -149,23 +150,23 @@ class Catalog:
         k.""", columns=inertial_names)
     gravity_parameter_derivatives = FunctionOf(
         by_parameters.gravity_parameter_derivatives, "q -> dg_dpi[nv,10n]", """
-        ∂g/∂π of `gravity`; `columns` names the inertial parameters.""", WEIGHED, columns=inertial_names)
+        ∂g/∂π of `gravity`; `columns` names the inertial parameters.""", GRAVITY, columns=inertial_names)
 
     # Regressors: linear in the parameters that `columns` names -----------------------------------------
 
     regressor = FunctionOf(regressors.regressor, "q v a -> Y[nv,10n]", """
-        Y(q, v, a) with τ = Y π for the inertial parameters π.""", WEIGHED, columns=inertial_names)
+        Y(q, v, a) with τ = Y π for the inertial parameters π.""", GRAVITY, columns=inertial_names)
     slotine_li_regressor = FunctionOf(regressors.slotine_li_regressor, "q v v_r a_r -> Y[nv,10n]", """
-        Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix`.""", WEIGHED, columns=inertial_names)
+        Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix`.""", GRAVITY, columns=inertial_names)
     momentum_regressor = FunctionOf(regressors.momentum_regressor, "q v -> Y[nv,10n]", """
         Y with M v = Y π.""", columns=inertial_names)
     momentum_rate_regressor = FunctionOf(regressors.momentum_rate_regressor, "q v -> Y[nv,10n]", """
         Y with τ = d/dt (M v) + Y π: the filtered-momentum form needs no acceleration.""",
-        WEIGHED, columns=inertial_names)
+        GRAVITY, columns=inertial_names)
     energy_regressor = FunctionOf(regressors.energy_regressor, "q v -> y[10n]", """
-        y with T + U = y π, kinetic and potential energy (J).""", WEIGHED, columns=inertial_names)
+        y with T + U = y π, kinetic and potential energy (J).""", GRAVITY, columns=inertial_names)
     power_regressor = FunctionOf(regressors.power_regressor, "q v a -> y[10n]", """
-        y with vᵀ τ = y π, the power (W).""", WEIGHED, columns=inertial_names)
+        y with vᵀ τ = y π, the power (W).""", GRAVITY, columns=inertial_names)
     friction_regressor = FunctionOf(regressors.friction_regressor, "v -> Y[nv,3nv]", """
         Y with friction = Y (damping, Coulomb friction, offset).""", ("smoothing",), columns=friction_names)
     armature_regressor = FunctionOf(regressors.armature_regressor, "a -> Y[nv,nv]", """
@@ -178,11 +179,11 @@ class Catalog:
     difference = FunctionOf(configuration.difference, "q0 q1 -> dv[nv]", """
         dv with integrate(q0, dv) = q1 (rad, m).""", physical=False)
     link_positions = FunctionOf(configuration.link_positions, "q -> q_link[nq_link]", """
-        Where the links are: the motor's angle θ and the spring's δ added, θ + δ, at a flexible joint; q as
-        if all joints were stiff.""", physical=False)
+        Positions of the links: θ + δ of motor and spring at a flexible joint; q as if all joints were
+        stiff.""", physical=False)
     link_velocities = FunctionOf(configuration.link_velocities, "v -> v_link[nv_link]", """
-        How fast the links move: θ̇ + δ̇ of motor and spring at a flexible joint; v as if all joints were stiff.
-        Accelerations are added in the same way.""", physical=False)
+        Velocities of the links: θ̇ + δ̇ of motor and spring at a flexible joint; v as if all joints were
+        stiff. Accelerations are mapped in the same way.""", physical=False)
 
     # Frames ---------------------------------------------------------------------------------------------
 
@@ -204,7 +205,7 @@ class Catalog:
     # Task space: F = Λ ẍ + μ + p ------------------------------------------------------------------------
 
     task_inertia = FrameFunctionOf(frames.of_task, task_space.task_inertia, "q -> Lambda[rows,rows]", """
-        Λ = (J M⁻¹ Jᵀ)⁻¹: the inertia that a frame feels (kg, kg·m²).
+        Λ = (J M⁻¹ Jᵀ)⁻¹: the inertia of the task space (kg, kg·m²).
 
         >>> import helicoid as hc
         >>> hc.load("planar_2r").task_inertia("tip", rows=(3, 5))([0.0, 1.0]).shape
@@ -212,16 +213,16 @@ class Catalog:
     task_coriolis = FrameFunctionOf(frames.of_task, task_space.task_coriolis, "q v -> mu[rows]", """
         μ of F = Λ ẍ + μ + p: Coriolis and centrifugal force on the task (N, N·m).""")
     task_gravity = FrameFunctionOf(frames.of_task, task_space.task_gravity, "q -> p[rows]", """
-        p of F = Λ ẍ + μ + p: the force that holds the task against gravity (N, N·m).""", WEIGHED)
+        p of F = Λ ẍ + μ + p: the force that balances gravity in the task space (N, N·m).""", GRAVITY)
     task_dynamics = FrameFunctionOf(
         frames.of_task, task_space.task_dynamics, "q v -> Lambda[rows,rows] mu[rows] p[rows]", """
-        Λ, μ and p of F = Λ ẍ + μ + p, cheaper than one by one (kg and kg·m²; N and N·m).""", WEIGHED)
+        Λ, μ and p of F = Λ ẍ + μ + p in one evaluation (kg and kg·m²; N and N·m).""", GRAVITY)
     dynamically_consistent_inverse = FrameFunctionOf(
         frames.of_task, task_space.dynamically_consistent_inverse, "q -> J_bar[nv,rows]", """
         J̄ = M⁻¹ Jᵀ Λ with J J̄ = 1.""")
     null_space_projector = FrameFunctionOf(
         frames.of_task, task_space.null_space_projector, "q -> N[nv,nv]", """
-        N = 1 - J̄ J: J N = 0, and Nᵀ τ moves nothing of the task.""")
+        N = 1 - J̄ J: J N = 0, and Nᵀ τ does not accelerate the task.""")
     task_coordinates = FrameFunctionOf(
         frames.of_coordinates, coordinates.task_coordinates, "q -> chi[rows]", """
         χ: a frame's position (m, rad), then its orientation, seen from the world.
@@ -236,45 +237,48 @@ class Catalog:
     analytic_task_dynamics = FrameFunctionOf(
         frames.of_minimal_coordinates, task_space.task_dynamics,
         "q v -> Lambda[rows,rows] mu[rows] p[rows]", """
-        Λ, μ and p of F = Λ χ̈ + μ + p with τ = J_Aᵀ F, in minimal coordinates χ of the frame.""", WEIGHED)
+        Λ, μ and p of F = Λ χ̈ + μ + p with τ = J_Aᵀ F, in minimal coordinates χ of the frame.""", GRAVITY)
 
     # Constraints: M a + h + Aᵀ λ = τ with A a + Ȧ v = 0 -------------------------------------------------
 
     constraint_position = FunctionOf(constraints.constraint_position, "q -> phi[k]", """
-        φ(q): zero where the constraints hold (m, rad); zero in Pfaffian rows.""", physical=False, knows=HELD)
+        φ(q): the residual of the constraints (m, rad); 0 if Pfaffian.""", physical=False, knows=CONSTRAINTS)
     constraint_jacobian = FunctionOf(constraints.constraint_jacobian, "q -> A[k,nv]", """
-        A(q) with A v = 0, and φ̇ = A v where there is a φ.""", physical=False, knows=HELD)
+        A(q) with A v = 0, and φ̇ = A v where there is a φ.""", physical=False, knows=CONSTRAINTS)
     constraint_bias = FunctionOf(constraints.constraint_bias, "q v -> A_dot_v[k]", """
-        Ȧ v: what the constraints' rows accelerate by when no joint does.""", physical=False, knows=HELD)
+        Ȧ v: the acceleration of the constraints at zero joint acceleration.""",
+        physical=False, knows=CONSTRAINTS)
     constrained_forward_dynamics = FunctionOf(
         constrained.forward_dynamics, "q v tau -> a[nv] lambda_[k]", """
-        a and λ of M a + h + Aᵀ λ = τ, A a + Ȧ v = 0: what a force causes (rad/s², m/s²), and what the robot
-        does to its constraints meanwhile (N, N·m).""", (*LOADED, "stabilisation"), knows=HELD)
+        a and λ of M a + h + Aᵀ λ = τ, A a + Ȧ v = 0: the acceleration (rad/s², m/s²) that a force causes, and
+        the force of the robot on its constraints (N, N·m).""",
+        (*WITH_FORCES, "stabilisation"), knows=CONSTRAINTS)
     constrained_inverse_dynamics = FunctionOf(
         constrained.inverse_dynamics, "q v a -> tau[nu] lambda_[k]", """
-        τ and λ of M a + h + Aᵀ λ = Sᵀ τ: the least force of the actuators (N·m, N) for an acceleration that
-        is allowed.""", LOADED, knows=DRIVEN)
+        τ and λ of M a + h + Aᵀ λ = Sᵀ τ: the least-norm force of the actuators (N·m, N) for an admissible
+        acceleration.""", WITH_FORCES, knows=ACTUATED)
     constraint_projector = FunctionOf(constrained.projector, "q -> P[nv,nv]", """
-        P = 1 - Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹: P τ is the part of a force that moves the robot.""", knows=HELD)
+        P = 1 - Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹: P τ is the part of a force that accelerates the robot.""",
+        knows=CONSTRAINTS)
     constraint_null_space = FunctionOf(constrained.null_space, "q -> N_c[nv,nv]", """
-        N_c = Pᵀ of `constraint_projector`: N_c v is the part of a velocity that is allowed, A N_c = 0.""",
-        knows=HELD)
+        N_c = Pᵀ of `constraint_projector`: N_c v is the admissible part of a velocity, A N_c = 0.""",
+        knows=CONSTRAINTS)
     constraint_consistent_dynamics = FunctionOf(
         constrained.consistent_dynamics, "q v -> M_c[nv,nv] h_c[nv] S_c[nv,nu]", """
-        N_cᵀ M, N_cᵀ h and N_cᵀ Sᵀ of N_cᵀ (M a + h) = N_cᵀ Sᵀ τ, which holds without knowing λ.""",
-        FALLING, knows=DRIVEN)
+        N_cᵀ M, N_cᵀ h and N_cᵀ Sᵀ of N_cᵀ (M a + h) = N_cᵀ Sᵀ τ, the dynamics without λ.""",
+        WITH_FRICTION, knows=ACTUATED)
     impact = FunctionOf(constrained.impact, "q v -> v_plus[nv] impulse[k]", """
-        v⁺ and Λ of M (v⁺ - v) + Aᵀ Λ = 0, A v⁺ = 0: the velocity after the constraints close at once, and the
-        impulse (N·s, N·m·s).""", ("restitution",), knows=HELD)
+        v⁺ and Λ of M (v⁺ - v) + Aᵀ Λ = 0, A v⁺ = 0: the velocity after an inelastic impact that closes the
+        constraints, and its impulse (N·s, N·m·s).""", ("restitution",), knows=CONSTRAINTS)
     project_velocity = FunctionOf(constrained.allowed_velocity, "q v -> v_allowed[nv]", """
-        N_c v: the allowed velocity nearest to v, distances measured by kinetic energy.""", knows=HELD)
+        N_c v: the admissible velocity nearest to v in the kinetic-energy norm.""", knows=CONSTRAINTS)
     constrained_jacobian_inverse = FrameFunctionOf(
         frames.of_rows, constrained.jacobian_inverse, "q -> J_inverse[nv,rows]", """
-        N_c (J N_c)⁺: u = N_c (J N_c)⁺ w is a velocity that is allowed and by which a frame moves as told,
-        J u = w (rad/s, m/s), or as nearly as can be.""", knows=HELD)
+        N_c (J N_c)⁺: u = N_c (J N_c)⁺ w is the admissible velocity with the twist J u = w (rad/s, m/s) of a
+        frame, or the nearest to it.""", knows=CONSTRAINTS)
     tip_force = FrameFunctionOf(frames.of_force, constrained.task_force, "q v tau -> f[rows]", """
-        f with Jᵀ f = Aᵀ λ: what the robot presses on its constraints with, at a frame (N, N·m).""",
-        FALLING, knows=HELD)
+        f with Jᵀ f = Aᵀ λ: the force of the robot on its constraints at a frame (N, N·m).""",
+        WITH_FRICTION, knows=CONSTRAINTS)
 
     # fmt: on
 

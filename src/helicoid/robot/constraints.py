@@ -1,4 +1,4 @@
-"""What holds a robot back: loops of its model, contacts with the world, equations of its own."""
+"""Constraints of a robot: kinematic loops of its model, contacts with the world, user equations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from helicoid.model.parts import Placement
 
 @dataclass(frozen=True, eq=False)
 class Constraints(Sequence[KinematicConstraint]):
-    """The constraints of a robot, in order: loops of the model, then what was `added`.
+    """The constraints of a robot, in order: loops of the model, then those that were `added`.
 
-    Nothing is changed in place: each method gives other constraints, checked, on a model of their own.
+    Immutable: each method returns other constraints, checked, on a model of their own.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r").with_contact("tip", kind="normal")
@@ -70,7 +70,7 @@ class Constraints(Sequence[KinematicConstraint]):
         origins: tuple[ArrayLike, ArrayLike],
         axes: tuple[ArrayLike | None, ArrayLike | None],
     ) -> Constraints:
-        """Two links joined; see `Robot.close_loop`."""
+        """With a loop closure of two links; see `Robot.close_loop`."""
         if kind != "line" and any(axis is not None for axis in axes):
             raise ModelError(f"only a loop of kind 'line' has an axis, and this one is {kind!r}")
         named = name or self._fresh_name("_".join(links))
@@ -88,7 +88,7 @@ class Constraints(Sequence[KinematicConstraint]):
         anchors: list[Placement],
         normal: ArrayLike,
     ) -> Constraints:
-        """Points of a link held to the world, each at its anchor; see `Robot.with_contact`."""
+        """With contacts of points of a link, each at its anchor in the world; see `Robot.with_contact`."""
         base, added = name or f"{link}_contact", list(self.added)
         for k, (point, anchor) in enumerate(zip(points, anchors, strict=True)):
             named = base if name and len(points) == 1 else self._fresh_name(base, added, k)
@@ -96,7 +96,7 @@ class Constraints(Sequence[KinematicConstraint]):
         return Constraints(self.model, tuple(added))._checked()
 
     def with_equations(self, name: str | None, **written: Callable[[Expression], Any] | None) -> Constraints:
-        """Equations of one's own, by their kind; see `Robot.constrain`."""
+        """With user equations, by their kind; see `Robot.constrain`."""
         added = list(self.added)
         for kind, equation in written.items():
             if equation is not None:
@@ -106,7 +106,7 @@ class Constraints(Sequence[KinematicConstraint]):
         return Constraints(self.model, tuple(added))._checked()
 
     def on(self, model: Model) -> Constraints:
-        """The same constraints on an edited model; refused where one loses its meaning."""
+        """The same constraints on an edited model; refused where one refers to what is gone."""
         for one in self.added:
             in_world = isinstance(one, Closure) and one.link_a is None
             if in_world and not model.floating and model.root != self.model.root:
@@ -142,16 +142,16 @@ def contact_points(point: ArrayLike) -> Array:
 
 
 def anchors_of_pose(points: Array, T: Array) -> list[Placement]:
-    """Where the link's axes are at each point, of a link at the pose T."""
+    """Pose of the link's axes at each point, for a link at the pose T."""
     return [Placement(T[:3, :3], T[:3, :3] @ point + T[:3, 3]) for point in points]
 
 
 def anchors_at(link: str, points: Array, kind: str, at: ArrayLike | None) -> list[Placement]:
-    """Where the link's axes are at each point when the contact holds, `at` points of the world or a pose."""
+    """Pose of the link's axes at each point in contact, `at` points of the world or a pose."""
     if at is None and kind in ("normal", "stick"):
         at = np.zeros(3)
     if at is None:
-        raise InputError(f"with_contact: say where {link!r} is held, by q=... or at=...")
+        raise InputError(f"with_contact: give the place of the contact of {link!r}, by q=... or at=...")
     given = numbers("at", at)
     if given.shape == (4, 4) and len(points) == 1:
         return [placement(given, None, f"contact of {link!r}: at")]
@@ -164,7 +164,7 @@ def anchors_at(link: str, points: Array, kind: str, at: ArrayLike | None) -> lis
 
 
 def numbers(name: str, value: ArrayLike) -> Array:
-    """A float64 array of what `with_contact` was given."""
+    """An argument of `with_contact` as a float64 array."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -29,9 +29,9 @@ _DEFAULT = Options()
 
 
 class RobotData(Catalog):
-    """A model, which of its parameters are inputs, what holds it back and what drives it.
+    """A model with its parametric inputs, constraints and actuators, and its functions.
 
-    `Robot` adds the edits, which make other robots of one.
+    `Robot` adds the edits, which return another robot.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RobotData(Catalog):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self._selection, self.constraints.added, self.actuators)
 
-    # What it is ---------------------------------------------------------------------------------------
+    # Description --------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class RobotData(Catalog):
 
     @property
     def mass(self) -> float:
-        """Mass of all that moves (kg), as in `center_of_mass`; a fixed base is not counted."""
+        """Total mass of the moving bodies (kg), as in `center_of_mass`; a fixed base is not counted."""
         return float(sum(body.inertia.mass for body in self.model.bodies))
 
     @property
@@ -89,7 +89,7 @@ class RobotData(Catalog):
         return [link.name for link in self.model.links]
 
     def index(self, joint: str) -> tuple[slice, slice]:
-        """Where a joint's coordinates are in q, and its velocities in v; of a mimic, those that it follows.
+        """Slices of a joint's coordinates in q and of its velocities in v; of a mimic, those of its source.
 
         >>> import helicoid as hc
         >>> robot = hc.load("quadruped", base="floating")
@@ -156,7 +156,7 @@ class RobotData(Catalog):
 
     @property
     def motor_joints(self) -> list[str]:
-        """The joints that a drive acts on: all but a floating base and the springs of flexible joints.
+        """The actuated joints: all but a floating base and the springs of flexible joints.
 
         Or those that `with_actuators` named; `selection_matrix` has their rows.
         """
@@ -181,11 +181,11 @@ class RobotData(Catalog):
     # Functions ----------------------------------------------------------------------------------------
 
     def function(self, spec: FunctionSpec, options: Options = _DEFAULT) -> RobotFunction:
-        """The Function of a specification with options; made once."""
+        """The Function of a specification with options; created once."""
         return self.memo((spec, options), lambda: RobotFunction(self, spec, options))
 
     def memo(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What `make()` gives, made once for this robot and key, and forgotten with the robot."""
+        """The result of `make()`, computed once for this robot and key, and freed with the robot."""
         if key not in self._memo:
             self._memo.setdefault(key, make())
         found: _T = self._memo[key]

@@ -37,7 +37,7 @@ _SIZES = {"q": "nq", "q0": "nq", "q1": "nq"}
 def class_text(spec: FunctionSpec, choose: Callable[..., Any] | None = None) -> str:
     """The documentation of a function of any robot, with sizes by name.
 
-    Of a function that belongs to a frame, `choose` says by its parameters and its text how that is told.
+    Of a function that belongs to a frame, the parameters and the text of `choose` describe its arguments.
     """
     inputs = {name: _SIZES.get(name, "nv") for name in spec.inputs}
     if spec.physical:
@@ -63,7 +63,7 @@ def function_text(function: Function, spec: FunctionSpec) -> str:
 
 
 def parameters(function: Function, allowed: Iterable[str], options: Options) -> inspect.Signature:
-    """How the function is called: its inputs, and by keyword `out` and its options with what they are."""
+    """Signature: inputs, and by keyword `out` and the options with their present values."""
     either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     own = [inspect.Parameter(item.name, either) for item in function.inputs]
     own += [inspect.Parameter("out", keyword, default=None)]

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Chosen = tuple[Hashable, ...]
-"""What an algorithm takes after its inputs."""
+"""Arguments of an algorithm after its inputs."""
 
 
 class FrameFunction(Generic[P]):
-    """What gives the functions of a robot that belong to a frame; each is made once.
+    """The functions of a robot for each frame, such as `robot.pose`; each is created once.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
@@ -49,7 +49,7 @@ class FrameFunction(Generic[P]):
         if not kwargs:
             try:
                 return self._made[args]
-            except (KeyError, TypeError, NotImplementedError):  # not made yet, or no names
+            except (KeyError, TypeError, NotImplementedError):  # new, or no names
                 pass
         try:
             named = self.__signature__.bind(*args, **kwargs).arguments
@@ -79,8 +79,8 @@ class FrameFunction(Generic[P]):
 class FrameFunctionOf(Generic[P]):
     """Functions of a robot that belong to a frame, found by attribute.
 
-    `choose` takes the model and what the user says, checks it, and returns what the algorithm takes after its
-    inputs; its parameters are those of the attribute.
+    `choose` takes the model and the user's arguments, checks them, and returns the arguments of the algorithm
+    after its inputs; its parameters are those of the attribute.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class FrameFunctionOf(Generic[P]):
     def __get__(self, robot: RobotData | None, owner: type) -> FrameFunctionOf[P] | FrameFunction[P]:
         if robot is None:
             return self
-        # The next look-up finds it in the instance and does not come here.
+        # Cached in the instance, where the next look-up finds it.
         found = robot.__dict__[self.spec.name] = FrameFunction(robot, self.spec, self.choose)
         return found
 
@@ -130,7 +130,7 @@ def of_frame(model: Model, frame: str) -> Chosen:
 def of_reference(model: Model, frame: str, reference: Reference = "world") -> Chosen:
     """`frame` is the name of a link.
 
-    `reference` says how twists (ω, v) are told: "world" in world axes, v of the point that passes the
+    `reference` is the frame of twists (ω, v): "world" in world axes, v of the point that passes the
     world's origin; "world_aligned" in world axes, v of the frame's origin; "body" in the frame's axes, v of
     its origin.
     """

@@ -1,4 +1,4 @@
-"""A Function of a robot: how it is specified, its options, and what it says of itself."""
+"""Functions of a robot: specification, options, documentation."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _CONFIGURATIONS = ("q", "q0", "q1")
 
 @dataclass(frozen=True)
 class FunctionSpec:
-    """How a function is made of a robot.
+    """Specification of a function of any robot.
 
     Args:
-        name: how it is called.
+        name: of the attribute of the robot.
         algorithm: takes the model, the physics if `physical`, the inputs, `f_ext` if that is an option and
             given, and `arguments`; returns an expression, or a tuple of several outputs.
         signature: inputs and outputs, such as "q v -> M[nv,nv] g[nv] T". Sizes are numbers or names of
             `Robot.sizes`; "rows" is the size of the task in `arguments`.
-        doc: equation, meaning and units; the inputs, outputs and options are listed by themselves.
+        doc: equation, meaning and units; inputs, outputs and options are listed automatically.
         options: names of options that it takes.
         physical: it depends on masses, friction or gravity, and so on theta.
         columns: names of the last axis of a regressor.
         knows: attributes of the robot that the algorithm takes by name ("constraints", "actuated").
-        arguments: what else the algorithm takes: a frame, a task.
+        arguments: further arguments of the algorithm: a frame, a task.
     """
 
     name: str
@@ -78,7 +78,7 @@ class RobotFunction(Function):
     """A `Function` whose call also takes the options that `options` names.
 
     `with_options` gives the variant itself, to differentiate, inspect or export. Where a robot is not
-    parametric, an empty `theta` may be given as if it were, so that callers need not tell them apart.
+    parametric, an empty `theta` may be given as if it were, so that callers need no case distinction.
     """
 
     def __init__(self, robot: RobotData, spec: FunctionSpec, options: Options) -> None:
@@ -90,7 +90,7 @@ class RobotFunction(Function):
         ]
         super().__init__(spec.name, _inputs(robot, spec, options), outputs, self._expressions)
         self._no_theta = spec.physical and "theta" not in self._input_names
-        # Of the instance, as each function has its own; `help` and notebooks look here.
+        # Of the instance, since each function has its own; `help` and notebooks read it.
         self.__doc__ = function_text(self, spec)
         self.__signature__ = parameters(self, spec.options, options)
 
@@ -111,7 +111,7 @@ class RobotFunction(Function):
     def columns(self) -> tuple[str, ...]:
         """The names of the last axis of a regressor: the parameter that each column multiplies."""
         if self._spec.columns is None:
-            raise InputError(f"{self.name} is no regressor: its columns have no names of their own")
+            raise InputError(f"{self.name} is no regressor: its columns have no names")
         return tuple(self._spec.columns(self._robot.model))
 
     @property
@@ -158,7 +158,7 @@ class RobotFunction(Function):
         physics = own.selection.physics(self._robot.model, theta)
         has_friction = "friction" in self.options
         if has_friction and options.friction is None:
-            # Parameters of friction that are asked for as inputs are meant to enter.
+            # By default friction is on if its parameters are part of theta.
             options = replace(options, friction=bool({"friction", *term_groups()} & set(own.groups)))
         if has_friction and not options.friction:
             physics = physics.without_friction()
@@ -170,7 +170,7 @@ class RobotFunction(Function):
 
 
 def _restored(robot: RobotData, spec: FunctionSpec, options: Options) -> RobotFunction:
-    """The function again, in another process or a copy."""
+    """The function, after unpickling or copying."""
     return robot.function(spec, options)
 
 
@@ -201,7 +201,7 @@ class FunctionOf:
         if robot is None:
             return self
         function = robot.function(self.spec)
-        # The next look-up finds it in the instance and does not come here.
+        # Cached in the instance, where the next look-up finds it.
         robot.__dict__[self.spec.name] = function
         return function
 
@@ -229,7 +229,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _wrench_names(links: Iterable[str]) -> dict[str, str]:
-    """An input name for each link: identifiers, distinct even where link names differ in odd signs only."""
+    """An input name for each link: distinct identifiers, even if links differ in special characters only."""
     names: dict[str, str] = {}
     for link in links:
         name = "f_ext_" + re.sub(r"[^0-9a-zA-Z_]", "_", link)

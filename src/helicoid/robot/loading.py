@@ -1,4 +1,4 @@
-"""From a name, a path or URDF text to a Robot."""
+"""Loading robots: by name, path or URDF text."""
 
 from __future__ import annotations
 

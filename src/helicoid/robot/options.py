@@ -1,4 +1,4 @@
-"""Options: what changes the expression of a robot's function, and what each of them may be."""
+"""Options of a robot's functions, which change their expressions, and the values that each may have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helicoid.errors import InputError
 
 @dataclass(frozen=True)
 class Options:
-    """What changes the expression of a function. Each combination is a Function of its own."""
+    """Options that change the expression of a function. Each combination is a Function of its own."""
 
     gravity: tuple[float, float, float] | None = None
     friction: bool | None = None
@@ -35,10 +35,10 @@ class Options:
 
 
 class _Rule(NamedTuple):
-    """What an option may be: how it is read, what is said of a value that it may not be, and what it does."""
+    """Of an option: a converter of its value, the message for invalid values, and its meaning."""
 
     read: Callable[[Any], Any]
-    wanted: str
+    rule: str
     meaning: str
 
 
@@ -46,7 +46,7 @@ def _checked(option: str, value: Any) -> Any:
     try:
         return RULES[option].read(value)
     except (TypeError, ValueError, NotImplementedError):
-        raise InputError(f"{RULES[option].wanted} got {value!r}") from None
+        raise InputError(f"{RULES[option].rule} got {value!r}") from None
 
 
 def _within(condition: Callable[[Array], Any], shape: tuple[int, ...] = ()) -> Callable[[Any], Any]:
@@ -107,11 +107,11 @@ RULES = {
     "stabilisation": _Rule(
         _within(lambda x: (x >= 0) & (x < np.inf)),
         "stabilisation is a rate (1/s), 0 for none;",
-        "rate (1/s) at which errors of constraints die out (Baumgarte); 0 for none",
+        "rate (1/s) at which errors of constraints decay (Baumgarte); 0 for none",
     ),
     "restitution": _Rule(
         _within(lambda x: (x >= 0) & (x <= 1)),
-        "restitution is from 0 (sticks) to 1 (keeps its speed),",
-        "from 0 (sticks) to 1 (keeps its speed): how normals and holonomic rows bounce",
+        "restitution is from 0 (inelastic) to 1 (elastic),",
+        "coefficient from 0 (inelastic) to 1 (elastic), of normal contacts and holonomic rows",
     ),
 }

@@ -1,4 +1,4 @@
-"""Robot: what a user meets, and the edits that make other robots of one. Nothing is changed in place."""
+"""The class Robot, with the edits that return another robot. Robots are immutable."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from helicoid.robot.data import RobotData
 
 
 def as_robot(given: Any, taker: str) -> Robot:
-    """What was given, if it is a robot; `taker` stands in the message if not."""
+    """The argument, if it is a robot; raises with the name of the `taker` if not."""
     if not isinstance(given, Robot):
         raise InputError(f"{taker} takes a robot, such as hc.load('panda'); got {given!r}")
     return given
 
 
 class Consistent(NamedTuple):
-    """A configuration and a velocity that the constraints allow."""
+    """A configuration and a velocity that satisfy the constraints."""
 
     q: Array
     v: Array
 
 
 class Robot(RobotData):
-    """A robot: what it is (`model`) and its kinematics and dynamics as `Function`s.
+    """A robot: its model, and its kinematics and dynamics as `Function`s.
 
     Every function is called with NumPy vectors, with batches (N, n), or with CasADi expressions.
 
@@ -62,7 +62,7 @@ class Robot(RobotData):
     def parametric(self, *groups: str, payload_link: str | None = None) -> Robot:
         """The same robot whose dynamics take one more input, `theta`.
 
-        `groups`: any of "inertia", "friction", "armature", "gravity", "payload", in the order wanted. The
+        `groups`: any of "inertia", "friction", "armature", "gravity", "payload", in the order of theta. The
         result's `parameters` holds θ's names and nominal values. A payload is ten inertial parameters in
         the frame of `payload_link` (by default the only tip).
 
@@ -75,12 +75,12 @@ class Robot(RobotData):
         return Robot(self.model, selection, self.constraints.added, self.actuators)
 
     def capsules(self, geometry: Literal["collision", "visual"] = "collision") -> Capsules:
-        """Capsules around the shapes of all links: a value that prints as a table; made once.
+        """Capsules around the shapes of all links: a sequence that prints as a table; computed once.
 
         Spheres and capsules (also as a cylinder between two spheres) are taken exactly; around cylinders,
-        boxes and meshes it is the smallest capsule found that holds them wholly, and the table says how much
-        it holds beyond. What lies inside of another capsule of its link is left out.
-        `problem.add_self_collision` keeps them apart, `hc.view` shows them. Meshes need trimesh:
+        boxes and meshes it is the smallest capsule found that encloses them, and the table has its
+        excess volume. Capsules inside of another one of their link are left out.
+        `problem.add_self_collision` uses them, `hc.view` shows them. Meshes need trimesh:
         `pip install 'helicoid[view]'`.
 
         Raises:
@@ -94,9 +94,9 @@ class Robot(RobotData):
         return self.memo(("capsules", geometry), lambda: fit_capsules(self, geometry))
 
     def chain(self, root: str, tip: str) -> Robot:
-        """The joints between two links, with what is fixed to them; moving side branches are cut.
+        """The joints between two links, with the links fixed to them; moving side branches are removed.
 
-        A warning says how heavy these were: `lock` their joints first to keep their weight.
+        A warning has their mass: `lock` their joints first to keep it.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r")
@@ -106,7 +106,7 @@ class Robot(RobotData):
         return self.with_model(edit.chain(self.model, root, tip))
 
     def lock(self, positions: Mapping[str, ArrayLike]) -> Robot:
-        """Joints frozen at given coordinates (rad, m), by name; their bodies merge.
+        """Joints fixed at given coordinates (rad, m), by name; their bodies merge.
 
         >>> import helicoid as hc
         >>> hc.load("planar_2r").lock({"joint_2": 0.5}).joint_names
@@ -146,12 +146,12 @@ class Robot(RobotData):
         Per velocity: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²), `static_friction`
         (N·m), `stribeck_velocity` (rad/s), `stiffness` (N·m/rad), and the limits `velocity` (rad/s) and
         `effort` (N·m); further terms of friction by their names in the table of `helicoid.dynamics.friction`
-        (`offset`, `root`, `load`, ...). Per coordinate: `rest` (where the spring is at ease) and the limits
+        (`offset`, `root`, `load`, ...). Per coordinate: `rest` (equilibrium of the spring) and the limits
         `lower` and `upper` (rad); m and N instead along an axis.
 
         Each is a number for all joints, an array with an entry for each velocity (coordinate), or a mapping
-        from joint names to what those joints get while the others stay. A number or an array says what each
-        coordinate feels in all, so joints that mimic another then add nothing of their own.
+        from joint names to what those joints get while the others stay. A number or an array is the
+        total of each coordinate, so that mimic joints then add nothing of their own.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").with_joints(damping=0.3, friction=[0.5, 0.4], effort={"joint_2": 20})
@@ -163,8 +163,8 @@ class Robot(RobotData):
     def with_model(self, model: Model) -> Robot:
         """Another model in place of this one's; constraints, actuators and the choice of θ stay.
 
-        The general edit, for whatever can be made of `robot.model`. Refused where a constraint would lose its
-        meaning.
+        The general edit, for any change of `robot.model`. Refused where a constraint would refer to links
+        that do not exist.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").with_actuators("joint_1")
@@ -178,9 +178,9 @@ class Robot(RobotData):
         return Robot(model, selection, self.constraints.on(model).added, kept)
 
     def with_frame(self, name: str, link: str, pose: ArrayLike = (0.0, 0.0, 0.0)) -> Robot:
-        """A frame of one's own, such as a tool centre point: a massless link fixed to another.
+        """An additional frame, such as a tool centre point: a massless link fixed to another.
 
-        `pose` is where it sits seen from `link`: a point (m) or a 4 × 4 pose. It is a frame like any link:
+        `pose` is its pose in the frame of `link`: a point (m) or a 4 × 4 matrix. It is a frame like any link:
         for `pose`, `jacobian`, `with_payload`, costs and `to_urdf`.
 
         >>> import helicoid as hc
@@ -192,13 +192,13 @@ class Robot(RobotData):
         return self.with_model(edit.with_frame(self.model, name, link, where))
 
     def reroot(self, link: str) -> Robot:
-        """The same robot standing on another of its links."""
+        """The same robot with another of its links as the root."""
         return self.with_model(edit.reroot(self.model, link))
 
     def with_drives(self, drives: Mapping[str, Drive], full_rotor: bool = False) -> Robot:
-        """Joints moved by motors behind gears: armature, effort limits and, if wanted, the whole rotor.
+        """Joints moved by motors behind gears: armature, effort limits and, as an option, the whole rotor.
 
-        With `full_rotor` each rotor that rides on a moving link is a body that turns with its joint, which
+        With `full_rotor` each rotor on a moving link is a body that turns with its joint, which
         adds the gyroscopic effect; the inertia of a rotor at rest is part of the link that carries it.
 
         >>> import helicoid as hc
@@ -217,7 +217,7 @@ class Robot(RobotData):
 
         The motor turns by θ against the joint's armature and friction, within its limits; the spring by δ,
         with stiffness (N·m/rad) and damping (N·m·s/rad) of its own; the link is at θ + δ, which
-        `link_positions` gives. A number holds for every joint. Armatures must be above zero.
+        `link_positions` gives. A number applies to every joint. Armatures must be above zero.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").with_drives({"joint_2": hc.Drive(100, rotor_inertia=1e-5)})
@@ -232,7 +232,7 @@ class Robot(RobotData):
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
         """Write the robot as a URDF file; reading it gives the same dynamics.
 
-        Contacts, own equations and a choice of actuators have no place there: a warning names them.
+        A URDF has no contacts, user equations and choice of actuators: a warning names them.
         """
         from helicoid.model.urdf.writer import write_urdf
 
@@ -258,9 +258,9 @@ class Robot(RobotData):
     ) -> Robot:
         """The robot with two links joined: "point" (3 rows), "line" (5, a hinge) or "pose" (6).
 
-        `origin_a` and `origin_b` are where the frames sit that are held together: points (m) or 4 × 4 poses,
-        seen from their links. The hinge of a "line" is the z axis of both frames, or `axis` seen from
-        `link_a` and `axis_b` seen from `link_b`, the same numbers when not given.
+        `origin_a` and `origin_b` are the frames that are constrained to coincide: points (m) or 4 × 4 poses
+        in the frames of their links. The hinge of a "line" is the z axis of both frames, or `axis` in the
+        frame of `link_a` and `axis_b` in that of `link_b`, the same numbers when not given.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").close_loop("base_link", "tip", "point", origin_a=(1, 0, 1))
@@ -268,7 +268,7 @@ class Robot(RobotData):
         (3, 2)
         """
         held = self.constraints.with_loop(name, kind, (link_a, link_b), (origin_a, origin_b), (axis, axis_b))
-        return self._held(held)
+        return self._constrained(held)
 
     def with_contact(
         self,
@@ -281,11 +281,11 @@ class Robot(RobotData):
         normal: ArrayLike = (0.0, 0.0, 1.0),
         name: str | None = None,
     ) -> Robot:
-        """The robot with a link held to the world: "point" or "stick" (3 rows), "surface" (6), "normal" (1).
+        """The robot with a contact of a link: "point" or "stick" (3 rows), "surface" (6), "normal" (1).
 
-        `point` is seen from the link (m); several, as (n, 3), give a contact each: the corners of a foot. It
-        is held where it is at the configuration `q`, or `at` a point of the world; a surface, which may not
-        turn either, at a 4 × 4 pose of the link's axes. A "normal" contact slides without friction in the
+        `point` is in the frame of the link (m); several, as (n, 3), give a contact each (corners of a foot).
+        It is fixed where it is at the configuration `q`, or `at` a point of the world; a surface, which must
+        not turn either, at a 4 × 4 pose of the link's axes. A "normal" contact slides without friction in the
         plane through `at`, by default through the origin; a "stick" contact is somewhere in that plane and
         does not slide. Rows are along the axes of a frame whose z is `normal`.
 
@@ -301,7 +301,7 @@ class Robot(RobotData):
             posed = anchors_at(link, points, kind, at)
         else:
             posed = anchors_of_pose(points, np.asarray(self.pose(link)(q)))
-        return self._held(self.constraints.with_contacts(name, link, kind, points, posed, normal))
+        return self._constrained(self.constraints.with_contacts(name, link, kind, points, posed, normal))
 
     def constrain(
         self,
@@ -309,9 +309,9 @@ class Robot(RobotData):
         pfaffian: Callable[[Expression], Any] | None = None,
         name: str | None = None,
     ) -> Robot:
-        """The robot with equations of its own: φ(q) = 0, or A(q) v = 0 that no φ has, or both.
+        """The robot with user-defined constraints: holonomic φ(q) = 0, Pfaffian A(q) v = 0, or both.
 
-        Each is a Python function of a CasADi symbol q that gives an expression or a list of rows.
+        Each is a Python function of a CasADi symbol q that returns an expression or a list of rows.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").constrain(holonomic=lambda q: q[0] + 2 * q[1] - 1)
@@ -320,13 +320,15 @@ class Robot(RobotData):
         """
         if holonomic is None and pfaffian is None:
             raise InputError("constrain needs holonomic=..., pfaffian=... or both, as functions of q")
-        return self._held(self.constraints.with_equations(name, holonomic=holonomic, pfaffian=pfaffian))
+        return self._constrained(
+            self.constraints.with_equations(name, holonomic=holonomic, pfaffian=pfaffian)
+        )
 
-    def _held(self, constraints: Constraints) -> Robot:
+    def _constrained(self, constraints: Constraints) -> Robot:
         return Robot(constraints.model, self._selection, constraints.added, self.actuators)
 
     def with_actuators(self, *joints: str) -> Robot:
-        """The robot of which only these joints have actuators: what `selection_matrix` says."""
+        """The robot with actuators at these joints only; see `selection_matrix`."""
         able = [joint.name for joint in self.model.independent_joints]
         for name in joints:
             if name not in able:
@@ -338,8 +340,8 @@ class Robot(RobotData):
     def project_configuration(self, q: ArrayLike, hold: Iterable[str] = ()) -> Array:
         """The configuration near q, (nq) or (N, nq), in which the constraints hold to 1e-12 (m, rad).
 
-        Joints named in `hold` keep their coordinates: the crank of a linkage. Raises ModelError, with the
-        constraint that stays open and by how much, where there is none.
+        Joints named in `hold` keep their coordinates: the crank of a linkage. Raises ModelError with the
+        largest residual of the constraints where there is no such configuration.
         """
         hold = (hold,) if isinstance(hold, str) else tuple(hold)
         start = np.asarray(q, dtype=np.float64)
@@ -359,7 +361,7 @@ class Robot(RobotData):
     def find_consistent(
         self, q: ArrayLike, v: ArrayLike | None = None, hold: Iterable[str] = ()
     ) -> Consistent:
-        """A state (q, v) near the given one that the constraints allow; v is zero when not given.
+        """A state (q, v) near the given one that satisfies the constraints; v is zero when not given.
 
         Of a parametric robot, distances of velocities are measured at its nominal parameters.
         """
@@ -368,7 +370,7 @@ class Robot(RobotData):
         return Consistent(allowed, self.project_velocity(allowed, velocity, self.theta.values))
 
     def constraint_report(self, q: ArrayLike) -> ConstraintReport:
-        """How many rows of A are independent at q, how many motions are left, and what is open by how much.
+        """Rank of A at q, redundant rows, mobility, and residuals of the constraints.
 
         >>> import helicoid as hc
         >>> robot = hc.load("planar_2r").close_loop("base_link", "tip", "point", origin_a=(1, 0, 1))
@@ -378,5 +380,5 @@ class Robot(RobotData):
         """
         error, A = self.constraint_position(q), self.constraint_jacobian(q)
         if np.ndim(error) != 1:
-            raise InputError("constraint_report tells of one configuration, q of shape (nq,)")
+            raise InputError("constraint_report takes one configuration, q of shape (nq,)")
         return assembly.report(error, A, self.constraints, self.model.floating)

@@ -1,4 +1,4 @@
-"""What an episode is given: its values and random numbers of its own, the same whoever asks and when."""
+"""Cases: the varied values and the random generator of each episode, reproducible by seed and index."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ _EPISODE, _VALUES = 0, 1  # streams of the study's seed
 class Case(Mapping[str, Any]):
     """One episode: `case["mass"]`, `case.index`, `case.rng`, `case.seed`.
 
-    `keep` takes what is worth seeing when the episode is run again by `Study.replay`, such as its trajectory;
-    while a study runs it does nothing.
+    `keep` stores objects for `Study.replay`, such as a trajectory; while a study runs it does nothing.
     """
 
     def __init__(
@@ -32,24 +31,24 @@ class Case(Mapping[str, Any]):
 
     @property
     def rng(self) -> np.random.Generator:
-        """Random numbers of this episode alone."""
+        """Random generator of this episode."""
         if self._rng is None:
             self._rng = np.random.default_rng(_sequence(self._study_seed, _EPISODE, self.index))
         return self._rng
 
     @property
     def seed(self) -> int:
-        """A seed of this episode alone, for what takes a number (63 bits)."""
+        """Seed of this episode (63 bits)."""
         state = _sequence(self._study_seed, _EPISODE, self.index).generate_state(1, np.uint64)
         return int(state[0] >> np.uint64(1))
 
     @property
     def replaying(self) -> bool:
-        """Whether somebody will look at what is kept."""
+        """Whether `Study.replay` runs the episode."""
         return self._kept is not None
 
     def keep(self, **things: Any) -> None:
-        """What `Study.replay` should show, such as trajectory=...; dropped while a study runs."""
+        """Store objects for `Study.replay`, such as trajectory=...; no effect while a study runs."""
         if self._kept is not None:
             self._kept.update(things)
 
@@ -60,7 +59,7 @@ class Case(Mapping[str, Any]):
         return name in self._values
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of this name, or `default` where nothing of the name varies."""
+        """Value of this name, or `default` if it is not varied."""
         return self._values.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
@@ -74,7 +73,7 @@ class Case(Mapping[str, Any]):
 
 
 class Cases(Sequence[Case]):
-    """Many episodes side by side: `cases["mass"]` is an array, an entry for each; `cases[k]` is a `Case`."""
+    """Batch of episodes: `cases["mass"]` is an array with an entry for each; `cases[k]` is a `Case`."""
 
     def __init__(
         self, study_seed: int, indices: Any, values: Mapping[str, Any], kept: dict[str, Any] | None = None
@@ -90,18 +89,18 @@ class Cases(Sequence[Case]):
         return Case(self._study_seed, index, {n: _plain(v[key]) for n, v in self._values.items()}, self._kept)
 
     def chosen(self, places: Any) -> Cases:
-        """Some of them, by their places here; a place may be repeated."""
+        """Selection by position; a position may be repeated."""
         values = {name: value[places] for name, value in self._values.items()}
         return Cases(self._study_seed, self.indices[places], values, self._kept)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What varies."""
+        """Names of the varied values."""
         return tuple(self._values)
 
     @property
     def replaying(self) -> bool:
-        """Whether somebody will look at what is kept; it is that of the first case."""
+        """Whether `Study.replay` runs the episode, the first of the cases."""
         return self._kept is not None
 
     def keep(self, **things: Any) -> None:
@@ -118,10 +117,10 @@ class Cases(Sequence[Case]):
 
 @dataclass(frozen=True)
 class Sampler:
-    """Which values every episode has: drawn for `varied`, in turn for `grids`.
+    """Values of every episode: random for `varied`, over all combinations for `grids`.
 
-    Values of an episode depend on the seed, its index and the name, and on nothing else: they are drawn in
-    blocks of episodes from a stream for each name and block, and what is not asked for is dropped.
+    Values depend on the seed, the index of the episode and the name alone: they are drawn in blocks of
+    episodes, from one stream per name and block.
     """
 
     seed: int
@@ -130,11 +129,11 @@ class Sampler:
 
     @property
     def n_grid(self) -> int:
-        """Points of the grid: 1 where there is none."""
+        """Number of points of the grid; 1 without grids."""
         return int(np.prod([len(values) for values in self.grids.values()], dtype=np.int64))
 
     def cases(self, indices: Any, kept: dict[str, Any] | None = None) -> Cases:
-        """The cases of these episodes."""
+        """Cases of these episodes."""
         indices = np.asarray(indices, dtype=np.int64)
         values = {name: self._drawn(name, indices) for name in self.varied}
         point = indices % self.n_grid
@@ -162,17 +161,17 @@ class Sampler:
 
 
 def _sequence(seed: int, *key: int) -> np.random.SeedSequence:
-    """As if spawned from the study's seed, one after the other."""
+    """Seed sequence spawned from that of the study."""
     return np.random.SeedSequence(seed, spawn_key=key)
 
 
 def _known(values: Mapping[str, Any], name: str) -> Any:
     if name not in values:
-        known = ", ".join(values) or "nothing: study.vary(name, ...) and study.grid(name, ...) do that"
+        known = ", ".join(values) or "nothing: use study.vary(name, ...) or study.grid(name, ...)"
         raise InputError(f"nothing called {name!r} varies in this study; there is {known}")
     return values[name]
 
 
 def _plain(value: Any) -> Any:
-    """Python's own number or word; a vector stays an array."""
+    """Python number or string; a vector stays an array."""
     return value.item() if isinstance(value, np.generic) else value

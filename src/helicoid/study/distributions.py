@@ -1,4 +1,4 @@
-"""What may vary from episode to episode: distributions that know how to draw many values at once.
+"""Distributions of varied values, drawn for many episodes at once.
 
 A distribution is a frozen value with `draw(rng, n)`, which gives an array with n in front, and `described`,
 numbers and words for the record that a study keeps. Means, bounds and the like may be vectors: a value is
@@ -22,19 +22,19 @@ from helicoid.errors import InputError
 
 @runtime_checkable
 class Distribution(Protocol):
-    """What `Study.vary` takes, beside callables `rng -> value`."""
+    """Base of the distributions that `Study.vary` takes."""
 
     def draw(self, rng: np.random.Generator, n: int) -> Any:
-        """An array of n values: (n,) numbers or words, or (n, k)."""
+        """Draw n values: (n,) numbers or strings, or (n, k)."""
 
     @property
     def described(self) -> dict[str, Any]:
-        """What it is, in numbers and words."""
+        """Description by numbers and strings, for the record of a study."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """Numbers that follow from uniform or normal ones by a formula of `a` and `b`."""
+    """Transformation of uniform or normal numbers with parameters `a` and `b`."""
 
     kind: str
     a: Array
@@ -69,7 +69,7 @@ class _Spread:
 def normal(
     mean: ArrayLike, deviation: ArrayLike, least: ArrayLike = -np.inf, most: ArrayLike = np.inf
 ) -> Distribution:
-    """Normal with a mean and a standard deviation, cut off below `least` and above `most`.
+    """Normal distribution with a mean and a standard deviation, truncated at `least` and `most`.
 
     >>> import numpy as np
     >>> masses = normal(2.0, 1.0, least=0.5).draw(np.random.default_rng(0), 1000)
@@ -84,14 +84,14 @@ def normal(
     from scipy.special import ndtr
 
     scale = np.where(s > 0, s, 1.0)
-    room = ndtr((high - m) / scale) - ndtr((low - m) / scale)
-    if np.any(np.where(s > 0, room < 1e-12, (m < low) | (m > high))):
-        raise InputError(f"normal: next to nothing of it lies between {least!r} and {most!r}")
+    probability = ndtr((high - m) / scale) - ndtr((low - m) / scale)
+    if np.any(np.where(s > 0, probability < 1e-12, (m < low) | (m > high))):
+        raise InputError(f"normal: its probability vanishes between {least!r} and {most!r}")
     return _Spread("normal", m, s, low, high)
 
 
 def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
-    """Anywhere from low to high, both finite.
+    """Uniform distribution from low to high, both finite.
 
     >>> import numpy as np
     >>> uniform([0.0, 10.0], [1.0, 20.0]).draw(np.random.default_rng(0), 5).shape
@@ -104,7 +104,7 @@ def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
 
 
 def log_uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
-    """From low to high, both above 0, equal factors being equally likely: for gains, stiffness, friction.
+    """Log-uniform distribution from low to high, both above 0: for gains, stiffness, friction.
 
     >>> import numpy as np
     >>> gains = log_uniform(1.0, 100.0).draw(np.random.default_rng(0), 1000)
@@ -133,7 +133,7 @@ class _Choice:
 
 
 def choice(values: Sequence[float | str | bool], shares: Sequence[float] | None = None) -> Distribution:
-    """One of some values, equally likely or by shares; integers are `choice(range(1, 7))`.
+    """Discrete distribution of values, uniform or with weights; integers are `choice(range(1, 7))`.
 
     >>> import numpy as np
     >>> print(choice(["rubber", "ice"], shares=[3, 1]).draw(np.random.default_rng(1), 4))
@@ -150,7 +150,7 @@ def choice(values: Sequence[float | str | bool], shares: Sequence[float] | None 
 
 @dataclass(frozen=True, eq=False)
 class OwnDraw:
-    """A callable `rng -> value` of the user's, asked once for each episode."""
+    """Distribution by a callable `rng -> value`, called once per episode."""
 
     call: Callable[[np.random.Generator], Any]
 
@@ -163,7 +163,7 @@ class OwnDraw:
 
 
 def plain_values(name: str, values: Any) -> tuple[Any, ...]:
-    """Numbers, truths or words of one kind, as Python's own.
+    """Numbers, booleans or strings of one type, as Python objects.
 
     Raises:
         InputError: there are none, or they are something else.
@@ -180,7 +180,7 @@ def plain_values(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def code_digest(function: Any) -> str:
-    """A digest of a function's source, or of its bytecode where there is no source; of an object, its class.
+    """Digest of the source of a function, or of its bytecode without one; for an object, of its class.
 
     What the function finds elsewhere, such as globals, does not enter.
     """

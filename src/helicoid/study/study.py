@@ -1,4 +1,4 @@
-"""Many episodes of one kind: what varies between them, and running them wherever there are processes."""
+"""Monte Carlo and grid studies: episodes with varied values, run on many processes or computers."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.study.cases import Case, Cases, Sampler
 from helicoid.study.distributions import Distribution, OwnDraw, code_digest, plain_values
-from helicoid.study.plan import Plan
+from helicoid.study.episode_queue import EpisodeQueue
 from helicoid.study.results.folder import Folder, StudyError, StudyWarning
 from helicoid.study.results.rows import RESERVED, flat_values, many_results, one_result
 from helicoid.study.results.table import Row, Table
-from helicoid.study.task import Chunk, Done, Task
-from helicoid.workers.contract import Engine, Failure
-from helicoid.workers.engine import all_cores, engine
+from helicoid.study.task import Chunk, Done, EpisodeTask
+from helicoid.workers.contract import Executor, Failure
+from helicoid.workers.executor import all_cores, executor
 
-_TOLD = 5  # errors in a warning
+_MAX_ERRORS_IN_WARNING = 5
 
 
 @dataclass(frozen=True)
 class Replay:
-    """An episode that was run again: its case, what it gave, and what it kept."""
+    """Repetition of an episode: its case, its result, and the objects that it kept."""
 
     case: Case
     result: dict[str, float]
@@ -45,15 +45,15 @@ class Replay:
 
 
 class Study:
-    """Episodes with values that vary, run in many processes or on many machines.
+    """Monte Carlo or grid study: episodes with varied values, run on many processes or computers.
 
     Args:
-        episode: `episode(case) -> dict of numbers`. `case["mass"]` is what varies, `case.rng` are random
-            numbers of this episode alone. It may be an object, such as `hc.study.closed_loop` makes.
-        seed: of all that is random. The same seed gives the same numbers, bit for bit, wherever the study
-            runs, in whatever order and by however many workers.
-        batch: `episode(cases) -> dict of arrays` takes many cases at once: `cases["mass"]` is an array. What
-            it gives for a case must not depend on the others. An object may say so itself by `batch = True`.
+        episode: `episode(case) -> dict of numbers`. `case["mass"]` is a varied value, `case.rng` the random
+            generator of this episode. It may be a callable object, such as `hc.study.closed_loop` returns.
+        seed: of all random numbers. The same seed gives the same numbers, bit for bit, on any executor, in
+            any order and with any number of workers.
+        batch: `episode(cases) -> dict of arrays` takes many cases at once: `cases["mass"]` is an array. The
+            result of a case must not depend on the others. By default the attribute `batch` of the episode.
 
     >>> import helicoid as hc
     >>> def throw(case):
@@ -80,7 +80,7 @@ class Study:
         self._grids: dict[str, tuple[Any, ...]] = {}
 
     def vary(self, name: str, distribution: Distribution | Callable[[np.random.Generator], Any]) -> None:
-        """Let something be random: a distribution of `hc.study`, or a callable `rng -> value`."""
+        """Vary a value at random: a distribution of `hc.study`, or a callable `rng -> value`."""
         self._check_name(name)
         if not isinstance(distribution, Distribution):
             if not callable(distribution):
@@ -92,13 +92,13 @@ class Study:
         self._varied[name] = distribution
 
     def grid(self, name: str, values: Sequence[Any]) -> None:
-        """Let something take each of some values; several grids give all combinations, episode by episode."""
+        """Vary a value over a grid; several grids give all combinations."""
         self._check_name(name)
         self._grids[name] = plain_values(f"grid({name!r})", values)
 
     def _check_name(self, name: str) -> None:
         if not isinstance(name, str) or not name:
-            raise InputError(f"what varies has a name; got {name!r}")
+            raise InputError(f"a varied value has a name; got {name!r}")
         if name in RESERVED or name in self._varied or name in self._grids:
             raise InputError(
                 f"{name!r} is taken: {'this column is' if name in RESERVED else 'it varies'} already"
@@ -109,12 +109,12 @@ class Study:
         return Sampler(self.seed, dict(self._varied), dict(self._grids))
 
     def case(self, index: int) -> Case:
-        """The case of an episode."""
+        """Case of an episode by its index."""
         return self._sampler.cases([_index(index)])[0]
 
     @property
     def record(self) -> dict[str, Any]:
-        """What decides on the numbers, as far as it can be told; a folder holds rows of one such study."""
+        """Description of all that determines the numbers; a folder holds rows of one such study."""
         return {
             "seed": self.seed,
             "batch": self.batch,
@@ -129,71 +129,73 @@ class Study:
     def run(
         self,
         episodes: int | None = None,
-        on: Any = "processes",
+        on: Any = None,
         out: str | os.PathLike[str] | None = None,
         *,
         workers: int | None = None,
         time_limit: float | None = None,
         progress: Progress | bool | None = None,
     ) -> Table:
-        """Run the episodes that are not done yet; the table of all.
+        """Run the remaining episodes and return the table of all.
 
         Args:
-            episodes: how many; by default one for each point of the grid. A study that is done may be run
-                again with more.
-            on: "processes", "here" (this process, for a debugger), the address of a dask scheduler such as
-                "tcp://10.0.0.1:8786", or a `dask.distributed.Client`.
-            out: folder for the results, which are written as they come. A study that was stopped, killed or
-                crashed goes on where it was when it is run again with the same folder. None keeps nothing.
-            workers: processes of the pool; by default one for each core.
-            time_limit: seconds after which a call of the episode is stopped and becomes a row with an error;
-                a batch that takes longer is cut into halves until those are found that hang.
+            episodes: their number; by default one per point of the grid. A finished study may be run again
+                with more.
+            on: None or "processes" (a process pool), "here" (this process, for a debugger), the address of a
+                dask scheduler such as "tcp://10.0.0.1:8786", or a `dask.distributed.Client`.
+            out: folder for the results, written as they come. A study that was stopped, killed or crashed
+                resumes when it is run again with the same folder. None stores nothing.
+            workers: number of processes of the pool; by default one per core.
+            time_limit: time (s) after which a call of the episode is stopped and becomes a row with an
+                error; a batch is bisected until the cases that hang are found.
             progress: see `helicoid.progress`.
 
         Raises:
-            StudyError: the folder has another study or is being written to, the disk is full, or workers are
-                lost. What is finished stays in the folder.
+            StudyError: the folder has another study or is in use, the disk is full, or workers are lost.
+                Finished episodes stay in the folder.
         """
         n = self._checked_episodes(episodes)
         if time_limit is not None and not 0 < time_limit < math.inf:
             raise InputError(f"time_limit is a positive time (s) or None; got {time_limit!r}")
-        chosen = engine(on, workers)
-        with tempfile.TemporaryDirectory(prefix="helicoid-study-") as spare:
-            folder = Folder(spare if out is None else out)
+        if out is not None and not os.fspath(out):
+            raise InputError(f"out is a folder, or None to store nothing; got {out!r}")
+        chosen = executor(on, workers)
+        with tempfile.TemporaryDirectory(prefix="helicoid-study-") as temporary:
+            folder = Folder(temporary if out is None else out)
             with folder.locked():
                 columns = list(flat_values(self._sampler.cases([0])))
                 folder.begin({**self.record, "columns": columns}, n)
                 run = _Run(self._task(chosen, time_limit), folder, n, chosen, time_limit)
-                with reporting(progress, "Study") as tell:
-                    run.to_the_end(tell)
-            return _told_of_failures(Table(folder.table(n), columns, n))
+                with reporting(progress, "Study") as report:
+                    run.finish(report)
+            return _warn_of_failures(Table(folder.table(n), columns, n))
 
     def _checked_episodes(self, episodes: int | None) -> int:
         if episodes is None:
             if not self._grids or self._varied:
                 raise InputError(
-                    "say how many episodes to run: only a study of grids alone knows it by itself"
+                    "give the number of episodes: it has a default only for a study of grids alone"
                 )
             return self._sampler.n_grid
         if isinstance(episodes, bool) or not isinstance(episodes, (int, np.integer)) or episodes < 1:
             raise InputError(f"episodes is a whole number, at least 1; got {episodes!r}")
         return int(episodes)
 
-    def _task(self, chosen: Engine, time_limit: float | None) -> Task:
-        # A worker of a cluster is a core; here the workers share the cores among them.
+    def _task(self, chosen: Executor, time_limit: float | None) -> EpisodeTask:
+        # A worker of a cluster has one core; local workers share the cores.
         threads = max(1, all_cores() // chosen.n_workers) if chosen.is_local else 1
-        return Task(self.episode, self._sampler, self.batch, time_limit is not None, threads)
+        return EpisodeTask(self.episode, self._sampler, self.batch, time_limit is not None, threads)
 
     def replay(self, row: Row | int) -> Replay:
-        """Run an episode again, here, with what it keeps, such as its trajectory; what it raises is raised.
+        """Repeat an episode in this process, with the objects that it keeps, such as its trajectory.
 
-        A row whose numbers do not come out again, as on another machine, is told by a warning.
+        Its exceptions are raised. A warning says where numbers differ from those of the row, as on another
+        computer.
         """
         index = _index(row.episode if isinstance(row, Row) else row)
         kept: dict[str, Any] = {}
-        places = (
-            [index, index] if self.batch else [index]
-        )  # a batch of one would take other code than one of many
+        # A batch of one would use other code than a larger one.
+        places = [index, index] if self.batch else [index]
         cases: Cases = self._sampler.cases(places, kept)
         if self.batch:
             columns = many_results(self.episode(cases), cases.names, 2)
@@ -206,23 +208,25 @@ class Study:
 
 
 class _Run:
-    """A study on its way from what a folder has to all its episodes."""
+    """Run of the episodes that a folder does not have yet."""
 
-    def __init__(self, task: Task, folder: Folder, n: int, chosen: Engine, time_limit: float | None) -> None:
+    def __init__(
+        self, task: EpisodeTask, folder: Folder, n: int, chosen: Executor, time_limit: float | None
+    ) -> None:
         self._task, self._folder, self._n = task, folder, n
-        self._engine, self._limit = chosen, time_limit
-        # The first chunk may take long, for it builds things: with a limit it is one episode, should it hang.
+        self._executor, self._limit = chosen, time_limit
+        # The first chunk includes compilation: with a time limit it is one episode, in case it hangs.
         at_once = task.batch and not task.limited
-        self._plan = Plan(n, folder.done(), at_once, chosen.n_workers)
-        self._done = n - self._plan.left
+        self._queue = EpisodeQueue(n, folder.done(), at_once, chosen.n_workers)
+        self._done = n - self._queue.left
         self._failed = 0
-        self._first: tuple[float, int] | None = None  # when the first chunk was there, and what was done then
+        self._first: tuple[float, int] | None = None  # time and number of episodes after the first chunk
 
-    def to_the_end(self, tell: Progress) -> None:
-        tell(self._text(), self._done / self._n)
-        outcomes = self._engine.run(self._task, self._plan.take, self._limit)
+    def finish(self, report: Progress) -> None:
+        report(self._text(), self._done / self._n)
+        results = self._executor.run(self._task, self._queue.take, self._limit)
         try:
-            for chunk, result in outcomes:
+            for chunk, result in results:
                 rows = (
                     self._lost(chunk, result) if isinstance(result, Failure) else self._found(chunk, result)
                 )
@@ -231,44 +235,46 @@ class _Run:
                     self._done += len(rows)
                     self._failed += rows.n_failed
                     self._first = self._first or (time.perf_counter(), self._done)
-                    tell(self._text(), self._done / self._n)
+                    report(self._text(), self._done / self._n)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 f"{self._done:,} of {self._n:,} episodes are done; run the study again with the same out= "
-                "to go on"
+                "to resume"
             ) from None
         finally:
-            outcomes.close()  # type: ignore[attr-defined]
+            results.close()  # type: ignore[attr-defined]
         if self._done < self._n:
-            raise StudyError(f"{self._n - self._done} episodes were not done: run the study again to go on")
+            raise StudyError(f"{self._n - self._done} episodes were not done: run the study again to resume")
 
     def _found(self, chunk: Chunk, done: Done) -> Any:
         rows = done.rows
         known = next((int(k) for k, e in zip(rows.episode, rows.error, strict=True) if e is None), None)
-        self._plan.measured(chunk, math.nan if done.cold else done.seconds, known)
+        self._queue.measured(chunk, math.nan if done.cold else done.seconds, known)
         return rows
 
     def _lost(self, chunk: Chunk, failure: Failure) -> Any:
-        """The row of the episode that is to blame for a worker's end, if any is; the rest is tried again."""
+        """Row of the episode that terminated its worker, if known; the others are queued again."""
         at = None if self._task.batch else failure.at
-        blamed = self._plan.again(chunk, at, certain=failure.timed_out)
+        blamed = self._queue.again(chunk, at, certain=failure.timed_out)
         return None if blamed is None else self._task.lost(blamed, failure.reason)
 
     def _text(self) -> str:
         parts = [f"Study: {self._done:,} of {self._n:,} episodes"]
         if self._failed:
             parts.append(f"{self._failed:,} failed")
-        if self._first is not None:  # before that, workers started and built things
+        if self._first is not None:  # before it, workers started and compiled
             passed, new = time.perf_counter() - self._first[0], self._done - self._first[1]
             if new and passed > 1.0 and self._done < self._n:
                 parts.append(f"{_duration(passed / new * (self._n - self._done))} left")
-        text = ", ".join(parts)  # an address on its own line leaves room for the bar in 80 columns
-        return f"{text}\n{self._engine.dashboard}" if self._engine.dashboard else text
+        text = ", ".join(parts)  # the address on its own line: the bar fits in 80 columns
+        return f"{text}\n{self._executor.dashboard}" if self._executor.dashboard else text
 
 
-def _told_of_failures(table: Table) -> Table:
+def _warn_of_failures(table: Table) -> Table:
     if table.n_failed:
-        some = "; ".join(f"{count} × {error}" for error, count in list(table.errors.items())[:_TOLD])
+        some = "; ".join(
+            f"{count} × {error}" for error, count in list(table.errors.items())[:_MAX_ERRORS_IN_WARNING]
+        )
         warn(StudyWarning(f"{table.n_failed:,} of {len(table):,} episodes failed: {some}"))
     return table
 
@@ -283,7 +289,7 @@ def _compare(row: Row, result: dict[str, float]) -> None:
 
 def _index(index: Any) -> int:
     if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or index < 0:
-        raise InputError(f"an episode is a row of the table or its number, 0 or more; got {index!r}")
+        raise InputError(f"an episode is a row of the table or its index, 0 or more; got {index!r}")
     return int(index)
 
 

@@ -1,4 +1,4 @@
-"""What a worker does with a chunk of episodes: run them singly or as a batch, and note what went wrong."""
+"""Execution of a chunk of episodes in a worker, one by one or as a batch, with errors recorded."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from helicoid.compiler import open_cache, set_num_threads
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import LISTEN
 from helicoid.study.cases import Cases, Sampler
-from helicoid.study.results.rows import Rows, failed, flat_values, many_results, one_result
+from helicoid.study.results.rows import EpisodeRows, failed, flat_values, many_results, one_result
 from helicoid.workers.contract import Beat
 
-GRACE = 300.0  # seconds: the first call of all may have to compile
-
-_LONGEST = 500  # characters of an error
+COMPILE_TIME = 300.0  # s, added to the time limit of the first call
+_MAX_ERROR_LENGTH = 500  # characters
 
 
 class Chunk(NamedTuple):
-    """Episodes from `start` to before `stop`; `known` is one that is known to end well, if any is."""
+    """Episodes from `start` to before `stop`; `known` is one that succeeds, if any is known."""
 
     start: int
     stop: int
@@ -34,33 +33,33 @@ class Chunk(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many."""
+        """Number of episodes."""
         return self.stop - self.start
 
 
 class Done(NamedTuple):
-    """A chunk's rows, and the seconds that it took; `cold` where that includes building things."""
+    """Rows of a chunk and its time (s); `cold` where that includes compilation."""
 
-    rows: Rows
+    rows: EpisodeRows
     seconds: float
     cold: bool
 
 
 class EpisodeMistake(HelicoidError):
-    """An episode that gives what is no result: a mistake of its author, which ends the study."""
+    """Invalid return value of an episode, a programming error that ends the study."""
 
 
 @dataclass
-class Task:
-    """The work of a study, as it is sent to workers.
+class EpisodeTask:
+    """Work of a study, as it is sent to workers.
 
     Args:
         episode: `case -> dict of numbers`, or with `batch` `cases -> dict of arrays`.
-        sampler: gives the cases.
+        sampler: of the cases.
         batch: whether the episode takes many cases at once.
         limited: whether episodes have a time limit.
-        threads: how many threads batches may use in a worker; None leaves that as it is.
-        key: tells this run of a study from others on the same machine.
+        threads: of a batch in a worker; None for the default.
+        key: of this run of a study, unique on this computer.
     """
 
     episode: Callable[[Any], Any]
@@ -82,23 +81,23 @@ class Task:
         return done
 
     def _first(self, chunk: Chunk, beat: Beat) -> Done:
-        """The first chunk of a worker, which builds or loads what episodes need; no limit counts that.
+        """First chunk of a worker, which compiles or loads functions without a time limit.
 
-        Of a machine's workers one builds while the others wait: for as little as shows that all is built.
+        One worker of a computer compiles, with as few episodes as needed, while the others wait.
         """
 
         def patient(part: int, grace: float = 0.0) -> None:
-            beat(part, grace + GRACE)
+            beat(part, grace + COMPILE_TIME)
 
         if chunk.known is not None and (self.batch or self.limited):
-            with _one_builds(self.key):
+            with _one_compiles(self.key):
                 self._rows(self.sampler.cases([chunk.known]), patient)
             return self._timed(chunk, beat)
         head = chunk if self.batch else chunk._replace(stop=chunk.start + 1)
-        with _one_builds(self.key):
+        with _one_compiles(self.key):
             rows = self._timed(head, patient).rows
         if head.stop < chunk.stop:
-            rows = Rows.together([rows, self._timed(chunk._replace(start=head.stop), beat).rows])
+            rows = EpisodeRows.together([rows, self._timed(chunk._replace(start=head.stop), beat).rows])
         return Done(rows, math.nan, True)
 
     def _timed(self, chunk: Chunk, beat: Beat) -> Done:
@@ -106,10 +105,10 @@ class Task:
         rows = self._rows(self.sampler.cases(np.arange(chunk.start, chunk.stop)), beat)
         return Done(rows, time.perf_counter() - began, False)
 
-    def _rows(self, cases: Cases, beat: Beat) -> Rows:
+    def _rows(self, cases: Cases, beat: Beat) -> EpisodeRows:
         return self._batch(cases, beat) if self.batch else self._singly(cases, beat)
 
-    def _singly(self, cases: Cases, beat: Beat) -> Rows:
+    def _singly(self, cases: Cases, beat: Beat) -> EpisodeRows:
         parts = []
         for k in range(len(cases)):
             case = cases[k]
@@ -118,19 +117,19 @@ class Task:
             try:
                 given = self.episode(case)
             except (Exception, SystemExit) as error:
-                parts.append(failed(cases.chosen([k]), told(error), time.perf_counter() - began))
+                parts.append(failed(cases.chosen([k]), error_text(error), time.perf_counter() - began))
                 continue
             seconds = np.array([time.perf_counter() - began])
             one = cases.chosen([k])
             with _mistakes():
                 results = one_result(given, cases.names)
-            parts.append(Rows(one.indices, flat_values(one), results, [None], seconds))
-        return Rows.together(parts)
+            parts.append(EpisodeRows(one.indices, flat_values(one), results, [None], seconds))
+        return EpisodeRows.together(parts)
 
-    def _batch(self, cases: Cases, beat: Beat) -> Rows:
-        """One call; where it raises, its halves, until those are found that do."""
+    def _batch(self, cases: Cases, beat: Beat) -> EpisodeRows:
+        """One call of the episode; if it raises, its halves, until the failing cases are found."""
         n = len(cases)
-        # One alone would take other code than many, whose last bits may differ: it goes twice.
+        # A single case would use other code, with other rounding: it is run twice.
         given_cases = cases if n > 1 else cases.chosen([0, 0])
         beat(int(cases.indices[0]))
         began = time.perf_counter()
@@ -138,31 +137,31 @@ class Task:
             given = self.episode(given_cases)
         except (Exception, SystemExit) as error:
             if n == 1:
-                return failed(cases, told(error), time.perf_counter() - began)
+                return failed(cases, error_text(error), time.perf_counter() - began)
             halves = [self._batch(cases[: n // 2], beat), self._batch(cases[n // 2 :], beat)]
-            return Rows.together(halves)
+            return EpisodeRows.together(halves)
         seconds = (time.perf_counter() - began) / n
         with _mistakes():
             results = many_results(given, cases.names, len(given_cases))
         results = {name: column[:n] for name, column in results.items()}
-        return Rows(cases.indices, flat_values(cases), results, [None] * n, np.full(n, seconds))
+        return EpisodeRows(cases.indices, flat_values(cases), results, [None] * n, np.full(n, seconds))
 
-    def lost(self, index: int, reason: str) -> Rows:
-        """The row of an episode whose worker ended."""
+    def lost(self, index: int, reason: str) -> EpisodeRows:
+        """Row of an episode whose worker terminated."""
         return failed(self.sampler.cases([index]), reason)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_warm": False}
 
 
-def told(error: BaseException) -> str:
-    """An error in a line, of characters that a table can hold."""
+def error_text(error: BaseException) -> str:
+    """An error in one line, of characters that a table can store."""
     try:
-        said = str(error).encode(errors="backslashreplace").decode()
+        text = str(error).encode(errors="backslashreplace").decode()
     except Exception as other:
-        said = f"its message cannot be made: {type(other).__name__}"
-    text = f"{type(error).__name__}: {said}"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        text = f"its message raises {type(other).__name__}"
+    text = f"{type(error).__name__}: {text}"
+    return text if len(text) <= _MAX_ERROR_LENGTH else text[: _MAX_ERROR_LENGTH - 1] + "…"
 
 
 @contextmanager
@@ -174,16 +173,16 @@ def _mistakes() -> Iterator[None]:
 
 
 @contextmanager
-def _one_builds(key: str) -> Iterator[None]:
-    """The first worker of a machine goes alone; those of its key that come meanwhile wait, then go together.
+def _one_compiles(key: str) -> Iterator[None]:
+    """Let the first worker of a computer run alone; others with the same key wait for it.
 
-    They wait no longer than building can take: the first one may hang.
+    They wait no longer than compilation may take: the first one may hang.
     """
     with open(open_cache().folder / f"study-{key}.lock", "a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            end = time.monotonic() + GRACE
+            end = time.monotonic() + COMPILE_TIME
             while time.monotonic() < end:
                 with suppress(BlockingIOError):
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,8 +1,8 @@
-"""Work in many processes: here, on a pool of this machine, or on a dask cluster; knows nothing of robots."""
+"""Executors of independent work items: in this process, on a process pool, or on a dask cluster."""
 
-from helicoid.workers.contract import Engine, Failure, Outcome, Work, WorkerError
-from helicoid.workers.engine import engine
+from helicoid.workers.contract import Executor, Failure, Work, WorkerError, WorkResult
+from helicoid.workers.executor import executor
 from helicoid.workers.here import Here
 from helicoid.workers.processes import Processes
 
-__all__ = ["Engine", "Failure", "Here", "Outcome", "Processes", "Work", "WorkerError", "engine"]
+__all__ = ["Executor", "Failure", "Here", "Processes", "Work", "WorkResult", "WorkerError", "executor"]

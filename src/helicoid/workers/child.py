@@ -1,9 +1,8 @@
-"""A process that does work for another one, which may end it at any time.
+"""Worker process that its parent may terminate at any time.
 
-It is a fresh interpreter, told by a pipe what to do. What it works on is pickled by value where it belongs to
-the main program (cloudpickle), so that a script needs no guard and a notebook works as well. A part of the
-work that takes longer than the time limit ends the process: the kernel's timer does, so that it does not
-matter what hangs.
+It is a fresh interpreter that receives its work through a pipe. Objects of the main program are pickled by
+value (cloudpickle), so that scripts need no guard and notebooks work. A kernel timer terminates the process
+when a part of the work exceeds the time limit, whatever it hangs in.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from helicoid.workers.contract import Beat, Failure, WorkerError
 
 _MAIN = "import sys; sys.path[:] = {path!r}; import helicoid.workers.child as c; c._main({ends!r}, {limit!r})"
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
-_WATCH = 2.0  # seconds between looks whether the process that gives the work is still there
-# A worker is one of many: libraries that start threads of their own would have them all on the same cores.
+_PARENT_CHECK_INTERVAL = 2.0  # s
+# One thread per worker: threads of libraries would compete for the same cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def pickled(work: Any) -> bytes:
-    """Work as bytes for other processes.
+    """Pickle work for other processes.
 
     Raises:
-        WorkerError: what cannot be sent, and what to do.
+        WorkerError: it cannot be pickled.
     """
     try:
         import cloudpickle
@@ -43,18 +42,18 @@ def pickled(work: Any) -> bytes:
         cloudpickle = pickle
     try:
         return bytes(cloudpickle.dumps(work))
-    except Exception as error:  # whatever the objects raise that do not want to be pickled
+    except Exception as error:  # objects may raise anything when they are pickled
         hint = (
             "" if cloudpickle is not pickle else "; functions of a script need pip install 'helicoid[study]'"
         )
         raise WorkerError(
-            f"the work cannot be sent to other processes: {type(error).__name__}: {error}{hint}. Make what "
-            "cannot be pickled inside of the function, or use on='here'"
+            f"the work cannot be sent to other processes: {type(error).__name__}: {error}{hint}. Create what "
+            "cannot be pickled inside the function, or use on='here'"
         ) from error
 
 
 def unpickled(payload: bytes) -> Any:
-    """The work again, in a worker: bytes that come from the process that gives the work, and no other."""
+    """Unpickle work in a worker; the bytes come from its parent only."""
     try:
         return pickle.loads(payload)
     except Exception as error:
@@ -65,11 +64,11 @@ def unpickled(payload: bytes) -> Any:
 
 
 class Child:
-    """A process with some work; `call` does an item, `end` ends it whatever it does.
+    """Worker process: `call` runs an item, `end` terminates it at any time.
 
     Args:
-        payload: the work, as `pickled` gives it.
-        time_limit: seconds from one beat to the next, None for no limit.
+        payload: the work, as `pickled` returns it.
+        time_limit: from one heartbeat to the next (s); None for no limit.
     """
 
     def __init__(self, payload: bytes, time_limit: float | None = None) -> None:
@@ -93,21 +92,21 @@ class Child:
         self._payload = payload
 
     def ready(self) -> Failure | None:
-        """Hand over the work, once, and wait until the process has it; a `Failure` if it ended instead."""
+        """Send the work and wait until the process has loaded it; a `Failure` if it terminated."""
         payload, self._payload = self._payload, b""
         failure: Failure | None = self._reply(payload)
         return failure
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """Process identifier."""
         return self._process.pid
 
     def call(self, item: Any) -> Any:
-        """What the work gives for an item; a `Failure` if the process ended instead.
+        """Result of the work for an item; a `Failure` if the process terminated.
 
         Raises:
-            Exception: what the work raised.
+            Exception: the exception that the work raised.
         """
         with contextlib.suppress(OSError):
             os.pwrite(self._beats.fileno(), struct.pack("q", -1), 0)
@@ -130,11 +129,11 @@ class Child:
         if code == -signal.SIGALRM and self._limit is not None:
             return Failure(f"stopped after {self._limit:g} s{self._where()}", part, timed_out=True)
         if code < 0:
-            return Failure(f"the process was ended by signal {-code} ({_signal_name(-code)})", part)
-        return Failure(f"the process ended itself with code {code}", part)
+            return Failure(f"the process was terminated by signal {-code} ({_signal_name(-code)})", part)
+        return Failure(f"the process exited with code {code}", part)
 
     def _where(self) -> str:
-        """The line at which the timer found the main thread, the innermost that is not Python's own."""
+        """Line of the main thread at the time limit, the innermost outside of this package."""
         text = os.pread(self._traces.fileno(), 1 << 16, 0).decode(errors="replace")
         current = text[text.find("Current thread") :]
         frames = [match.groupdict() for match in _FRAME.finditer(current)]
@@ -144,11 +143,11 @@ class Child:
         return f", in {own[0]['name']} ({os.path.basename(own[0]['file'])}, line {own[0]['line']})"
 
     def kill(self) -> None:
-        """End the process now; what it was at is lost, and who waits for it is told of a `Failure`."""
+        """Terminate the process; a pending `call` returns a `Failure`."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process now and let go of all that belongs to it; nobody may be waiting for it."""
+        """Terminate the process and release its resources; no `call` may be pending."""
         self._process.kill()
         self._process.wait()
         for one in (self._pipe, self._beats, self._traces):
@@ -166,8 +165,8 @@ def _signal_name(number: int) -> str:
 
 
 def _main(ends: tuple[int, int, int], limit: float | None) -> None:
-    """Read the work, then do items until the other end of the pipe closes."""
-    # Ctrl-C reaches all processes of a terminal; the one that gives the work ends this one.
+    """Read the work, then run items until the pipe closes."""
+    # Ctrl-C reaches all processes of a terminal; the parent terminates this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     pipe = Connection(ends[0])
@@ -214,7 +213,7 @@ def _send_error(pipe: Connection, error: Exception) -> None:
 
 
 def _watch(parent: int) -> None:
-    """End when the process that gives the work is gone: work that hangs does not see its pipe close."""
+    """Exit when the parent is gone: work that hangs does not notice that its pipe closes."""
     while os.getppid() == parent:
-        time.sleep(_WATCH)
+        time.sleep(_PARENT_CHECK_INTERVAL)
     os._exit(1)

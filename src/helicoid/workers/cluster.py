@@ -1,4 +1,4 @@
-"""A dask cluster, on this machine or on many: the user's scheduler and workers do the work."""
+"""Execution on a dask cluster, by the user's scheduler and workers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 from helicoid.interrupts import LISTEN
 from helicoid.workers.child import Child, pickled, unpickled
-from helicoid.workers.contract import Failure, Outcome, Take, Work, WorkerError, no_beat
+from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult, no_beat
 
-_AHEAD = 2  # tasks for each thread of the cluster: the next is there when one is done
-_WAIT = "30 s"  # until a scheduler answers
-_FORK_TIMEOUT = 60.0  # seconds without any worker
+_TASKS_PER_THREAD = 2  # submitted at a time, so that no thread waits for its next task
+_CONNECT_TIMEOUT = "30 s"
+_MAX_TIME_WITHOUT_WORKERS = 60.0  # s
 
 
 class Cluster:
-    """A dask scheduler and its workers.
+    """Executor on a dask scheduler and its workers.
 
     Args:
-        on: an address, to which a connection is made for each run, or a `Client`, which is used as it is.
+        on: an address, to which every run connects, or a `Client`.
 
-    Every thread of a worker has its own copy of the work, since laws and controllers have a memory. With a
-    time limit the work is done in a process of the thread's own, which can be ended.
+    Every thread of a worker has its own copy of the work, since controllers have a memory. With a time limit
+    the work runs in a process of that thread, which can be terminated.
     """
 
     is_local = False
@@ -51,39 +51,39 @@ class Cluster:
         from distributed import Client
 
         try:
-            client: Any = Client(self._on, timeout=_WAIT, set_as_default=False)
+            client: Any = Client(self._on, timeout=_CONNECT_TIMEOUT, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise WorkerError(
-                f"{self._on}: no dask scheduler answers there: {error}. Start one with `dask scheduler`, and "
+                f"{self._on}: no dask scheduler answers: {error}. Start one with `dask scheduler`, and "
                 "workers with `dask worker ADDRESS`"
             ) from error
         with client:
             yield client
 
-    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[Outcome]:
-        """See `Engine`."""
+    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[WorkResult]:
+        """See `Executor.run`."""
         with self._connected() as client:
-            yield from _Running(client, pickled(work), time_limit).outcomes(take)
+            yield from _ClusterRun(client, pickled(work), time_limit).results(take)
 
 
-class _Running:
-    """The tasks of one run."""
+class _ClusterRun:
+    """Tasks of one run on a cluster."""
 
     def __init__(self, client: Any, payload: bytes, time_limit: float | None) -> None:
         self._client, self._payload, self._limit = client, payload, time_limit
         self._items: dict[Any, Any] = {}
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def outcomes(self, take: Take) -> Iterator[Outcome]:
+    def results(self, take: Take) -> Iterator[WorkResult]:
         alone = True
         try:
             while True:
-                ahead = 1 if alone else _AHEAD * max(1, _threads(self._client))
+                ahead = 1 if alone else _TASKS_PER_THREAD * max(1, _threads(self._client))
                 while len(self._items) < ahead and (item := take()) is not None:
                     self._submit(item)
                 if not self._items:
                     return
-                yield self._outcome(self._next())
+                yield self._result(self._next())
                 alone = False
         finally:
             with contextlib.suppress(Exception):  # the scheduler may be gone
@@ -95,7 +95,7 @@ class _Running:
         future.add_done_callback(self._done.put)
 
     def _next(self) -> Any:
-        """The next future that is done.
+        """The next finished future.
 
         Raises:
             WorkerError: the scheduler, or all workers, are gone.
@@ -107,10 +107,12 @@ class _Running:
             if self._client.status != "running":
                 raise self._lost()
             waited = 0.0 if _threads(self._client) else waited + LISTEN
-            if waited > _FORK_TIMEOUT:
-                raise WorkerError(f"the dask scheduler has had no worker for {_FORK_TIMEOUT:g} s: start some")
+            if waited > _MAX_TIME_WITHOUT_WORKERS:
+                raise WorkerError(
+                    f"the dask scheduler has had no worker for {_MAX_TIME_WITHOUT_WORKERS:g} s: start some"
+                )
 
-    def _outcome(self, future: Any) -> Outcome:
+    def _result(self, future: Any) -> WorkResult:
         from distributed import KilledWorker
 
         item = self._items.pop(future)
@@ -118,23 +120,23 @@ class _Running:
             raise self._lost()
         error = future.exception() if future.status == "error" else None
         if isinstance(error, KilledWorker):
-            return Outcome(item, Failure("the dask workers that ran it ended"))
+            return WorkResult(item, Failure("the dask workers that ran it terminated"))
         if error is not None:
             raise error
-        return Outcome(item, future.result())
+        return WorkResult(item, future.result())
 
     def _lost(self) -> WorkerError:
         return WorkerError(
-            "the dask scheduler was lost or restarted; what is finished is safe. Run it again when the "
-            "scheduler is back, and it goes on"
+            "the dask scheduler was lost or restarted; finished results are stored. Run it again when the "
+            "scheduler is back, to resume"
         )
 
 
 def _threads(client: Any) -> int:
-    """Threads of all workers that the scheduler has now; 0 where it does not answer."""
+    """Number of threads of all workers at present; 0 if the scheduler does not answer."""
     try:
         workers = client.scheduler_info(n_workers=-1)["workers"]
-    except TypeError:  # of an older version, which tells of all workers
+    except TypeError:  # older versions list all workers
         workers = client.scheduler_info()["workers"]
     except (OSError, TimeoutError):
         return 0
@@ -160,7 +162,9 @@ def _do(payload: bytes, item: Any, time_limit: float | None) -> Any:
         failure = child.ready()
         if failure is not None:
             _own.child = None
-            raise WorkerError(f"a process of a dask worker ended before it began: {failure.reason}")
+            raise WorkerError(
+                f"a process of a dask worker terminated before its first item: {failure.reason}"
+            )
     result = child.call(item)
     if isinstance(result, Failure):
         child.end()

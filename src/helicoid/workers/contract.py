@@ -1,4 +1,4 @@
-"""What an engine is: it takes items from a source, lets workers do them, and gives outcomes as they come."""
+"""Interface of executors: they take items from a source, run them on workers, and yield results."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from helicoid.errors import HelicoidError
 
 
 class Beat(Protocol):
-    """`beat(k)`: the part k of an item begins now. A time limit holds from one beat to the next.
+    """Heartbeat `beat(k)`: part k of an item starts now. A time limit applies from one beat to the next.
 
-    `grace` are seconds that are added to the limit, for a part that has to build things first.
+    `grace` (s) is added to the limit, for a part that has to compile first.
     """
 
     def __call__(self, part: int, grace: float = 0.0) -> None: ...
 
 
 Work = Callable[[Any, Beat], Any]
-"""`work(item, beat) -> result`, in a worker. What it raises ends everything: it is a mistake, no outcome."""
+"""`work(item, beat) -> result`, in a worker. An exception is a programming error and ends the run."""
 
 Take = Callable[[], Any]
-"""The next item, or None when there is none now."""
+"""Next item, or None if there is none at present."""
 
 
 class WorkerError(HelicoidError):
-    """Workers that cannot be started, reached or sent their work."""
+    """Workers that cannot be started or reached, or work that cannot be sent to them."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A worker that ended while it worked.
+    """Termination of a worker during an item.
 
     Args:
         reason: in words.
-        at: the part that it was at, as its last beat said; None where nobody knows.
-        timed_out: whether the time limit ended it.
+        at: part of the item by the last heartbeat; None if unknown.
+        timed_out: whether the time limit was exceeded.
     """
 
     reason: str
@@ -44,35 +44,35 @@ class Failure:
     timed_out: bool = False
 
 
-class Outcome(NamedTuple):
-    """An item and what became of it: what the work gave, or a `Failure`."""
+class WorkResult(NamedTuple):
+    """An item and its result: that of the work, or a `Failure`."""
 
     item: Any
     result: Any
 
 
-class Engine(Protocol):
-    """Something that does work on items, in any order, each at least once."""
+class Executor(Protocol):
+    """Executor of work on items, in any order, each at least once."""
 
     @property
     def n_workers(self) -> int:
-        """How many items are done at the same time."""
+        """Number of items that run concurrently."""
 
     @property
     def is_local(self) -> bool:
-        """Whether all is done on this machine."""
+        """Whether all workers are on this computer."""
 
     @property
     def dashboard(self) -> str:
-        """An address to look at, if there is one."""
+        """Address of a dashboard; empty if there is none."""
 
-    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[Outcome]:
-        """Outcomes as they come. The first item is done alone, so that what it builds is built once.
+    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[WorkResult]:
+        """Yield results in order of completion. The first item runs alone, so that it compiles for all.
 
-        After an outcome was given and before the next is asked for, the source may get more items; it is
-        asked until it has none and nothing is under way. Closing the iterator ends what is under way.
+        The source may get more items after each result; the run ends when it has none and no item is
+        running. Closing the iterator terminates the running items.
         """
 
 
 def no_beat(part: int, grace: float = 0.0) -> None:
-    """For workers that nobody watches."""
+    """Heartbeat without effect, for workers without a time limit."""

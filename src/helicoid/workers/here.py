@@ -1,25 +1,23 @@
-"""No workers at all: one item after the other, in this process, where a debugger sees it."""
+"""Serial execution in this process, for debuggers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from helicoid.errors import InputError
-from helicoid.workers.contract import Outcome, Take, Work, no_beat
+from helicoid.workers.contract import Take, Work, WorkResult, no_beat
 
 
 class Here:
-    """This process."""
+    """Serial executor in this process."""
 
     n_workers = 1
     dashboard = ""
     is_local = True
 
-    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[Outcome]:
-        """See `Engine`."""
+    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[WorkResult]:
+        """See `Executor.run`."""
         if time_limit is not None:
-            raise InputError(
-                "nobody can stop what hangs in this very process: time_limit needs on='processes'"
-            )
+            raise InputError("an item in this process cannot be stopped: time_limit needs on='processes'")
         while (item := take()) is not None:
-            yield Outcome(item, work(item, no_beat))
+            yield WorkResult(item, work(item, no_beat))

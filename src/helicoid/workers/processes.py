@@ -1,4 +1,4 @@
-"""A pool of processes on this machine: one that ends, or is ended by a time limit, is replaced."""
+"""Process pool on this computer; a process that terminates or exceeds the time limit is replaced."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from helicoid.interrupts import LISTEN
 from helicoid.workers.child import Child, pickled
-from helicoid.workers.contract import Failure, Outcome, Take, Work, WorkerError
+from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult
 
-_DEATHS = 5  # processes in a row that end before their first item: something is wrong with all of them
+_MAX_FAILED_STARTS = 5  # consecutive processes that terminate before their first item
 
 
 class Processes:
-    """Fresh interpreters on this machine, `n_workers` of them."""
+    """Pool of `n_workers` fresh interpreters on this computer."""
 
     dashboard = ""
     is_local = True
@@ -23,23 +23,23 @@ class Processes:
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
 
-    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[Outcome]:
-        """See `Engine`."""
+    def run(self, work: Work, take: Take, time_limit: float | None = None) -> Iterator[WorkResult]:
+        """See `Executor.run`."""
         pool = _Pool(pickled(work), take, time_limit)
         try:
             pool.start(self.n_workers)
-            yield from pool.outcomes()
+            yield from pool.results()
         finally:
             pool.end()
 
 
 class _Pool:
-    """A thread for each process, which hands it items; the thread that asks for outcomes hands out items."""
+    """A thread per process passes it items; the thread that iterates over the results distributes them."""
 
     def __init__(self, payload: bytes, take: Take, time_limit: float | None) -> None:
         self._payload, self._take, self._limit = payload, take, time_limit
         self._items: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._found: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._found: queue.SimpleQueue[WorkResult | BaseException] = queue.SimpleQueue()
         self._lock, self._ending = threading.Lock(), False
         self._children: set[Child] = set()
         self._threads: list[threading.Thread] = []
@@ -50,24 +50,24 @@ class _Pool:
             self._threads.append(thread)
             thread.start()
 
-    def outcomes(self) -> Iterator[Outcome]:
-        idle, under_way, alone = len(self._threads), 0, True
+    def results(self) -> Iterator[WorkResult]:
+        idle, running, alone = len(self._threads), 0, True
         while True:
-            while idle > 0 and not (alone and under_way):
+            while idle > 0 and not (alone and running):
                 item = self._take()
                 if item is None:
                     break
                 self._items.put(item)
-                idle, under_way = idle - 1, under_way + 1
-            if not under_way:
+                idle, running = idle - 1, running + 1
+            if not running:
                 return
-            outcome = self._next()
-            idle, under_way, alone = idle + 1, under_way - 1, False
-            yield outcome
+            result = self._next()
+            idle, running, alone = idle + 1, running - 1, False
+            yield result
 
-    def _next(self) -> Outcome:
+    def _next(self) -> WorkResult:
         while True:
-            try:  # with a time, so that Ctrl-C is heard
+            try:  # with a timeout, so that Ctrl-C is noticed
                 found = self._found.get(timeout=LISTEN)
             except queue.Empty:
                 continue
@@ -99,7 +99,7 @@ class _Pool:
                     if self._ending:
                         return
                     child = self._started()
-                self._found.put(Outcome(item, result))
+                self._found.put(WorkResult(item, result))
         except BaseException as error:
             self._found.put(error)
         finally:
@@ -107,9 +107,9 @@ class _Pool:
                 self._ended(child)
 
     def _started(self) -> Child | None:
-        """A process that has its work; None where all is about to end."""
+        """A process that has received its work; None while the pool shuts down."""
         reason = ""
-        for _ in range(_DEATHS):
+        for _ in range(_MAX_FAILED_STARTS):
             child = Child(self._payload, self._limit)
             with self._lock:
                 if self._ending:
@@ -123,7 +123,7 @@ class _Pool:
             self._ended(child)
             if self._ending:
                 return None
-        raise WorkerError(f"workers end before they begin: {reason}")
+        raise WorkerError(f"workers terminate before their first item: {reason}")
 
     def _ended(self, child: Child) -> None:
         with self._lock:

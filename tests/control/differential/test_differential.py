@@ -43,7 +43,7 @@ def started(ik, **numbers):
     """As if it were new, but for these numbers."""
     limits = ik.robot.limits
     ik.set(velocity_limit=limits.velocity, position_lower=limits.lower, position_upper=limits.upper)
-    ik.set(null_velocity=0.0, damping=1e-3, error_damping=0.1)
+    ik.set(null_velocity=0.0, damping_factor=1e-3, error_damping_factor=0.1)
     ik.set(**numbers)
     ik.reset()
     return ik
@@ -52,7 +52,12 @@ def started(ik, **numbers):
 def test_without_limits_it_is_the_pseudo_inverse_with_motion_in_its_null_space(weighted, panda, rng):
     free = {"velocity_limit": np.inf, "position_lower": -np.inf, "position_upper": np.inf}
     ik = started(
-        weighted, **free, acceleration_limit=1e9, damping=1e-5, error_damping=0.0, posture_weight=0.0
+        weighted,
+        **free,
+        acceleration_limit=1e9,
+        damping_factor=1e-5,
+        error_damping_factor=0.0,
+        posture_weight=0.0,
     )
     T = panda.pose("panda_link8")(HOME)
     w, v0 = rng.normal(size=6), rng.normal(size=7)
@@ -68,7 +73,7 @@ def test_without_limits_it_is_the_pseudo_inverse_with_motion_in_its_null_space(w
 @pytest.mark.slow
 def test_strict_is_the_recursion_by_projections(strict, panda, rng):
     free = {"velocity_limit": np.inf, "position_lower": -np.inf, "position_upper": np.inf}
-    ik = started(strict, **free, damping=1e-6, error_damping=0.0)
+    ik = started(strict, **free, damping_factor=1e-6, error_damping_factor=0.0)
     for _ in range(3):
         q = panda.random(rng)
         feeds = {"place": rng.normal(size=3), "turn": rng.normal(size=3), "posture": rng.normal(size=7)}
@@ -295,7 +300,7 @@ def test_what_makes_no_sense_is_refused(weighted, panda):
         "velocity_limit": -1.0,
         "acceleration_limit": 0.0,
         "position_lower": 9.0,
-        "damping": 0.0,
+        "damping_factor": 0.0,
         "null_velocity": np.nan,
         "dt": "x",
     }.items():

@@ -388,7 +388,7 @@ def test_less_important_tasks_take_nothing_from_more_important_ones(panda: hc.Ro
     )
     posture = hc.control.PostureTask(Q + 0.4)
     tasks = [hand, elbow, posture]
-    law = hc.control.PrioritisedInverseDynamics(panda, tasks, frequency=[9.0, 6.0, 3.0], damping=0.0)
+    law = hc.control.PrioritisedInverseDynamics(panda, tasks, frequency=[9.0, 6.0, 3.0], damping_factor=0.0)
     a, N = np.zeros(7), np.eye(7)
     rows = [(FRAME, T[:3, 3], 9.0), ("panda_link4", np.array([0.1, 0.2, 0.6]), 6.0)]
     for frame, point, ω in rows:

@@ -16,8 +16,8 @@ Q = np.array([0.1, -0.3, 0.2, -2.0, 0.1, 1.9, 0.7])
 def both(robot: hc.Robot, point: Array) -> tuple[hc.control.PrioritisedInverseDynamics, hc.control.WholeBody]:
     """The hand's place before a posture. In the program M a + h = τ is an equation and τ has limits."""
     tasks = [hc.control.PositionTask(FRAME, point, name="hand"), hc.control.PostureTask(Q + 0.3)]
-    recursion = hc.control.PrioritisedInverseDynamics(robot, tasks, frequency=8.0, damping=0.0)
-    program = hc.control.WholeBody(robot, tasks, [], DT, "strict", frequency=8.0, damping=1e-8)
+    recursion = hc.control.PrioritisedInverseDynamics(robot, tasks, frequency=8.0, damping_factor=0.0)
+    program = hc.control.WholeBody(robot, tasks, [], DT, "strict", frequency=8.0, acceleration_weight=1e-8)
     return recursion, program
 
 

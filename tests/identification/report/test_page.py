@@ -46,7 +46,7 @@ def result(robot: Robot, logs: tuple[Log, Log]) -> Identification:
 class Elements(HTMLParser):
     """The tags of a page that are opened, and whether every one is closed in order."""
 
-    VOID = ("meta", "br")
+    VOID = ("meta", "br", "link")
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,6 +122,9 @@ def test_the_page_is_whole_and_loads_nothing(
 ) -> None:
     result.report(tmp_path / "report.html", logs[1])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    icon = '<link rel="icon" href="data:,">'  # an empty one, which keeps browsers from asking a server
+    assert page.count(icon) == 1
+    page = page.replace(icon, "")
     names = parsed(page).names
     assert (
         names.count("figure") == 4 and names.count("svg") == 2 * 12

@@ -61,11 +61,11 @@ CASES: dict[str, tuple[Any, Any]] = {
         lambda kind, at: 0.1 * robot(kind).inverse_dynamics(at.q, at.v, at.u),
     ),
     "final configuration": (
-        lambda s, kind: constraints.final_constraints(s, q=goal(kind)),
+        lambda s, kind: constraints.end_constraints(s, q=goal(kind)),
         lambda kind, at: robot(kind).difference(goal(kind), at.q),
     ),
     "final velocity, some": (
-        lambda s, kind: constraints.final_constraints(
+        lambda s, kind: constraints.end_constraints(
             s, v=np.arange(robot(kind).nv), mask=np.arange(robot(kind).nv) % 2 == 1
         ),
         lambda kind, at: (at.v - np.arange(robot(kind).nv))[1::2],

@@ -123,10 +123,10 @@ def test_time_optimal_motion_of_a_double_integrator() -> None:
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
     problem = Problem.from_ode(x, u, ca.vertcat(x[1], u), horizon=20, dt=0.1, duration=(0.1, 20.0))
     problem.add_constraint("force", u, -1, 1)
-    problem.set_final(x=[1.0, 0.0])
+    problem.set_end(x=[1.0, 0.0])
     problem.add_cost("time", problem.duration, 0.0, end_weight=1.0, square=False)
     for distance in (1.0, 4.0, 0.25):
-        problem.set(final_x=[distance, 0.0])
+        problem.set(end_x=[distance, 0.0])
         plan = problem.solve([0.0, 0.0])
         assert plan.success
         assert plan.duration == pytest.approx(2 * np.sqrt(distance), rel=1e-4)

@@ -24,7 +24,7 @@ def test_they_are_those_of_the_description() -> None:
 def test_they_print_as_a_table() -> None:
     capsules = hc.load("planar_2r").capsules("visual")
     lines = repr(capsules).splitlines()
-    assert len(lines) == len(capsules) + 2 and "larger than what they hold" in lines[0]
+    assert len(lines) == len(capsules) + 2 and "larger than their shapes" in lines[0]
     assert all(word in lines[1] for word in ("link", "around", "radius (cm)", "length (cm)", "excess"))
     assert "<table" in capsules._repr_html_()
 
@@ -47,7 +47,7 @@ def test_what_is_not_there_is_told() -> None:
     with pytest.raises(InputError, match="no visual geometry"):
         bare.capsules("visual")
     meshes = hc.load(urdf([collision('<mesh filename="package://arms/a.stl"/>')]))
-    with pytest.raises(InputError, match=r"a\.stl is not found; say where: hc\.load.*'arms'"):
+    with pytest.raises(InputError, match=r"a\.stl is not found; give its folder: hc\.load.*'arms'"):
         meshes.capsules()
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from helicoid.study.results.folder import Folder, StudyError, StudyWarning
-from helicoid.study.results.rows import Rows
+from helicoid.study.results.rows import EpisodeRows
 
 
-def rows(start: int, stop: int, failing: int | None = None) -> Rows:
+def rows(start: int, stop: int, failing: int | None = None) -> EpisodeRows:
     k = np.arange(start, stop)
     errors = [None if n != failing else "ValueError: no" for n in k]
-    return Rows(k, {"mass": k / 2}, {"rms": np.where(k == failing, np.nan, k * 1.5)}, errors, k * 0.0)
+    return EpisodeRows(k, {"mass": k / 2}, {"rms": np.where(k == failing, np.nan, k * 1.5)}, errors, k * 0.0)
 
 
 def test_parts_are_read_in_order_and_failed_rows_have_no_result(tmp_path: Path) -> None:

@@ -146,14 +146,14 @@ def cross_track(legs: Sequence[Leg], positions: ArrayLike, which: ArrayLike) -> 
 
 
 def dubins(start: ArrayLike, end: ArrayLike, radius: float, height: float | None = None) -> list[Leg]:
-    """The shortest way from one place and direction to another that turns no tighter than a radius.
+    """Dubins path: the shortest path between two poses in the plane with a bounded turn radius.
 
     Args:
-        start, end: x, y (m) and the direction of flight (rad, from x towards y, z up).
-        radius: of the tightest turn (m).
+        start, end: x, y (m) and heading (rad, from x towards y, z up).
+        radius: minimum turn radius (m).
         height: of all legs (m).
 
-    Of Dubins' six candidates (left, straight, right turns), the shortest.
+    It is the shortest of Dubins' six candidates (LSL, LSR, RSL, RSR, LRL, RLR).
 
     >>> legs = dubins([0, 0, 0], [100, 0, 0], 20.0, height=50.0)
     >>> [type(leg).__name__ for leg in legs]
@@ -161,7 +161,7 @@ def dubins(start: ArrayLike, end: ArrayLike, radius: float, height: float | None
     """
     s, e = np.asarray(start, np.float64), np.asarray(end, np.float64)
     if s.shape != (3,) or e.shape != (3,) or not np.isfinite([s, e]).all() or not 0 < radius < math.inf:
-        raise InputError("dubins takes two places with directions (x, y, angle) and a positive radius")
+        raise InputError("dubins takes two poses (x, y, heading) and a positive radius")
     candidates = [_turn_straight_turn(s, e, radius, a, b) for a, b in itertools.product((1, -1), (1, -1))]
     candidates += [_three_turns(s, e, radius, side) for side in (1, -1)]
     best = min((one for one in candidates if one is not None), key=lambda one: one[0])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -14,12 +13,13 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.differential.formulation import OUTPUTS, Formulation, capsules_apart
 from helicoid.control.differential.limits import Limit, limits_at
-from helicoid.control.following import Following, posture_reference
-from helicoid.control.program.levels import Priorities, is_strict, levels_of, posture_names, posture_rows
-from helicoid.control.program.library import Library, export_c
-from helicoid.control.program.loop import STATUSES, Loop, copied, qp_work
-from helicoid.control.program.numbers import finite
+from helicoid.control.program.controller import ProgramController
+from helicoid.control.program.levels import Priorities, is_strict, levels_of
+from helicoid.control.program.library import Library
+from helicoid.control.program.loop import Loop, qp_work
+from helicoid.control.program.numbers import Numbers, finite
 from helicoid.control.tasks import Task
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
 from helicoid.robot.robot import Robot, as_robot
@@ -32,14 +32,14 @@ DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) \\
   {p}_data(q, p, first, second, A, lower, upper, errors, damping)"""
 
 
-class DifferentialIK:
+class DifferentialIK(ProgramController):
     """Joint velocities v by which tasks come true, J v = velocity + gain e, as far as limits allow.
 
     "weighted" weighs all tasks against each other: min Σ w |J v - velocity - gain e|² + λ² |v - v0|².
     "strict" makes every task of the list, or every list of tasks in it, a level of its own that takes nothing
     from the ones before. Velocity, position and acceleration limits and the robot's constraints go before all
-    tasks. λ² = damping² + error_damping |w e| keeps velocities bounded near singularities; v0 is for the null
-    space.
+    tasks. λ² = λ₀² + κ |w e| keeps velocities bounded near singularities (damped least squares); v0 acts in
+    the null space.
 
     Args:
         tasks: what to achieve (`PoseTask`, `CenterOfMassTask`, ...), for "strict" the most important first.
@@ -49,7 +49,7 @@ class DifferentialIK:
         acceleration: limits (rad/s², m/s²), a number or nv of them; None for none.
         solver: "qp" finds the best motion within limits. "projection" is the damped pseudo-inverse, strict by
             projections onto null spaces; limits then make the whole motion slower.
-        damping, error_damping: see above.
+        damping_factor, error_damping_factor: λ₀ and κ of λ above.
         approach: how fast joints without limited acceleration go to the ends of their range at most, as a
             share of the distance (1/s); and how fast they return from beyond.
         self_distance: what links that are no neighbours stay apart by (m), approached in the same way; None
@@ -76,10 +76,10 @@ class DifferentialIK:
     (True, True, ())
     """
 
-    command: ClassVar[str] = "v"
-    """Quantity that `step` returns: joint velocities."""
-    measures: ClassVar[str] = "q v"
+    command = "v"
+    _decaying, _library_name = "velocity", "differential_ik"
 
+    @renamed_arguments(damping="damping_factor", error_damping="error_damping_factor")
     def __init__(
         self,
         robot: Robot,
@@ -90,52 +90,40 @@ class DifferentialIK:
         gain: float | Sequence[float] = 10.0,
         acceleration: ArrayLike | None = None,
         solver: Literal["qp", "projection"] = "qp",
-        damping: float = 1e-3,
-        error_damping: float = 0.1,
+        damping_factor: float = 1e-3,
+        error_damping_factor: float = 0.1,
         approach: float = 10.0,
         self_distance: float | None = None,
         capsules: Capsules | None = None,
     ) -> None:
-        self.robot = as_robot(robot, "DifferentialIK")
-        strict = is_strict(priorities)
+        robot, strict = as_robot(robot, "DifferentialIK"), is_strict(priorities)
         if solver not in ("qp", "projection"):
             raise InputError(f"solver is 'qp' or 'projection'; got {solver!r}")
-        levels = levels_of(self.robot, tasks)
-        shapes, pairs = capsules_apart(self.robot, self_distance, capsules, solver)
-        self.formulation = Formulation(self.robot, levels, strict, acceleration is not None, shapes, pairs)
-        self.numbers = self.formulation.numbers(
-            dt, gain, acceleration, damping, error_damping, approach, self_distance or 0.0
-        )
+        levels = levels_of(robot, tasks)
+        shapes, pairs = capsules_apart(robot, self_distance, capsules, solver)
         self.solver = solver
-        self._loop = self._made()
-        self._evaluate, self._p, self._memory = self._loop.evaluate, self._loop.p, self._loop.memory
+        self.formulation = Formulation(robot, levels, strict, acceleration is not None, shapes, pairs)
         options: dict[str, Any] = {
-            "gain": gain,
-            "acceleration": acceleration,
-            "solver": solver,
-            "damping": damping,
+            **{"gain": gain, "acceleration": acceleration},
+            **{"damping_factor": damping_factor, "error_damping_factor": error_damping_factor},
+            **{"approach": approach, "self_distance": self_distance},
         }
-        options |= {"error_damping": error_damping, "approach": approach}
-        options |= {"self_distance": self_distance, "capsules": capsules}
-        self._arguments = (robot, [list(level) for level in levels], dt, priorities), options
+        loop = _compiled(self.formulation, self.formulation.numbers(dt, **options), solver)
+        options |= {"solver": solver, "capsules": capsules}
+        arguments = (robot, [list(level) for level in levels], dt, priorities)
+        super().__init__(robot, self.formulation, loop, arguments, options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copied, (type(self), *self._arguments, self._p, self._memory)
-
-    # The loop ---------------------------------------------------------------------------------------
+    # In the loop ------------------------------------------------------------------------------------
 
     def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """Velocities (nv) for the configuration q (nq), to be held for dt; a measured v is not used."""
-        return self._step(q)
-
-    def _step(self, q: ArrayLike) -> Array:
-        v = np.empty(self.robot.nv)
+        command = np.empty(self.robot.nv)
         try:
-            self._evaluate((q, self._p), (v, self._memory))
+            self._evaluate((q, self._p), (command, self._memory))
         except ValueError:
             q = self._loop.as_vector("q", q, self.robot.nq)
-            self._evaluate((q, self._p), (v, self._memory))
-        return v
+            self._evaluate((q, self._p), (command, self._memory))
+        return command
 
     def set(self, **values: ArrayLike) -> None:
         """Change numbers by name, all or, where one is refused, none.
@@ -143,7 +131,7 @@ class DifferentialIK:
         Of a task called "hand": `hand` is its target, `hand_velocity` how that moves (a number for each row
         of the task, rad/s before m/s), `hand_gain` and `hand_weight`. Of all: `velocity_limit` and
         `acceleration_limit` (nv), `position_lower` and `position_upper` (nq), `null_velocity` (nv),
-        `damping`, `error_damping`, `approach`, `dt`.
+        `damping_factor`, `error_damping_factor`, `approach`, `dt`.
         """
         if "acceleration_limit" in values and not self.formulation.accelerates:
             raise InputError("acceleration_limit needs DifferentialIK(acceleration=...) from the start")
@@ -155,86 +143,6 @@ class DifferentialIK:
         self._loop.begin()
         self._memory[: self.robot.nv] = before
 
-    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
-        """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
-
-        It needs math.h, allocates nothing and begins at rest with the numbers that are set now; `numbers` of
-        its struct change them, at places that the header names.
-
-        Returns:
-            The files written.
-
-        Raises:
-            HelicoidError: the folder cannot be written to, or has files of these names that no export wrote.
-        """
-        library = Library(
-            what="Joint velocities from tasks, one call a step.",
-            step="Velocities (nv) for a configuration (nq), to be held for dt; finite and within limits.",
-            falling_back="Beyond the second, the last velocity dies away.",
-            kept="the last velocity first",
-            inputs=("q",),
-            outputs=OUTPUTS,
-            result="v",
-            macro=_DATA,
-            runtime="differential.h",
-            function="differential_step",
-            work=self._work(),
-            tolerance="1e-9",
-        )
-        return export_c(library, self._loop, self.robot, self._step, folder, name or "differential_ik")
-
-    # What is so -------------------------------------------------------------------------------------
-
-    @property
-    def period(self) -> float:
-        """Time between steps (s)."""
-        return self._loop.period
-
-    @property
-    def status(self) -> Status:
-        """Result of the last step."""
-        return STATUSES[self._loop.code]
-
-    @property
-    def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
-        if self.status is Status.INFEASIBLE:
-            held = ", ".join(f"{one.kind} of {one.joint}" for one in self.limits)
-            return f"limits contradict each other; active: {held or 'none'}"
-        return self._loop.message("velocity")
-
-    def following(self, reference: Any = None, **references: Any) -> Following:
-        """The controller with targets over time; see `hc.control.Following` for what they may be."""
-        return Following(self, reference, **references)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Names of the tasks, by which `set` takes their targets."""
-        return tuple(self.formulation.names)
-
-    @property
-    def postures(self) -> tuple[str, ...]:
-        """Names of the tasks whose target is a configuration."""
-        return posture_names(self.formulation)
-
-    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """Targets over time by name for samples of a joint motion."""
-        return posture_reference(self, q, posture_rows(self.formulation, v))
-
-    @property
-    def ok(self) -> bool:
-        """Whether the last velocity is the best within the limits."""
-        return self._loop.ok
-
-    @property
-    def iterations(self) -> int:
-        """Steps of the active set in the last call."""
-        return self._loop.iterations
-
-    def error(self, task: str | Task) -> Array:
-        """What was missing to a task at the last step, e(q); zeros before the first."""
-        return self._loop.error(task)
-
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The limits that the last velocity is at."""
@@ -242,32 +150,50 @@ class DifferentialIK:
             return ()
         return tuple(limits_at(self.formulation, self._loop))
 
-    # How it is made ---------------------------------------------------------------------------------
+    def _contradiction(self) -> str:
+        return f"active: {', '.join(f'{one.kind} of {one.joint}' for one in self.limits) or 'none'}"
 
-    def _made(self) -> Loop:
-        """The step of runtime/differential.h: its memory and its sizes."""
-        f, robot, at = self.formulation, self.robot, self.numbers
-        nv, n, rows = robot.nv, robot.nv + f.n_rows, sum(task.rows(robot) for task in f.tasks)
-        q, p = ca.SX.sym("q", robot.nq), ca.SX.sym("p", at.values.size)
-        memory = {"last": nv, "before": nv, "state": n, "lower": n, "upper": n, "errors": rows, "info": 2}
-        sizes: dict[str, Any] = {
-            **{"NV": nv, "NP": at.values.size},
-            **{"NE": rows, "NM": f.n_rows, "NC": f.constraint_rows},
-            **{"STRICT": int(f.strict), "SCALED": int(self.solver == "projection")},
-            **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},
-            "P_DT": at["dt"].at.start,
-            "P_APPROACH": at["approach"].at.start,
-            "P_ACCELERATION": at["acceleration_limit"].at.start,
-            "P_NULL_VELOCITY": at["null_velocity"].at.start,
-        }
-        data, tasks = f.data(q, p, at.symbols(p)), zip(f.names, f.tasks, strict=True)
-        return Loop(robot, at, memory, tasks, RUNTIME / "differential.c", sizes, data)
+    def _library(self) -> Library:
+        return Library(
+            what="Joint velocities from tasks, one call a step.",
+            step="Velocities (nv) for a configuration (nq), to be held for dt; finite and within limits.",
+            falling_back="Beyond the second, the last velocity decays.",
+            kept="the last velocity first",
+            inputs=("q",),
+            outputs=OUTPUTS,
+            result="v",
+            macro=_DATA,
+            runtime="differential.h",
+            function="differential_step",
+            work=_work(self.formulation),
+            tolerance="1e-9",
+        )
 
-    def _work(self) -> int:
-        """STEP_WORK of runtime/differential.h; with less, the library that is written does not compile."""
-        f = self.formulation
-        nv, rows, m = f.robot.nv, f.level_rows, f.n_rows
-        n, total = nv + m, sum(rows)
-        levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + qp_work(nv, m + total)
-        data = (total if f.strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
-        return data + (levels if f.strict else qp_work(nv, m))
+
+def _compiled(f: Formulation, at: Numbers, solver: str) -> Loop:
+    """The step of runtime/differential.h: its memory and its sizes."""
+    robot = f.robot
+    nv, n, rows = robot.nv, robot.nv + f.n_rows, sum(task.rows(robot) for task in f.tasks)
+    q, p = ca.SX.sym("q", robot.nq), ca.SX.sym("p", at.values.size)
+    memory = {"last": nv, "before": nv, "state": n, "lower": n, "upper": n, "errors": rows, "info": 2}
+    sizes: dict[str, Any] = {
+        **{"NV": nv, "NP": at.values.size},
+        **{"NE": rows, "NM": f.n_rows, "NC": f.constraint_rows},
+        **{"STRICT": int(f.strict), "SCALED": int(solver == "projection")},
+        **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},
+        "P_DT": at["dt"].at.start,
+        "P_APPROACH": at["approach"].at.start,
+        "P_ACCELERATION": at["acceleration_limit"].at.start,
+        "P_NULL_VELOCITY": at["null_velocity"].at.start,
+    }
+    data, tasks = f.data(q, p, at.symbols(p)), zip(f.names, f.tasks, strict=True)
+    return Loop(robot, at, memory, tasks, RUNTIME / "differential.c", sizes, data)
+
+
+def _work(f: Formulation) -> int:
+    """STEP_WORK of runtime/differential.h; with less, the exported library does not compile."""
+    nv, rows, m = f.robot.nv, f.level_rows, f.n_rows
+    n, total = nv + m, sum(rows)
+    levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + qp_work(nv, m + total)
+    data = (total if f.strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
+    return data + (levels if f.strict else qp_work(nv, m))

@@ -3,8 +3,9 @@
     weighted    min Σ w |J v - w*|² + λ² |v - v0|²
     strict      levels of |√w (J v - w*)|², the most important first
 
-with w* = velocity + gain e, subject to what limits and constraints allow of v. λ² is damping² + error_damping
-|w e|: the second part takes the place of the curvature that J leaves out, and vanishes at the target.
+with w* = velocity + gain e, subject to what limits and constraints allow of v. λ² = λ₀² + κ |w e|, with λ₀
+the damping factor and κ that of the error, is the Levenberg-Marquardt term: its second part replaces the
+curvature that J neglects, and vanishes at the target.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ class Formulation:
         dt: float,
         gain: float | Sequence[float],
         acceleration: ArrayLike | None,
-        damping: float,
-        error_damping: float,
+        damping_factor: float,
+        error_damping_factor: float,
         approach: float,
-        self_distance: float = 0.0,
+        self_distance: float | None = None,
     ) -> Numbers:
-        """All numbers of a step, with what they begin with; see `DifferentialIK`."""
+        """All numbers of a step with their initial values; see `DifferentialIK`."""
         robot, limits = self.robot, self.robot.limits
         numbers = Numbers()
         numbers.add("dt", dt, numbers_of((), 0, 1e6, strict=True))
@@ -93,16 +94,17 @@ class Formulation:
             numbers.add(f"{name}_velocity", 0.0, finite((rows,)))
             numbers.add(f"{name}_weight", task.weights(robot), finite((rows,), 0))
             numbers.add(f"{name}_gain", one, finite((), 0))
-        numbers.add("damping", damping, numbers_of((), 0, 1e100, strict=True))
-        numbers.add("error_damping", error_damping, finite((), 0))
+        positive = numbers_of((), 0, 1e100, strict=True)
+        numbers.add("damping_factor", damping_factor, positive, former="damping")
+        numbers.add("error_damping_factor", error_damping_factor, finite((), 0), former="error_damping")
         numbers.add("null_velocity", 0.0, finite((robot.nv,)))
         numbers.add("velocity_limit", limits.velocity, numbers_of((robot.nv,), 0))
         most = np.inf if acceleration is None else acceleration
         numbers.add("acceleration_limit", most, numbers_of((robot.nv,), 0, strict=True))
         numbers.add("position_lower", limits.lower, numbers_of((robot.nq,)))
         numbers.add("position_upper", limits.upper, numbers_of((robot.nq,)))
-        numbers.add("approach", approach, numbers_of((), 0, 1e100, strict=True))
-        numbers.add("self_distance", self_distance, finite((), 0))
+        numbers.add("approach", approach, positive)
+        numbers.add("self_distance", self_distance or 0.0, finite((), 0))
         return numbers
 
     def data(self, q: Expression, p: Expression, numbers: Mapping[str, Expression]) -> ca.Function:
@@ -124,7 +126,8 @@ class Formulation:
         if not self.strict:
             missing = [ca.vertcat(*missing)]
         stacked, wanted, w = ca.vertcat(*E), ca.vertcat(*e), ca.vertcat(*weights)
-        damping = [numbers["damping"] ** 2 + numbers["error_damping"] * ca.norm_2(part) for part in missing]
+        λ0, κ = numbers["damping_factor"], numbers["error_damping_factor"]
+        damping = [λ0**2 + κ * ca.norm_2(part) for part in missing]
         A, row_lower, row_upper = self._rows(q, numbers)
         lower, upper = self._bounds(q, numbers)
         if self.strict:
@@ -193,7 +196,14 @@ class Formulation:
 
 
 _RESERVED = (
-    *("dt", "damping", "error_damping", "null_velocity", "velocity_limit", "acceleration_limit"),
+    *(
+        "dt",
+        "damping_factor",
+        "error_damping_factor",
+        "null_velocity",
+        "velocity_limit",
+        "acceleration_limit",
+    ),
     *("position_lower", "position_upper", "approach", "self_distance"),
 )
 

@@ -15,6 +15,7 @@ from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensate
 from helicoid.control.program.numbers import Number
 from helicoid.control.tasks import PostureTask, Task
 from helicoid.control.tasks.task import check_motion
+from helicoid.deprecation import renamed_arguments
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError
@@ -54,7 +55,7 @@ class PrioritisedInverseDynamics(TorqueLaw):
             no letter, digit or underscore in a name is written as an underscore.
         frequency: ω, a number or one for each task (rad/s).
         damping_ratio: ζ, likewise.
-        damping: λ, which keeps accelerations finite near singularities.
+        damping_factor: λ of damped least squares, which keeps accelerations finite near singularities.
         friction, decay: see `JointImpedance`.
 
     >>> import numpy as np
@@ -62,20 +63,21 @@ class PrioritisedInverseDynamics(TorqueLaw):
     >>> robot, q = hc.load("panda"), np.array([0.0, -0.4, 0.0, -2.2, 0.0, 1.8, 0.8])
     >>> hand = hc.control.PoseTask("panda_link8", robot.pose("panda_link8")(q), name="hand")
     >>> tasks = [hand, hc.control.PostureTask(q + 0.3)]
-    >>> law = hc.control.PrioritisedInverseDynamics(robot, tasks, frequency=10.0, damping=0.0)
+    >>> law = hc.control.PrioritisedInverseDynamics(robot, tasks, frequency=10.0, damping_factor=0.0)
     >>> a = robot.forward_dynamics(q, np.zeros(7), law.step(q, np.zeros(7)))
     >>> J = robot.jacobian("panda_link8", "world_aligned")(q)
     >>> print(np.allclose(J @ a, 0, atol=1e-4), np.abs(a).max() > 0.5)  # the hand stays, the elbow moves
     True True
     """
 
+    @renamed_arguments(damping="damping_factor")
     def __init__(
         self,
         robot: Robot,
         tasks: Sequence[Task],
         frequency: ArrayLike = 10.0,
         damping_ratio: ArrayLike = 1.0,
-        damping: float = 1e-3,
+        damping_factor: float = 1e-3,
         friction: Friction = "none",
         decay: float = 0.95,
     ) -> None:
@@ -97,7 +99,7 @@ class PrioritisedInverseDynamics(TorqueLaw):
         numbers = {
             "frequency": Number(frequency, n, 0.0, above=True),
             "damping_ratio": Number(damping_ratio, n, 0.0),
-            "damping": Number(damping, (), 0.0),
+            "damping_factor": Number(damping_factor, (), 0.0),
         }
         if set(numbers) & set(targets):
             raise InputError(f"tasks cannot be called {', '.join(set(numbers) & set(targets))}")
@@ -108,6 +110,8 @@ class PrioritisedInverseDynamics(TorqueLaw):
     def step(self, q: ArrayLike, v: ArrayLike) -> Array:
         """The torque (nv) for a measured state."""
         return self._call((q, v))[0]
+
+    set = renamed_arguments(damping="damping_factor")(TorqueLaw.set)
 
     def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
         return posture_reference(self, q)
@@ -121,7 +125,7 @@ class PrioritisedInverseDynamics(TorqueLaw):
             wanted = ω**2 * task.error(robot, q, x[name]) - 2 * ζ * ω * (J @ v)
             missing = wanted - along_motion(robot.model, J @ v, q, v) - J @ a
             A = J @ N
-            damping = (x["damping"] ** 2 + _LEAST) * ca.SX.eye(J.shape[0])
+            damping = (x["damping_factor"] ** 2 + _LEAST) * ca.SX.eye(J.shape[0])
             factors = factor(A @ A.T + damping)
             a += N @ (A.T @ solve(factors, missing))
             if i + 1 < len(self._tasks):

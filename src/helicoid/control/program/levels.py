@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import casadi as ca
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.program.numbers import Check
-from helicoid.control.tasks import PostureTask, Task
+from helicoid.control.tasks import Task
 from helicoid.control.tasks.task import check_motion
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
@@ -64,18 +64,6 @@ def bounded_coordinates(robot: Robot) -> tuple[list[tuple[int, int]], list[int]]
         elif np.isfinite(limits.lower[k]) or np.isfinite(limits.upper[k]):
             others.append(k)
     return pairs, others
-
-
-def posture_names(formulation: Any) -> tuple[str, ...]:
-    """Names of the tasks of a formulation whose target is a configuration."""
-    named = zip(formulation.names, formulation.tasks, strict=True)
-    return tuple(name for name, task in named if isinstance(task, PostureTask))
-
-
-def posture_rows(formulation: Any, samples: Array) -> Array:
-    """Columns of samples (N, nv) that are rows of the first posture task of a formulation."""
-    tasks = [task for task in formulation.tasks if isinstance(task, PostureTask)]
-    return samples[:, tasks[0].velocities(formulation.robot)] if tasks else samples
 
 
 def target_check(robot: Robot, task: Task) -> Check:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -103,22 +103,6 @@ class Loop:
         return int(self.memory[self.at["info"].start]) == 0
 
     @property
-    def period(self) -> float:
-        """Time between steps (s)."""
-        return float(self.p[self.numbers["dt"].at.start])
-
-    def message(self, command: str) -> str:
-        """What the last step could not do, in words; empty where it is ok."""
-        status = STATUSES[self.code]
-        if status is Status.OK:
-            return ""
-        if status is Status.NO_TARGET:
-            return f"no target was set for {', '.join(self.missing())}"
-        if status is Status.NOT_STARTED:
-            return "there was no step yet"
-        return f"{status}: the last valid {command} decays"
-
-    @property
     def iterations(self) -> int:
         """Steps of the active set in the last call."""
         return int(self.memory[self.at["info"].start + 1])
@@ -127,14 +111,14 @@ class Loop:
         """The names of numbers that were not set."""
         return [name for name in self.numbers.names if np.isnan(self.p[self.numbers[name].at]).any()]
 
-    def error(self, task: str | Task, kind: str = "task") -> Array:
-        """What was missing to a task at the last step; zeros before the first."""
+    def error(self, task: str | Task) -> Array:
+        """Error of a task of motion or momentum at the last step; zeros before the first."""
         name = task if isinstance(task, str) else task.name
         for own, other, at in self._errors:
             if name in (own, other):
                 return self.memory[at].copy()
         known = ", ".join(own for own, _, _ in self._errors)
-        raise InputError(f"there is no {kind} {name!r}; there are {known or 'none'}")
+        raise InputError(f"there is no task of motion {name!r}; there are {known or 'none'}")
 
     def set(self, changes: Mapping[str, ArrayLike]) -> None:
         """Change numbers, all or, where one is refused, none; the ends of ranges stay in order."""
@@ -162,13 +146,6 @@ class Loop:
         if self.code == NOT_STARTED:
             raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
         return np.full(size, np.nan)
-
-
-def copied(kind: Any, arguments: Sequence[Any], options: Mapping[str, Any], p: Array, memory: Array) -> Any:
-    """A controller made again: what is compiled belongs to a process, and is found in the cache."""
-    made = kind(*arguments, **options)
-    made._loop.p[:], made._loop.memory[:] = p, memory
-    return made
 
 
 def qp_work(n: int, m: int) -> int:

@@ -112,10 +112,10 @@ class Numbers:
         Raises:
             InputError: there is none of this name.
         """
-        if name in self._former:
-            warn_renamed(name, self._former[name], stacklevel=5)
-            name = self._former[name]
         own = name if name in self._entries else self._also.get(name, "")
+        if not own and name in self._former:
+            own = self._former[name]
+            warn_renamed(name, own, stacklevel=7)
         if not own:
             raise InputError(f"there is no number {name!r}; there are: {', '.join(self.names)}")
         return own, self._entries[own]

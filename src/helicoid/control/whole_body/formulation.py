@@ -1,6 +1,6 @@
 """From tasks, contacts and limits to the data of a step, as expressions.
 
-    min Σ w |task|² + damping |a|² + force_damping |f|²
+    min Σ w |task|² + w_a |a|² + w_f |f|²
     M a + h = Sᵀ τ + Jᵀ f      J a = -J̇ v - κ J v      C f ≤ 0      limits of f, τ and of v + a dt
 
 Tasks of motion are J a + J̇ v = acceleration + ω² e + 2 ζ ω (velocity - J v), with e what is missing. What the
@@ -187,9 +187,9 @@ class Formulation:
             numbers.add(f"{name}_normal", normal, check_normal)
         numbers.add("ramp", others["ramp"], finite((), 0))
         numbers.add("ramp_force", 2 * weight, numbers_of((), 0, strict=True))
-        numbers.add("contact_damping", others["contact_damping"], finite((), 0))
-        numbers.add("damping", others["damping"], numbers_of((), 0, 1e100, strict=True))
-        numbers.add("force_damping", others["force_damping"], numbers_of((), 0, 1e100, strict=True))
+        numbers.add("contact_rate", others["contact_rate"], finite((), 0), former="contact_damping")
+        for name, former in (("acceleration_weight", "damping"), ("force_weight", "force_damping")):
+            numbers.add(name, others[name], numbers_of((), 0, 1e100, strict=True), former=former)
         driven = list(robot.actuated)
         numbers.add("torque_limit", limits.effort[driven], numbers_of((len(driven),), 0))
         numbers.add("velocity_limit", limits.velocity, numbers_of((robot.nv,), 0))
@@ -217,7 +217,8 @@ class Formulation:
         lower, upper = self._bounds(q, v, n)
         rows = robot.constraints.rows
         damping = ca.vertcat(
-            n["damping"] * ca.SX.ones(robot.nv), n["force_damping"] * ca.SX.ones(self.n_forces + rows)
+            n["acceleration_weight"] * ca.SX.ones(robot.nv),
+            n["force_weight"] * ca.SX.ones(self.n_forces + rows),
         )
         outputs = {
             "M": _flat(robot.mass_matrix(q, *theta)),
@@ -241,7 +242,7 @@ class Formulation:
     ) -> tuple[Expression, Expression, Expression, list[Expression]]:
         """J and b of J a = b, the rows of the cones, and the axes of the contacts."""
         robot, J, b, cones, turns = self.robot, ca.SX(0, self.robot.nv), ca.SX(0, 1), ca.SX(0, 1), []
-        slower = ca.fmin(n["contact_damping"], 1 / n["dt"])
+        slower = ca.fmin(n["contact_rate"], 1 / n["dt"])
         for one, name in zip(self.contacts, self.contact_names, strict=True):
             turn = ca.reshape(n[f"{name}_normal"], 3, 3).T
             own = one.jacobian(robot, q, turn)
@@ -317,9 +318,17 @@ class Formulation:
 
 
 RESERVED = (
-    *("dt", "damping", "force_damping", "velocity_limit", "acceleration_limit", "torque_limit", "braking"),
-    *("position_lower", "position_upper", "approach", "ramp", "ramp_force", "contact_damping", "decay"),
-    *("theta", "contacts"),
+    *(
+        "dt",
+        "acceleration_weight",
+        "force_weight",
+        "velocity_limit",
+        "acceleration_limit",
+        "torque_limit",
+        "braking",
+    ),
+    *("position_lower", "position_upper", "approach", "ramp", "ramp_force", "contact_rate", "decay"),
+    *("torque_limit", "braking", "theta", "contacts"),
 )
 
 

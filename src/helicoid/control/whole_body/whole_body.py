@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.control.following import Following, posture_reference
 from helicoid.control.laws.torque import Friction
-from helicoid.control.program.levels import (
-    Priorities,
-    bounded_coordinates,
-    is_strict,
-    levels_of,
-    posture_names,
-    posture_rows,
-)
-from helicoid.control.program.library import export_c
-from helicoid.control.program.loop import STATUSES, copied
+from helicoid.control.program.controller import ProgramController
+from helicoid.control.program.levels import Priorities, bounded_coordinates, is_strict, levels_of
+from helicoid.control.program.library import Library
 from helicoid.control.tasks import Task
 from helicoid.control.whole_body import compiled
 from helicoid.control.whole_body.contacts import Contact, named, world_forces
 from helicoid.control.whole_body.formulation import Formulation
 from helicoid.control.whole_body.limits import Held, limits_at
-from helicoid.deprecation import former_attribute
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.robot.robot import Robot, as_robot
 from helicoid.status import Status
 
 
-class WholeBody:
+class WholeBody(ProgramController):
     """Torques τ by which tasks come true as far as contacts, friction and limits allow.
 
     Accelerations a and forces f of contacts are chosen together, in one quadratic program, such that
@@ -55,8 +45,8 @@ class WholeBody:
             and velocity come near; more than this is asked of none.
         approach: how fast joints return from beyond their range, as a share of the distance (1/s).
         ramp: how long the force of a contact takes to come or to go (s) when that is switched.
-        contact_damping: contacts that move, come to rest at this rate (1/s).
-        damping, force_damping: weights of |a|² and of |f|², which decide where no task does.
+        contact_rate: κ (1/s), at which the velocity of a contact decays: J a + J̇ v = -κ J v.
+        acceleration_weight, force_weight: weights of |a|² and |f|², the regularisation of the program.
         friction: whether the joints' friction is compensated, "none" or "measured".
         decay: what is left of the last torque after a step that has no measurement, from 0 to 1.
 
@@ -82,10 +72,12 @@ class WholeBody:
     >>> wb.contact("FL_foot", active=False)
     """
 
-    command: ClassVar[str] = "tau"
-    """Quantity that `step` returns: joint torques."""
-    measures: ClassVar[str] = "q v"
+    command = "tau"
+    _decaying, _library_name = "torque", "whole_body"
 
+    @renamed_arguments(
+        damping="acceleration_weight", force_damping="force_weight", contact_damping="contact_rate"
+    )
     @interruptible()
     def __init__(
         self,
@@ -101,41 +93,36 @@ class WholeBody:
         braking: ArrayLike = 100.0,
         approach: float = 10.0,
         ramp: float = 0.0,
-        contact_damping: float = 20.0,
-        damping: float = 1e-6,
-        force_damping: float = 1e-8,
+        contact_rate: float = 20.0,
+        acceleration_weight: float = 1e-6,
+        force_weight: float = 1e-8,
         friction: Friction = "none",
         decay: float = 0.95,
     ) -> None:
-        self.robot = as_robot(robot, "WholeBody")
-        strict = is_strict(priorities)
+        robot, strict = as_robot(robot, "WholeBody"), is_strict(priorities)
         if friction not in ("none", "measured"):
             raise InputError(f"friction is 'none' or 'measured'; got {friction!r}")
-        if not self.robot.actuated:
-            raise InputError(f"WholeBody: no actuator drives anything of {self.robot.name!r}")
-        if odd := bounded_coordinates(self.robot)[1]:
+        if not robot.actuated:
+            raise InputError(f"WholeBody: {robot.name!r} has no actuators")
+        if odd := bounded_coordinates(robot)[1]:
             raise InputError(
                 f"WholeBody keeps limits of coordinates that are the integral of a velocity; coordinates "
-                f"{odd} of {self.robot.name!r} are not: take their limits off"
+                f"{odd} of {robot.name!r} are not: remove their limits"
             )
-        levels = levels_of(self.robot, tasks, "WholeBody")
-        made = named(contacts, self.robot)
-        self.formulation = Formulation(self.robot, levels, made, strict, friction)
+        levels = levels_of(robot, tasks, "WholeBody")
+        made = named(contacts, robot)
+        self.formulation = Formulation(robot, levels, made, strict, friction)
         options: dict[str, Any] = {
             **{"acceleration": acceleration, "braking": braking, "approach": approach, "ramp": ramp},
-            **{"contact_damping": contact_damping, "damping": damping, "force_damping": force_damping},
-            "decay": decay,
+            **{"contact_rate": contact_rate, "acceleration_weight": acceleration_weight},
+            **{"force_weight": force_weight, "decay": decay},
+            **{"frequency": frequency, "damping_ratio": damping_ratio},
         }
-        self.numbers = self.formulation.numbers(dt, frequency, damping_ratio, **options)
-        self._loop = compiled.loop(self.formulation, self.numbers)
-        self._evaluate, self._p, self._memory = self._loop.evaluate, self._loop.p, self._loop.memory
-        options |= {"frequency": frequency, "damping_ratio": damping_ratio, "friction": friction}
-        self._arguments = (robot, [list(level) for level in levels], made, dt, priorities), options
+        loop = compiled.loop(self.formulation, self.formulation.numbers(dt, **options))
+        arguments = (robot, [list(level) for level in levels], made, dt, priorities)
+        super().__init__(robot, self.formulation, loop, arguments, {**options, "friction": friction})
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copied, (type(self), *self._arguments, self._p, self._memory)
-
-    # The loop ---------------------------------------------------------------------------------------
+    # In the loop ------------------------------------------------------------------------------------
 
     def step(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Torques (nv, zeros where no actuator is) for a state q (nq), v (nv), to be held for dt."""
@@ -160,8 +147,8 @@ class WholeBody:
         and `hand_damping_ratio`; of a momentum `_rate` and `_gain`. Of a contact called "foot":
         `foot_friction`, `foot_normal`, `foot_min_force`, `foot_max_force`. Of all: `torque_limit` (of the
         actuators), `velocity_limit`, `acceleration_limit` and `braking` (nv), `position_lower` and
-        `position_upper` (nq), `ramp`, `approach`, `contact_damping`, `damping`, `force_damping`, `decay`,
-        `dt`, and `theta` of a parametric robot.
+        `position_upper` (nq), `ramp`, `approach`, `contact_rate`, `acceleration_weight`,
+        `force_weight`, `decay`, `dt`, and `theta` of a parametric robot.
         """
         changes: dict[str, ArrayLike] = dict(values)
         if contacts is not None:
@@ -170,75 +157,6 @@ class WholeBody:
             }
             changes |= {f"{name}_active": float(name in on) for name in self.formulation.contact_names}
         self._loop.set(changes)
-
-    def reset(self) -> None:
-        """Clear the active set and the force ramps of the contacts."""
-        self._loop.begin()
-
-    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
-        """Write this controller as a library in C99, with a program that checks it and a CMakeLists.txt.
-
-        It needs math.h, allocates nothing and begins with the numbers that are set now; `numbers` of its
-        struct change them, at places that the header names.
-
-        Returns:
-            The files written.
-
-        Raises:
-            HelicoidError: the folder cannot be written to, or has files of these names that no export wrote.
-        """
-        library = compiled.library(self.formulation, self._loop)
-        return export_c(library, self._loop, self.robot, self.step, folder, name or "whole_body")
-
-    # What is so -------------------------------------------------------------------------------------
-
-    @property
-    def period(self) -> float:
-        """Time between steps (s)."""
-        return self._loop.period
-
-    @property
-    def status(self) -> Status:
-        """Result of the last step."""
-        return STATUSES[self._loop.code]
-
-    @property
-    def ok(self) -> bool:
-        """Whether the last torque is the best within all limits, and something holds the robot."""
-        return self._loop.ok
-
-    @property
-    def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
-        if self.status is Status.INFEASIBLE:
-            exceeded = [f"{one.kind} of {one.of} by {one.excess:.3g}" for one in self.violations]
-            return "limits contradict each other; exceeded: " + (
-                ", ".join(exceeded) or "none beyond rounding"
-            )
-        if self.status is Status.NO_CONTACT:
-            return "no contact holds the floating base: it falls, whatever the motors do"
-        return self._loop.message("torque")
-
-    details = former_attribute("details", "message")
-
-    def following(self, reference: Any = None, **references: Any) -> Following:
-        """The controller with targets over time; see `hc.control.Following` for what they may be."""
-        return Following(self, reference, **references)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Names of the tasks, by which `set` takes their targets."""
-        return tuple(self.formulation.names)
-
-    @property
-    def postures(self) -> tuple[str, ...]:
-        """Names of the tasks whose target is a configuration."""
-        return posture_names(self.formulation)
-
-    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """Targets over time by name for samples of a joint motion."""
-        f = self.formulation
-        return posture_reference(self, q, posture_rows(f, v), posture_rows(f, a))
 
     @property
     def accelerations(self) -> Array:
@@ -257,11 +175,6 @@ class WholeBody:
         return tuple(one.name for one, held in zip(self.formulation.contacts, on, strict=True) if held)
 
     @property
-    def iterations(self) -> int:
-        """Steps of the active set in the last call."""
-        return self._loop.iterations
-
-    @property
     def limits(self) -> tuple[Held, ...]:
         """What held the last step back."""
         if self.status not in (Status.OK, Status.INFEASIBLE, Status.NO_CONTACT):
@@ -273,9 +186,12 @@ class WholeBody:
         """The limits that the last step exceeds; none unless it is infeasible."""
         return tuple(one for one in self.limits if one.excess > 0)
 
-    def error(self, task: str | Task) -> Array:
-        """What was missing to a task of motion or momentum at the last step; zeros before the first."""
-        return self._loop.error(task, "task of motion")
+    def _contradiction(self) -> str:
+        exceeded = [f"{one.kind} of {one.of} by {one.excess:.3g}" for one in self.violations]
+        return f"exceeded: {', '.join(exceeded) or 'none beyond rounding'}"
+
+    def _library(self) -> Library:
+        return compiled.library(self.formulation, self._loop)
 
     def _contact_name(self, name: str) -> str:
         f = self.formulation

@@ -25,7 +25,7 @@ from helicoid.identification.logs.preparation import measured, prepare
 from helicoid.identification.logs.sources import LogFile
 from helicoid.progress import Progress
 from helicoid.robot import Robot
-from helicoid.workers.contract import Beat, Engine, Failure
+from helicoid.workers.contract import Beat, Executor, Failure
 
 _TASKS_PER_WORKER = 8
 _MAX_LOGS_PER_TASK = 64
@@ -175,7 +175,7 @@ class _Compression:
         return parts, cut("torque")[1] if self.form in ("power", "energy") else recorded
 
 
-def surveyed(engine: Engine, how: Preparation, logs: Sequence[Source], tell: Progress) -> list[Surveyed]:
+def surveyed(engine: Executor, how: Preparation, logs: Sequence[Source], tell: Progress) -> list[Surveyed]:
     """Survey of each log."""
     found: dict[int, Surveyed] = {}
     items = [(first, list(logs[first:last])) for first, last in _cuts(len(logs), engine)]
@@ -187,7 +187,7 @@ def surveyed(engine: Engine, how: Preparation, logs: Sequence[Source], tell: Pro
 
 
 def compressed(
-    engine: Engine,
+    engine: Executor,
     how: Preparation,
     regression: Regression,
     form: str,
@@ -264,7 +264,7 @@ class Tree(Generic[_T]):
         return total
 
 
-def _cuts(n: int, engine: Engine) -> list[tuple[int, int]]:
+def _cuts(n: int, engine: Executor) -> list[tuple[int, int]]:
     """Runs of logs, a power of two each."""
     wanted = -(-n // (_TASKS_PER_WORKER * engine.n_workers))
     size = min(_MAX_LOGS_PER_TASK, 1 << max(0, wanted - 1).bit_length())
@@ -272,7 +272,7 @@ def _cuts(n: int, engine: Engine) -> list[tuple[int, int]]:
 
 
 def _done(
-    engine: Engine, work: Any, items: list[Any], tell: Progress, what: str
+    engine: Executor, work: Any, items: list[Any], tell: Progress, what: str
 ) -> Iterator[tuple[Any, Any]]:
     """Items and their results as they come; one whose worker ends is tried once more."""
     left, tried, n = list(reversed(items)), set(), 0

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from html import escape
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helicoid.errors import HelicoidError
+from helicoid.html_page import html_document, packaged_text, write_page
 from helicoid.tables import table
 
 if TYPE_CHECKING:
@@ -19,33 +17,26 @@ if TYPE_CHECKING:
 
 def write_fleet_page(fleet: Fleet, path: str | os.PathLike[str]) -> None:
     """Write a self-contained HTML page about a fleet."""
-    try:
-        Path(path).write_text(fleet_page(fleet), encoding="utf-8")
-    except OSError as error:
-        raise HelicoidError(f"{os.fspath(path)}: the report cannot be written: {error}") from error
+    write_page(path, fleet_page(fleet))
 
 
 def fleet_page(fleet: Fleet) -> str:
     """The page as text; it loads nothing, and names are escaped."""
-    style = (resources.files("helicoid.identification.report") / "page.css").read_text(encoding="utf-8")
-    title = f"A fleet of {escape(fleet.common.nominal.name)}"
+    (style,) = packaged_text("helicoid.identification.report", "page.css")
+    title = f"A fleet of {fleet.common.nominal.name}"
     out = fleet.standing_out
     names = ", ".join(map(escape, out)) or "no unit"
     verdict = f"<p><b>{len(out)} of {len(fleet.units)} units stand out:</b> {names}</p>"
     notes = "".join(f"<li>{escape(note)}</li>" for note in fleet.common.notes)
     sections = [
-        f"<h1>{title}</h1>{verdict}",
+        f"<h1>{escape(title)}</h1>{verdict}",
         f"<section><h2>What differs</h2>{_found(fleet)}</section>",
         f"<section><h2>All units</h2>{_map(fleet)}</section>",
         f"<section><h2>Prediction</h2>{_errors(fleet)}</section>",
         f"<section><h2>Notes</h2><ul>{notes}</ul></section>",
     ]
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{style}'
-        "td,th{padding:.15em .5em;text-align:right}.map{overflow-x:auto;font-size:.8em}</style></head>"
-        f"<body><main>{''.join(sections)}</main></body></html>\n"
-    )
+    style += "td,th{padding:.15em .5em;text-align:right}.map{overflow-x:auto;font-size:.8em}"
+    return html_document(title, f"<main>{''.join(sections)}</main>", style)
 
 
 def _found(fleet: Fleet) -> str:

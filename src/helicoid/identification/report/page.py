@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.charts import Axis, Chart, Curve
-from helicoid.errors import HelicoidError
+from helicoid.html_page import html_document, packaged_text, write_page
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import measured
 from helicoid.identification.report.assessment import Assessment
@@ -34,11 +33,7 @@ def write_report(
     validation: Log | None = None,
 ) -> None:
     """Write a self-contained HTML page about a result; see `report_page`."""
-    page = report_page(result, training, validation)
-    try:
-        Path(path).write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise HelicoidError(f"{os.fspath(path)}: the report cannot be written: {error}") from error
+    write_page(path, report_page(result, training, validation))
 
 
 def report_page(result: Identification, training: Log | Sequence[Log], validation: Log | None = None) -> str:
@@ -49,8 +44,8 @@ def report_page(result: Identification, training: Log | Sequence[Log], validatio
     """
     logs = [training] if isinstance(training, Log) else list(training)
     assessment = Assessment(result, logs, validation)
-    style = (resources.files("helicoid.identification.report") / "page.css").read_text(encoding="utf-8")
-    title = f"Identification of {escape(result.nominal.name)}"
+    (style,) = packaged_text("helicoid.identification.report", "page.css")
+    title = f"Identification of {result.nominal.name}"
     sections = [
         _head(assessment, title),
         _errors(assessment),
@@ -61,11 +56,7 @@ def report_page(result: Identification, training: Log | Sequence[Log], validatio
         _identifiability(assessment),
         _notes(assessment),
     ]
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{style}</style></head>'
-        f"<body><main>{''.join(sections)}</main></body></html>\n"
-    )
+    return html_document(title, f"<main>{''.join(sections)}</main>", style)
 
 
 def _head(assessment: Assessment, title: str) -> str:
@@ -79,7 +70,7 @@ def _head(assessment: Assessment, title: str) -> str:
         f", validated on {escape(_file(assessment.validation))}" if assessment.validation is not None else ""
     )
     return (
-        f'<h1>{title}</h1><p class="soft">{seen}; estimator: {escape(assessment.result.estimator)}, '
+        f'<h1>{escape(title)}</h1><p class="soft">{seen}; estimator: {escape(assessment.result.estimator)}, '
         f"{len(assessment.result.x)} parameters</p>"
         f'<div class="card verdict {assessment.light}"><span class="lamp {assessment.light}"></span>'
         f"<span>{escape(assessment.verdict)}</span></div>"

@@ -1,31 +1,18 @@
-"""What a motion must respect: one kind of constraint a file, a function `(symbols, ...) -> Constraint`."""
+"""Constraints of a problem: functions `(symbols, ...) -> Constraint` or a list of them, by theme.
 
-from helicoid.mpc.constraints.constraint import Constraint, constraint_on
-from helicoid.mpc.constraints.contact import foot_constraints
-from helicoid.mpc.constraints.distance import distance_constraint
-from helicoid.mpc.constraints.final import final_constraints
-from helicoid.mpc.constraints.frame_box import frame_box_constraint
-from helicoid.mpc.constraints.friction import friction_cones
-from helicoid.mpc.constraints.half_space import half_space_constraint
-from helicoid.mpc.constraints.inherent import control_limit, duration_constraint, hold_constraints
-from helicoid.mpc.constraints.limits import limit_constraints
-from helicoid.mpc.constraints.self_collision import self_collision_constraint
-from helicoid.robot.collision import Capsule, Sphere
+A new constraint is one function in a file here, and one line in the table of `helicoid.mpc.terms`.
+"""
 
-__all__ = [
-    "Capsule",
-    "Constraint",
-    "Sphere",
-    "constraint_on",
-    "control_limit",
-    "distance_constraint",
-    "duration_constraint",
-    "final_constraints",
-    "foot_constraints",
-    "frame_box_constraint",
-    "friction_cones",
-    "half_space_constraint",
-    "hold_constraints",
-    "limit_constraints",
-    "self_collision_constraint",
-]
+from helicoid.mpc.constraints.collision import distance_constraint as distance_constraint
+from helicoid.mpc.constraints.collision import self_collision_constraint as self_collision_constraint
+from helicoid.mpc.constraints.constraint import Constraint as Constraint
+from helicoid.mpc.constraints.constraint import constraint_on as constraint_on
+from helicoid.mpc.constraints.contact import foot_constraints as foot_constraints
+from helicoid.mpc.constraints.contact import friction_cones as friction_cones
+from helicoid.mpc.constraints.end import end_constraints as end_constraints
+from helicoid.mpc.constraints.frames import frame_box_constraint as frame_box_constraint
+from helicoid.mpc.constraints.frames import half_space_constraint as half_space_constraint
+from helicoid.mpc.constraints.inherent import control_limit as control_limit
+from helicoid.mpc.constraints.inherent import duration_constraint as duration_constraint
+from helicoid.mpc.constraints.inherent import hold_constraints as hold_constraints
+from helicoid.mpc.constraints.limits import limit_constraints as limit_constraints

@@ -1,13 +1,20 @@
-"""Feet that come and go: they stand still or push nothing, and land where they should."""
+"""Contacts: feet of a schedule, and friction cones of all contacts."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Literal
 
-from helicoid.mpc.constraints.constraint import Constraint, Role, constraint_on
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.mpc.constraints.constraint import Constraint, Role, Soft, constraint_on
 from helicoid.mpc.phases import Schedule
 from helicoid.mpc.system.feet import foot
+from helicoid.mpc.system.forces import axes, contact_name
 from helicoid.mpc.system.symbols import Symbols
 
 
@@ -35,3 +42,61 @@ def foot_constraints(symbols: Symbols, schedule: Schedule) -> list[Constraint]:
 def foot_row(contact: str, kind: str) -> str:
     """The name of a constraint of a contact, an identifier."""
     return re.sub(r"\W", "_", f"{contact}_{kind}")
+
+
+_ROUND = 1e-3
+"""How blunt the tip of a smooth cone is, as a part of the robot's weight."""
+
+
+def friction_cones(
+    symbols: Symbols,
+    contact: str | None = None,
+    friction: float = 0.7,
+    kind: Literal["pyramid", "cone"] = "pyramid",
+    soft: Soft = None,
+) -> list[Constraint]:
+    """|f_t| ≤ μ f_n and f_n ≥ 0 of a contact's force f, or of all of them: it presses and does not slip.
+
+    f_n is the part of f along the contact's normal, f_t the part across. The "pyramid" has four faces,
+    |f_t1|, |f_t2| ≤ μ f_n / √2: it lies inside of the cone, and is linear, which is fastest. The "cone" is
+    √(|f_t|² + ε²) ≤ μ f_n, smooth, with ε a thousandth of the robot's weight. The constraint is called
+    `<contact>_cone`; μ changes at run time as `<contact>_friction`.
+    """
+    if kind not in ("pyramid", "cone"):
+        raise InputError(f"kind is 'pyramid' or 'cone', got {kind!r}")
+    normals = {contact_name(one): R for one in symbols.robot.constraints if (R := axes(one)) is not None}
+    normals |= dict.fromkeys(_feet(symbols), np.eye(3))
+    if not normals:
+        raise InputError(
+            "this robot touches nothing: robot.with_contact(...) adds a contact, phases of the problem feet"
+        )
+    _ = None if contact is None else symbols.forces[contact]
+    if contact is not None and contact not in normals:
+        raise InputError(f"{contact!r} is no contact; there are: {', '.join(normals)}")
+    chosen = normals if contact is None else [contact]
+    return [_cone(symbols, name, normals[name], friction, kind, soft) for name in chosen]
+
+
+def _cone(symbols: Symbols, contact: str, R: Array, friction: float, kind: str, soft: Soft) -> Constraint:
+    if not 0 < friction < np.inf:
+        raise InputError(f"friction is a positive number, got {friction!r}")
+    μ = symbols.parameter(foot_row(contact, "friction"), friction, 1)
+    weight = max(9.81 * symbols.robot.mass, 1.0)
+    x, y, n = ca.vertsplit(ca.SX(R).T @ symbols.forces[contact][-3:])
+    if kind == "pyramid":
+        side = μ.symbol / np.sqrt(2) * n
+        rows = {"normal": n, "+x": side - x, "-x": side + x, "+y": side - y, "-y": side + y}
+    else:
+        rows = {"normal": n, "cone": μ.symbol * n - ca.sqrt(x**2 + y**2 + (_ROUND * weight) ** 2)}
+    comes_and_goes = contact in _feet(symbols)
+    if comes_and_goes:  # its force is bounded already
+        del rows["normal"]
+    made = constraint_on(
+        symbols, foot_row(contact, "cone"), ca.vertcat(*rows.values()), 0.0, np.inf, soft,
+        scale=1 / weight, labels=list(rows), parameters=[μ],
+    )  # fmt: skip
+    return replace(made, role=Role("cone", contact) if comes_and_goes else None)
+
+
+def _feet(symbols: Symbols) -> tuple[str, ...]:
+    return () if symbols.schedule is None else symbols.schedule.contacts

@@ -1,26 +1,16 @@
-"""What a motion should achieve: one kind of cost a file, a function `(symbols, ...) -> Cost`."""
+"""Costs of a problem: functions `(symbols, ...) -> Cost`, by theme.
 
-from helicoid.mpc.costs.control import control_cost
-from helicoid.mpc.costs.control_rate import control_rate_cost
-from helicoid.mpc.costs.cost import Cost, cost_of
-from helicoid.mpc.costs.orientation import orientation_cost
-from helicoid.mpc.costs.pose import pose_cost
-from helicoid.mpc.costs.position import position_cost
-from helicoid.mpc.costs.posture import posture_cost
-from helicoid.mpc.costs.swing import swing_cost
-from helicoid.mpc.costs.torque import torque_cost
-from helicoid.mpc.costs.velocity import velocity_cost
+A new cost is one function in a file here, and one line in the table of `helicoid.mpc.terms`.
+"""
 
-__all__ = [
-    "Cost",
-    "control_cost",
-    "control_rate_cost",
-    "cost_of",
-    "orientation_cost",
-    "pose_cost",
-    "position_cost",
-    "posture_cost",
-    "swing_cost",
-    "torque_cost",
-    "velocity_cost",
-]
+from helicoid.mpc.costs.cost import Cost as Cost
+from helicoid.mpc.costs.cost import cost_of as cost_of
+from helicoid.mpc.costs.effort import control_cost as control_cost
+from helicoid.mpc.costs.effort import control_rate_cost as control_rate_cost
+from helicoid.mpc.costs.effort import torque_cost as torque_cost
+from helicoid.mpc.costs.frames import orientation_cost as orientation_cost
+from helicoid.mpc.costs.frames import pose_cost as pose_cost
+from helicoid.mpc.costs.frames import position_cost as position_cost
+from helicoid.mpc.costs.joints import posture_cost as posture_cost
+from helicoid.mpc.costs.joints import velocity_cost as velocity_cost
+from helicoid.mpc.costs.swing import swing_cost as swing_cost

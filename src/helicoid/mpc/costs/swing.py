@@ -29,10 +29,10 @@ def swing_cost(symbols: Symbols, height: float, weight: ArrayLike, name: str = "
     feet = schedule.contacts
     n = 3 * len(feet)
     profile = Parameter(PROFILE, ca.SX.sym(PROFILE, n), np.zeros((symbols.nodes, n)), {})
-    wanted = symbols.parameter(name, height, 1)
+    desired = symbols.parameter(name, height, 1)
     rows = []
     for k, one in enumerate(feet):
         z = foot(symbols.robot, one, schedule.radius, symbols["q"])[0][2]
         swings, line, bump = ca.vertsplit(profile.symbol[3 * k : 3 * k + 3])
-        rows.append(swings * (z - line - bump * wanted.symbol))
-    return cost_of(symbols, name, ca.vertcat(*rows), weight, parameters=[profile, wanted])
+        rows.append(swings * (z - line - bump * desired.symbol))
+    return cost_of(symbols, name, ca.vertcat(*rows), weight, parameters=[profile, desired])

@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.mpc.costs.control_rate import PREVIOUS
+from helicoid.mpc.costs.effort import PREVIOUS
 from helicoid.mpc.solver.engine import Engine
 from helicoid.mpc.solver.kernels import LAYOUT
 from helicoid.mpc.solver.largest_disturbance import largest_disturbance

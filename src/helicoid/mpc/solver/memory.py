@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.phases import Schedule
@@ -159,7 +160,8 @@ class Memory:
         return sorted([*self._setters, *self._bounds, *([] if self.switching is None else SCHEDULE)])
 
     def set(self, values: Mapping[str, ArrayLike]) -> None:
-        """Change what names stand for, all or none; see `Problem.set`."""
+        """Change numbers by name, all or none; see `Problem.set`."""
+        values = {self._present_name(name): value for name, value in values.items()}
         switching = None if self.switching is None else self.switching.changed(values)
         if switching is not None:
             values = {name: value for name, value in values.items() if name not in SCHEDULE}
@@ -175,6 +177,14 @@ class Memory:
                 self._setters[name][0][...] = value
         if switching is not None:
             self.follow(switching)
+
+    def _present_name(self, name: str) -> str:
+        """The name of a number, also by its former one: `final_q` is `end_q`."""
+        if not name.startswith("final_") or name in self.names:
+            return name
+        now = f"end_{name.removeprefix('final_')}"
+        warn_renamed(name, now)
+        return now
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
         """A value as what its name takes."""

@@ -1,4 +1,4 @@
-"""Shapes that stand for a robot's links, and how far they are from each other."""
+"""Collision shapes of a robot's links, and distances between them."""
 
 from helicoid.robot.collision.capsules import Capsules, FittedCapsule
 from helicoid.robot.collision.shapes import Capsule, Shape, Sphere, distance

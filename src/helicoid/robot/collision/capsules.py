@@ -1,4 +1,4 @@
-"""The capsules of a robot: one around each of its collision shapes, and which of them could meet."""
+"""Capsules of a robot, one around each collision shape, and the pairs that can collide."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helicoid.errors import InputError
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
 from helicoid.robot.collision.fitting import Fit, Names, fewer, fit
-from helicoid.robot.collision.pairs import Pair, apart, could_meet, distance_function
+from helicoid.robot.collision.pairs import Pair, could_meet, distance_function, separate_pairs
 from helicoid.robot.collision.shapes import Capsule
 from helicoid.tables import table
 
@@ -36,7 +36,7 @@ class FittedCapsule(Capsule):
 
     @property
     def excess(self) -> float:
-        """What it holds beyond the shape (m³)."""
+        """Volume in excess of the shape (m³)."""
         return max(self.volume - self.held, 0.0)
 
 
@@ -68,29 +68,29 @@ class Capsules(Sequence[FittedCapsule]):
 
     @property
     def excess(self) -> float:
-        """The volume beyond the shapes, over that of the shapes."""
+        """Excess volume of all capsules, relative to the volume of the shapes."""
         held = sum(shape.held for shape in self.shapes)
         return sum(shape.excess for shape in self.shapes) / held if held else np.inf
 
-    # Which could meet -------------------------------------------------------------------------------------
+    # Pairs ------------------------------------------------------------------------------------------------
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs that are neither on one body nor on neighbours, by their numbers in this sequence."""
-        return self.robot.memo(("pairs", self), lambda: apart(self.robot.model, self.shapes))
+        return self.robot.memo(("pairs", self), lambda: separate_pairs(self.robot.model, self.shapes))
 
     def could_meet(self, margin: float = 0.02) -> tuple[Pair, ...]:
-        """Those of `pairs` that can come within a margin (m), and are not within it wherever the robot is.
+        """The `pairs` that can come within a margin (m), without those that are always within it.
 
-        Of each pair, the distance is looked at in random postures within the limits, and driven down from the
-        nearest of them. Pairs that are within the margin in 19 of 20 postures, as shapes around one joint
-        are, are no sign of a collision and are left out.
+        The distance of each pair is sampled at random configurations within the limits, and minimised from
+        the nearest of them. Pairs within the margin at 19 of 20 configurations, such as shapes around one
+        joint, are not collisions and are left out.
         """
         key = "could meet", self, float(margin)
         return self.robot.memo(key, lambda: could_meet(self.robot, self.shapes, self.pairs, margin))
 
     def distances(self, q: Array) -> Array:
-        """How far (m) the `pairs` are apart at q (nq), or at many (N, nq); negative where they overlap."""
+        """Distances (m) of the `pairs` at q (nq), or at many (N, nq); negative where they overlap."""
         return np.asarray(self._function(q))
 
     @property
@@ -125,11 +125,11 @@ class Capsules(Sequence[FittedCapsule]):
 
     @property
     def _title(self) -> str:
-        larger = f"{100 * self.excess:.0f} % larger than what they hold"
+        larger = f"{100 * self.excess:.0f} % larger than their shapes"
         return f"{len(self)} capsules of {self.robot.name}, {larger}"
 
 
-_DETAIL = 0.01  # of the volume of all capsules: what makes no more of a difference is not kept apart
+_MERGE_TOLERANCE = 0.01  # of the total volume: excess up to which two capsules are merged
 _HEADS = ("link", "around", "radius (cm)", "length (cm)", "shape (l)", "excess")
 
 
@@ -145,9 +145,9 @@ def fit_capsules(robot: Robot, geometry: Kind) -> Capsules:
             bodies.setdefault(body, []).append((one.moved(placement), ((link.name, word),)))
     if not bodies:
         drawn = any(link.visuals for link in model.links)
-        hint = "; robot.capsules('visual') takes what is drawn" if geometry == "collision" and drawn else ""
+        hint = "; robot.capsules('visual') takes the visual one" if geometry == "collision" and drawn else ""
         raise InputError(f"robot {robot.name!r} has no {geometry} geometry to fit capsules to{hint}")
-    more = _DETAIL * sum(one.volume for fits in bodies.values() for one, _ in fits)
+    more = _MERGE_TOLERANCE * sum(one.volume for fits in bodies.values() for one, _ in fits)
     order = {link.name: k for k, link in enumerate(model.links)}
     shapes = [_on_link(model, *one) for fits in bodies.values() for one in fewer(fits, more)]
     return Capsules(robot, tuple(sorted(shapes, key=lambda shape: order[str(shape.link)])))

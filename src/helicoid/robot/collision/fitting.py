@@ -1,4 +1,4 @@
-"""The smallest capsule around a shape: exact for spheres and capsules, never too small for anything else."""
+"""Smallest enclosing capsules of shapes: exact for spheres and capsules, conservative for all others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from helicoid.model.parts import Geometry, Placement
 from helicoid.robot.collision.meshes import mesh_points
 
 Names = tuple[tuple[str, str], ...]
-"""What a capsule holds: a link and a word for a shape of it, for each."""
+"""Contents of a capsule: link and kind of each shape."""
 
-_STEPS = 250  # of that search
-_SEARCH = 200  # corners of a mesh among which its capsule is searched for, before it is made to hold all
+_MAX_ITERATIONS = 250  # of the search for the axis
+_MAX_SEARCH_POINTS = 200  # vertices in that search; the result then encloses all
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +98,12 @@ def _around_rims(axis: Array, thickness: float, half: float) -> tuple[Array, flo
 
 
 def around(points: Array, radii: Array, held: float) -> Fit:
-    """Around balls: the line of the axis is searched for, radius and ends then follow from the balls."""
+    """Capsule around balls: the line of its axis is optimised, radius and ends follow from the balls."""
     from scipy.optimize import minimize
 
     center = (points.min(axis=0) + points.max(axis=0)) / 2
     size = float((np.abs(points - center).max(axis=0) + radii.max()).max()) or 1.0
-    some = np.linspace(0, len(points) - 1, min(len(points), _SEARCH)).astype(int)
+    some = np.linspace(0, len(points) - 1, min(len(points), _MAX_SEARCH_POINTS)).astype(int)
     local, local_radii = (points[some] - center) / size, radii[some] / size
     axes = np.linalg.eigh(np.cov(local.T))[1] if len(local) > 1 else np.eye(3)
     found: list[tuple[float, Array, Array]] = []
@@ -114,13 +114,13 @@ def around(points: Array, radii: Array, held: float) -> Fit:
             start, end, radius = _on_line(local, local_radii, frame, x)
             return radius**2 * (float(np.linalg.norm(end - start)) + 4 / 3 * radius)
 
-        options = {"initial_simplex": np.vstack([np.zeros(5), 0.1 * np.eye(5)]), "maxiter": _STEPS}
+        options = {"initial_simplex": np.vstack([np.zeros(5), 0.1 * np.eye(5)]), "maxiter": _MAX_ITERATIONS}
         search = minimize(volume, np.zeros(5), method="Nelder-Mead", options=options)
         found.append((float(search.fun), frame, search.x))
     _, frame, x = min(found, key=lambda one: one[0])
     start, end, _ = _on_line((points - center) / size, radii / size, frame, x)
     start, end = center + size * start, center + size * end
-    # Nothing may stick out, whatever rounding did.
+    # Enclose all balls in spite of rounding.
     radius = float((_distances(points, start, end) + radii).max()) * (1 + 1e-12)
     return Fit(start, end, radius, held, points, radii)
 
@@ -138,24 +138,24 @@ def _on_line(points: Array, radii: Array, frame: Array, x: Array) -> tuple[Array
     radius = float((across + radii).max()) + abs(x[4])
     reach = np.sqrt(np.maximum((radius - radii) ** 2 - across**2, 0.0))
     low, high = float((z + reach).min()), float((z - reach).max())
-    if low > high:  # a ball is enough
+    if low > high:  # a sphere
         low = high = (low + high) / 2
     return origin + low * along, origin + high * along, radius
 
 
 def fewer(fits: list[tuple[Fit, Names]], more: float) -> list[tuple[Fit, Names]]:
-    """Without those inside of others; two become one wherever that adds no `more` volume (m³) than this."""
+    """Drop fits inside of others, and merge two wherever that adds at most `more` volume (m³)."""
     kept: list[tuple[Fit, Names]] = []
     for one, names in sorted(fits, key=lambda pair: -pair[0].radius):
         if not any(other.holds(one) for other, _ in kept):
             kept.append((one, names))
-    while (found := _two_as_one(kept, more)) is not None:
+    while (found := _with_two_merged(kept, more)) is not None:
         kept = found
     return kept
 
 
-def _two_as_one(fits: list[tuple[Fit, Names]], more: float) -> list[tuple[Fit, Names]] | None:
-    """With the nearest two that can be one as one; None where there are no such."""
+def _with_two_merged(fits: list[tuple[Fit, Names]], more: float) -> list[tuple[Fit, Names]] | None:
+    """Merge the nearest two that may be merged; None where there are no such."""
     pairs = [(i, j) for i in range(len(fits)) for j in range(i + 1, len(fits))]
     for i, j in sorted(pairs, key=lambda pair: _between(fits[pair[0]][0], fits[pair[1]][0])):
         (one, names), (other, others) = fits[i], fits[j]

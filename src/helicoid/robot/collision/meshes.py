@@ -1,4 +1,4 @@
-"""Mesh files of a robot description: where they are, and the points in them."""
+"""Mesh files of a robot description: finding and reading them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _ros_packages(package: str) -> list[Path]:
 
 
 def mesh_scene(path: Path) -> Any:
-    """What trimesh reads from a file (STL, OBJ, DAE, GLB, PLY ...): its meshes, each with its pose."""
+    """The meshes of a file (STL, OBJ, DAE, GLB, PLY ...), each with its pose, as a scene of trimesh."""
     try:
         import trimesh  # costs 0.3 s
     except ImportError as error:
@@ -61,13 +61,13 @@ def mesh_points(shape: Geometry) -> Array:
     """The vertices (n, 3) of a mesh in its own frame (m).
 
     Raises:
-        InputError: the file is not found; it says how to say where it is.
-        HelicoidError: it cannot be read, or holds no triangles.
+        InputError: the file is not found; the message has the remedy.
+        HelicoidError: it cannot be read, or has no triangles.
     """
     path = find_mesh(shape)
     if path is None:
         package = shape.filename.removeprefix("package://").partition("/")[0]
-        where = f"; say where: hc.load(..., packages={{{package!r}: folder}})"
+        where = f"; give its folder: hc.load(..., packages={{{package!r}: folder}})"
         raise InputError(f"the mesh {shape.filename} is not found{where if '://' in shape.filename else ''}")
     return _points(path) * np.array(shape.size)
 
@@ -83,5 +83,5 @@ def _points(path: Path) -> Array:
             used = np.unique(np.asarray(mesh.faces))
             found.append(np.asarray(mesh.vertices)[used] @ transform[:3, :3].T + transform[:3, 3])
     if not found:
-        raise HelicoidError(f"{path}: holds no triangles")
+        raise HelicoidError(f"{path}: has no triangles")
     return np.concatenate(found)

@@ -1,4 +1,4 @@
-"""Which capsules of a robot could meet, how far they are apart, and how that changes with its motion."""
+"""Pairs of capsules that can collide, their distances, and the Jacobian of these."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from helicoid.robot.collision.shapes import Capsule, closest_points, norm
 if TYPE_CHECKING:
     from helicoid.robot.robot import Robot
 
-SAMPLES = 2000  # random postures
-OFTEN = 0.95  # of the postures: what touches in so many always does
-_STARTS = 6  # of the nearest postures, from which a distance is driven down
-_STEPS = 60  # of that descent
-_FIRST_STEP = 0.3  # rad or m, its first step
+SAMPLES = 2000  # random configurations
+ALWAYS_SHARE = 0.95  # of the configurations: pairs within the margin in more are always so
+_STARTS = 6  # nearest configurations, from which a distance is minimised
+_MAX_ITERATIONS = 60  # of that descent
+_FIRST_STEP = 0.3  # rad or m
 
 
 class Pair(NamedTuple):
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
     other: int
 
 
-def apart(model: Model, shapes: Sequence[Capsule]) -> tuple[Pair, ...]:
+def separate_pairs(model: Model, shapes: Sequence[Capsule]) -> tuple[Pair, ...]:
     """All pairs but those on one body or on neighbours."""
     bodies = [model.frame(shape.link or "").body for shape in shapes]
     return tuple(
@@ -51,10 +51,10 @@ def distances(
 ) -> tuple[Expression, Expression]:
     """The distances d (pairs) at q, negative where capsules overlap, and their rates by v (pairs × nv).
 
-    With the nearest points x and y of two axes and n = (x - y) / |x - y|, it is ḋ = n · (ẋ - ẏ): where on
-    their axes the points lie does not matter, since there the distance is least. A joint moves a point by its
-    twist (ω, v) about the world's origin, n · (ω × x + v) = ω · (x × n) + v · n, and x × n = y × n. So joints
-    below both bodies, or neither, change nothing; all others have one product of twist and wrench.
+    With the nearest points x and y of two axes and n = (x - y) / |x - y|, ḋ = n · (ẋ - ẏ): the motion
+    of the points along their axes does not enter, since the distance is minimal there. A joint moves a point
+    by its twist (ω, v) about the world's origin, n · (ω × x + v) = ω · (x × n) + v · n, and x × n = y × n. So
+    joints below both bodies, or neither, have no effect; all others have one product of twist and wrench.
     """
     motions = joint_motions(model, q)
     poses = world_poses(model, motions)
@@ -121,21 +121,23 @@ def could_meet(
     postures = np.vstack([robot.neutral()[None], robot.random(0, SAMPLES)])
     q = ca.SX.sym("q", robot.nq)
     d, _ = distances(robot.model, q, shapes, pairs)
-    # On CasADi's virtual machine, which is there at once.
+    # On CasADi's virtual machine, which needs no compilation.
     seen = np.array(ca.Function("d", [q], [ca.cse(d)])(postures.T)).T  # (postures, pairs)
-    always = np.mean(seen <= margin, axis=0) >= OFTEN
+    always = np.mean(seen <= margin, axis=0) >= ALWAYS_SHARE
     least = seen.min(axis=0)
     for k, pair in enumerate(pairs):
         if not always[k] and least[k] > margin:
             nearest = postures[np.argsort(seen[:, k])[:_STARTS]]
-            least[k] = _driven_down(robot, shapes, pair, nearest, margin)
+            least[k] = _minimum_distance(robot, shapes, pair, nearest, margin)
     return tuple(pair for k, pair in enumerate(pairs) if not always[k] and least[k] <= margin)
 
 
-def _driven_down(robot: Robot, shapes: Sequence[Capsule], pair: Pair, starts: Array, margin: float) -> float:
-    """The least distance of a pair that descent within the joints' limits finds; quaternions stay.
+def _minimum_distance(
+    robot: Robot, shapes: Sequence[Capsule], pair: Pair, starts: Array, margin: float
+) -> float:
+    """The smallest distance of a pair by gradient descent within the joint limits; quaternions stay fixed.
 
-    Steps go down the slope, half as long whenever one does not help, and all starts go side by side.
+    A step that does not improve is halved; all starts run in parallel.
     """
     q = ca.SX.sym("q", robot.nq)
     d, _ = distances(robot.model, q, shapes, [pair])
@@ -151,7 +153,7 @@ def _driven_down(robot: Robot, shapes: Sequence[Capsule], pair: Pair, starts: Ar
     lower, upper = robot.limits.lower, robot.limits.upper
     postures, length = starts, np.full((len(starts), 1), _FIRST_STEP)
     here, along = seen(postures)
-    for _ in range(_STEPS):
+    for _ in range(_MAX_ITERATIONS):
         size = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
         tried = np.clip(postures - length * along / size, lower, upper)
         there, next_along = seen(tried)

@@ -1,4 +1,4 @@
-"""Spheres and capsules, and how far they are from each other."""
+"""Spheres and capsules, and distances between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Expression
 from helicoid.errors import InputError
 
-_ROUNDING = 1e-20  # m²: keeps the distance differentiable where axes meet
+_ROUNDING = 1e-20  # m², added to squared distances: differentiable where axes meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def closest_points(
 ) -> tuple[Expression, Expression]:
     """The points of two axes that are nearest to each other (Ericson 2005, section 5.1.9).
 
-    `squares` are the squares of their lengths (m²) where these are known: to divide by numbers is cheap.
+    `squares` are the squares of their lengths (m²) where these are known constants, which saves operations.
     """
     p, q = one[0], other[0]
     if len(one) == 1 and len(other) == 1:
@@ -96,7 +96,7 @@ def closest_points(
     a = _square(d) if squares is None else squares[0]
     b, f, c = ca.dot(d, e), ca.dot(e, r), ca.dot(d, r)
     denominator = a * g - b * b
-    # Of parallel segments any point will do to begin with: the two steps after it find the nearest.
+    # For parallel segments any point may start: the two steps after it find the closest points.
     parallel = denominator < 1e-15 * a * g
     s = ca.if_else(parallel, 0.5, _clamped((b * f - c * g) / ca.if_else(parallel, 1.0, denominator)))
     t = _clamped((b * s + f) / g)

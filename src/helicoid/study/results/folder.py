@@ -1,4 +1,4 @@
-"""The folder of a study: a record in JSON, and Parquet parts that appear whole or not at all.
+"""Folder of a study: a record in JSON, and Parquet parts that are written atomically.
 
     folder/study.json                       what the study is
     folder/part-0000001000-0000001512.parquet   episodes 1000 to 1511
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from helicoid.errors import HelicoidError, warn
-from helicoid.study.results.rows import EPISODE, ERROR, SECONDS, Rows
+from helicoid.study.results.rows import EPISODE, ERROR, SECONDS, EpisodeRows
 
 RECORD = "study.json"
 _LOCK = ".lock"
@@ -36,11 +36,11 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StudyError(HelicoidError):
-    """A study that cannot begin or go on; what is finished is in its folder."""
+    """A study that cannot start or continue; finished episodes are in its folder."""
 
 
 class StudyWarning(UserWarning):
-    """A study that went on, but not as planned."""
+    """A study that continued in spite of a problem."""
 
 
 def parquet() -> Any:
@@ -57,7 +57,7 @@ def parquet() -> Any:
 
 
 class Folder:
-    """The folder of a study that is read, or written to while `locked`."""
+    """Folder of a study, for reading, and for writing while `locked`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -66,7 +66,7 @@ class Folder:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """What the study in this folder is; None where there is none."""
+        """Record of the study in this folder; None if there is none."""
         try:
             text = (self.path / RECORD).read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -87,7 +87,7 @@ class Folder:
         return dict(record)
 
     def parts(self) -> dict[tuple[int, int], Path]:
-        """The parts by the episodes (start, stop) that they hold."""
+        """Parts by their episodes (start, stop)."""
         found = {}
         with contextlib.suppress(FileNotFoundError):
             for path in self.path.iterdir():
@@ -97,7 +97,7 @@ class Folder:
         return dict(sorted(found.items()))
 
     def table(self, n: int | None = None) -> Any:
-        """A pyarrow Table of all rows, in the order of episodes; of those before n, where it is given."""
+        """A pyarrow Table of all rows in the order of episodes, or of the episodes before n."""
         import pyarrow as pa
 
         read = parquet().read_table
@@ -114,7 +114,7 @@ class Folder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes to the folder, which is made if there is none.
+        """Lock the folder for writing; it is created if there is none.
 
         Raises:
             StudyError: somebody does already, or it cannot be written to.
@@ -141,7 +141,7 @@ class Folder:
             yield
 
     def begin(self, record: dict[str, Any], episodes: int = 0) -> None:
-        """Record what the study is, or see that it is the one that is recorded.
+        """Write the record of the study, or check it against the one in the folder.
 
         Args:
             record: what decides on its numbers.
@@ -159,7 +159,7 @@ class Folder:
             how = " and ".join(_difference(name, known, record) for name in changed)
             raise StudyError(
                 f"{self.path}: has another study: {how}. "
-                "Rows of both would be mixed: name another folder with out=, or remove this one"
+                "EpisodeRows of both would be mixed: name another folder with out=, or remove this one"
             )
         planned = max(episodes, int(known["episodes"]) if known else 0)
         content = {"format": _FORMAT, "version": _VERSION, **record, "episodes": planned}
@@ -167,7 +167,7 @@ class Folder:
             self._write(RECORD, json.dumps(content, indent=1).encode())
 
     def done(self) -> list[tuple[int, int]]:
-        """The episodes that need not be done; a part that cannot be read is removed, with a warning."""
+        """Ranges of finished episodes; a part that cannot be read is removed, with a warning."""
         read = parquet().read_metadata
         good = []
         for (start, stop), path in self.parts().items():
@@ -182,7 +182,7 @@ class Folder:
                 path.unlink(missing_ok=True)
         return good
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: EpisodeRows) -> None:
         """Write rows of consecutive episodes as a part."""
         start, stop = int(rows.episode[0]), int(rows.episode[-1]) + 1
         buffer = io.BytesIO()
@@ -221,7 +221,7 @@ def _difference(name: str, known: dict[str, Any], record: dict[str, Any]) -> str
     return f"{name} is {old!r} there and {new!r} here"
 
 
-def _arrow(rows: Rows) -> Any:
+def _arrow(rows: EpisodeRows) -> Any:
     import pyarrow as pa
 
     wrong = np.array([error is not None for error in rows.error])

@@ -1,4 +1,4 @@
-"""The rows that episodes become: columns of values, results, errors and seconds."""
+"""Rows of finished episodes: columns of values, results, errors and times."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ RESERVED = (EPISODE, ERROR, SECONDS)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Finished episodes.
+class EpisodeRows:
+    """Rows of finished episodes.
 
     Args:
-        episode: their indices, (n,).
-        values: what varied, by column, each (n,).
-        results: what they gave, by column, each (n,); NaN where there is an error.
-        error: what went wrong, None where nothing did.
-        seconds: how long each took, (n,).
+        episode: indices, (n,).
+        values: varied values by column, each (n,).
+        results: results by column, each (n,); NaN where there is an error.
+        error: error message, None if there is none.
+        seconds: time of each, (n,).
     """
 
     episode: Any
@@ -39,18 +39,18 @@ class Rows:
 
     @property
     def n_failed(self) -> int:
-        """How many ended in an error."""
+        """Number of failed episodes."""
         return sum(error is not None for error in self.error)
 
     @staticmethod
-    def together(parts: Sequence[Rows]) -> Rows:
-        """The rows of several, in their order; a column that some lack is NaN there."""
+    def together(parts: Sequence[EpisodeRows]) -> EpisodeRows:
+        """Concatenate rows; columns that a part lacks are NaN there."""
         names = list(dict.fromkeys(name for part in parts for name in part.results))
         results = {
             name: np.concatenate([part.results.get(name, np.full(len(part), np.nan)) for part in parts])
             for name in names
         }
-        return Rows(
+        return EpisodeRows(
             np.concatenate([part.episode for part in parts]),
             {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
             results,
@@ -59,19 +59,19 @@ class Rows:
         )
 
 
-def failed(cases: Cases, error: str, seconds: float = np.nan) -> Rows:
-    """Rows of cases that gave nothing but this error."""
+def failed(cases: Cases, error: str, seconds: float = np.nan) -> EpisodeRows:
+    """EpisodeRows of cases that gave nothing but this error."""
     n = len(cases)
-    return Rows(cases.indices, flat_values(cases), {}, [error] * n, np.full(n, seconds))
+    return EpisodeRows(cases.indices, flat_values(cases), {}, [error] * n, np.full(n, seconds))
 
 
 def flat_values(cases: Cases) -> dict[str, Any]:
-    """What varies as columns of numbers or words: a vector has a column for each of its elements."""
+    """Varied values as columns of numbers or strings: one column per element of a vector."""
     return dict(_flat((name, cases[name]) for name in cases.names))
 
 
 def one_result(given: Any, case_names: Iterable[str]) -> dict[str, Array]:
-    """What an episode gave as columns of one row.
+    """Result of an episode as columns of one row.
 
     Raises:
         InputError: it is no dict of numbers.
@@ -88,7 +88,7 @@ def one_result(given: Any, case_names: Iterable[str]) -> dict[str, Array]:
 
 
 def many_results(given: Any, case_names: Iterable[str], n: int) -> dict[str, Array]:
-    """What a batch of n episodes gave as columns of n rows.
+    """Result of a batch of n episodes as columns of n rows.
 
     Raises:
         InputError: it is no dict of arrays with n in front.
@@ -98,7 +98,7 @@ def many_results(given: Any, case_names: Iterable[str], n: int) -> dict[str, Arr
         array = _number_array(name, value)
         if array.ndim not in (1, 2) or len(array) != n:
             raise InputError(
-                f"an episode with batch=True gives arrays with one entry for each of its {n} cases; {name!r} "
+                f"an episode with batch=True returns arrays with one entry for each of {n} cases; {name!r} "
                 f"has shape {array.shape}"
             )
         columns[name] = array
@@ -107,7 +107,7 @@ def many_results(given: Any, case_names: Iterable[str], n: int) -> dict[str, Arr
 
 def _checked(given: Any, case_names: Iterable[str]) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise InputError(f"an episode gives a dict of numbers, such as {{'rms': 0.1}}; got {given!r}")
+        raise InputError(f"an episode returns a dict of numbers, such as {{'rms': 0.1}}; got {given!r}")
     taken = {*RESERVED, *case_names} & set(given)
     if taken:
         raise InputError(f"an episode's result cannot be called {sorted(taken)[0]!r}: that column is taken")
@@ -121,7 +121,7 @@ def _number_array(name: str, value: Any) -> Array:
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"an episode gives numbers; its {name!r} is {value!r}") from None
+        raise InputError(f"an episode returns numbers; its {name!r} is {value!r}") from None
 
 
 def _flat(columns: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, Any]]:

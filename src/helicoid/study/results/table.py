@@ -1,4 +1,4 @@
-"""What a study found: a row for each episode, also while it runs."""
+"""Table of a study: a row for each episode, readable while the study runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class Row(Mapping[str, Any]):
-    """One episode: `row["rms"]`, `row.episode`; None where it failed before there was a result."""
+    """Row of one episode: `row["rms"]`, `row.episode`; None where a failed one has no result."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
@@ -44,12 +44,12 @@ class Row(Mapping[str, Any]):
 
 
 class Table(Sequence[Row]):
-    """The rows of a study, in the order of episodes; `table["rms"]` is a column.
+    """Rows of a study in the order of episodes; `table["rms"]` is a column.
 
     Args:
-        content: a pyarrow Table, as `arrow` gives it back.
-        values: the columns that varied.
-        planned: episodes that the study has; more than there are rows while it runs.
+        content: a pyarrow Table, which is the attribute `arrow`.
+        values: names of the columns of varied values.
+        planned: number of episodes of the study, more than the rows while it runs.
 
     `hc.study.read(folder)` reads one, while the study runs as well.
     """
@@ -61,12 +61,12 @@ class Table(Sequence[Row]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns: the episode, what varied, results, seconds, errors."""
+        """Names of all columns: episode, varied values, results, seconds, error."""
         return tuple(self.arrow.column_names)
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Names of the columns that episodes gave."""
+        """Names of the columns of results."""
         taken = {*self.values, EPISODE, ERROR, SECONDS}
         return tuple(name for name in self.columns if name not in taken)
 
@@ -93,7 +93,7 @@ class Table(Sequence[Row]):
 
     @cached_property
     def errors(self) -> dict[str, int]:
-        """What went wrong and how often, the most frequent first."""
+        """Error messages and their number, the most frequent first."""
         if ERROR not in self.columns:
             return {}
         texts, counts = np.unique([e for e in self._column(ERROR) if e is not None], return_counts=True)
@@ -102,29 +102,29 @@ class Table(Sequence[Row]):
 
     @property
     def n_failed(self) -> int:
-        """How many episodes raised, hung or lost their process."""
+        """Number of episodes that raised, timed out or lost their process."""
         return sum(self.errors.values())
 
     @property
     def failed(self) -> Table:
-        """The rows of those episodes."""
+        """Rows of the failed episodes."""
         wrong = [error is not None for error in self._column(ERROR)] if ERROR in self.columns else []
         return Table(self.arrow.take(np.flatnonzero(wrong)), self.values, self.planned)
 
     def _numbers(self, name: str) -> Array:
         column = self._column(name)
         if column.dtype.kind not in "biuf":
-            raise InputError(f"column {name!r} has words, not numbers")
+            raise InputError(f"column {name!r} has strings, not numbers")
         return np.asarray(column, dtype=np.float64)
 
     def quantiles(self, name: str, at: ArrayLike = QUANTILES) -> dict[float, float]:
-        """Values of a column below which these shares of its episodes lie; failed ones do not count.
+        """Quantiles of a column at these probabilities, without failed episodes.
 
-        A result that is NaN counts as larger than any number, so that what diverged is not forgotten.
+        NaN counts as larger than any number, so that diverged episodes are not lost.
         """
         shares = np.atleast_1d(np.asarray(at, dtype=np.float64))
         if not np.all((shares >= 0) & (shares <= 1)):
-            raise InputError(f"shares are from 0 to 1; got {at!r}")
+            raise InputError(f"quantiles are at probabilities from 0 to 1; got {at!r}")
         known = self._given(name)
         if not len(known):
             return {float(share): float("nan") for share in shares}
@@ -134,16 +134,16 @@ class Table(Sequence[Row]):
         return {float(s): float(x) for s, x in zip(shares, found, strict=True)}
 
     def _given(self, name: str) -> Array:
-        """The numbers of a column in rows that did not fail."""
+        """Numbers of a column in rows without errors."""
         numbers = self._numbers(name)
         if ERROR not in self.columns:
             return numbers
         return numbers[np.array([error is None for error in self._column(ERROR)], dtype=bool)]
 
     def worst(self, name: str, n: int = 1, *, least: bool = False) -> list[Row]:
-        """The n rows with the largest values of a column, or the smallest with `least`; NaN is worst of all.
+        """The n rows with the largest values of a column, or the smallest with `least`; NaN comes first.
 
-        Failed episodes are not among them: `failed` has those.
+        Failed episodes are not among them; see `failed`.
         """
         numbers = self._numbers(name)
         kept = np.flatnonzero(np.array([error is None for error in self._column(ERROR)], dtype=bool))
@@ -151,7 +151,7 @@ class Table(Sequence[Row]):
         return [self[int(kept[k])] for k in np.argsort(-badness, kind="stable")[:n]]
 
     def plot(self, *names: str) -> Figure:
-        """How results are spread, and how each depends on what varied; of the named results, or of all."""
+        """Figure of the distribution of results and their dependence on varied values; by default of all."""
         from helicoid.study.results.plot import plot
 
         return plot(self, names)
@@ -187,7 +187,7 @@ class Table(Sequence[Row]):
 
 
 def read(folder: str | os.PathLike[str]) -> Table:
-    """The table of a study from its folder, finished or not.
+    """Read the table of a study from its folder, finished or not.
 
     Raises:
         StudyError: there is no study in this folder.

@@ -12,13 +12,13 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Literal
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.html_page import html_document, packaged_text
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.view.drawing import Part, corners, extent, visual_parts
@@ -134,17 +134,12 @@ def motion_page(robot: Robot, trajectory: Any, *, title: str = "", **options: An
     >>> motion_page(hc.load("planar_2r"), [0.1, 0.2], title="Two links")[:15]
     '<!DOCTYPE html>'
     """
-    name = html.escape(title or robot.name)
+    player = motion_html(robot, trajectory, title=title or robot.name, **options)
+    # After the player's own style, which this overrides.
     style = (
         "html, body { margin: 0; height: 100%; } body > .helicoid-player { height: 100%; border-radius: 0; }"
     )
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{name}</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<link rel="icon" href="data:,">\n</head>\n<body>\n'
-        f"{motion_html(robot, trajectory, title=title or robot.name, **options)}\n"
-        f"<style>{style}</style>\n</body>\n</html>\n"
-    )
+    return html_document(title or robot.name, f"{player}\n<style>{style}</style>")
 
 
 class _Scene:
@@ -244,8 +239,7 @@ def _round_length(length: float) -> float:
 
 
 def _fragment(header: dict[str, Any], title: str, names: Iterable[str], moving: bool) -> str:
-    files = resources.files("helicoid.view.player")
-    style, program = ((files / name).read_text(encoding="utf-8") for name in ("player.css", "player.js"))
+    style, program = packaged_text("helicoid.view.player", "player.css", "player.js")
     legend = "".join(
         f'<button title="show or hide"><i style="background:{_css(motion["color"])}"></i>'
         f"{html.escape(name)}</button>"

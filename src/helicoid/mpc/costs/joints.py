@@ -1,4 +1,4 @@
-"""How far the joints are from a posture."""
+"""Costs on the configuration and velocity of the joints."""
 
 from __future__ import annotations
 
@@ -23,3 +23,10 @@ def posture_cost(
     desired = replace(symbols.parameter(name, target, robot.nq), configuration=True)
     residual = configuration.difference(robot.model, desired.symbol, symbols["q"])
     return cost_of(symbols, name, residual, weight, end_weight, parameters=[desired])
+
+
+def velocity_cost(
+    symbols: Symbols, weight: ArrayLike, end_weight: ArrayLike | None = None, name: str = "velocity"
+) -> Cost:
+    """½ w |v|² of the joints (rad/s, m/s)."""
+    return cost_of(symbols, name, symbols["v"], weight, end_weight)

@@ -1,12 +1,35 @@
-"""How much the motors do, beyond holding the robot up."""
+"""Costs on controls, their rate and torques."""
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.mpc.costs.cost import Cost, cost_of
 from helicoid.mpc.system.symbols import Symbols
+from helicoid.mpc.system.system import State
+
+
+def control_cost(symbols: Symbols, weight: ArrayLike, name: str = "control") -> Cost:
+    """½ w |u|² of the controls: accelerations (rad/s², m/s²) or torques (N·m, N), and contact forces (N)."""
+    return cost_of(symbols, name, symbols.system.u, weight)
+
+
+PREVIOUS = "previous"  # the state that is the control of the step before
+
+
+def control_rate_cost(symbols: Symbols, weight: ArrayLike, name: str = "control_rate") -> Cost:
+    """½ w |(u - u_before) / h|²: jerk (rad/s³) where the controls are accelerations.
+
+    The control before the first is free, unless a Controller knows what it applied.
+    """
+    system = symbols.system
+    states: list[State] = []
+    if PREVIOUS not in symbols:
+        states.append(State(PREVIOUS, ca.SX.sym(PREVIOUS, system.nu), system.u))
+    before = states[0].symbol if states else symbols[PREVIOUS]
+    return cost_of(symbols, name, (system.u - before) / system.length, weight, states=states)
 
 
 def torque_cost(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helicoid.study.plan import Plan
+from helicoid.study.episode_queue import EpisodeQueue
 from helicoid.study.task import Chunk
 
 RANGES = st.lists(
@@ -19,7 +19,7 @@ RANGES = st.lists(
 def test_every_episode_is_done_once(
     n: int, done: list[tuple[int, int]], batch: bool, workers: int, seconds: float, data: st.DataObject
 ) -> None:
-    plan = Plan(n, done, batch, workers)
+    plan = EpisodeQueue(n, done, batch, workers)
     finished = [k for k in range(n) if any(start <= k < stop for start, stop in done)]
     assert plan.left == n - len(finished)
     killers = data.draw(st.sets(st.integers(0, n - 1), max_size=3))
@@ -38,7 +38,7 @@ def test_every_episode_is_done_once(
 
 
 def test_tasks_take_about_a_second() -> None:
-    plan = Plan(1_000_000, [], batch=False, n_workers=2)
+    plan = EpisodeQueue(1_000_000, [], batch=False, n_workers=2)
     sizes = []
     for _ in range(8):
         chunk = plan.take()
@@ -51,7 +51,7 @@ def test_tasks_take_about_a_second() -> None:
 
 
 def test_a_long_study_has_longer_tasks_and_not_a_million_parts() -> None:
-    plan = Plan(1_000_000, [], batch=False, n_workers=100)
+    plan = EpisodeQueue(1_000_000, [], batch=False, n_workers=100)
     plan.measured(Chunk(0, 1000), 1000.0, None)  # a second each: eleven days
     chunk = plan.take()
     assert chunk is not None
@@ -60,7 +60,7 @@ def test_a_long_study_has_longer_tasks_and_not_a_million_parts() -> None:
 
 def test_the_end_is_shared_by_all_unless_it_is_short() -> None:
     for seconds, workers, size in [(1e-2, 5, 10), (1e-2, 1, 100), (1e-4, 5, 100)]:
-        plan = Plan(100, [], batch=True, n_workers=workers)
+        plan = EpisodeQueue(100, [], batch=True, n_workers=workers)
         plan.measured(Chunk(0, 64), 64 * seconds, None)
         chunk = plan.take()
         assert chunk is not None
@@ -68,7 +68,7 @@ def test_the_end_is_shared_by_all_unless_it_is_short() -> None:
 
 
 def test_one_that_ends_its_process_is_tried_again_alone() -> None:
-    plan = Plan(10, [], batch=False, n_workers=1)
+    plan = EpisodeQueue(10, [], batch=False, n_workers=1)
     plan.measured(Chunk(0, 10), 1e-3, 0)
     assert plan.again(Chunk(0, 10), 4, certain=False) is None
     assert plan.take() == Chunk(4, 5, 0)

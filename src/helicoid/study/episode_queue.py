@@ -1,4 +1,4 @@
-"""Which episodes are left, and how many of them make a task of about a second."""
+"""Queue of the remaining episodes, taken in chunks of about a second each."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterable
 
 from helicoid.study.task import Chunk
 
-TASK = 1.0  # seconds that a task should take
-_LEAST = 0.05  # seconds below which sharing the last episodes costs more than it gains
-_GROWTH = 8.0  # times the largest task yet, at most
-_PARTS = 10_000  # of a study: with more of them, tasks grow longer instead
+CHUNK_TIME = 1.0  # s, desired for a chunk
+_MIN_CHUNK_TIME = 0.05  # s, below which distributing the last episodes costs more than it gains
+_MAX_GROWTH = 8.0  # of the size from one chunk to the next
+_MAX_CHUNKS = 10_000  # of a study; beyond it chunks take longer
 _FIRST_BATCH = 32
 
 
-class Plan:
-    """Ranges of episodes to do, from which chunks are taken.
+class EpisodeQueue:
+    """Ranges of remaining episodes, from which chunks are taken.
 
     Args:
-        n: episodes in all.
-        done: ranges (start, stop) that need not be done.
-        batch: whether the first chunk has many at once.
-        n_workers: at the end of a study, tasks become smaller, so that all have some.
+        n: number of all episodes.
+        done: ranges (start, stop) that are finished.
+        batch: whether the first chunk is a batch.
+        n_workers: chunks become smaller at the end of a study, so that all workers have some.
 
-    >>> plan = Plan(10, [(0, 4), (6, 8)], batch=False, n_workers=1)
-    >>> plan.take(), plan.left
+    >>> queue = EpisodeQueue(10, [(0, 4), (6, 8)], batch=False, n_workers=1)
+    >>> queue.take(), queue.left
     (Chunk(start=4, stop=5, known=None), 3)
     """
 
@@ -38,11 +38,11 @@ class Plan:
 
     @property
     def left(self) -> int:
-        """Episodes that nobody has taken."""
+        """Number of episodes that have not been taken."""
         return sum(stop - start for start, stop in self._ranges)
 
     def take(self) -> Chunk | None:
-        """The next chunk; None when all are taken."""
+        """Next chunk; None when all are taken."""
         if not self._ranges:
             return None
         size = self._size()
@@ -55,25 +55,25 @@ class Plan:
     def _size(self) -> int:
         if math.isnan(self._seconds):
             return self._largest
-        task = max(TASK, self._seconds * self.n / _PARTS)
+        duration = max(CHUNK_TIME, self._seconds * self.n / _MAX_CHUNKS)
         each = max(self._seconds, 1e-9)
-        wanted = min(task / each, _GROWTH * self._largest)
+        size = min(duration / each, _MAX_GROWTH * self._largest)
         share = self.left if self._n_workers == 1 else self.left / (2 * self._n_workers)
-        return max(1, math.ceil(min(wanted, max(share, _LEAST / each))))
+        return max(1, math.ceil(min(size, max(share, _MIN_CHUNK_TIME / each))))
 
     def measured(self, chunk: Chunk, seconds: float, known: int | None) -> None:
-        """How long a chunk took, NaN where that tells nothing, and an episode that ended well, if any did."""
+        """Record the time of a chunk (NaN if it includes compilation), and an episode that succeeded."""
         if not math.isnan(seconds):
             self._seconds = seconds / chunk.size
             self._largest = max(self._largest, chunk.size)
         self._known = known if self._known is None else self._known
 
     def again(self, chunk: Chunk, at: int | None, certain: bool) -> int | None:
-        """Take back a chunk whose worker ended; the episode that is to blame, where that is clear.
+        """Requeue a chunk whose worker terminated; the index of the episode that caused it, if known.
 
         Args:
-            at: the episode that it was at; None where nobody knows.
-            certain: it is to blame; else it is tried once more, by itself.
+            at: episode that was running; None if unknown.
+            certain: it is the cause; otherwise it runs once more, alone.
         """
         if at is not None and not chunk.start <= at < chunk.stop:  # while it warmed up
             at = None
@@ -96,7 +96,7 @@ class Plan:
 
 
 def _gaps(n: int, done: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What `done` leaves of 0 to n, the first last."""
+    """Complement of `done` in 0 to n, in reverse order."""
     gaps, at = [], 0
     for start, stop in sorted(done):
         if start > at:
