@@ -32,7 +32,7 @@ class AdaptiveControl(TorqueLaw):
     Then V = ½ sᵀ M s + Σ (log(|P̂|/|P|) + tr(P̂⁻¹ P) - 4) / γ never grows: V̇ = -sᵀ K s (Lee, Kwon, Park 2018).
 
     Args:
-        robot: with an actuator at every joint; its parameters are the initial estimate. Every body needs mass.
+        robot: with an actuator at every joint; its parameters are the initial estimate. All bodies have mass.
         dt: time between steps (s).
         frequency: Λ, of one joint or all (rad/s).
         damping: K, of one joint or all (N·m·s/rad).
