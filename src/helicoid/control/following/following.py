@@ -25,7 +25,7 @@ from helicoid.errors import InputError
 from helicoid.status import Status
 
 Reference = Any
-"""What `Following` takes as a reference; its docstring lists the forms."""
+"""A reference in one of the forms that the docstring of `Following` lists."""
 
 
 class Following:
