@@ -1,4 +1,4 @@
-"""What `helicoid view` does: a robot in the browser, or a page of its motion."""
+"""Implementation of `helicoid view`: a robot in the browser, or a page of its motion."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(
     if ghost is not None and trajectory is None:
         raise InputError("--ghost accompanies --trajectory; give that too")
     if ik and record is not None:
-        raise InputError("--ik needs a browser that answers; --record writes a page: leave one of them out")
+        raise InputError("--ik needs the live viewer and --record writes a static page: use one of them")
     motion = read_motion(robot, trajectory) if trajectory is not None else None
     other = read_motion(robot, ghost) if ghost is not None else None
     if record is None:
