@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
-from helicoid.view.controls import resting
+from helicoid.view.controls import neutral_within_limits
 from helicoid.view.motion import read_motion
 from helicoid.view.player import motion_page
 from helicoid.view.viewer import view
@@ -50,7 +50,9 @@ def run(
         return
     ghosts = {ghost.stem: other} if ghost is not None else None
     label = trajectory.stem if trajectory is not None else robot.name
-    page = motion_page(robot, resting(robot) if motion is None else motion, ghosts=ghosts, label=label)
+    page = motion_page(
+        robot, neutral_within_limits(robot) if motion is None else motion, ghosts=ghosts, label=label
+    )
     try:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text(page, encoding="utf-8")
