@@ -48,7 +48,7 @@ def run(
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HelicoidError(f"{output}: cannot create the folder: {error}") from error
+        raise HelicoidError(f"{output}: no folder can be created there: {error}") from error
     with log_warnings(console):
         training = [read_log(path, robot, gains) for path in logs]
         validation = None if validate is None else read_log(validate, robot, gains)
