@@ -58,15 +58,15 @@ def four_bar() -> hc.Robot:
 def drive(robot: hc.Robot, turns: float = 2.0) -> Trajectory:
     """The crank at constant speed, by the motor torque that inverse dynamics asks for at every sample."""
     start = robot.find_consistent([0.0, 1.0, 1.8], hold=["crank_joint"]).q
-    # A velocity of the mechanism: any allowed one, scaled until the crank has the speed wanted.
+    # A velocity of the mechanism: any allowed one, scaled to the desired crank speed.
     allowed = robot.project_velocity(start, np.array([1.0, 0.0, 0.0]))
     v0 = allowed * SPEED / allowed[0]
 
     def motor(t: float, q: Array, v: Array) -> Array:
         free = robot.constrained_forward_dynamics(q, v, np.zeros(3)).a
         unit = robot.constrained_forward_dynamics(q, v, np.array([1.0, 0.0, 0.0])).a
-        wanted = 50.0 * (SPEED - v[0])  # rad/s²: none, but for what a sampled motor misses
-        return np.array([(wanted - free[0]) / (unit[0] - free[0]), 0.0, 0.0])
+        a_ref = 50.0 * (SPEED - v[0])  # rad/s²: none, but for what a sampled motor misses
+        return np.array([(a_ref - free[0]) / (unit[0] - free[0]), 0.0, 0.0])
 
     dt = 2e-3
     steps = round(turns * 2 * np.pi / SPEED / dt)

@@ -2,9 +2,9 @@
 
     python examples/identify_arm.py [folder]
 
-The "real" arm is a UR5 with other masses, friction and rotors than its description says. It is led along an
-exciting motion and along another one, with noisy sensors; the description, the first recording and nothing
-else give the robot that predicts the second. Written are both recordings, the report, the URDF and a picture.
+The "real" arm is a UR5 whose masses, friction and rotor inertias differ from its description. It tracks two
+excitation trajectories, recorded by noisy sensors. The robot identified from the description and the first
+recording predicts the torques of the second. Output: both recordings, the report, the URDF and a picture.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RATE = 250.0  # Hz, of the sensors
 
 
 def real_arm(described: hc.Robot) -> hc.Robot:
-    """Another arm of the same shape: each body's mass up to 30 % off, joints that rub, and rotors."""
+    """An arm of the same kinematics: masses up to 30 % off, joint friction, and rotor inertia."""
     rng = np.random.default_rng(1)
     bodies = [rng.uniform(0.7, 1.3) * body.inertia.parameters for body in described.model.bodies]
     nv = described.nv
@@ -35,14 +35,14 @@ def real_arm(described: hc.Robot) -> hc.Robot:
 
 
 def recorded(arm: hc.Robot, described: hc.Robot, motion: hc.Excitation, seed: int) -> hc.Log:
-    """The arm led along a motion by a controller that knows the description only, seen by sensors."""
+    """Log of the arm tracking a trajectory with a controller that uses the nominal model."""
     # Rotors, which the description leaves out, are what a drive has to move at the wrist.
     gains = np.max([np.diag(described.mass_matrix(q)) for q in motion.q[::50]], axis=0) + 0.3
 
     def controller(t: float, q: Array, v: Array) -> Array:
-        q_wanted, v_wanted, a_wanted = (values[0] for values in motion.at([t]))
-        return described.inverse_dynamics(q_wanted, v_wanted, a_wanted) + gains * (
-            900 * (q_wanted - q) + 60 * (v_wanted - v)
+        q_ref, v_ref, a_ref = (values[0] for values in motion.at([t]))
+        return described.inverse_dynamics(q_ref, v_ref, a_ref) + gains * (
+            900 * (q_ref - q) + 60 * (v_ref - v)
         )
 
     run = hc.simulate(arm, motion.q[0], motion.v[0], float(motion.t[-1]), controller, dt=1e-3, substeps=5)

@@ -51,15 +51,15 @@ def pressed(robot: hc.Robot) -> np.ndarray:
         robot, FRAME, motion=(1, 1, 1, 1, 1, 0), force_gain=10.0, force_damping=100.0, dt=DT
     )
     pose, J = robot.pose(FRAME), robot.jacobian(FRAME, "world_aligned")
-    T, wanted, felt = pose(Q), np.array([0, 0, 0, 0, 0, -10.0]), []
+    T, wrench_ref, felt = pose(Q), np.array([0, 0, 0, 0, 0, -10.0]), []
 
     def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         depth, velocity = T[2, 3] - 0.002 - pose(q)[2, 3], (J(q) @ v)[3:]
         normal = max(0.0, 2e4 * depth - 200 * velocity[2]) if depth > 0 else 0.0
         sliding = -0.1 * normal * velocity[:2] / np.hypot(np.linalg.norm(velocity[:2]), 2e-3)
         felt.append(normal)
-        wanted_pose, twist = circle(t, T)
-        tau = law.step(q, v, wanted_pose, wanted, [0, 0, 0, 0, 0, -normal], twist, q_posture=Q)
+        pose_ref, twist = circle(t, T)
+        tau = law.step(q, v, pose_ref, wrench_ref, [0, 0, 0, 0, 0, -normal], twist, q_posture=Q)
         return tau + J(q).T @ [0, 0, 0, *sliding, normal]
 
     hc.simulate(robot, Q, duration=5.0, dt=DT, controller=control)

@@ -4,7 +4,7 @@
 
 Algorithm 4 of a thesis from Heidelberg, "System Identification during Nonlinear Model Predictive Control",
 as it is stated there: shooting over 2 nodes, a final time that is free between one and three periods of
-10 ms, torques within ±100 N·m, at most 10 iterations, the distance of the final state from the wanted one as
+10 ms, torques within ±100 N·m, at most 10 iterations, the distance of the final state from the desired one as
 the only cost; sensors without noise that give q, q̇, q̈ and the wrench in every joint; true parameters
 that change at random. What should come out: from wrenches all links but the first are identified, and two
 consecutive samples are enough for that.
@@ -104,16 +104,16 @@ def run(robot: hc.Robot, seed: int = 0) -> Record:
     for step in range(STEPS):
         if step % CHANGE_EVERY == 0:
             true = changed(nominal, rng)
-        wanted = POSTURES[step // TARGET_EVERY % 2]
+        target = POSTURES[step // TARGET_EVERY % 2]
         if not actions:  # solve again from the measured state, with what is known by now
-            problem.set(theta=estimator.theta, posture=wanted)
+            problem.set(theta=estimator.theta, posture=target)
             actions = list(problem.solve(q, v, solver="ipopt", max_iterations=10).tau)
         tau = np.clip(actions.pop(0), -TORQUE, TORQUE)
         a = parametric.forward_dynamics(q, v, tau, true)
         Y = estimator.wrenches(q, v, a)
         estimator.update(Y, Y @ true)
         wrong = estimator.theta - true
-        rows.append([np.linalg.norm(q - wanted), np.abs(Y @ wrong).max(), np.abs(wrong[10:]).max()])
+        rows.append([np.linalg.norm(q - target), np.abs(Y @ wrong).max(), np.abs(wrong[10:]).max()])
         motion = hc.simulate(
             parametric, q, v, duration=DT, dt=DT, controller=tau, theta=true, substeps=4, friction=False
         )
@@ -122,7 +122,7 @@ def run(robot: hc.Robot, seed: int = 0) -> Record:
 
 
 def draw(record: Record, path: Path) -> None:
-    """The distance from the wanted posture, and the error of the estimate."""
+    """The distance from the desired posture, and the error of the estimate."""
     import matplotlib.pyplot as plt
 
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="constrained")
@@ -142,9 +142,9 @@ def draw(record: Record, path: Path) -> None:
 def main() -> None:
     robot = hc.load("panda")
     links = [body.name for body in robot.model.bodies]
-    told = hc.identifiability(robot, wrenches=links)
+    identifiable = hc.identifiability(robot, wrenches=links)
     print("parameters of each link that wrenches tell: alone, only in combination, not at all")
-    for link, (alone, combined, never) in told.of_links().items():
+    for link, (alone, combined, never) in identifiable.of_links().items():
         print(f"  {link}: {alone:2d} {combined:2d} {never:2d}")
     record = run(robot)
     print("\nworst errors of the estimate: of its wrenches (N, N·m), of the parameters of links 2 to 7")

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 14.0, 30.0
-_COLUMNS = 700  # points that a line keeps: as many as there are columns of pixels
+_MAX_COLUMNS = 700  # of pixels, to which the points of a curve are thinned
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Axis:
-    """From where to where, what it says in words, and whether equal steps are equal factors."""
+    """An axis: range, label, and whether it is logarithmic."""
 
     low: float
     high: float
@@ -75,7 +75,7 @@ class Axis:
         return Axis(float(middle - half), float(middle + half), label)
 
     def place(self, values: ArrayLike) -> Array:
-        """Where values lie: 0 at the low end, 1 at the high one."""
+        """Positions of values: 0 at the low end, 1 at the high one."""
         x, low, high = np.asarray(values, float), self.low, self.high
         if self.log:
             x, low, high = np.log10(np.maximum(x, 1e-3 * low)), np.log10(low), np.log10(high)
@@ -201,9 +201,9 @@ class Chart:
 
 def thinned(x: Array, y: Array) -> tuple[Array, Array]:
     """At most two points for each column of pixels: the lowest and the highest, so that no spike is lost."""
-    if len(x) <= 2 * _COLUMNS:
+    if len(x) <= 2 * _MAX_COLUMNS:
         return x, y
-    edges = np.linspace(0, len(x), _COLUMNS + 1).astype(int)
+    edges = np.linspace(0, len(x), _MAX_COLUMNS + 1).astype(int)
     kept: list[int] = []
     for start, stop in pairwise(edges):
         pair = start + np.array([np.argmin(y[start:stop]), np.argmax(y[start:stop])])

@@ -35,7 +35,7 @@ class PerformanceWarning(UserWarning):
 
 
 _BETWEEN = {"helicoid", "casadi", "concurrent", "contextlib", "functools", "threading"}
-"""Packages whose frames stand between a warning and the code of whoever caused it."""
+"""Packages whose stack frames are skipped to find the line of the user's code for a warning."""
 
 
 def warn(warning: Warning) -> None:

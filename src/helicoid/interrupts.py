@@ -1,4 +1,4 @@
-"""Ctrl-C while CasADi is at work.
+"""Ctrl-C during computations of CasADi.
 
 CasADi's wrapper calls Python while it converts arguments (`SX + array` runs four small functions) and forgets
 what they raise: a KeyboardInterrupt there is lost, or becomes a NotImplementedError. Its solvers stop at an
@@ -19,18 +19,18 @@ from typing import Any, ParamSpec, TypeVar
 
 Handler = Callable[[int, FrameType | None], Any]
 
-# Seconds between looks at signals while waiting: one that comes just before the wait does not end it.
+# Seconds between checks of signals while waiting: one just before the wait does not end it.
 LISTEN = 0.1
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_AGAIN = 0.002  # seconds until an interrupt that came at a bad moment is tried again
+_RETRY_INTERVAL = 0.002  # s until an interrupt that could not be raised is tried again
 
-_FORK_TIMEOUT = 5  # how often an interrupt waits for a generator that may be closing
+_MAX_RETRIES = 5  # retries of an interrupt while a generator may be closing
 
 _previous: Handler = signal.default_int_handler
 _postponed = 0
-_pending: list[int] = []  # interrupts to come; who pops one, passes it on
+_pending: list[int] = []  # interrupts that are still to be raised
 
 
 class interruptible:
@@ -139,7 +139,7 @@ def _handler() -> Handler | None:
 def _wait_for_conversion(number: int, frame: FrameType | None) -> None:
     global _postponed
     _taken()
-    if _is_forgotten(frame) or (_postponed < _FORK_TIMEOUT and _may_be_closing(frame)):
+    if _is_forgotten(frame) or (_postponed < _MAX_RETRIES and _may_be_closing(frame)):
         _postponed += 1
         _pending.append(number)
         _thread.start_new_thread(_try_again, ())
@@ -152,7 +152,7 @@ def _wait_for_conversion(number: int, frame: FrameType | None) -> None:
 
 
 def _try_again() -> None:
-    time.sleep(_AGAIN)
+    time.sleep(_RETRY_INTERVAL)
     if _taken():
         _thread.interrupt_main()
 

@@ -1,4 +1,4 @@
-"""How long work tells how far it is: one contract for all of Helicoid.
+"""Progress of long computations: one contract for all of Helicoid.
 
 A function that may take long has the argument `progress: Progress | bool | None = None`:
 
@@ -31,18 +31,18 @@ from helicoid.errors import InputError
 
 Progress = Callable[[str, float], None]
 
-PATIENCE = 2.0  # seconds of work before there is anything to see
-INTERVAL = 0.1  # seconds between two looks at work that cannot tell by itself
+PATIENCE = 2.0  # s of work before a bar appears
+INTERVAL = 0.1  # s between two polls of work that is watched
 UNKNOWN = math.nan
 
-_bar_lock = threading.Lock()  # held by whoever shows a bar
+_bar_lock = threading.Lock()  # held while a bar is shown
 
 
 @contextmanager
 def reporting(
     progress: Progress | bool | None, what: str, watch: Callable[[], tuple[str, float]] | None = None
 ) -> Iterator[Progress]:
-    """Work that tells how far it is, and is shown or told on as `progress` says (see the module).
+    """A context whose progress is displayed or passed on as `progress` says (see the module).
 
     Args:
         what: what is being done, until the work says so itself.

@@ -1,4 +1,4 @@
-"""Tables in HTML: what notebooks show of robots, functions, logs, motions, problems and plans."""
+"""Tables in HTML, with which notebooks show robots, functions, logs, motions, problems and plans."""
 
 from __future__ import annotations
 

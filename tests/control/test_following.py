@@ -193,3 +193,15 @@ def test_it_pickles(law: ComputedTorque) -> None:
     following.step(*MEASURED)
     other = pickle.loads(pickle.dumps(following))
     np.testing.assert_array_equal(other.step(*MEASURED), following.step(*MEASURED))
+
+
+def test_after_a_compiled_simulation_the_law_says_how_it_ended() -> None:
+    robot = hc.load("planar_2r")
+    law = hc.control.JointImpedance(robot, 100.0, 20.0)
+    follower = law.following([0.2, 0.3])
+    hc.simulate(robot, [0.1, 0.0], duration=0.1, dt=0.001, controller=follower)
+    assert follower.status == law.status == "ok"
+    weak = robot.with_joints(effort=[1e-3, 1e-3])
+    saturated = hc.control.JointImpedance(weak, 100.0, 20.0)
+    hc.simulate(weak, [0.1, 0.0], duration=0.01, dt=0.001, controller=saturated.following([2.0, 2.0]))
+    assert saturated.status == "saturated" and saturated.message

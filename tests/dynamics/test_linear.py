@@ -59,9 +59,11 @@ def hinge(tip: Inertia | None, armature: float = 0.0) -> hc.Robot:
 def test_motion_that_nothing_resists_is_refused(tip: Inertia | None, function: str) -> None:
     """No mass, or a point mass on the axis; armature cures it."""
     q = np.zeros(2)
-    with pytest.raises(hc.ModelError, match=r"nothing resists motion of 'hinge': .* mass, or armature"):
+    with pytest.raises(
+        hc.ModelError, match=r"the mass matrix is singular in the row of 'hinge': .* mass, or armature"
+    ):
         getattr(hinge(tip), function)(q, q, q)
-    with pytest.raises(hc.ModelError, match="nothing resists motion of 'hinge'"):
+    with pytest.raises(hc.ModelError, match="the mass matrix is singular in the row of 'hinge'"):
         hinge(tip).mass_matrix_inverse(q)
     a = getattr(hinge(tip, armature=0.5), function)(q, q, np.array([0.0, 1.0]))
     np.testing.assert_allclose(a, [-9.81, 2.0], atol=1e-12)

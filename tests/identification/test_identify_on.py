@@ -73,7 +73,7 @@ def test_the_number_of_workers_does_not_change_a_bit(folder: Path, monkeypatch: 
         "lag": 0.0,
         "regularisation": 1.0,
     }
-    monkeypatch.setattr("helicoid.identification.linear.compression._TASKS", 1)
+    monkeypatch.setattr("helicoid.identification.linear.compression._TASKS_PER_WORKER", 1)
     found = []
     for n_workers in (1, 2, 5):  # tasks of 8, 4 and 1 logs
         monkeypatch.setattr("helicoid.workers.here.Here.n_workers", n_workers)
@@ -100,7 +100,7 @@ def test_a_bad_log_is_named_and_left_out(folder: Path, tmp_path: Path) -> None:
     same(found, hc.identify(ROBOT, list(hc.logs(folder / "*.npz")), **settings))
 
 
-def test_no_good_log_is_told(tmp_path: Path) -> None:
+def test_without_a_usable_log_the_reason_is_given(tmp_path: Path) -> None:
     (tmp_path / "torn.npz").write_bytes(b"no")
     with pytest.raises(hc.InputError, match=r"no log can be used.*torn\.npz"):
         hc.identify(ROBOT, tmp_path / "torn.npz", on="here")

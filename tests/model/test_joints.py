@@ -166,7 +166,7 @@ def test_random_within_limits_that_touch_or_overflow(kind: str, limits: tuple[fl
 def test_room_leads_to_the_ends_of_the_range(kind: str) -> None:
     joint, q, _ = drawn(kind, 3)
     free = np.full(joint.nq, np.inf)
-    low, high = joint.room(q, -free, free)
+    low, high = joint.tangent_range(q, -free, free)
     assert low.shape == high.shape == (joint.nv,) and np.all(low <= 0) and np.all(high >= 0)
     if joint.nq == joint.nv:
         ends = joint.range(-free, free)

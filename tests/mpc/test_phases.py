@@ -11,7 +11,7 @@ import pytest
 
 from helicoid import HelicoidError
 from helicoid.mpc import Controller, Phase, Problem
-from helicoid.mpc.phases import Schedule
+from helicoid.mpc.phases import ContactSchedule
 from mpc.legged import FLY, STAND, check_plan, hop, hopper
 
 A, B = ("left",), ("right",)
@@ -24,7 +24,7 @@ WALK = [
 
 
 def test_a_schedule_says_who_stands_at_the_nodes_of_a_grid() -> None:
-    nodes = Schedule.of(WALK, cyclic=False, radius=0.0).nodes(np.arange(7) * 0.1)
+    nodes = ContactSchedule.of(WALK, cyclic=False, radius=0.0).nodes(np.arange(7) * 0.1)
     left = np.array([1, 1, 1, 0, 0, 1, 1], bool)
     np.testing.assert_array_equal(nodes.holding[:, 0], left)
     np.testing.assert_array_equal(nodes.holding[:, 1], [0, 0, 1, 1, 1, 1, 1])
@@ -36,16 +36,16 @@ def test_a_schedule_says_who_stands_at_the_nodes_of_a_grid() -> None:
 
 def test_a_gait_begins_again_and_a_jump_ends_in_its_last_phase() -> None:
     late = np.arange(13) * 0.1
-    cyclic = Schedule.of(WALK, cyclic=True, radius=0.0)
+    cyclic = ContactSchedule.of(WALK, cyclic=True, radius=0.0)
     np.testing.assert_array_equal(cyclic.nodes(late).holding[:6], cyclic.nodes(late).holding[6:12])
     np.testing.assert_array_equal(cyclic.at(0.3).nodes(late).holding[:9], cyclic.nodes(late).holding[3:12])
     np.testing.assert_allclose(cyclic.at(60.3).nodes(late).rise, cyclic.at(0.3).nodes(late).rise, atol=1e-9)
-    assert Schedule.of(WALK, cyclic=False, radius=0.0).nodes(late).holding[6:].all()
+    assert ContactSchedule.of(WALK, cyclic=False, radius=0.0).nodes(late).holding[6:].all()
 
 
 def test_steps_are_where_feet_land_and_swings_lead_there() -> None:
     walk = [Phase(0.2, A + B), Phase(0.2, A), Phase(0.2, A + B, steps={"right": (0.5, np.nan, 0.1)})]
-    nodes = Schedule.of(walk, cyclic=False, radius=0.0).nodes(np.arange(13) * 0.05)
+    nodes = ContactSchedule.of(walk, cyclic=False, radius=0.0).nodes(np.arange(13) * 0.05)
     (at,) = np.flatnonzero(nodes.landing[1:, 1]) + 1
     assert at == 8
     np.testing.assert_array_equal(nodes.steps[at, 1], [0.5, np.nan, 0.1])
@@ -63,12 +63,12 @@ def test_steps_are_where_feet_land_and_swings_lead_there() -> None:
         (lambda: Phase(0.1, "left"), "are names"),  # type: ignore[arg-type]
         (lambda: Phase(0.1, A, steps={"right": (0, 0, 0)}), "do not stand"),
         (lambda: Phase(0.1, A, steps={"left": (0, 0)}), r"is \(x, y, z\)"),
-        (lambda: Schedule.of([], False, 0.0), "list of hc.mpc.Phase"),
-        (lambda: Schedule.of([0.1], False, 0.0), "0.1 among them"),  # type: ignore[list-item]
-        (lambda: Schedule.of([Phase(np.inf, A), STAND], False, 0.0), "only the last"),
-        (lambda: Schedule.of([Phase(np.inf, A)], True, 0.0), "not of a cyclic"),
-        (lambda: Schedule.of([FLY], False, 0.0), "no phase has a contact"),
-        (lambda: Schedule.of(WALK, False, -1.0), "foot_radius"),
+        (lambda: ContactSchedule.of([], False, 0.0), "list of hc.mpc.Phase"),
+        (lambda: ContactSchedule.of([0.1], False, 0.0), "0.1 among them"),  # type: ignore[list-item]
+        (lambda: ContactSchedule.of([Phase(np.inf, A), STAND], False, 0.0), "only the last"),
+        (lambda: ContactSchedule.of([Phase(np.inf, A)], True, 0.0), "not of a cyclic"),
+        (lambda: ContactSchedule.of([FLY], False, 0.0), "no phase has a contact"),
+        (lambda: ContactSchedule.of(WALK, False, -1.0), "foot_radius"),
         (lambda: Problem(hopper()[0], dt=0.1, phases=[Phase(0.2, ("toe",))]), "toe"),
         (lambda: Problem(hopper()[0], dt=0.1, phases=[Phase(np.inf, ("foot",))]), "horizon"),
         (lambda: _of_hopper(formulation="forward_dynamics"), "inverse_dynamics"),

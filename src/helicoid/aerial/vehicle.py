@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +18,7 @@ from helicoid.aerial.analysis.trim import Trim, find_trim, find_trims
 from helicoid.aerial.checks import check_positive
 from helicoid.compiler import Function
 from helicoid.deprecation import renamed_arguments
-from helicoid.errors import InputError
+from helicoid.errors import DoubtfulModelWarning, InputError
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import Model
@@ -251,12 +252,10 @@ def body_robot(name: str, mass: float, inertia: ArrayLike, com: ArrayLike = (0.0
     moments = np.linalg.eigvalsh(J)
     if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * np.abs(J).max()) or moments[0] <= 0:
         raise InputError(f"{name}: its inertia is symmetric and positive definite (kg·m²); got {inertia!r}")
-    if moments[2] > (1 + 1e-9) * (moments[0] + moments[1]):
-        raise InputError(
-            f"{name}: no body has the principal moments of inertia {moments.tolist()} kg·m²: each is at most "
-            "the sum of the other two"
-        )
-    link = Link(BODY, Inertia.from_com(float(mass), com, J))
+    body = Inertia.from_com(float(mass), com, J)
+    for doubt in body.doubts():
+        warnings.warn(f"{name}: no body has this inertia: {doubt}", DoubtfulModelWarning, stacklevel=4)
+    link = Link(BODY, body)
     return Robot(Model(name, (link,), (), floating=True))
 
 

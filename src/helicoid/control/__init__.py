@@ -1,4 +1,4 @@
-"""Control: from a description to a robot that moves as told."""
+"""Control: inverse kinematics, control laws, whole-body control, observers and time-optimal motion."""
 
 from helicoid.control.differential import DifferentialIK
 from helicoid.control.following import Following

@@ -95,7 +95,7 @@ class InverseKinematics:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """What is asked for."""
+        """Tasks that are solved for."""
         return self._problem.tasks
 
     @cached_property
@@ -254,7 +254,7 @@ class InverseKinematics:
         return q, facts[:, 0] > 0, facts[:, 1]
 
     def _search(self, targets: Array, q0: Array | None, most: int) -> Found:
-        """What the engine finds, a part of the targets in each thread."""
+        """Results of the compiled search, a part of the targets in each thread."""
         n, engine = len(targets), self._engine
         parts = min(get_num_threads(), n // _WORTH_A_THREAD)
         # Pieces short enough for Ctrl-C to be heard in between.
@@ -280,7 +280,7 @@ class InverseKinematics:
 
 
 def _again(made: dict[str, Any]) -> InverseKinematics:
-    """What was pickled, made anew; what it compiled is in the cache."""
+    """A solver made again from its pickle; its compiled code is in the cache."""
     return InverseKinematics(**made)
 
 

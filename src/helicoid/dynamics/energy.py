@@ -25,7 +25,7 @@ def kinetic_energy(model: Model, physics: Physics, q: Expression, v: Expression)
 
 
 def potential_energy(model: Model, physics: Physics, q: Expression) -> Expression:
-    """U = -Σ gᵀ (m p + R h) + ½ Σ K δ², zero with all mass at the world's origin and springs at ease (J)."""
+    """U = -Σ gᵀ (m p + R h) + ½ Σ K δ², zero with all mass at the origin and springs in equilibrium (J)."""
     energy = spring_energy(model, q)
     for (R, p), pi in zip(world_poses(model, joint_motions(model, q)), physics.inertias, strict=True):
         energy -= ca.dot(physics.gravity, pi[0] * p + R @ pi[1:4])

@@ -97,7 +97,7 @@ class FrictionTerm:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the column is constant: the term then cannot always be told from a gravity torque."""
+        """Whether the column is constant: the term then may be indistinguishable from a gravity torque."""
         return not (self.depends_on_velocity or self.depends_on_position or self.needs_load)
 
     @property

@@ -1,13 +1,13 @@
-"""Where frames are and how they move: pose, velocity, acceleration, Jacobian and its rate.
+"""Kinematics of frames: pose, velocity, acceleration, Jacobian and its rate.
 
-A twist (ω, v) of a frame is told in one of three references:
+A twist (ω, v) of a frame is expressed in one of three references:
 
 - "world": in world axes, v the velocity of the point of the moving body that passes the world's origin;
 - "world_aligned": in world axes, v the velocity of the frame's own origin;
 - "body": in the frame's own axes, v the velocity of its own origin.
 
 Acceleration is the rate of the twist's components in the same reference, ẋ = J a + J̇ v. In
-"world_aligned" its linear part is therefore the acceleration of the frame's origin as seen by eye.
+"world_aligned" its linear part is therefore the classical acceleration of the frame's origin.
 """
 
 from __future__ import annotations

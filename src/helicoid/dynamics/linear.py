@@ -32,8 +32,8 @@ def factor(M: Expression, names: Sequence[str] = ()) -> Factors:
         if k not in rows[k] or rows[k][k].is_zero():
             which = f"of {names[k]!r}" if names else f"{k} of {n}"
             raise ModelError(
-                f"nothing resists motion {which}: the bodies that it moves have neither mass nor inertia "
-                "along it, so that no force gives a finite acceleration; give them mass, or armature"
+                f"the mass matrix is singular in the row {which}: the bodies that move have neither mass nor "
+                "inertia along it; give them mass, or armature"
             )
         D_inverse[k] = 1 / rows[k][k]
         below = [j for j in rows[k] if j < k]

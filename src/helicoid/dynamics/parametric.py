@@ -1,4 +1,4 @@
-"""Parameters that live at run time: their names, their nominal values, and the physics made of them."""
+"""Parameters at run time: their names, their nominal values, and the physics with them."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Theta(Parameters):
-    """θ of a parametric robot: names and nominal values, and what was selected; of any other robot, empty."""
+    """θ of a parametric robot: names, nominal values and the selection; of any other robot, empty."""
 
     selection: Selection
     slices: dict[str, slice]
-    """Where in θ each group lies."""
+    """Slice of each group in θ."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class Selection:
         return Theta(tuple(names), np.concatenate(values), self, slices)
 
     def slices(self, model: Model) -> dict[str, slice]:
-        """Where in θ each group lies."""
+        """Slice of each group in θ."""
         return self.parameters(model).slices
 
     def physics(self, model: Model, theta: Expression) -> Physics:
@@ -132,7 +132,7 @@ class Selection:
 
 
 def select(model: Model, groups: Sequence[str], payload_link: str | None) -> Selection:
-    """Check the wish for groups, and find the link that carries the payload when it is not named."""
+    """Check the groups, and find the link of the payload when it is not named."""
     for group in groups:
         if group not in parameter_groups():
             there = ", ".join(parameter_groups())

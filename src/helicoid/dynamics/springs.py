@@ -1,8 +1,8 @@
 """Springs in the joints.
 
-A spring of stiffness K at ease at q₀ holds U = ½ δᵀ K δ with δ = q ⊖ q₀, K diagonal. Its torque is what
-changes U: along a velocity, dU = δᵀ K ∂δ/∂q Γ v. Where coordinates form a vector space that is K δ. On a
-quaternion it is K δ too if all of K are equal, and else what keeps energy exactly.
+A spring of stiffness K in equilibrium at q₀ stores U = ½ δᵀ K δ with δ = q ⊖ q₀, K diagonal. Its torque is
+the derivative of U: along a velocity, dU = δᵀ K ∂δ/∂q Γ v. Where coordinates form a vector space that is K δ.
+On a quaternion it is K δ too if all of K are equal, and else the torque that conserves energy.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from helicoid.model.model import Model
 
 
 def has_springs(model: Model) -> bool:
-    """Does any joint have a stiffness?"""
+    """Whether any joint has a stiffness."""
     return any(body.joint.stiffness.any() for body in model.bodies)
 
 
 def spring_energy(model: Model, q: Expression) -> Expression:
-    """U = ½ Σ K δ², zero with all springs at ease (J)."""
+    """U = ½ Σ K δ², zero with all springs in equilibrium (J)."""
     energy = ca.SX.zeros(1)
     for body in model.bodies:
         if body.joint.stiffness.any():
@@ -30,7 +30,7 @@ def spring_energy(model: Model, q: Expression) -> Expression:
 
 
 def spring_torque(model: Model, q: Expression) -> Expression:
-    """∂U/∂q of the springs, nv: the torque that holds them as they are (N·m or N)."""
+    """∂U/∂q of the springs, nv: the torque that balances them (N·m or N)."""
     if not has_springs(model):
         return ca.SX.zeros(model.nv)
     return rate_matrix(model, q).T @ ca.gradient(spring_energy(model, q), q)

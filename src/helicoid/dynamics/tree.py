@@ -1,7 +1,7 @@
-"""What every algorithm starts from: each body's pose and motion subspace, and who owns which coordinate.
+"""The kinematic tree: pose and motion subspace of each body, and the coordinates of each joint.
 
 A mimic joint borrows the coordinate of its source: q_i = k q_s + o, v_i = k v_s, and by virtual power
-τ_s += k τ_i. These three lines live here, so that no algorithm has to know of it.
+τ_s += k τ_i. Only this file has these three lines; algorithms do not distinguish mimic joints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The load that a known robot carries: ten unknowns, everything else as the robot says."""
+"""Payload identification: the ten inertial parameters of a load on a known robot."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Payload:
 def identify_payload(
     robot: Robot | Identification, log: Log, link: str, cutoff: float | Literal["auto"] | None = "auto"
 ) -> Payload:
-    """The load fixed to `link` during a log, consistent with a body that exists.
+    """Identify the load fixed to `link` during a log, physically consistent.
 
     `robot` is what carries it: a robot whose friction counts, or better the result of identifying it without
     load. `cutoff` (Hz) is that of the low-pass, None for none; by default the result's own, and none for a
-    robot. Joints are weighted by what is left of their torques, and σ counts only the noise that the low-pass
+    robot. Joints are weighted by their residuals, and σ counts only the noise that the low-pass
     leaves independent.
 
     >>> import numpy as np
@@ -94,7 +94,7 @@ def identify_payload(
 
 
 def _weighted(factors: Sequence[Array], counts: Array) -> Array:
-    """One factor of all joints, each divided by what is left of its torque by a fit to all."""
+    """One factor of all joints, each divided by its residual of a fit to all."""
     scales = np.ones(len(factors))
     for _ in range(3):
         factor = np.zeros((11, 11), order="F")

@@ -1,4 +1,4 @@
-"""What in a model is legal but probably not meant."""
+"""Doubtful statements of a model: legal, but probably not intended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helicoid.model.model import Model
 
 
 def doubts(model: Model) -> list[str]:
-    """In words: what in a model is legal but probably not meant.
+    """Descriptions of what is legal in a model but probably not intended.
 
     >>> from helicoid.model.urdf.reader import read_urdf_text
     >>> doubts(read_urdf_text('<robot name="table"><link name="table"/></robot>'))
@@ -36,7 +36,7 @@ def placed_doubts(model: Model) -> Iterator[tuple[str, str, str]]:
     for joint in model.joints:
         if joint.limits is not None and joint.type.nv > 0:
             for quantity in ("velocity", "effort"):
-                spring = quantity == "effort" and np.any(joint.stiffness)  # it moves by itself
+                spring = quantity == "effort" and np.any(joint.stiffness)  # a passive joint
                 if np.any(getattr(joint.limits, quantity) == 0.0) and not spring:
                     yield "joint", joint.name, f"its {quantity} limit is 0, which forbids any; kept as stated"
             if np.any(joint.limits.lower == joint.limits.upper):

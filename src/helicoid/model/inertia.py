@@ -1,4 +1,4 @@
-"""The inertia of a rigid body: ten numbers, and what can be asked of them."""
+"""The inertia of a rigid body: ten parameters, their transformations and consistency."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Inertia:
 
     @staticmethod
     def zero() -> Inertia:
-        """The inertia of nothing."""
+        """Zero mass and inertia."""
         return Inertia.from_parameters(np.zeros(10))
 
     @staticmethod
@@ -141,7 +141,7 @@ class Inertia:
         )
 
     def doubts(self) -> list[str]:
-        """In words: why no rigid body can have these numbers (empty when one can)."""
+        """Reasons why no rigid body can have these numbers; empty when one can."""
         found = []
         if self.mass < 0:
             found.append(f"negative mass {self.mass:g} kg")

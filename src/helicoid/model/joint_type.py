@@ -1,4 +1,4 @@
-"""What a joint type answers. The types themselves are in `joints.py`.
+"""Interface of joint types. The types themselves are in `joints.py`.
 
 A joint moves its child frame relative to its predecessor frame. Notation: q its coordinates, v its
 velocity, `R, p` the child's pose seen from the predecessor, S its motion subspace (6 × nv, child
@@ -22,7 +22,7 @@ UNLIMITED = 1.0  # half-width (m) of the range that stands for a length without 
 
 @dataclass(frozen=True, eq=False)
 class JointType(ABC):
-    """What every joint type answers. The defaults suit coordinates that form a vector space (nq = nv).
+    """Interface of all joint types. The defaults suit coordinates that form a vector space (nq = nv).
 
     Where nq > nv the coordinates lie on a manifold: such a type says how they move (`rate_matrix`,
     `integrate`, `difference`), where zero is (`neutral`) and how to draw them (`random`). Every other room
@@ -35,11 +35,11 @@ class JointType(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     labels: ClassVar[tuple[str, ...]] = ()
-    """A word for each coordinate where there are several, such as x, y, angle."""
+    """A label for each coordinate where there are several, such as x, y, angle."""
     quaternion: ClassVar[slice | None] = None
-    """Where the coordinates hold a unit quaternion, which is the same rotation with either sign."""
+    """Slice of the coordinates that is a unit quaternion, the same rotation with either sign."""
     needs_limits: ClassVar[bool] = False
-    """Whether URDF asks for a range of the coordinates."""
+    """Whether a URDF must state a range of the coordinates."""
     endless: ClassVar[bool] = False
     """Whether a range of the coordinates has no effect."""
     can_be_driven: ClassVar[bool] = True
@@ -86,13 +86,13 @@ class JointType(ABC):
 
     def range(self, lower: Array, upper: Array) -> tuple[Array, Array]:
         """The limits of the coordinates, made finite: within `widths` of zero where there is none."""
-        # The only limit of a coordinate may lie beyond the default range: then the range starts from it.
+        # The only limit of a coordinate may be outside of the default range, which then starts from it.
         low = np.where(np.isfinite(lower), lower, np.minimum(-self.widths, upper - self.widths))
         high = np.where(np.isfinite(upper), upper, np.maximum(self.widths, low + self.widths))
         return low, high
 
-    def room(self, q: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-        """How far the entries of a tangent vector at q may go, (nv,) each: to the ends of `range`.
+    def tangent_range(self, q: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Smallest and largest tangent vector at q within `range`, (nv,) each.
 
         On a manifold: half a turn either way, which reaches every orientation.
         """
@@ -102,7 +102,7 @@ class JointType(ABC):
         return np.full(self.nv, -np.pi), np.full(self.nv, np.pi)
 
     def reaches_all(self) -> NDArray[np.bool_]:
-        """For each coordinate: does its `range` without limits hold every configuration of the joint?"""
+        """For each coordinate, whether its `range` without limits contains all configurations."""
         if self.nq != self.nv:
             return np.ones(self.nq, dtype=bool)
         closed = []

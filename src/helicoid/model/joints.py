@@ -313,9 +313,9 @@ class Floating(JointType):
     def neutral(self) -> Array:
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
-    def room(self, q: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-        low, high = super().room(q, lower, upper)
-        low[3:], high[3:] = 0.0, 0.0  # a position has no end to go to and stays where it is
+    def tangent_range(self, q: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        low, high = super().tangent_range(q, lower, upper)
+        low[3:], high[3:] = 0.0, 0.0  # an unlimited position is not varied
         return low, high
 
     def reaches_all(self) -> NDArray[np.bool_]:
@@ -341,4 +341,4 @@ TYPES: dict[str, type[JointType]] = {
 }
 
 ALIASES = {"screw": "helical", "ball": "spherical"}
-"""Other words for a kind, as descriptions in use have them."""
+"""Synonyms of kinds in descriptions."""

@@ -1,4 +1,4 @@
-"""Loops: two links of a tree that are joined by one more joint, which a tree cannot have.
+"""Kinematic loops: two links of a tree connected by an additional joint.
 
 A loop holds a frame a on one link and a frame b on another together:
 
@@ -29,12 +29,12 @@ LoopKind: TypeAlias = Literal["point", "line", "pose"]
 
 ROWS = {"point": 3, "line": 5, "pose": 6}
 
-_CLOSED = 1e-6  # m or rad: a loop of locked joints with a wider gap was not meant to be closed
+_MAX_GAP = 1e-6  # m or rad, of a loop whose joints are all locked; a wider one is an error
 
 
 @dataclass(frozen=True, eq=False)
 class KinematicLoop:
-    """Frame a, `placement_a` seen from `link_a`, and frame b on `link_b` held together as `kind` says."""
+    """Frame a, `placement_a` seen from `link_a`, and frame b on `link_b`, constrained as `kind` says."""
 
     name: str
     kind: LoopKind
@@ -49,7 +49,7 @@ class KinematicLoop:
 
     @property
     def rows(self) -> int:
-        """How many equations hold it closed."""
+        """Number of constraint equations."""
         return ROWS[self.kind]
 
 
@@ -92,7 +92,7 @@ def rotation_to(axis: ArrayLike) -> Array:
 
 
 def check_loop(model: Model, loop: KinematicLoop) -> None:
-    """Refuse a loop whose links do not exist or do not move against each other."""
+    """Refuse a loop whose links do not exist or do not move relative to each other."""
     a, b = model.frame(loop.link_a), model.frame(loop.link_b)
     if a.body == b.body:
         raise ModelError(
@@ -112,7 +112,7 @@ def still_open(model: Model, loops: Sequence[KinematicLoop]) -> tuple[KinematicL
             remaining.append(loop)
             continue
         gap = _gap(loop, (a.placement @ loop.placement_a).inverse @ b.placement @ loop.placement_b)
-        if gap > _CLOSED:
+        if gap > _MAX_GAP:
             raise ModelError(
                 f"loop {loop.name!r} would be locked open, by {gap:.3g}: lock its joints where it is closed"
             )
@@ -120,7 +120,7 @@ def still_open(model: Model, loops: Sequence[KinematicLoop]) -> tuple[KinematicL
 
 
 def _gap(loop: KinematicLoop, b: Placement) -> float:
-    """How far b is from where the loop wants it, seen from a (m, rad)."""
+    """Residual of the loop in the frame a (m, rad)."""
     parts = [b.translation]
     if loop.kind == "line":
         parts.append(b.rotation[:2, 2])

@@ -1,4 +1,4 @@
-"""What a robot is: links and joints as described, and the tree of moving bodies they amount to."""
+"""The model of a robot: links and joints as described, and the tree of moving bodies they form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helicoid.model.parts import Joint, Link, Placement
 
 _T = TypeVar("_T")
 
-WORLD = -1  # body index of what does not move
+WORLD = -1  # body index of the fixed world
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,12 @@ class Body:
 
     @property
     def name(self) -> str:
-        """The link that the joint carries."""
+        """The child link of the joint."""
         return self.joint.child
 
 
 class Frame(NamedTuple):
-    """Where a link's frame sits: on which body, and placed how."""
+    """The frame of a link: its body, and its placement there."""
 
     body: int
     placement: Placement
@@ -49,7 +49,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Links and joints that form one tree, the base it stands on or floats from, and loops that close it.
+    """Links and joints that form one tree, a fixed or floating base, and kinematic loops.
 
     Joints are put in depth-first order from the root, children in the order given.
     """
@@ -119,7 +119,7 @@ class Model:
 
     @cached_property
     def root(self) -> str:
-        """The link that no joint carries."""
+        """The root link, which is the child of no joint."""
         carried = {joint.child for joint in self.joints}
         return next(link.name for link in self.links if link.name not in carried)
 
@@ -247,7 +247,7 @@ class Model:
 
     @cached_property
     def quaternions(self) -> tuple[slice, ...]:
-        """Where q holds unit quaternions."""
+        """Slices of q that are unit quaternions."""
         own = ((body.q.start, body.joint.type.quaternion) for body in self.bodies)
         return tuple(slice(start + part.start, start + part.stop) for start, part in own if part is not None)
 
@@ -271,7 +271,7 @@ def look_up(table: Mapping[str, _T], name: str, what: str) -> _T:
 
 
 def _circle(parents: Mapping[str, Joint], among: Iterable[str]) -> str:
-    """In words: the loop that is met on the way up from links none of which leads to a root."""
+    """Description of a cycle of joints among links without a root."""
     link, path = min(among), dict[str, Joint]()
     while link not in path:
         path[link] = parents[link]

@@ -1,4 +1,4 @@
-"""The parts of a robot as a description states them: links, joints and what they carry."""
+"""The parts of a robot as a description states them: links, joints, shapes, limits."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Placement:
 
     def __post_init__(self) -> None:
         rotation = np.array(self.rotation, dtype=np.float64)
-        # Products of sin and cos of multiples of π/2 miss 0 and ±1 by rounding: mend that, so that these
-        # entries vanish from symbolic expressions.
+        # Products of sin and cos of multiples of π/2 miss 0 and ±1 by rounding: exact values
+        # vanish from symbolic expressions.
         nearest = np.round(rotation)
         rotation = np.where(np.abs(rotation - nearest) < 1e-15, nearest, rotation) + 0.0
         object.__setattr__(self, "rotation", frozen_array(rotation, (3, 3), "rotation"))
@@ -67,7 +67,7 @@ class Geometry:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A rigid piece with a frame; `inertia` is about that frame's origin, None when not stated."""
+    """A rigid body with a frame; `inertia` is about that frame's origin, None when not stated."""
 
     name: str
     inertia: Inertia | None = None
@@ -84,13 +84,13 @@ class Mimic:
     offset: float = 0.0
 
 
-# What a joint states for each of its velocities, as its fields and as attributes of <dynamics> in a URDF.
+# Numbers per velocity of a joint: its fields, and attributes of <dynamics> in a URDF.
 PER_VELOCITY = ("damping", "friction", "armature", "static_friction", "stribeck_velocity", "stiffness")
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """How `child` moves relative to `parent`. `placement` is the joint's frame seen from the parent link.
+    """The joint between `parent` and `child`. `placement` is the joint's frame seen from the parent link.
 
     Per velocity coordinate: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²),
     `static_friction` (N·m, what it takes to break loose; 0 where it is the Coulomb friction),

@@ -1,4 +1,4 @@
-"""Optimal control: problems, plans, and controllers that solve them while the robot moves, and learn."""
+"""Model predictive control: optimal control problems, plans, receding-horizon and adaptive controllers."""
 
 from helicoid import simulation
 from helicoid.deprecation import warn_renamed

@@ -1,4 +1,4 @@
-"""A controller that solves its problem again at every step, from what is measured."""
+"""Model predictive control: a controller that solves its problem again at every step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helicoid.interrupts import interruptible
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import find_violations, report
 from helicoid.mpc.solver.engine import RESULTS
-from helicoid.mpc.solver.loop import TOLERANCE, Due, Loop
+from helicoid.mpc.solver.loop import TOLERANCE, Due, RecedingHorizonLoop
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import SolverResult
 from helicoid.mpc.solver.switching import Switching
@@ -26,11 +26,11 @@ from helicoid.mpc.system.initial import initial_state, on_manifold, real_numbers
 from helicoid.status import Status
 
 if TYPE_CHECKING:
-    from helicoid.mpc.phases import Schedule
+    from helicoid.mpc.phases import ContactSchedule
     from helicoid.mpc.problem import Problem
     from helicoid.robot import Robot
 
-DISTURBANCE_TIME = 0.2, 1.0  # s, of robots, and of what may not be stable by itself
+DISTURBANCE_TIME = 0.2, 1.0  # s, of robots, and of systems that may be unstable
 _FIGURES = {
     name: RESULTS.index(name)
     for name in ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
@@ -45,20 +45,20 @@ class Controller:
     (`feedback`). The first step solves from scratch.
 
     Args:
-        problem: what to solve. The controller has numbers of its own; `set` changes them.
+        problem: the optimal control problem. The controller has numbers of its own; `set` changes them.
         period: time between steps (s); by default the length of the first interval (needed where the
             duration is free).
         iterations: quadratic programs in each step. More than one helps after jumps of targets.
         budget: time (s) that the solver may take for a step, or for `feedback` alone where `prepare` was
             called before; None for no limit. The first step may take 20 times as long.
-        cold_iterations: how many the first step may take.
-        disturbance_time: time (s) in which `disturbance` goes 63 % of the way to what a motion shows; "auto"
-            is 0.2 s of a robot, and 1 s of an ODE or a vehicle; None estimates none.
+        cold_iterations: iteration limit of the first step.
+        disturbance_time: time constant (s) of the estimated `disturbance`; "auto" is 0.2 s of a robot, 1 s of
+            an ODE or a vehicle; None estimates none.
 
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
-    measured state, within the limits of torque, and changed where it would exceed hard velocity limits
-    before the next sample. What a robot, an ODE or a vehicle needs beyond its model is found from its motion,
-    and plans count with it: see `disturbance`.
+    measured state, within the torque limits, and changed where it would exceed hard velocity limits before
+    the next sample. A disturbance beyond the model is estimated from the motion, and plans include it: see
+    `disturbance`.
 
     Everything is compiled when the controller is made, nothing in a step. A step never raises and never gives
     NaN: one that fails falls back on the shifted plan, and when that is used up brakes under gravity
@@ -120,23 +120,23 @@ class Controller:
         self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
         self._budget = 0.0 if budget is None else float(budget)
         self._disturbance_time = disturbance_time
-        # What the problem is now: terms that are added to it later are for other controllers.
+        # The present structure: terms that are added to the problem later are for other controllers.
         self._compiled, self._structure = problem._compiled, problem._compiled.structure
-        if self._structure.robot is not None:  # what checks the first state is compiled now
+        if self._structure.robot is not None:  # compiles the check of the first state now
             on_manifold(self._structure.robot, self._structure.robot.neutral())
         self._begin(self._new_loop(self._compiled.memory), self._compiled.memory.switching)
 
-    def _new_loop(self, numbers: Memory, trusted: Array | None = None) -> Loop:
+    def _new_loop(self, numbers: Memory, trusted: Array | None = None) -> RecedingHorizonLoop:
         """A loop that has not started, with memory and numbers of its own."""
         engine = self._compiled.new_engine(with_loop=True)
         Memory.of(engine).copy_from(numbers)
-        loop = Loop(self._structure, engine, self.period, self._budget, self._disturbance_time)
+        loop = RecedingHorizonLoop(self._structure, engine, self.period, self._budget, self._disturbance_time)
         loop.set(step_iterations=self.iterations, cold_iterations=self.cold_iterations)
         if trusted is not None:
             engine["trusted"][...] = trusted
         return loop
 
-    def _begin(self, loop: Loop, switching: Switching | None) -> None:
+    def _begin(self, loop: RecedingHorizonLoop, switching: Switching | None) -> None:
         """Take a loop that has not started, and the contact schedule that it starts with."""
         self._loop, self._engine = loop, loop.engine
         self._memory, self._first_switching = Memory.of(loop.engine), switching
@@ -170,7 +170,7 @@ class Controller:
 
     @property
     def measures(self) -> str:
-        """What `step` takes: "q v" of a robot, the whole state "x" of a vehicle or an ODE."""
+        """Quantities that `step` takes: "q v" of a robot, the whole state "x" of a vehicle or an ODE."""
         return "x" if self._structure.robot is None else "q v"
 
     def step(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
@@ -178,19 +178,19 @@ class Controller:
         return self.feedback(q, v)
 
     def prepare(self) -> None:
-        """What can be done before the measurement: shift the plan and linearise around it."""
+        """Preparation phase, before the measurement: shift the plan and linearise around it."""
         self._go_on()
         self._engine.call("mpc_loop_prepare")
 
     def _go_on(self) -> None:
-        """A period later: feet that hold then may be others. Without feet the loop does all by itself."""
+        """Advance contact phases by a period; without contact phases the compiled loop does all of it."""
         if self._memory.switching is not None and self._loop.due is Due.PLANNED:
             self._engine.call("mpc_loop_shift")
             self._memory.advance(self.period)
             self._memory.switching.carry(self._engine["u"][:-1])
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
-        """What needs the measurement: the program's solution, and the torque; `prepare`, if nobody did."""
+        """Feedback phase: the torque for the measured state, after `prepare` if that was not called."""
         due = self._loop.due
         if due is Due.NEW:
             # The only place that raises: before the loop has begun.
@@ -207,7 +207,7 @@ class Controller:
         return tau
 
     def _measure(self, q: ArrayLike, v: ArrayLike | None) -> None:
-        """Put the measured state where the loop reads it: NaN if it is none."""
+        """Copy the measured state into the loop's memory; NaN if it is invalid."""
         first, second = self._places
         try:
             if self._structure.robot is None:
@@ -227,7 +227,7 @@ class Controller:
     def _read_outcome(self) -> None:
         """Take status, message and figures of the step from the loop."""
         loop = self._loop
-        self.status, self.ok, ran, seconds = loop.told()
+        self.status, self.ok, ran, seconds = loop.last_step()
         self.message = "" if self.ok else loop.failure or self._missed()
         self._last_step = ran, seconds, self._engine.results()
 
@@ -250,7 +250,7 @@ class Controller:
         return self._statistics
 
     def _missed(self) -> str:
-        """Which constraints the plan does not meet, and by how much."""
+        """The constraints that the plan violates, and by how much."""
         missed = find_violations(self._compiled, self._memory, self._engine["rows"], TOLERANCE, soft=False)
         said, gap = [str(one) for one in missed], self._engine.result("gap")
         if not gap <= TOLERANCE:
@@ -258,7 +258,7 @@ class Controller:
         return "; ".join(said)
 
     def start(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Solve from scratch for a state (v zero when not given), as the first step does by itself.
+        """Cold start for a state (v zero when not given), which the first step does otherwise.
 
         Raises:
             InputError: the state has the wrong size or is not finite.
@@ -274,7 +274,7 @@ class Controller:
         """Change targets, weights, bounds or θ by name, for the steps to come; see `Problem.set`.
 
         Raises:
-            InputError: a name or a value is of no use; nothing has changed then, and the loop may go on.
+            InputError: a name is unknown or a value invalid; nothing has changed then.
         """
         self._memory.set(values)
         if self._first_switching is not None:
@@ -350,7 +350,7 @@ class Controller:
 
     @property
     def disturbance(self) -> Array:
-        """What the model does not explain, as the last step found it; the next plan has it.
+        """Disturbance beyond the model, as estimated in the last step; the next plan includes it.
 
         Of a robot d (nv) is a torque, τ = ID(q, v, a) + d: positive where more is needed than the model says.
         It is zero where none is estimated: with feet that come and go, and of robots with joints that neither
@@ -409,7 +409,7 @@ class Controller:
 
 
 def _restored(
-    settings: tuple[Any, ...], numbers: dict[str, Array], schedule: Schedule | None, trusted: Array
+    settings: tuple[Any, ...], numbers: dict[str, Array], schedule: ContactSchedule | None, trusted: Array
 ) -> Controller:
     """The controller that `Controller.__reduce__` took apart."""
     controller = Controller(*settings)

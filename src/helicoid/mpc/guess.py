@@ -1,4 +1,4 @@
-"""Where the search for a plan starts: standing still, or something like the motion that is looked for."""
+"""Initial guesses of a solver: the state held at rest, or a given motion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.mpc.phases import Booleans, Schedule
+from helicoid.mpc.phases import Booleans, ContactSchedule
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.structure import Structure
 from helicoid.mpc.system.initial import on_manifold
@@ -36,7 +36,7 @@ def first_guess(
     x0: Array,
     theta: Array,
     guess: Guess | None = None,
-    schedule: Schedule | None = None,
+    schedule: ContactSchedule | None = None,
 ) -> tuple[Array, Array]:
     """States (nodes, ...) and controls (intervals, ...) to start from; without a guess, standing still.
 
@@ -55,7 +55,7 @@ def first_guess(
 
 
 def _standing(
-    structure: Structure, x0: Array, theta: Array, schedule: Schedule | None
+    structure: Structure, x0: Array, theta: Array, schedule: ContactSchedule | None
 ) -> tuple[Array, Array]:
     """Standing still, which torques must hold up."""
     nodes, system, robot = structure.intervals + 1, structure.system, structure.robot
@@ -95,7 +95,7 @@ class _Rows:
     """A guess of any kind brought to the nodes of a problem, what it does not have filled in."""
 
     def __init__(
-        self, structure: Structure, x0: Array, theta: Array, schedule: Schedule | None = None
+        self, structure: Structure, x0: Array, theta: Array, schedule: ContactSchedule | None = None
     ) -> None:
         self._structure, self._robot, self._x0, self._theta = structure, structure.robot, x0, theta
         self._schedule = schedule
@@ -128,7 +128,7 @@ class _Rows:
         return self._moving(self._robot, x, u, at, np.diff(nodes)[:, None])
 
     def _named(self, guess: Guess) -> dict[str, Any]:
-        """What is given, by name: of an object what it has, of an array the coordinates."""
+        """The given quantities by name: attributes of an object, or the coordinates of an array."""
         if isinstance(guess, Mapping):
             return {str(key): value for key, value in guess.items() if value is not None}
         if self._robot is None and isinstance(guess, Plan):

@@ -1,4 +1,4 @@
-"""Which feet hold when: the phases of a gait or a jump, laid over the nodes of a grid."""
+"""Contact phases of a gait or a jump, on the nodes of a grid."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Nodes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class ContactSchedule:
     """Phases one after the other, again and again if `cyclic`, else the last one stays.
 
     `contacts` are the names of all feet, balls of `radius` (m) around their frames; `time` is where in the
@@ -88,7 +88,7 @@ class Schedule:
     ground: float = 0.0
 
     @staticmethod
-    def of(phases: Sequence[Phase], cyclic: bool, radius: float) -> Schedule:
+    def of(phases: Sequence[Phase], cyclic: bool, radius: float) -> ContactSchedule:
         """The schedule of phases, with the feet that they name."""
         checked = _phases(phases, cyclic)
         names = tuple(dict.fromkeys(name for one in checked for name in one.contacts))
@@ -96,9 +96,9 @@ class Schedule:
             raise InputError("no phase has a contact: without them, leave phases out")
         if not 0 <= radius < np.inf:
             raise InputError(f"foot_radius is a length (m), got {radius!r}")
-        return Schedule(checked, names, cyclic, float(radius))
+        return ContactSchedule(checked, names, cyclic, float(radius))
 
-    def with_phases(self, phases: Sequence[Phase]) -> Schedule:
+    def with_phases(self, phases: Sequence[Phase]) -> ContactSchedule:
         """Other phases, from their beginning, of the same feet."""
         checked = _phases(phases, self.cyclic)
         new = {name for one in checked for name in one.contacts} - set(self.contacts)
@@ -110,11 +110,11 @@ class Schedule:
         return replace(self, phases=checked, time=0.0)
 
     def intervals(self, dt: float) -> int | None:
-        """How many intervals of a length (s) all phases have; None if they never end."""
+        """Number of intervals of a length (s) in all phases; None if they never end."""
         count = self.duration / dt if dt > 0 else np.inf
         return max(1, round(count)) if np.isfinite(count) else None
 
-    def at(self, time: float) -> Schedule:
+    def at(self, time: float) -> ContactSchedule:
         """The same, with the grid beginning at another time (s)."""
         made = copy.copy(self)  # with what was found of the phases: a controller does this in every step
         object.__setattr__(made, "time", float(time))
@@ -122,7 +122,7 @@ class Schedule:
 
     @property
     def duration(self) -> float:
-        """Of all phases together (s)."""
+        """Duration of all phases together (s)."""
         return float(self._ends[-1])
 
     @cached_property
@@ -162,7 +162,7 @@ class Schedule:
         return np.array(found, dtype=np.float64).reshape(-1, 5).T
 
     def nodes(self, times: Array) -> Nodes:
-        """What it says at the nodes of a grid (s)."""
+        """The schedule at the nodes of a grid (s)."""
         lengths = np.diff(times)
         middles = self.time + times + 0.5 * np.append(lengths, lengths[-1])
         index = self._index(middles)

@@ -15,7 +15,7 @@ from helicoid.deprecation import warn_renamed
 from helicoid.interrupts import interruptible
 from helicoid.mpc import tables
 from helicoid.mpc.guess import Guess
-from helicoid.mpc.phases import Phase, Schedule
+from helicoid.mpc.phases import ContactSchedule, Phase
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import solve
 from helicoid.mpc.solver.compiled import Compiled
@@ -51,12 +51,12 @@ class Problem(Terms):
         duration: (shortest, longest) total time (s) if that is free; the grid is stretched. The plan has it
             as `t[-1]`, and the symbol `problem.duration` may be used in costs.
         stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
-        hessian: what the solver knows of second derivatives. "auto" counts how residuals of positions and
-            orientations bend, which is what lets a controller rest at targets out of reach; and in `solve`
-            and the first step of a controller how dynamics, torques and constraints bend, iteration by
-            iteration as far as that is convex: for forward dynamics and ODEs, and for arms of up to 8 joints
-            that have not converged after 15 iterations. "exact" does the latter for all robots and from the
-            first iteration on: fewer of them, each dearer. "gauss_newton" takes all as straight.
+        hessian: the second derivatives that the solver uses. "auto" includes those of residuals of positions
+            and orientations, so that a controller settles at targets out of reach; and in `solve` and the
+            first step of a controller those of dynamics, torques and constraints, as far as the Hessian is
+            convex: for forward dynamics and ODEs, and for arms of up to 8 joints that have not converged
+            after 15 iterations. "exact" includes the latter for all robots from the first iteration on:
+            fewer iterations, each of them slower. "gauss_newton" includes none.
         integrator: of a robot, "constant_acceleration": q⁺ = q ⊕ (h v + ½ h² a), exact between nodes for the
             planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
             Euler, q⁺ = q ⊕ h v⁺, which other solvers use. Both are of order 1 where torques are the controls;
@@ -103,7 +103,7 @@ class Problem(Terms):
         foot_radius: float = 0.0,
         substeps: int = 1,
     ) -> None:
-        schedule = None if phases is None else Schedule.of(phases, cyclic, foot_radius)
+        schedule = None if phases is None else ContactSchedule.of(phases, cyclic, foot_radius)
         if schedule is not None and horizon is None and grid is None and dt is not None:
             horizon = schedule.intervals(dt)
         times = node_times(horizon, dt, grid)
@@ -115,7 +115,7 @@ class Problem(Terms):
         )
 
     def _become(self, structure: Structure) -> None:
-        """Take another structure; what was made of the one before is left to those who use it."""
+        """Take another structure; controllers keep the one that they were made with."""
         self._compiled = Compiled(structure, self._numbers)
 
     @property
@@ -180,7 +180,7 @@ class Problem(Terms):
 
     @property
     def formulation(self) -> str:
-        """What the controls of a robot are; "ode" for a system of another kind."""
+        """Formulation of a robot's dynamics; "ode" for another system."""
         return self._structure.formulation
 
     @property
@@ -282,7 +282,7 @@ class Problem(Terms):
         self._become(self._structure.with_terms(terms))
 
     def set_initial(self, **fixed: ArrayLike) -> None:
-        """Which parts of the initial state are given: `q=` and `v=` masks of nv booleans (or one for all).
+        """Choose the given parts of the initial state: `q=` and `v=` masks of nv booleans (or one for all).
 
         By default all are. Of an ODE the mask is `x=`. What is not given is found by the solver.
         """
@@ -347,9 +347,9 @@ class Problem(Terms):
                 Of an ODE: a `Plan`, an array of x, or a dict with x and u.
             tolerance: of optimality and of constraints.
             options: for CasADi's solvers, theirs.
-            progress: whether and to whom it tells how far it is; see `helicoid.progress`.
+            progress: whether and where to report progress; see `helicoid.progress`.
 
-        A plan that failed says so in `status`, and names in `violations` the constraints it does not meet.
+        A plan that failed says so in `message`, and names in `violations` the constraints it does not meet.
         """
         x0 = initial_state(self._structure, q0, v0)
         return solve(

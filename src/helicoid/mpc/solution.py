@@ -14,10 +14,10 @@ from helicoid.interrupts import attended, interruptible
 from helicoid.mpc.guess import Guess, first_guess
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
-from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import SolverResult, SolverStatus
-from helicoid.mpc.solver.stage import Row
+from helicoid.mpc.solver.stage import ConstraintRow
 from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 
@@ -52,7 +52,7 @@ def solve(
 
 
 def _by_engine(
-    engine: Engine,
+    engine: SqpSolver,
     memory: Memory,
     x0: Array,
     x: Array,
@@ -166,7 +166,7 @@ def find_violations(
     if excess.max(initial=0.0) <= tolerance:
         return []
     found: dict[tuple[str, int], tuple[bool, float, Violation]] = {}
-    sections: list[tuple[range, list[Row]]] = [
+    sections: list[tuple[range, list[ConstraintRow]]] = [
         (range(last), compiled.stages.path_rows),
         (range(last, last + 1), compiled.stages.end_rows),
     ]

@@ -1,4 +1,4 @@
-"""What a problem is made of, as a value: additions give another one, and nothing made of it goes stale."""
+"""Structure of a problem, immutable: additions give another structure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from helicoid.mpc.constraints import (
     hold_constraints,
 )
 from helicoid.mpc.costs import Cost
-from helicoid.mpc.phases import Schedule
-from helicoid.mpc.system.machine_system import machine_system
+from helicoid.mpc.phases import ContactSchedule
+from helicoid.mpc.system.actuated_system import actuated_system
 from helicoid.mpc.system.parameter import Parameter, mask
 from helicoid.mpc.system.robot_system import Formulation, robot_system
 from helicoid.mpc.system.stepping import Integrator
@@ -54,9 +54,9 @@ class Structure:
     costs: tuple[Cost, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     hessian: str = "auto"
-    schedule: Schedule | None = None
+    schedule: ContactSchedule | None = None
     carried: Robot | None = None
-    """The robot of a machine, which has controls and states of its own; `robot` is then None."""
+    """The robot of an actuated system, which has controls and states of its own; `robot` is then None."""
 
     @staticmethod
     def of(
@@ -67,14 +67,14 @@ class Structure:
         stabilisation: float,
         hessian: str = "auto",
         integrator: Integrator = "constant_acceleration",
-        schedule: Schedule | None = None,
+        schedule: ContactSchedule | None = None,
         substeps: int = 1,
     ) -> Structure:
         """A problem without costs, and with those constraints that its system and its duration ask for."""
         if hessian not in ("auto", "exact", "gauss_newton"):
             raise InputError(f"hessian is 'auto', 'exact' or 'gauss_newton', got {hessian!r}")
-        machine = moved if is_actuated_system(moved) else None
-        if not isinstance(moved, (Robot, System)) and machine is None:
+        vehicle = moved if is_actuated_system(moved) else None
+        if not isinstance(moved, (Robot, System)) and vehicle is None:
             raise InputError(
                 f"a problem moves a Robot, as hc.load gives it, a vehicle or a System; got {moved!r}"
             )
@@ -84,8 +84,8 @@ class Structure:
         if isinstance(moved, Robot):
             is_free = duration is not None
             system = robot_system(moved, formulation, stabilisation, integrator, schedule, substeps, is_free)
-        elif machine is not None:
-            system = machine_system(machine, substeps)
+        elif vehicle is not None:
+            system = actuated_system(vehicle, substeps)
             hessian = "gauss_newton" if hessian == "auto" else hessian
         else:
             assert isinstance(moved, System)
@@ -100,11 +100,11 @@ class Structure:
             (False,) * system.nx,
             hessian=hessian,
             schedule=schedule,
-            carried=None if machine is None else machine.robot,
+            carried=None if vehicle is None else vehicle.robot,
         )
         made = made.with_terms(hold_constraints(made.symbols))
-        if machine is not None:
-            made = made.with_terms(control_limit(made.symbols, machine))
+        if vehicle is not None:
+            made = made.with_terms(control_limit(made.symbols, vehicle))
         if schedule is not None:
             made = made.with_terms(foot_constraints(made.symbols, schedule))
         return made if duration is None else made._with_free_duration(duration)
@@ -125,7 +125,7 @@ class Structure:
 
     @cached_property
     def symbols(self) -> Symbols:
-        """What its costs and constraints are written with."""
+        """The symbols of its costs and constraints."""
         terms: list[Term] = [*self.costs, *self.constraints]
         taken = frozenset(term.name for term in terms)
         whose = self.robot if self.carried is None else self.carried

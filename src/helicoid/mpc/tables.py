@@ -34,7 +34,7 @@ def problem(one: Structure) -> str:
 
 
 def plan(one: Plan) -> str:
-    """How good a plan is, and what it does not meet."""
+    """Cost and violations of a plan."""
     rows = [
         ("message", one.message),
         ("duration", f"{one.duration:g} s in {len(one.u)} intervals"),

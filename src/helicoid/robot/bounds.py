@@ -208,7 +208,7 @@ class _BoundSearch:
         for joint in self.robot.model.independent_joints:
             own = q0[start : start + joint.type.nq]
             start += joint.type.nq
-            low, high = joint.type.room(own, joint.range.lower, joint.range.upper)
+            low, high = joint.type.tangent_range(own, joint.range.lower, joint.range.upper)
             box += list(zip(low, high, strict=True))
         return box
 

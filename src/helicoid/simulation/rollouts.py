@@ -63,6 +63,7 @@ class Rollouts:
             rows = [inputs.net, *others, np.full((1, 1), dt)]
             return self.sampling(Iteration(step, states, rows, substeps).run)
         disturbance = inputs.disturbance if inputs.disturbed else None
+        at_end = inputs.law.at_end
         loop = LawLoop(
             self.robot, step, inputs.law, states, others, times, substeps, inputs.limit, disturbance
         )
@@ -72,6 +73,9 @@ class Rollouts:
         def advance(first: int, last: int) -> None:
             loop.run(first, last)
             inputs.fill(first, loop.command[first + 1 : last + 1], times, self.v)
+            ended = last == len(times) - 1 and not self._many and np.all(np.isfinite(self.v[last]))
+            if at_end is not None and ended:
+                at_end(loop.memory[0], self.q[last, 0], self.v[last, 0])
 
         return self.sampling(advance)
 

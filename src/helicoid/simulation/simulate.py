@@ -86,8 +86,9 @@ def simulate(
     - any controller of `hc.control`, `hc.mpc`, `hc.aerial` or `hc.walking`, or an object with `step(q, v)`:
       it is stepped once every `period`, which must be a multiple of dt, and its command is held in between.
       A law that needs references is given as `law.following(reference)`. Laws run inside the compiled loop,
-      in batches too. Joint velocities, as those of `DifferentialIK`, act through an ideal inner velocity
-      loop: τ = ID(q, v, (v_command - v) / T) with T the time left of the period, within the effort limits.
+      in batches too, each from its initial memory; after a single rollout `status` says how it ended.
+      Joint velocities, as those of `DifferentialIK`, act through an ideal inner velocity loop:
+      τ = ID(q, v, (v_command - v) / T) with T the time left of the period, within the effort limits.
       `hc.mpc.Adaptive` gets the torque that acted until then. An observer alone runs with zero torque.
     - a `Function` or a CasADi function of some of t, q and v, evaluated inside the compiled loop;
     - torques over time, such as a `Plan`, a `Trajectory` or a `Log`, whose `tau[k]` acts from `t[k]` on.

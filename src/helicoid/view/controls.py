@@ -33,7 +33,7 @@ def handles(joint: Joint) -> list[SliderSpec]:
     """
     kind, limits = joint.type, joint.range
     if kind.nq != kind.nv and kind.quaternion is None:
-        low, high = kind.room(kind.neutral(), limits.lower, limits.upper)
+        low, high = kind.tangent_range(kind.neutral(), limits.lower, limits.upper)
         labels: tuple[str, ...] = ()
     else:
         low, high, labels = *kind.range(limits.lower, limits.upper), kind.labels

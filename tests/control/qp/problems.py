@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linprog
 
-from helicoid.control.qp import Solution
+from helicoid.control.qp import QPSolution
 
 
 @dataclass
@@ -151,7 +151,7 @@ KINDS = (plain, ill_conditioned, equations, rank_deficient, parallel, vertex, in
 KINDS += (soft, boxed, scaled)
 
 
-def residual(p: Program, s: Solution) -> float:
+def residual(p: Program, s: QPSolution) -> float:
     """The largest relative residual of the conditions of Karush, Kuhn and Tucker.
 
     Rows that the solution gives up have their price as multiplier.

@@ -36,7 +36,7 @@ def test_without_limits_it_is_the_recursion_by_null_spaces(rank, rng):
     for _ in range(5):
         levels = random_levels(rng, rank)
         s = program.solve(levels, np.zeros((M, N)))
-        assert s.ok
+        assert s.success
         assert np.allclose(s.x, by_projection(levels), atol=1e-6)
 
 
@@ -45,7 +45,7 @@ def test_no_level_takes_from_one_before_it_and_limits_are_kept(rng):
     for _ in range(15):
         levels, A, limit = random_levels(rng), rng.normal(size=(M, N)), rng.uniform(0.05, 1, N)
         s = program.solve(levels, A, -0.1, 0.2, -limit, limit)
-        assert s.ok
+        assert s.success
         assert np.all(np.abs(s.x) <= limit)
         assert np.all(A @ s.x <= 0.2 + 1e-9) and np.all(A @ s.x >= -0.1 - 1e-9)
         # The same by another solver, level after level, with what was reached as equations.
@@ -78,7 +78,7 @@ def test_what_is_not_finite_is_told_and_x_keeps_its_bounds(value, level, rng):
     levels = random_levels(rng)
     levels[level][0][0, 0] = value
     s = program.solve(levels, np.zeros((M, N)), lower=-0.1, upper=0.2)
-    assert s.status == "invalid" and np.all((s.x >= -0.1) & (s.x <= 0.2))
+    assert s.status == "not finite" and np.all((s.x >= -0.1) & (s.x <= 0.2))
 
 
 def test_wrong_sizes_are_refused():

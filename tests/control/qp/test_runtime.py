@@ -57,5 +57,5 @@ def test_it_is_strict_c99_and_solves_the_same(compiler, sizes, rng, tmp_path):
     )
     told = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
     s = QuadraticProgram(n, m).solve(**p.__dict__)
-    assert told[0] == "0" and s.ok
+    assert told[0] == "0" and s.success
     assert np.allclose(np.array(told[1:], float), s.x, rtol=0, atol=1e-12 * (1 + np.abs(s.x).max()))

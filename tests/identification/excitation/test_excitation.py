@@ -1,4 +1,4 @@
-"""Exciting motions: within every limit at all times, at rest at both ends, and more telling than chance."""
+"""Excitation trajectories: within every limit at all times, at rest at both ends, better than random ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.excitation.bounds import Bounds
-from helicoid.identification.excitation.collision import Sphere, body_pairs, covering_spheres, distances
+from helicoid.identification.excitation.bounds import ExcitationBounds
+from helicoid.identification.excitation.collision import BodySphere, body_pairs, covering_spheres, distances
 from helicoid.identification.excitation.excitation import Excitation, excitation, random_motion
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import ExcitationProblem
@@ -28,7 +28,9 @@ ROBOT, EFFORT = hc.serial_chain(3), 60.0
 def problem(robot: Robot, criterion: str = "d-optimal", harmonics: int = 4) -> ExcitationProblem:
     free = np.full(robot.nv, np.inf)
     limits = robot.limits
-    bounds = Bounds(limits.lower, limits.upper, np.full(robot.nv, 2.0), free, limits.effort, {}, [], [], 0.0)
+    bounds = ExcitationBounds(
+        limits.lower, limits.upper, np.full(robot.nv, 2.0), free, limits.effort, {}, [], [], 0.0
+    )
     equations = BaseEquations(robot, ("inertia", "friction"), smoothing=0.1)
     return ExcitationProblem(equations, RestingSeries(6.0, harmonics), bounds, criterion)  # type: ignore[arg-type]
 
@@ -227,11 +229,11 @@ def test_distances_are_lower_bounds() -> None:
     places = [robot.pose(f"link{i}")(q) @ np.array([0, 0, 0.25, 1.0]) for i in (0, 2)]
     exact = float(np.linalg.norm(places[0] - places[1])) - 0.2
     assert exact - 0.02 <= gap <= exact + 1e-6
-    doubled = [*spheres, *(Sphere(s.body, s.center, s.radius) for s in spheres)]
+    doubled = [*spheres, *(BodySphere(s.body, s.center, s.radius) for s in spheres)]
     assert float(ca.evalf(distances(robot.model, doubled, pairs, ca.SX(q)))) <= exact
 
 
-def test_meshes_are_told() -> None:
+def test_meshes_are_reported() -> None:
     robot = folding()
     mesh = Link("link2", robot.model.links[-1].inertia, collisions=(Geometry("mesh", (1.0, 1.0, 1.0)),))
     robot = Robot(robot.model.replaced(links=(*robot.model.links[:-1], mesh)))
@@ -294,7 +296,7 @@ def test_no_velocity_limit() -> None:
 
 
 def test_impossible_limits() -> None:
-    with pytest.raises(HelicoidError, match="no exciting motion"):
+    with pytest.raises(HelicoidError, match="no excitation trajectory"):
         excitation(hc.load("planar_2r"), 5.0, velocity=2.0, effort=0.05, start=[1.5, 0.0], iterations=15)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helicoid.mpc import Controller, Phase
-from helicoid.mpc.export.contacts import ROOM, flat_phases
+from helicoid.mpc.export.contacts import CAPACITY, flat_phases
 from mpc.export.exported import Exported
 from mpc.legged import FLY, STAND, hop, hopper
 
@@ -81,8 +81,8 @@ def test_phases_that_make_no_sense_are_refused(leg: Exported) -> None:
     good = [0.2, 1.0, np.nan, np.nan, np.nan]
     cases: Sequence[tuple[list[float], int]] = [
         (good, 0),
-        (good * ROOM, 0),
-        (good * (ROOM + 1), -1),
+        (good * CAPACITY, 0),
+        (good * (CAPACITY + 1), -1),
         (good[:4], -1),
         ([np.inf, *good[1:]], 0),
         ([np.inf, *good[1:], *good], -2),

@@ -10,7 +10,7 @@ import pytest
 import helicoid as hc
 from helicoid.mpc import Controller, Problem
 from helicoid.mpc.solver import kernels
-from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.engine import SqpSolver
 
 SIZES = [
     ("inverse_dynamics", 3),
@@ -21,7 +21,7 @@ SIZES = [
 ]
 
 
-def factored(formulation: str, joints: int, patch: pytest.MonkeyPatch) -> Engine:
+def factored(formulation: str, joints: int, patch: pytest.MonkeyPatch) -> SqpSolver:
     """A chain after some steps, its matrices made once more."""
     text = kernels._text
     more = "EXPORTED int factor_again(mpc *s) { return factor(s); }\n"
@@ -45,7 +45,7 @@ def factored(formulation: str, joints: int, patch: pytest.MonkeyPatch) -> Engine
     return engine
 
 
-def full_hessian(engine: Engine, node: int) -> np.ndarray:
+def full_hessian(engine: SqpSolver, node: int) -> np.ndarray:
     """H + Σ stiffness row rowᵀ + damping, without padding."""
     stages, nzp, last = engine.stages, engine.stages.nzp, node == engine.intervals
     H = engine["hessian"][node].reshape(nzp, nzp).copy()

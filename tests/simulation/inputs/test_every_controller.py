@@ -176,3 +176,32 @@ def test_stiff_friction_is_named_where_a_simulation_diverges() -> None:
     ur5 = hc.load("ur5").with_joints(damping=[3, 3, 2, 0.6, 0.6, 0.5], friction=[5, 6, 4, 1, 1, 0.8])
     with pytest.raises(hc.SimulationError, match=r"joint friction, .* stiff: take method='stiction'"):
         hc.simulate(ur5, v0=np.ones(6), duration=1.0, dt=1e-3)
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("substeps", [1, 2])
+def test_a_law_with_memory_runs_inside_the_loop_with_contacts(robot: hc.Robot, substeps: int) -> None:
+    law = laws(robot, 2e-3)["computed torque"]
+    world = {"ground": hc.Ground(height=-10.0), "contacts": [hc.ContactPoint("tip")]}
+    run = {"duration": 0.02, "dt": 1e-3, "substeps": substeps, **world}
+    looped = hc.simulate(robot, Q0, controller=law.following(reference), **run)
+    stepped = hc.simulate(robot, Q0, controller=Counting(law.following(reference)), **run)
+    np.testing.assert_allclose(looped.q, stepped.q, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(looped.tau, stepped.tau, rtol=0, atol=1e-9)
+
+
+def test_frames_are_references_inside_the_loop(robot: hc.Robot) -> None:
+    """A pose is a matrix: its rows must reach the compiled code in their order."""
+    arm = hc.load("ur5")
+    q0 = np.array([0.3, -1.0, 1.2, 0.2, 0.4, 0.1])
+    law = hc.control.TaskSpaceControl(arm, "tool0", frequency=10.0)
+    T = np.array(arm.pose("tool0")(q0))
+    T[:3, 3] += [0.02, -0.01, 0.03]
+    run = {"duration": 0.02, "dt": 1e-3}
+    looped = hc.simulate(arm, q0, controller=law.following(T), **run)
+    stepped = hc.simulate(arm, q0, controller=Counting(law.following(T)), **run)
+    np.testing.assert_allclose(looped.q, stepped.q, rtol=0, atol=1e-12)
+    world = {"ground": hc.Ground(height=-10.0), "contacts": [hc.ContactPoint("tool0")], "end_stops": False}
+    touching = hc.simulate(arm, q0, controller=law.following(T), **run, **world)
+    compared = hc.simulate(arm, q0, controller=Counting(law.following(T)), **run, **world)
+    np.testing.assert_allclose(touching.q, compared.q, rtol=0, atol=1e-12)

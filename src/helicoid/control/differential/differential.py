@@ -1,4 +1,4 @@
-"""Differential kinematics: joint velocities that make tasks come true, within limits."""
+"""Differential inverse kinematics: joint velocities that track tasks within limits."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) \\
 
 
 class DifferentialIK(ProgramController):
-    """Joint velocities v by which tasks come true, J v = velocity + gain e, as far as limits allow.
+    """Joint velocities v that track tasks, J v = velocity + gain e, as far as limits allow.
 
-    "weighted" weighs all tasks against each other: min Σ w |J v - velocity - gain e|² + λ² |v - v0|².
+    "weighted" minimises a weighted sum: min Σ w |J v - velocity - gain e|² + λ² |v - v0|².
     "strict" makes every task of the list, or every list of tasks in it, a level of its own that takes nothing
     from the ones before. Velocity, position and acceleration limits and the robot's constraints go before all
     tasks. λ² = λ₀² + κ |w e| keeps velocities bounded near singularities (damped least squares); v0 acts in
     the null space.
 
     Args:
-        tasks: what to achieve (`PoseTask`, `CenterOfMassTask`, ...), for "strict" the most important first.
+        tasks: objectives (`PoseTask`, `CenterOfMassTask`, ...), for "strict" the most important first.
         dt: time between steps (s).
         priorities: "weighted" or "strict".
         gain: how fast errors vanish (1/s), ė = -gain e; a number, or one for each task. At most 1/dt counts.
@@ -56,7 +56,7 @@ class DifferentialIK(ProgramController):
             for anything. Of `capsules`, by default those of `robot.capsules()`.
 
     A step is one call of compiled C. After the first it never raises, and v is finite and within its limits
-    whatever q is; where q is no configuration, the last velocity dies away and `ok` is False. `set` changes
+    whatever q is; where q is no configuration, the last velocity decays and `ok` is False. `set` changes
     targets and all other numbers by name; as long as a task has no target, nothing moves.
 
     Raises:

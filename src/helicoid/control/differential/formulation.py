@@ -34,7 +34,7 @@ OUTPUTS = ("first", "second", "A", "lower", "upper", "errors", "damping")
 
 @dataclass(frozen=True)
 class Formulation:
-    """What a step is made of: the robot, tasks in levels, and whether accelerations are limited."""
+    """Quadratic program of a step: the robot, tasks in levels, and whether accelerations are limited."""
 
     robot: Robot
     levels: Levels
@@ -50,7 +50,7 @@ class Formulation:
 
     @cached_property
     def names(self) -> list[str]:
-        """What tasks are called where only identifiers can stand."""
+        """Names of the tasks as identifiers."""
         return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=_RESERVED)
 
     @property
@@ -150,7 +150,7 @@ class Formulation:
     def _rows(
         self, q: Expression, numbers: Mapping[str, Expression]
     ) -> tuple[Expression, Expression, Expression]:
-        """What is not a bound of one velocity, in the order of `n_rows`."""
+        """Rows that bound no single velocity, in the order of `n_rows`."""
         robot, nv = self.robot, self.robot.nv
         A, low, high = ca.SX(0, nv), ca.SX(0, 1), ca.SX(0, 1)
         if self.constraint_rows:

@@ -1,4 +1,4 @@
-"""Which limits a step runs into, by name."""
+"""Active limits of a step of differential kinematics, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Side = Literal["lower", "upper"]
 
 
 class Limit(NamedTuple):
-    """A limit that a step runs into: of which joint, or of which two links, and of what."""
+    """An active limit: its joint or its two links, its kind and its side."""
 
     joint: str
     kind: Kind
@@ -41,7 +41,7 @@ def limits_at(formulation: Formulation, loop: Loop) -> Iterator[Limit]:
 
 
 def _kind(numbers: Numbers, k: int, bound: float, sign: int, before: float) -> Kind:
-    """What makes a bound of velocity k what it is."""
+    """Kind of the limit that determines a bound of velocity k."""
     p = numbers.values
     if _equal(bound, sign * p[numbers["velocity_limit"].at][k]):
         return "velocity"

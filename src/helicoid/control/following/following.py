@@ -25,7 +25,7 @@ from helicoid.errors import InputError
 from helicoid.status import Status
 
 Reference = Any
-"""What `Following` takes as a reference; its docstring lists the forms."""
+"""A reference in one of the forms that the docstring of `Following` lists."""
 
 
 class Following:
@@ -270,7 +270,19 @@ class LawFollowing(Following):
                 numbers[:, entry.at] = [entry.check(name, row).ravel() for row in rows.pop(name)]
         for name, default in law._defaults_of_references.items():
             rows.setdefault(name, np.array(default, dtype=np.float64)[None])
-        return LoopLaw(law.function, law._start.copy(), {"numbers": numbers, **law._measured_rows(rows)})
+        return LoopLaw(
+            law.function,
+            law._start.copy(),
+            {"numbers": numbers, **law._measured_rows(rows)},
+            at_end=lambda memory, q, v: self._step_at_end(memory, q, v, times),
+        )
+
+    def _step_at_end(self, memory: Array, q: Array, v: Array, times: Array) -> None:
+        """Make `status` and `message` those of the end of a simulation; memory and clock stay as they are."""
+        law, kept = self.controller, (self._time, self._count, self._began)
+        before, law._memory, self._count = law._memory, memory.copy(), len(times) - 1
+        self.step(q, v, float(times[-1]))
+        law._memory, (self._time, self._count, self._began) = before, kept
 
     def _rows(self, times: Array) -> dict[str, Array]:
         """References and targets at the sampling times, (N, ...), or (1, ...) of constant references."""

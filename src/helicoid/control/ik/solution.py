@@ -1,4 +1,4 @@
-"""What inverse kinematics answers."""
+"""Results of inverse kinematics: configurations for targets, and along paths of targets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Solution(NamedTuple):
     Args:
         q: (nq) or (N, nq), always within the limits; where `success` is False, the nearest that was found.
         success: whether every task is met within the tolerance, and every constraint of the robot.
-        error: what is missing, √(Σ w e²) over the rows of tasks and constraints.
-        residual: e, what is missing in each row (rad, m), (rows) or (N, rows).
-        starts: how many configurations the search started from.
-        iterations: how often errors and Jacobians were computed.
+        error: √(Σ w e²) over the rows of tasks and constraints.
+        residual: e, the error of each row (rad, m), (rows) or (N, rows).
+        starts: number of initial configurations of the search.
+        iterations: number of evaluations of errors and Jacobians.
     """
 
     q: Array
@@ -28,6 +28,17 @@ class Solution(NamedTuple):
     residual: Array
     starts: int | Array
     iterations: int | Array
+
+    @property
+    def message(self) -> str:
+        """What was not reached, in words; empty where `success` is True for all targets."""
+        if np.all(self.success):
+            return ""
+        if self.q.ndim == 2:
+            return f"{int(np.sum(~np.asarray(self.success)))} of {len(self.q)} targets were not reached"
+        return (
+            f"no configuration was found within the tolerance; the error of the nearest is {self.error:.2g}"
+        )
 
     def __repr__(self) -> str:
         if self.q.ndim == 2:
@@ -43,7 +54,7 @@ class Path(NamedTuple):
     Args:
         q: (N, nq).
         success: (N), which targets are met.
-        error: (N), what is missing at each, as in `Solution`.
+        error: (N), as in `Solution`.
         jumps: numbers k of targets to which no motion leads from the one before: the limits, or a
             singularity, end every branch that was tried. Empty where the path can be followed.
     """

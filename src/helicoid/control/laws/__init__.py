@@ -1,1 +1,1 @@
-"""Laws of control and observers: one compiled call a step."""
+"""Control laws and observers: one compiled call per step."""

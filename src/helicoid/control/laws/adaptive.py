@@ -1,4 +1,4 @@
-"""Tracking with a model that is learned while tracking, and that stays one that a body can have."""
+"""Adaptive control with physically consistent inertial parameters."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class AdaptiveControl(TorqueLaw):
 
         dP̂/dt = γ P̂ B P̂,        tr(B P) = sᵀ Y π for all π,
 
-    which keeps it positive definite: masses positive, inertias of real bodies. At a torque limit it waits.
+    which keeps it positive definite: masses positive, inertias of real bodies. It stops at a torque limit.
     Then V = ½ sᵀ M s + Σ (log(|P̂|/|P|) + tr(P̂⁻¹ P) - 4) / γ never grows: V̇ = -sᵀ K s (Lee, Kwon, Park 2018).
 
     Args:
-        robot: with an actuator at every joint; what it says is where learning starts. Every body needs mass.
+        robot: with an actuator at every joint; its parameters are the initial estimate. All bodies have mass.
         dt: time between steps (s).
         frequency: Λ, of one joint or all (rad/s).
         damping: K, of one joint or all (N·m·s/rad).
-        rate: γ; how fast parameters follow.
-        friction: whether the joints' friction is compensated, as the robot says it, at the velocity wanted
-            ("reference") or "measured".
-        decay: factor by which the last good torque shrinks at every step without a good measurement.
+        rate: γ, the adaptation gain.
+        friction: whether the joints' friction is compensated, as the robot models it, at the
+            "reference" or the "measured" velocity.
+        decay: factor of the last valid torque at every step without a valid measurement.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
@@ -104,7 +104,7 @@ class AdaptiveControl(TorqueLaw):
 
     @property
     def learned(self) -> Robot:
-        """The robot with what was learned."""
+        """The robot with the estimated parameters."""
         return self.robot.with_parameters(self.parameters)
 
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
@@ -118,7 +118,7 @@ class AdaptiveControl(TorqueLaw):
         tau, forces = slotine_li_products(robot.model, physics, x["q"], x["v"], v_r, a_r, pi, s)
         tau += physics.armature * a_r + x["damping"] * s
         tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"])
-        # At a limit the motion says nothing of the model that the law asked for.
+        # At a torque limit the tracking error is not caused by the parameters alone.
         free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0
         rate = ca.if_else(free, self.period * x["rate"], 0)
         memory = {
@@ -131,7 +131,7 @@ class AdaptiveControl(TorqueLaw):
 def _root(name: str, inertia: Inertia) -> Array:
     """L, lower triangular, with L Lᵀ = P; of a thin body, whose P is singular, of one a little thicker."""
     if inertia.mass <= 0:
-        raise InputError(f"the body of joint {name!r} has no mass: learning has no start; give it some")
+        raise InputError(f"the body of joint {name!r} has no mass: adaptation needs an initial estimate")
     values, vectors = np.linalg.eigh(inertia.pseudo)
     P = (vectors * np.maximum(values, 1e-6 * values.sum())) @ vectors.T
     return np.asarray(np.linalg.cholesky((P + P.T) / 2), dtype=np.float64)

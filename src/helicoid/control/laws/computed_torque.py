@@ -1,4 +1,4 @@
-"""Inverse dynamics in the loop: errors of every joint die like those of a double integrator."""
+"""Computed torque control: inverse dynamics with a decoupled second-order error of every joint."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class ComputedTorque(TorqueLaw):
         frequency: ω of one joint or all (rad/s).
         damping_ratio: ζ; 1 is critical.
         integral: k (1/s³), below 2 ζ ω³, where the loop would be unstable. It needs `dt`.
-        dt: time between steps (s), where there is an integral. At a torque limit the integral waits.
-        friction: whether the joints' friction is compensated, at the velocity wanted or the measured one.
-        decay: factor by which the last good torque shrinks at every step without a good measurement.
+        dt: time between steps (s), where there is an integral. The integral is held at a torque limit.
+        friction: whether the joints' friction is compensated, at the "reference" or the "measured" velocity.
+        decay: factor of the last valid torque at every step without a valid measurement.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")

@@ -1,4 +1,4 @@
-"""Joints that give way like springs with dampers."""
+"""Joint impedance control, also of robots with flexible joints."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
-_TURNS = 5
-"""Turns of θ - g(q)/K_J for q; each leaves a share |∂g/∂q|/K_J of the error, some percent on real arms."""
+_FIXED_POINT_ITERATIONS = 5
+"""Iterations q ← θ - g(q)/K_J; each leaves a fraction |∂g/∂q|/K_J of the error, some percent on real arms."""
 
 
 class JointImpedance(TorqueLaw):
     """τ = K (q_ref ⊖ q) + D (v_ref - v) + g(q): a spring and a damper at every joint.
 
-    At rest under a torque τ_ext from outside, the joints give way by K⁻¹ τ_ext. Without gravity compensation
+    At rest under a torque τ_ext from outside, the joints deflect by K⁻¹ τ_ext. Without gravity compensation
     they sag by K⁻¹ g(q).
 
     With `joint_stiffness` K_J the joints of the robot are flexible and what is measured, and driven, is the
     motors' side: q and v of a step are θ and θ̇, while q_ref is where the links should be. Gravity is that of
-    the links at rest, θ = q + K_J⁻¹ g(q), so that without a load they come to q_ref; under one they give way
+    the links at rest, θ = q + K_J⁻¹ g(q), so that without a load they come to q_ref; under one they deflect
     by (K⁻¹ + K_J⁻¹) τ_ext, two springs in series (Ott 2008, section 4.3). The loop is passive, since it
     feeds back nothing but what the motors do.
 
@@ -34,10 +34,10 @@ class JointImpedance(TorqueLaw):
         stiffness: K, of one joint or all (N·m/rad, N/m).
         damping: D, of one joint or all (N·m·s/rad, N·s/m).
         gravity: whether g(q) is compensated.
-        friction: whether the joints' friction is, at the velocity wanted ("reference") or "measured".
+        friction: whether the joints' friction is, at the "reference" or the "measured" velocity.
         joint_stiffness: K_J of flexible joints, of one or all, above what gravity changes by as they turn; it
             needs joints of one coordinate each, and `gravity`.
-        decay: factor by which the last good torque shrinks at every step without a good measurement.
+        decay: factor of the last valid torque at every step without a valid measurement.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
@@ -79,7 +79,7 @@ class JointImpedance(TorqueLaw):
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
         robot, theta, q, q_ref = self.robot, self._known_theta(x), x["q"], x["q_ref"]
         if "joint_stiffness" in x:
-            for _ in range(_TURNS):
+            for _ in range(_FIXED_POINT_ITERATIONS):
                 q = x["q"] - robot.gravity(q, *theta) / x["joint_stiffness"]
             q_ref = q_ref + robot.gravity(q_ref, *theta) / x["joint_stiffness"]
         tau = x["stiffness"] * robot.difference(x["q"], q_ref) + x["damping"] * (x["v_ref"] - x["v"])

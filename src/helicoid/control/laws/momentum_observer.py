@@ -1,4 +1,4 @@
-"""Torques from outside, without a sensor for them and without accelerations."""
+"""Momentum observer: external joint torques from q, v and motor torques, without accelerations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MomentumObserver(Step):
         robot: any, also on a floating base: r is per velocity.
         dt: time between steps (s).
         gain: k (1/s), below 1/dt.
-        frame: the link on which `wrench` is asked for, if any.
+        frame: the link at which `wrench` is estimated, if any.
         velocity_noise, torque_noise: standard deviations of what is measured (rad/s, N·m), of one or all.
         model_error: ε, the share by which torques of the model may be wrong.
         z: how many standard deviations are still noise. 6 is one false alarm in 10⁹ samples.
@@ -112,12 +112,12 @@ class MomentumObserver(Step):
 
     @property
     def threshold(self) -> Array:
-        """What |r| must exceed to be a contact, for each velocity (N·m, N), as of the last step."""
+        """Threshold of |r| for a contact, for each velocity (N·m, N), at the last step."""
         return self._result[1]
 
     @property
     def contact(self) -> bool:
-        """Whether something acts from outside, beyond noise and errors of the model."""
+        """Whether an external torque exceeds the threshold."""
         return bool(np.any(np.abs(self._result[0]) > self._result[1]))
 
     @property
@@ -134,7 +134,7 @@ class MomentumObserver(Step):
         M, g = robot.mass_matrix(q, *theta), robot.gravity(q, *theta)
         p = M @ v
         C_t_v = robot.coriolis_matrix(q, v, *theta).T @ v
-        # What the robot does by itself is taken as the mean over a period, the torque as held.
+        # The model terms are integrated by the trapezoidal rule, the torque as held over a period.
         known = C_t_v - g - compensated_friction(robot, self._friction, q, v, v, *theta)
         estimate = ca.if_else(x["begun"] == 0, p, x["estimate"] + dt / 2 * (x["known"] + known))
         r = k * (p - estimate)

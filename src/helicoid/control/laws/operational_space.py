@@ -1,4 +1,4 @@
-"""Motion along some directions and force along the others: hybrid control of a frame in contact."""
+"""Hybrid motion and force control of a frame in contact (operational space)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OperationalSpaceControl(TorqueLaw):
             of `axes` in `step`: (1, 1, 1, 1, 1, 0) presses along its z axis.
         frequency, damping_ratio: ω (rad/s) and ζ of the motion, of one row or all.
         force_gain: k (1/s); needs `dt` and a measured wrench.
-        force_damping: d along the directions of force (N·s/m, N·m·s/rad), which calms the first touch.
+        force_damping: d along the directions of force (N·s/m, N·m·s/rad), which damps the impact.
         force_limit: most that the integral may add, in each row (N, N·m).
         dt: time between steps (s).
         posture_frequency, singularity_damping, friction, decay: see `TaskSpaceControl`.
@@ -121,13 +121,13 @@ class OperationalSpaceControl(TorqueLaw):
         """The torque (nv) for a measured state.
 
         Args:
-            T_ref: the pose wanted, 4 × 4, world; what it says along directions of force is not used.
-            wrench_ref: what to press with, (n, f) at the frame's origin (N·m, N), world axes.
-            wrench: what the robot exerts as measured, likewise; taken as wrench_ref unless given.
+            T_ref: reference pose, 4 × 4, world; what it says along directions of force is not used.
+            wrench_ref: reference wrench (n, f) at the frame's origin (N·m, N), world axes.
+            wrench: measured wrench, likewise; wrench_ref unless given.
             twist_ref, a_ref: of the motion, 6 each, world axes; 0 unless given.
             axes: R, 3 × 3, whose columns are the axes that `motion` speaks of, in the world; those of the
                 world unless given.
-            q_posture: the posture that is left where the frame allows it; neutral unless given.
+            q_posture: posture in the null space of the frame; neutral unless given.
         """
         zero, posture = self._zero, self._posture
         values = (

@@ -1,4 +1,4 @@
-"""Several tasks at once, each in what the more important ones leave: inverse dynamics by recursion."""
+"""Prioritised inverse dynamics: every task in the null space of the more important ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
-_LEAST = 1e-9
-"""Least λ²: of some tasks nothing is left, as of a posture after a pose, and A Aᵀ is singular."""
+_MIN_DAMPING_SQUARED = 1e-9
+"""Least λ²: where no freedom is left to a task, as to a posture after a pose, A Aᵀ is singular."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class PrioritisedInverseDynamics(TorqueLaw):
             wanted = ω**2 * task.error(robot, q, x[name]) - 2 * ζ * ω * (J @ v)
             missing = wanted - along_motion(robot.model, J @ v, q, v) - J @ a
             A = J @ N
-            damping = (x["damping_factor"] ** 2 + _LEAST) * ca.SX.eye(J.shape[0])
+            damping = (x["damping_factor"] ** 2 + _MIN_DAMPING_SQUARED) * ca.SX.eye(J.shape[0])
             factors = factor(A @ A.T + damping)
             a += N @ (A.T @ solve(factors, missing))
             if i + 1 < len(self._tasks):

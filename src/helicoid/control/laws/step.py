@@ -1,7 +1,7 @@
-"""What all laws of control share: one compiled call a step, numbers that may change, and a memory.
+"""Base of control laws and observers: one compiled call per step, with settable numbers and a memory.
 
-A step is a function of what is measured, references, numbers and memory; it gives results, the next memory
-and what became of it. Where something that goes in or comes out is not finite, results are what `Expressions`
+A step is a function of measurements, references, numbers and memory; it gives results, the next memory and a
+status. Where something that goes in or comes out is not finite, results are what `Expressions`
 says for that case and memory stays: nothing raises and nothing becomes NaN.
 """
 
@@ -34,7 +34,7 @@ from helicoid.robot.robot import Robot, as_robot
 from helicoid.status import Status
 
 LARGEST = 1e300
-"""Sums of squares beyond this, infinite and NaN ones included, are not taken for numbers."""
+"""Largest sum of squares of valid values; beyond it, and where it is NaN, they count as not finite."""
 
 STATUSES = (
     Status.OK,
@@ -50,14 +50,14 @@ _EXAMPLES = 4  # steps that exported C repeats
 
 @dataclass(frozen=True)
 class Expressions:
-    """What a step computes: the results, the memory after it, and what became of it.
+    """Expressions of a step: its results, the memory after it, and its status.
 
     Args:
         results: by the names of the outputs.
-        memory: after a good step, by name.
-        otherwise: results where something is not finite; made of memory and numbers alone.
-        limit: 0, or 1 + the row of a result that a limit keeps from being what the law wants.
-        sensible: whether references are what they should be, such as rotations.
+        memory: after a valid step, by name.
+        otherwise: results where something is not finite; functions of memory and numbers alone.
+        limit: 0, or 1 + the row of a result that a limit bounds.
+        sensible: whether references are valid, such as rotations.
     """
 
     results: Mapping[str, Expression]
@@ -71,13 +71,13 @@ class Step(ABC):
     """One compiled call for each period of a control loop; base of all laws and observers.
 
     Args:
-        robot: whose.
+        robot: that is controlled or observed.
         name: of the function, also in C.
-        measured: what is measured, by name and shape.
-        references: what is asked for, by name and shape.
-        results: what comes out, by name and shape.
-        numbers: what `set` may change.
-        memory: what is kept from step to step, as it is at the start.
+        measured: shapes of the measurements, by name.
+        references: shapes of the references, by name.
+        results: shapes of the results, by name.
+        numbers: that `set` may change.
+        memory: initial values of the state that is carried from step to step.
         dt: time between steps (s), or None where any will do.
         defaults: references that `step` need not be given, by name.
     """
@@ -135,7 +135,7 @@ class Step(ABC):
 
     @abstractmethod
     def _law(self, x: Mapping[str, Expression]) -> Expressions:
-        """The law on symbols: what is measured, references, numbers and memory, by name."""
+        """The law on symbols: measurements, references, numbers and memory, by name."""
 
     # In the loop --------------------------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ class Step(ABC):
 
     @property
     def ok(self) -> bool:
-        """Whether the last step did what the law says."""
+        """Whether the last step computed the command of the law within all limits."""
         return self._started and bool(self._code[0] == 0.0)
 
     @property
@@ -182,7 +182,7 @@ class Step(ABC):
         self._values = values
 
     def _check(self, numbers: Mapping[str, Array]) -> None:
-        """Refuse numbers that do not go together; a law that has such overrides this."""
+        """Refuse combinations of numbers that are invalid; overridden by laws that have such."""
         return
 
     def number(self, name: str) -> Array:
@@ -227,7 +227,7 @@ class Step(ABC):
         return rows
 
     def _examples(self) -> list[Array]:
-        """What goes in at some steps in a row of a loop, (n, size) each, as the law takes it."""
+        """Inputs of consecutive steps, for the check of the exported C, (n, size) each."""
         rng, memory, rows = np.random.default_rng(0), self._start, []
         for _ in range(_EXAMPLES):
             values = [self._example(item, rng) for item in self.function.inputs[:-2]]
@@ -265,18 +265,18 @@ class Step(ABC):
         x = symbols | _unpacked(parts, numbers) | _unpacked(self._memories, memory)
         model = self.robot.model
         law = self._law(x | {name: unit(model, q) for name, q in symbols.items() if _is_configuration(name)})
-        seen = _sound(model, {name: symbols[name] for name in measured})
-        asked = _sound(model, {name: symbols[name] for name in symbols if name not in measured})
-        asked = ca.logic_and(asked, law.sensible)
-        made = _finite([*law.results.values(), *law.memory.values()])
-        good = ca.logic_and(ca.logic_and(seen, asked), made)
+        measurement_valid = _sound(model, {name: symbols[name] for name in measured})
+        reference_valid = _sound(model, {name: symbols[name] for name in symbols if name not in measured})
+        reference_valid = ca.logic_and(reference_valid, law.sensible)
+        result_valid = _finite([*law.results.values(), *law.memory.values()])
+        good = ca.logic_and(ca.logic_and(measurement_valid, reference_valid), result_valid)
         chosen = [ca.if_else(good, law.results[name], law.otherwise[name]) for name in results]
         after = {name: ca.if_else(good, law.memory.get(name, x[name]), x[name]) for name in self._memories}
         kept = ca.vertcat(ca.SX(0, 1), *(row_major(ca.SX(part)) for part in after.values()))
-        if "last" in self._memories:  # what is given now, whatever it is, is what the next step finds
+        if "last" in self._memories:  # the command that the next step may hold
             place, _ = self._memories["last"]
             kept[place] = row_major(ca.SX(chosen[0]))
-        bad = ca.if_else(seen, ca.if_else(asked, 4, 3), 2)
+        bad = ca.if_else(measurement_valid, ca.if_else(reference_valid, 4, 3), 2)
         status = ca.vertcat(ca.if_else(good, law.limit > 0, bad), ca.if_else(good, law.limit, 0))
         return [*symbols.values(), numbers, memory], [*chosen, kept, status]
 
@@ -326,7 +326,7 @@ def _is_configuration(name: str) -> bool:
 
 
 def _sound(model: Model, parts: Mapping[str, Expression]) -> Expression:
-    """Whether all are finite, and quaternions among them unit."""
+    """Whether all values are finite, and the quaternions of unit length."""
     sound = _finite(list(parts.values()))
     for name, q in parts.items():
         if model.quaternions and _is_configuration(name):

@@ -1,4 +1,4 @@
-"""A frame that moves, or gives way, as told, while the joints that are left over keep a posture."""
+"""Operational space control: motion or impedance of a frame, with a posture in its null space."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from helicoid.robot.robot import Robot, as_robot
 
 
 class FrameMotion(NamedTuple):
-    """What a law knows of a frame: J, J̇ v, Λ, and its errors e and ė, rows in world axes, angular first."""
+    """Kinematics of a frame: J, J̇ v, Λ and the errors e and ė, rows in world axes, angular first."""
 
     J: Expression
     J_dot_v: Expression
@@ -35,7 +35,7 @@ class TaskSpaceControl(TorqueLaw):
 
     With `frequency`, ẍ* = a_ref + 2 ζ ω ė + ω² e: every row of the pose's error obeys ë + 2 ζ ω ė + ω² e = 0.
     With `stiffness`, the frame is a spring and a damper about its reference with its natural inertia,
-    Λ (ẍ - a_ref) = K e + D ė + F_ext: it gives way by K⁻¹ F_ext. The posture acts in the dynamically
+    Λ (ẍ - a_ref) = K e + D ė + F_ext: it deflects by K⁻¹ F_ext. The posture acts in the dynamically
     consistent null space, τ₀ = M (ω_p² (q_posture ⊖ q) - 2 ω_p v) + h, and does not move the frame.
 
     Args:
@@ -47,9 +47,9 @@ class TaskSpaceControl(TorqueLaw):
         damping: D, of one row or all (N·m·s/rad, N·s/m); by default 2 ζ √(K Λ) of each row.
         rows: "all", "angular", "linear", or numbers from 0 to 5, of the twist (ω, v).
         posture_frequency: ω_p (rad/s).
-        singularity_damping: λ of Λ = (J M⁻¹ Jᵀ + λ² 1)⁻¹, which keeps torques finite where J loses rank.
+        singularity_damping: λ of Λ = (J M⁻¹ Jᵀ + λ² 1)⁻¹, which keeps torques finite at singularities.
         friction: whether the joints' friction is compensated, at the "measured" velocity.
-        decay: factor by which the last good torque shrinks at every step without a good measurement.
+        decay: factor of the last valid torque at every step without a valid measurement.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -118,9 +118,9 @@ class TaskSpaceControl(TorqueLaw):
         """The torque (nv) for a measured state.
 
         Args:
-            T_ref: the pose wanted, 4 × 4, world.
+            T_ref: reference pose, 4 × 4, world.
             twist_ref, a_ref: its twist (ω, v) and the rate of that, 6 each, world axes; 0 unless given.
-            q_posture: the posture that is left where the frame allows it; neutral unless given.
+            q_posture: posture in the null space of the frame; neutral unless given.
         """
         zero, posture = self._zero, self._posture
         values = (
@@ -189,7 +189,7 @@ def accelerated(
     F: Expression | int,
     friction: Friction,
 ) -> Expression:
-    """τ that accelerates the frame by `a` and presses with F, while the posture acts where that is not felt.
+    """τ that accelerates the frame by `a` and exerts F, with the posture in the null space.
 
     τ = Jᵀ (Λ a + μ + p + F) + Nᵀ (M a₀ + h) is the same as inverse dynamics of the posture's a₀, and
     Jᵀ (Λ (a - J̇ v - J a₀) + F), because Jᵀ J̄ᵀ + Nᵀ = 1 and J̄ = M⁻¹ Jᵀ Λ.

@@ -1,4 +1,4 @@
-"""Laws whose result is a torque for every joint, kept within what the actuators can give."""
+"""Control laws that command joint torques within the effort limits."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from helicoid.status import Status
 __all__ = ["Friction", "Torque", "TorqueLaw", "check_period", "compensated_friction", "is_rotation"]
 
 Friction = Literal["none", "reference", "measured"]
-"""Whether the joints' friction is compensated, and at which velocity: the one wanted or the measured one."""
+"""Whether the joints' friction is compensated, at the reference or the measured velocity."""
 
 
 class Torque(NamedTuple):
-    """What a law wants, its memory after the step, and whether references are what they should be."""
+    """Torque of a law before saturation, its memory after the step, and whether its references are valid."""
 
     tau: Expression
     memory: Mapping[str, Expression] = {}
@@ -37,8 +37,8 @@ class Torque(NamedTuple):
 class TorqueLaw(Step):
     """Base of laws that give τ (nv), within the effort limits of the robot.
 
-    Where a measurement or a reference is not finite, the last good torque decays by the factor `decay` at
-    every step. A law that wants more than a limit allows gives the limit: `status` is "saturated", `ok` is
+    Where a measurement or a reference is not finite, the last valid torque decays by the factor `decay` at
+    every step. A torque beyond its limit is saturated: `status` is "saturated", `ok` is
     False, and `message` names the joint.
     """
 
@@ -69,24 +69,24 @@ class TorqueLaw(Step):
 
     @abstractmethod
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
-        """What the law wants, on symbols."""
+        """Torque of the law before saturation, on symbols."""
 
     def _law(self, x: Mapping[str, Expression]) -> Expressions:
         effort = self.robot.limits.effort
-        wanted = self._torque(x, effort)
-        kept, limit = [], ca.SX(0)
+        unbounded = self._torque(x, effort)
+        bounded, limit = [], ca.SX(0)
         for row in range(self.robot.nv):
-            tau = wanted.tau[row]
+            tau = unbounded.tau[row]
             if np.isfinite(effort[row]):
                 beyond = ca.fabs(tau) > effort[row]
                 limit = ca.if_else(ca.logic_and(beyond, limit == 0), row + 1, limit)
                 tau = ca.fmin(ca.fmax(tau, -effort[row]), effort[row])
-            kept.append(tau)
-        results, otherwise = {"tau": ca.vertcat(*kept)}, {"tau": ca.fmin(x["decay"], 1) * x["last"]}
-        return Expressions(results, wanted.memory, otherwise, limit, wanted.sensible)
+            bounded.append(tau)
+        results, otherwise = {"tau": ca.vertcat(*bounded)}, {"tau": ca.fmin(x["decay"], 1) * x["last"]}
+        return Expressions(results, unbounded.memory, otherwise, limit, unbounded.sensible)
 
     def _known_theta(self, x: Mapping[str, Expression]) -> tuple[Expression, ...]:
-        """What functions of the robot take last: θ where the robot is parametric."""
+        """Last argument of functions of the robot: θ where it is parametric."""
         return (x["theta"],) if "theta" in x else ()
 
     @property

@@ -1,1 +1,1 @@
-"""What tasks become: named numbers, levels, a step that solves a program in C, and the same as a library."""
+"""Controllers that solve quadratic programs: settable numbers, levels of tasks, compiled step, export."""

@@ -1,4 +1,4 @@
-"""Tasks in levels as a user gives them, with what programs of any kind ask about them."""
+"""Tasks in levels of priority, and checks that all programs share."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ extern "C" {{
 
 /* What {p}_step returns. {falling_back} */
 enum {{
-  {P}_SOLVED,
+  {P}_OK,
   {P}_INFEASIBLE,
-  {P}_OUT_OF_ITERATIONS,
+  {P}_ITERATION_LIMIT,
   {P}_NOT_FINITE,
   {P}_NOT_CONVEX,
   {P}_BAD_MEASUREMENT{statuses}

@@ -1,4 +1,4 @@
-"""One step in C that solves a program: the numbers it reads, the memory it keeps, and how it went."""
+"""Compiled step of a controller that solves a quadratic program: numbers, memory and status."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from helicoid.robot.robot import Robot
 from helicoid.status import Status
 
 NOT_FINITE = 3
-"""The code of a step with numbers that are none, as enumerated in the runtimes."""
+"""Code of a step with numbers that are not finite, as enumerated in the runtimes."""
 NOT_STARTED, NO_TARGET = -2, -1
 STATUSES = (
     Status.OK,
@@ -40,13 +40,13 @@ STATUSES = (
 
 
 class Loop:
-    """A compiled step, by composition: a controller says what it is made of, this runs it.
+    """Compiled step of a `ProgramController`.
 
     Args:
-        robot: whose.
-        numbers: what `set` changes between steps.
-        memory: sizes of what the runtime keeps, by name and in its order: "errors", and "info", which begins
-            with the code of the last step and how many steps of the active set it took.
+        robot: that is controlled.
+        numbers: that `set` changes between steps.
+        memory: sizes of the state of the runtime, in its order: "errors", and "info", which begins
+            with the code of the last step and its active-set iterations.
         tasks: whose errors the memory has, with their names as identifiers.
         source: the runtime, such as `.../runtime/differential.c`.
         sizes: what it has defined, beside what configuration.h needs.
@@ -93,7 +93,7 @@ class Loop:
 
     @property
     def code(self) -> int:
-        """How the last step went, as the runtime enumerates it, or NOT_STARTED, or NO_TARGET."""
+        """Result of the last step, as the runtime enumerates it, or NOT_STARTED, or NO_TARGET."""
         code = int(self.memory[self.at["info"].start])
         return NO_TARGET if code == NOT_FINITE and np.isnan(self.p).any() else code
 
@@ -104,7 +104,7 @@ class Loop:
 
     @property
     def iterations(self) -> int:
-        """Steps of the active set in the last call."""
+        """Active-set iterations of the last step."""
         return int(self.memory[self.at["info"].start + 1])
 
     def missing(self) -> list[str]:

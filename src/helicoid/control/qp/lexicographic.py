@@ -12,18 +12,19 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler import Kernel, compile_kernel
-from helicoid.control.qp.program import RUNTIME, STATUSES, Status, fill, needs_compiler
+from helicoid.control.qp.program import RUNTIME, STATUSES, QPResult, fill, needs_compiler
 from helicoid.errors import HelicoidError, InputError
+from helicoid.status import Status
 
 
 @dataclass(frozen=True)
-class LevelsSolution:
+class LevelsSolution(QPResult):
     """What levels are solved by.
 
     Args:
         x: (n,); finite and within the bounds of the variables, whatever `status` says.
-        status: as in `Solution`; where a level after the first fails, of which then nothing is used, its own.
-        active: (n + m,): as in `Solution`, for the first level.
+        status: as in `QPSolution`; that of a later level where it fails, whose result is not used.
+        active: (n + m,): as in `QPSolution`, for the first level.
         iterations: steps of the active sets of all levels.
     """
 
@@ -31,11 +32,6 @@ class LevelsSolution:
     status: Status
     active: Array
     iterations: int
-
-    @property
-    def ok(self) -> bool:
-        """Whether x is the solution."""
-        return self.status == "solved"
 
 
 class LexicographicProgram:
@@ -55,8 +51,8 @@ class LexicographicProgram:
     >>> from helicoid.control.qp import LexicographicProgram
     >>> program = LexicographicProgram(2, levels=[1, 2])
     >>> s = program.solve([([[1, 1]], [3]), (np.eye(2), [9, 0])], upper=[2, 9])
-    >>> s.x.round(6), s.status
-    (array([2., 1.]), 'solved')
+    >>> s.x.round(6), s.success
+    (array([2., 1.]), True)
     """
 
     def __init__(

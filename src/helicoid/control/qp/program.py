@@ -7,33 +7,64 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler import Kernel, compile_kernel
+from helicoid.deprecation import former_attribute
 from helicoid.errors import CompileError, HelicoidError, InputError
+from helicoid.status import Status
 
 RUNTIME = Path(__file__).parent / "runtime"
 
-Status = Literal["solved", "infeasible", "out of iterations", "invalid", "not convex"]
-"""How a program was solved, in the order of the enumeration in runtime/qp_memory.h."""
-STATUSES: tuple[Status, ...] = ("solved", "infeasible", "out of iterations", "invalid", "not convex")
+STATUSES = (
+    Status.OK,
+    Status.INFEASIBLE,
+    Status.ITERATION_LIMIT,
+    Status.NOT_FINITE,
+    Status.NOT_CONVEX,
+)
+"""Results of the solver, in the order of the enumeration in runtime/qp_memory.h."""
+
+_MESSAGES = {
+    Status.OK: "",
+    Status.INFEASIBLE: "the rows contradict each other or the bounds; x has the least sum of violations",
+    Status.ITERATION_LIMIT: "the active set was not found within max_iterations",
+    Status.NOT_FINITE: "data are not finite, or lower bounds exceed upper ones",
+    Status.NOT_CONVEX: "H is not positive semidefinite",
+}
+
+
+class QPResult:
+    """Interface of the solutions of quadratic programs."""
+
+    status: Status
+
+    @property
+    def success(self) -> bool:
+        """Whether x is the solution."""
+        return self.status is Status.OK
+
+    @property
+    def message(self) -> str:
+        """Why x is not the solution, in words; empty where it is."""
+        return _MESSAGES[self.status]
+
+    ok = former_attribute("ok", "success")
 
 
 @dataclass(frozen=True)
-class Solution:
-    """What a program is solved by.
+class QPSolution(QPResult):
+    """Solution of a quadratic program, with its multipliers and active set.
 
     H x + f + bound_multipliers + Aᵀ multipliers = 0; a multiplier is positive where an upper side holds.
 
     Args:
         x: (n,); finite and within the bounds of the variables, whatever `status` says.
-        status: "solved"; "infeasible": the rows contradict each other or the bounds, and x has the smallest
-            sum of distances from them; "out of iterations"; "invalid": data that are not finite or bounds
-            that cross; "not convex": H is not positive semidefinite.
+        status: one of `STATUSES`; `message` says it in words.
         multipliers: (m,), of rows.
         bound_multipliers: (n,), of bounds of variables.
         active: (n + m,): 1 where the upper side of a bound or row holds, -1 where the lower one does, ±2
@@ -41,7 +72,7 @@ class Solution:
         violated: numbers of the rows that are not kept: they are soft, or the program is infeasible.
         conflict: numbers of the rows that contradict each other or the bounds; empty if none do.
         shift: what was added to the diagonal of H, which was singular to rounding.
-        iterations: steps of the active set.
+        iterations: active-set iterations.
     """
 
     x: Array
@@ -54,23 +85,18 @@ class Solution:
     shift: float
     iterations: int
 
-    @property
-    def ok(self) -> bool:
-        """Whether x is the solution."""
-        return self.status == "solved"
-
 
 class QuadraticProgram:
     """min ½ xᵀHx + fᵀx subject to lower ≤ x ≤ upper and row_lower ≤ A x ≤ row_upper, solved in C.
 
     For n up to about 100 variables and H positive definite. The code is compiled for the sizes; a call
-    allocates nothing in C and makes at most `max_iterations` steps. What was active in the last call is where
-    the next one begins. One program belongs to one thread at a time.
+    allocates nothing in C and makes at most `max_iterations` steps. The active set of the last call is the
+    warm start of the next one. One program belongs to one thread at a time.
 
     Args:
         n: variables.
         m: rows.
-        max_iterations: steps of the active set; by default 10 (n + m) + 50.
+        max_iterations: limit of active-set iterations; by default 10 (n + m) + 50.
 
     Raises:
         CompileError: there is no C compiler.
@@ -78,8 +104,8 @@ class QuadraticProgram:
     >>> from helicoid.control.qp import QuadraticProgram
     >>> program = QuadraticProgram(2, 1)
     >>> s = program.solve([[2, 0], [0, 2]], [-2, -6], A=[[1, 1]], row_upper=[2], upper=[1, 1.5])
-    >>> s.x, s.status, s.multipliers, s.bound_multipliers
-    (array([0.5, 1.5]), 'solved', array([1.]), array([0., 2.]))
+    >>> s.x, s.success, s.multipliers, s.bound_multipliers
+    (array([0.5, 1.5]), True, array([1.]), array([0., 2.]))
     >>> program.solve(np.eye(2), [0, 0], A=[[1, 1]], row_lower=[9], upper=[1, 1]).violated
     (0,)
     """
@@ -104,7 +130,7 @@ class QuadraticProgram:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         price: ArrayLike = np.inf,
-    ) -> Solution:
+    ) -> QPSolution:
         """Solve for these data.
 
         Args:
@@ -131,10 +157,10 @@ class QuadraticProgram:
         return QuadraticProgram, (self.n, self.m, int(self._inputs[6][0]))
 
     def forget(self) -> None:
-        """Let the next call begin with nothing active."""
+        """Clear the warm start: the next call begins with an empty active set."""
         self._outputs[2][:] = 0
 
-    def _solution(self) -> Solution:
+    def _solution(self) -> QPSolution:
         n = self.n
         x, multipliers, state, (status, iterations, shift, elastic) = (out.copy() for out in self._outputs)
         A, lower, upper, price = self._inputs[2], self._inputs[3][n:], self._inputs[4][n:], self._inputs[5]
@@ -144,16 +170,16 @@ class QuadraticProgram:
         if elastic > 0:
             with np.errstate(all="ignore"):
                 conflict = (np.abs(multipliers[n:]) * norm > 1e-3 * elastic) & np.isinf(price)
-        word = STATUSES[int(status)]
-        known = word not in ("invalid", "not convex")
-        return Solution(
+        result = STATUSES[int(status)]
+        known = result not in (Status.NOT_FINITE, Status.NOT_CONVEX)
+        return QPSolution(
             x,
-            word,
+            result,
             multipliers[n:],
             multipliers[:n],
             state,
             tuple(np.flatnonzero((np.abs(state[n:]) == 2) | (empty & known)).tolist()),
-            tuple(np.flatnonzero(conflict | empty).tolist()) if word == "infeasible" else (),
+            tuple(np.flatnonzero(conflict | empty).tolist()) if result is Status.INFEASIBLE else (),
             float(shift),
             int(iterations),
         )
@@ -179,7 +205,7 @@ def _compiled(n: int, m: int) -> Kernel:
 
 @contextlib.contextmanager
 def needs_compiler() -> Iterator[None]:
-    """Say of what is missing where nothing can be compiled what it is needed for."""
+    """Add to the error of a missing compiler what it is needed for."""
     try:
         yield
     except CompileError as error:
@@ -189,7 +215,11 @@ def needs_compiler() -> Iterator[None]:
 
 
 def fill(name: str, target: Array, value: ArrayLike) -> None:
-    """Put numbers into memory; refused where they are none, or have another shape."""
+    """Copy numbers into memory.
+
+    Raises:
+        InputError: they are no numbers, or of another shape.
+    """
     try:
         target[...] = value
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What a motion should achieve: one kind of task a file, a plain value with a target and weights.
+"""Tasks: one kind per file, a plain value with a target and weights.
 
 Inverse kinematics, differential kinematics and whole-body control read tasks alike. With e(q) what is missing
 at q, J v is how fast a velocity v makes up for it: the step dv with J dv = e reaches the target to first

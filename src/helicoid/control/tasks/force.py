@@ -1,4 +1,4 @@
-"""What a contact pushes with."""
+"""Task of a contact force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the joints are."""
+"""Task of joint positions."""
 
 from __future__ import annotations
 

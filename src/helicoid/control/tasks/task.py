@@ -1,4 +1,4 @@
-"""What every task answers."""
+"""Base of all tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Axes = Literal["world_aligned", "body"]
 class Task(ABC):
     """A target for a robot, as an error e(q) of some rows with a weight each, and the Jacobian J(q).
 
-    e is what is missing, "target minus now", and ė = -J v for a target at rest, exactly where e = 0. Where
+    e is target minus present value, and ė = -J v for a target at rest, exactly where e = 0. Where
     rows of a rotation have one weight, Jᵀ e is the exact gradient of -½ |e|² everywhere.
 
     A target is kept flat, as a column that is an input of the expressions, so that it may change from call to
@@ -34,9 +34,9 @@ class Task(ABC):
     target: ArrayLike | None
     weight: ArrayLike
     target_kind: ClassVar[Literal["numbers", "rotation", "pose"]] = "numbers"
-    """What a target is beside its shape: a rotation and a pose are matrices that must be such."""
+    """Kind of the target, by which it is checked: rotations and poses must be valid matrices."""
     of: ClassVar[Literal["motion", "momentum", "force", "torque"]] = "motion"
-    """What it is about: where things are, or what only `WholeBody` decides on."""
+    """Quantity of the task; all but "motion" are for `WholeBody` alone."""
 
     @abstractmethod
     def target_shape(self, robot: Robot) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ class Task(ABC):
 
     @abstractmethod
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
-        """e(q), a column: what is missing to the target, a column of the target's numbers row by row."""
+        """e(q), a column; the target is a column of its elements row by row."""
 
     @abstractmethod
     def jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
@@ -52,10 +52,10 @@ class Task(ABC):
 
     @abstractmethod
     def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
-        """What the rows are, in order: ("angular", 3) in rad or ("linear", 3) in m, or any other words."""
+        """Kinds of the rows, in order: ("angular", 3) in rad, ("linear", 3) in m, or others by name."""
 
     def measure(self, robot: Robot, q: Expression) -> Expression | None:
-        """What is to become equal to the target's numbers, a column; None where nothing is."""
+        """Measured quantity that the target is compared with, a column; None where there is none."""
         return None
 
     @abstractmethod

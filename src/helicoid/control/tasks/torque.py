@@ -1,4 +1,4 @@
-"""What the motors give."""
+"""Task of joint torques."""
 
 from __future__ import annotations
 

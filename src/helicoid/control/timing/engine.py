@@ -54,7 +54,7 @@ class Rows(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """What the two passes give.
+    """Results of the two passes.
 
     Args:
         outcome: SOLVED; NO_SPEED: at `point` no speed leads to the end; NO_START: the first speed does not;

@@ -1,7 +1,14 @@
-"""What time-optimal motion raises beside wrong input."""
+"""Error of time-optimal motion for a path that cannot be followed."""
 
 from helicoid.errors import HelicoidError
 
 
 class InfeasiblePath(HelicoidError):
-    """A path that no motion within the limits leads along; says where, and what is in the way."""
+    """A path that no motion within the limits follows; `message` says where, and which limit prevents it."""
+
+    success = False
+
+    @property
+    def message(self) -> str:
+        """Where the path cannot be followed, and why."""
+        return str(self)

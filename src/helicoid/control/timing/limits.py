@@ -1,4 +1,4 @@
-"""What a motion along a path must keep, as a user may say it."""
+"""Limits of a motion along a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a time-optimal motion is: a trajectory that remembers its path."""
+"""Time-optimal motion: a trajectory with its path and the profile of its path velocity."""
 
 from __future__ import annotations
 
@@ -102,6 +102,16 @@ class PathMotion(Trajectory):
     profile: Profile = field(kw_only=True, repr=False)
     kept: Limits = field(kw_only=True, repr=False)
     friction: bool = field(kw_only=True, default=False)
+
+    @property
+    def success(self) -> bool:
+        """True: a path that cannot be followed raises `InfeasiblePath`."""
+        return True
+
+    @property
+    def message(self) -> str:
+        """Empty: see `success`."""
+        return ""
 
     @property
     def duration(self) -> float:

@@ -253,7 +253,7 @@ def _refuse_missed(s: Array, reached: NDArray[np.bool_], error: Array) -> None:
 
 
 def _apart(ik: InverseKinematics, poses: Array, Q: Array) -> Array:
-    """What frames miss of poses, the larger of position (m) and turn (rad), (m)."""
+    """Pose errors of frames: the larger of position (m) and rotation (rad), (m)."""
     task = ik.tasks[0]
     assert isinstance(task, PoseTask)
     T = ik.robot.pose(task.frame)(Q)

@@ -73,7 +73,7 @@ class PathLimits:
         return Rows(self.s, *rows, lower, upper, self.x_max)
 
     def row_name(self, row: int) -> str:
-        """What a row limits, in words."""
+        """Quantity that a row limits, in words."""
         kind = "acceleration" if self.limits.has_accelerations and row < self.robot.nv else "torque"
         return f"{kind} of {self.robot.model.velocity_names[row % self.robot.nv]}"
 

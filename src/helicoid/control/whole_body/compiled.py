@@ -33,12 +33,12 @@ def loop(f: Formulation, numbers: Numbers) -> Loop:
 
 
 def library(f: Formulation, made: Loop) -> Library:
-    """What the library of a controller says of it."""
+    """Description of the exported library."""
     outputs = ", ".join(f"(out)[{k}]" for k in range(len(OUTPUTS)))
     return Library(
         what="Torques from tasks, contacts and limits, one call a step.",
         step="Torques (nv) for a state (nq, nv), to be held for dt; finite and within limits.",
-        falling_back="From the third to the sixth, the last torque dies away.",
+        falling_back="From the third to the sixth, the last torque decays.",
         kept="the last torque first; AT_FORCES: of all contacts, world axes",
         inputs=("q", "v"),
         outputs=OUTPUTS,
@@ -54,7 +54,7 @@ def library(f: Formulation, made: Loop) -> Library:
 
 
 def _sizes(f: Formulation, at: Numbers, errors: int) -> dict[str, Any]:
-    """What runtime/whole_body.h has defined."""
+    """Definitions that runtime/whole_body.h needs."""
     robot = f.robot
     first = f.contact_names[0] if f.contacts else None
     rows = f.all_rows

@@ -30,13 +30,13 @@ from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
 OF_ACCELERATIONS, OF_VARIABLE, OF_TORQUE = 0, 1, 2
-"""What a row of a task is about; see runtime/whole_body_program.h."""
+"""Kinds of the rows of tasks; see runtime/whole_body_program.h."""
 
 OUTPUTS = (*("M", "h", "J", "b", "E", "e", "weight", "lower", "upper", "cones", "damping", "turn", "errors"),)
 
 
 class Row(NamedTuple):
-    """A row of a task: what it is about, and which one of those."""
+    """A row of a task: its kind, and its index among the rows of this kind."""
 
     kind: int
     at: int
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Formulation:
-    """What a step is made of."""
+    """Quadratic program of a step: robot, tasks in levels and contacts."""
 
     robot: Robot
     levels: Levels
@@ -59,12 +59,12 @@ class Formulation:
 
     @cached_property
     def names(self) -> list[str]:
-        """What tasks are called where only identifiers can stand."""
+        """Names of the tasks as identifiers."""
         return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=RESERVED)
 
     @cached_property
     def contact_names(self) -> list[str]:
-        """What contacts are called there."""
+        """Names of the contacts as identifiers."""
         return distinct_identifiers(
             [one.name for one in self.contacts], linked=False, taken=[*RESERVED, *self.names]
         )
@@ -158,7 +158,7 @@ class Formulation:
         damping_ratio: ArrayLike,
         **others: ArrayLike | None,
     ) -> Numbers:
-        """All numbers of a step, with what they begin with; see `WholeBody`."""
+        """All numbers of a step with their initial values; see `WholeBody`."""
         robot, limits = self.robot, self.robot.limits
         numbers = Numbers()
         numbers.add("dt", dt, numbers_of((), 0, 1e6, strict=True))
@@ -210,8 +210,8 @@ class Formulation:
         """The function (q, v, p) that gives what the C runtime takes, in the order of `OUTPUTS`."""
         robot = self.robot
         theta = (n["theta"],) if "theta" in n else ()
-        rubbing = compensated_friction(robot, self.friction, q, v, v, *theta)
-        h = robot.bias(q, v, *theta, friction=False) + rubbing
+        joint_friction = compensated_friction(robot, self.friction, q, v, v, *theta)
+        h = robot.bias(q, v, *theta, friction=False) + joint_friction
         J, b, cones, turns = self._contacts(q, v, n)
         E, e, weights, errors = self._tasks(q, v, n, turns)
         lower, upper = self._bounds(q, v, n)

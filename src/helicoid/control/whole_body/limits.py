@@ -1,4 +1,4 @@
-"""Which limits a step of whole-body control runs into or breaks, by name."""
+"""Active and violated limits of a step of whole-body control, by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["acceleration", "friction", "force", "torque"]
 
 
 class Held(NamedTuple):
-    """A limit that holds a step back: of which joint or contact, of what, and by how much it is exceeded.
+    """An active limit: its joint or contact, its kind, and by how much it is exceeded.
 
     "acceleration" is that of a joint, which its limits of velocity and position bound; "force" the most or
     least that a contact may carry. `excess` is 0 where the limit is kept.

@@ -1,4 +1,4 @@
-"""Whole-body control: torques by which tasks come true, with feet on the ground and limits kept."""
+"""Whole-body control: torques that track tasks under contacts, friction cones and limits."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from helicoid.status import Status
 
 
 class WholeBody(ProgramController):
-    """Torques τ by which tasks come true as far as contacts, friction and limits allow.
+    """Torques τ that track tasks as far as contacts, friction and limits allow.
 
     Accelerations a and forces f of contacts are chosen together, in one quadratic program, such that
     M a + h = Sᵀ τ + Jᵀ f and contacts that are on do not move. Tasks of motion follow
-    ë + 2 ζ ω ė + ω² e = 0. "weighted" weighs tasks against each other; "strict" makes every task of the list,
+    ë + 2 ζ ω ė + ω² e = 0. "weighted" minimises a weighted sum; "strict" makes every task of the list,
     or every list of tasks in it, a level that takes nothing from the ones before.
 
     Args:
         robot: on a floating or a fixed base; its own constraints, such as closed loops, are kept.
-        tasks: what to achieve, for "strict" the most important first.
+        tasks: objectives, for "strict" the most important first.
         contacts: `PointContact`, `SurfaceContact`, or names of links that touch the ground by their origins.
         dt: time between steps (s).
         priorities: "weighted" or "strict".
@@ -51,7 +51,7 @@ class WholeBody(ProgramController):
         decay: what is left of the last torque after a step that has no measurement, from 0 to 1.
 
     A step is one call of compiled C. It never raises, and τ is finite and within its limits whatever q and v
-    are; where they are not finite the last torque dies away. `ok` and `status` say so. Where limits
+    are; where they are not finite the last torque decays. `ok` and `status` say so. Where limits
     contradict each other, status is "infeasible": accelerations yield first, then all by the least distance,
     and `violations` names them.
 
@@ -165,7 +165,7 @@ class WholeBody(ProgramController):
 
     @property
     def forces(self) -> Mapping[str, Array]:
-        """What the ground does to each contact, world axes: f (3), or (n, f) (6) of a sole."""
+        """Force of the ground on each contact, world axes: f (3), or (n, f) (6) of a sole."""
         return world_forces(self.formulation.contacts, self._memory[self._loop.at["forces"]])
 
     @property
@@ -176,7 +176,7 @@ class WholeBody(ProgramController):
 
     @property
     def limits(self) -> tuple[Held, ...]:
-        """What held the last step back."""
+        """Active limits of the last step."""
         if self.status not in (Status.OK, Status.INFEASIBLE, Status.NO_CONTACT):
             return ()
         return tuple(limits_at(self.formulation, self._loop))

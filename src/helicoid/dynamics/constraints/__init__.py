@@ -1,1 +1,1 @@
-"""What holds a robot back, and how it moves then."""
+"""Kinematic constraints, and the motion of constrained robots."""

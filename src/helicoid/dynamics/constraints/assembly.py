@@ -1,4 +1,4 @@
-"""Finding configurations in which constraints hold, and telling what they do there. Numbers, not symbols."""
+"""Assembly: configurations that satisfy constraints, and their rank and mobility. Numeric, not symbolic."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ConstraintRow:
 
 @dataclass(frozen=True)
 class ConstraintReport:
-    """What constraints do at a configuration.
+    """Constraints at a configuration: rank, redundancy, mobility, residuals.
 
     `rank` of the `rows` × nv matrix A, `redundancy` = rows - rank, `mobility` = nv - rank: the velocities
     left. Of a floating base, `base_rank` is the rank of A's first six columns: six when the contacts hold

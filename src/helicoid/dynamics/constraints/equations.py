@@ -1,4 +1,4 @@
-"""What holds a robot back: equations φ(q) = 0 (holonomic) or A(q) v = 0 (Pfaffian), and their derivatives.
+"""Constraint equations: φ(q) = 0 (holonomic) or A(q) v = 0 (Pfaffian), and their derivatives.
 
 Each constraint states rows of φ(q) and of A(q), with φ̇ = A v. A Pfaffian one has no φ: its rows there are
 zero. Loops and contacts hold a frame b to a frame a. With d the position of b and R its rotation, both seen
@@ -28,7 +28,7 @@ from helicoid.model.parts import Placement
 
 
 class KinematicConstraint(Protocol):
-    """What the algorithms need to know of a constraint."""
+    """Interface of a kinematic constraint."""
 
     @property
     def name(self) -> str: ...
@@ -41,7 +41,7 @@ class KinematicConstraint(Protocol):
 
     @property
     def bouncing(self) -> tuple[bool, ...]:
-        """Which rows a restitution throws back at an impact."""
+        """The rows that a restitution applies to at an impact."""
 
     def equations(self, model: Model, q: Expression) -> Equations:
         """φ(q), rows, and A(q), rows × nv."""
@@ -80,7 +80,7 @@ def constraint_jacobian(model: Model, q: Expression, *, constraints: Constraints
 
 
 def constraint_bias(model: Model, q: Expression, v: Expression, *, constraints: Constraints) -> Expression:
-    """Ȧ v, k: the constraints ask for A a = -Ȧ v."""
+    """Ȧ v, k: the constraints require A a = -Ȧ v."""
     # One directional derivative of the vector A v, and not Ȧ times v: fewer operations.
     return along_motion(model, constraint_jacobian(model, q, constraints=constraints) @ v, q, v)
 

@@ -1,4 +1,4 @@
-"""The equations of motion of a robot that constraints hold back.
+"""The equations of motion of a constrained robot.
 
     M a + h + Aᵀ λ = τ,        A a + Ȧ v = 0        (Lynch and Park 2017, section 8.7)
 
@@ -119,7 +119,7 @@ def consistent_dynamics(
 def allowed_velocity(
     model: Model, physics: Physics, q: Expression, v: Expression, *, constraints: Constraints
 ) -> Expression:
-    """N_c v, nv: the allowed velocity nearest to v, distances measured by kinetic energy."""
+    """N_c v, nv: the admissible velocity nearest to v in the kinetic-energy norm."""
     system = _ConstrainedDynamics(model, physics, q, constraints)
     return v - system.response(system.multipliers(system.A @ v))
 
@@ -154,7 +154,7 @@ def task_force(
     *,
     constraints: Constraints,
 ) -> Expression:
-    """f with Jᵀ f = Aᵀ λ: what the robot does to its constraints, as a force at a frame (N, N·m).
+    """f with Jᵀ f = Aᵀ λ: the force of the robot on its constraints, at a frame (N, N·m).
 
     Where J has no inverse, J̄ᵀ Aᵀ λ by the dynamically consistent one.
     """

@@ -1,4 +1,4 @@
-"""How the mass matrix changes with the configuration, and the Coriolis matrices made of that.
+"""Derivatives of the mass matrix by the configuration, and the Coriolis matrices from them.
 
 For joints a ≤ b ≤ d of one branch, from the root outwards, and I the inertia of d with all that it carries,
 

@@ -43,7 +43,7 @@ class Derivatives(NamedTuple):
 
 
 class _BodyMotion(NamedTuple):
-    """What the outward pass finds for an element."""
+    """Results of the outward pass for an elementary joint."""
 
     V: Expression
     A: Expression

@@ -25,7 +25,7 @@ from helicoid.model.model import WORLD, Model
 
 
 class ArticulatedJoint(NamedTuple):
-    """What the articulated inertia beyond a joint leaves of it."""
+    """Factors of the articulated inertia at a joint."""
 
     U: Expression
     D: Factors
@@ -112,7 +112,7 @@ def _drives(
     torques: Expression,
     biases: Sequence[Expression],
 ) -> list[Expression]:
-    """From the leaves to the root: D⁻¹ u of each joint, passing on what the joint does not take."""
+    """From the leaves to the root: D⁻¹ u of each joint, passing the remaining force to the parent."""
     p_A = list(biases)
     drives: list[Expression] = [None] * len(joints)
     for i in reversed(range(len(joints))):
@@ -138,7 +138,7 @@ def unit_columns(S: Expression) -> dict[int, int]:
 
 
 def reduced_inertia(I_A: Expression, U: Expression, gain: Expression, free: dict[int, int]) -> Expression:
-    """I^A - U D⁻¹ Uᵀ: what the parent feels of a body whose joint yields."""
+    """I^A - U D⁻¹ Uᵀ: the articulated inertia that the parent sees."""
     zero = ca.SX.zeros(1)
     return symmetric(
         [

@@ -117,7 +117,7 @@ def _composites(
 
 
 def _center(total: Distribution) -> Expression:
-    """Where the center of mass is; of what has no mass and so no momentum, the origin does as well."""
+    """The center of mass; the origin for massless bodies, which have no momentum."""
     m, h, _ = total
     return ca.SX.zeros(3) if m.is_zero() else h / m
 

@@ -1,4 +1,4 @@
-"""What matrices of the dynamics are summed from: elementary joints, and composite bodies in motion.
+"""Elementary joints, and composite bodies in motion: the summands of the matrices of dynamics.
 
 Notation, all about a body's origin in its own axes: S a joint's subspace; m, h, Σ = ∫ r rᵀ dm the mass
 distribution of a body and all that it carries; p = ∫ ṙ dm their momentum; N = ∫ r ṙᵀ dm. The last two hold

@@ -201,7 +201,7 @@ def _motions(
 def _slotine_li_wrench(
     tree: list[ElementaryJoint], physics: Physics, v: Expression, v_r: Expression, a_r: Expression
 ) -> Wrench:
-    """What each element's body adds to M a_r + C v_r + g, 6 × 10."""
+    """Contribution of each body to M a_r + C v_r + g, 6 × 10."""
     V, _ = _motions(tree, v, v, a_r, physics.gravity)
     V_r, A_r = _motions(tree, v, v_r, a_r, physics.gravity)
 

@@ -48,7 +48,7 @@ def inverse_dynamics(
 
 
 def passive_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """What springs and friction take of a drive's torque, nv."""
+    """The torque of springs and friction, nv."""
     return spring_torque(model, q) + joint_friction(model, physics, q, v)
 
 
@@ -58,7 +58,7 @@ def joint_friction(model: Model, physics: Physics, q: Expression, v: Expression)
 
 
 def friction_load(model: Model, physics: Physics, q: Expression) -> Expression | None:
-    """The torque that holds the weight, where some friction grows with it."""
+    """The gravity torque, where some friction depends on it; else None."""
     return gravity(model, physics, q) if needs_load(physics) else None
 
 
@@ -68,7 +68,7 @@ def bias(model: Model, physics: Physics, q: Expression, v: Expression) -> Expres
 
 
 def gravity(model: Model, physics: Physics, q: Expression) -> Expression:
-    """g(q): the torque that holds the robot's weight; ∂U/∂q where no joint has a spring."""
+    """g(q): the torque that balances gravity; ∂U/∂q where no joint has a spring."""
     motions = joint_motions(model, q)
     rest = ca.SX.zeros(model.nv)
     return joint_forces(model, motions, body_forces(model, physics, motions, q, rest, rest))
@@ -92,7 +92,7 @@ def body_forces(
     wrenches: Wrenches | None = None,
     gravity: Expression | None = None,
 ) -> list[Expression]:
-    """Outward pass: the wrench (n, f) that each body's own motion needs beyond what acts from outside."""
+    """Outward pass: the wrench (n, f) that each body's own motion needs beyond external wrenches."""
     zero = ca.SX.zeros(3)
     # A base that accelerates upwards feels the same as a base at rest under gravity.
     base = (zero, zero, ca.SX.zeros(3, 3), -(physics.gravity if gravity is None else gravity))

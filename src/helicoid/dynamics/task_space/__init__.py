@@ -1,1 +1,1 @@
-"""The dynamics as a frame feels them."""
+"""Dynamics in task space."""

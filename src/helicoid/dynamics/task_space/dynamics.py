@@ -1,4 +1,4 @@
-"""The equations of motion as a frame feels them (Khatib 1987; Siciliano et al. 2009, section 7.8).
+"""The equations of motion in task space (Khatib 1987; Siciliano et al. 2009, section 7.8).
 
 A task is some rows of a frame's twist, ẋ = J v, or the coordinates of its pose, χ̇ = J_A v. With τ = Jᵀ F
 
@@ -40,7 +40,7 @@ _ROWS = {"all": (0, 1, 2, 3, 4, 5), "angular": (0, 1, 2), "linear": (3, 4, 5)}
 
 
 class TaskCoordinates(Protocol):
-    """What the algorithms below need to know: whose task it is, its Jacobian, and how it is damped."""
+    """Interface of task coordinates: the frame, its Jacobian, and the damping."""
 
     @property
     def frame(self) -> str: ...
@@ -98,7 +98,7 @@ def check_rank(model: Model, task: TaskCoordinates) -> None:
 
 
 def _moving_velocities(model: Model, frame: str) -> int:
-    """How many velocities move the frame."""
+    """Number of velocities that move the frame."""
     moving: set[int] = set()  # two joints of one path may share a velocity
     body = model.frame(frame).body
     while body != WORLD:
@@ -125,7 +125,7 @@ class _Inverses(NamedTuple):
 
 
 def task_inertia(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> Expression:
-    """Λ(q), symmetric: the inertia that the task feels (kg for linear rows, kg·m² for angular ones)."""
+    """Λ(q), symmetric: the task-space inertia (kg for linear rows, kg·m² for angular ones)."""
     return _inverses(model, physics, q, task).Λ
 
 
@@ -138,14 +138,14 @@ def task_coriolis(
 
 
 def task_gravity(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> Expression:
-    """p(q) = J̄ᵀ g: the force on the task that holds it against gravity (N or N·m)."""
+    """p(q) = J̄ᵀ g: the force that balances gravity in task space (N or N·m)."""
     return _inverses(model, physics, q, task).J_bar.T @ rnea.gravity(model, physics, q)
 
 
 def task_dynamics(
     model: Model, physics: Physics, q: Expression, v: Expression, task: TaskCoordinates
 ) -> TaskDynamics:
-    """Λ, μ and p, which share most of their work.
+    """Λ, μ and p, which share most of their operations.
 
     >>> import numpy as np
     >>> import helicoid as hc

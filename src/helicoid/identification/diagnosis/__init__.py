@@ -1,1 +1,1 @@
-"""Is a log what it says? Signs, order, units, scales and gravity, judged by what the description needs."""
+"""Diagnosis of logs: wrong signs, order, units, scales and gravity, by comparison with the description."""

@@ -1,4 +1,4 @@
-"""A guess at what a log really is, and how well the description then explains it."""
+"""A hypothesis on a wrong log, and the misfit of the description under it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Candidate(NamedTuple):
-    """What may be so: its kind, the joints it is about, S of the log if so, and a sentence with a remedy.
+    """A hypothesis: its kind, its joints, the misfit S under it, and a sentence with a remedy.
 
     `free` is how many numbers were chosen to make S small.
     """

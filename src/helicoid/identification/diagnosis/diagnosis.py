@@ -1,4 +1,4 @@
-"""What a log most likely is, where it is not what it says."""
+"""Diagnosis of a log: the simplest hypothesis on a wrong column that explains it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
 _ABOUT_TORQUES = (flipped, exchanged, scaled)
-_ABOUT_MOTION = (in_other_units, exchanged_joints, tilted)  # equations anew for each guess
-_MANY = 12  # joints: with more, guesses about the motion take too long
-_FEW = 20  # samples
-_SOUND = 100.0  # S for each joint: nothing to explain
-_LOWER, _PART = 60.0, 0.45  # of S: by how much, and to which part of itself, a guess must lower it
-_EXPLAINED = 600.0  # S for each joint: about an eighth of the torque is left, and the guess explains the rest
-_AS_GOOD = 1.3  # times the least S: the simplest guess is taken
+_ABOUT_MOTION = (in_other_units, exchanged_joints, tilted)  # each needs new equations
+_MAX_JOINTS = 12  # with more, hypotheses on the motion take too long
+_MIN_SAMPLES = 20
+_MAX_PLAUSIBLE_MISFIT = 100.0  # S for each joint of a correct log
+_MIN_DECREASE, _MAX_RATIO = 60.0, 0.45  # of S by a hypothesis: absolute, and to that of the log as given
+_MAX_MISFIT = 600.0  # S for each joint under a hypothesis: about an eighth of the torque is unexplained
+_MISFIT_TIE = 1.3  # ratio to the least S, within which the simplest hypothesis is taken
 
 
 def diagnose(robot: Robot, stretches: Sequence[Samples]) -> Candidate | None:
-    """What is wrong with a log of torques: the simplest guess of those that explain it best.
+    """The simplest of the hypotheses that explain a log of torques best; None for a plausible log.
 
-    None where no guess explains the log much better than it explains itself: a wrong description, friction
-    of another shape or noise are for the fit. `S` of `evidence.py` is what decides. With more than 12 joints,
-    guesses are about signs, order and scales of torques only.
+    A hypothesis must lower the misfit S (see `evidence.py`) by far: a wrong description, friction of another
+    shape or noise are left to the fit. With more than 12 joints, hypotheses are about signs, order and scales
+    of torques only.
     """
     motion = some_motion(stretches)
-    if len(motion.q) < _FEW:
+    if len(motion.q) < _MIN_SAMPLES:
         return None
     evidence = Evidence(prior(robot), motion)
     if not evidence.rows:
@@ -38,24 +38,26 @@ def diagnose(robot: Robot, stretches: Sequence[Samples]) -> Candidate | None:
     now = evidence.misfit()
     found = None
     n = len(evidence.rows)
-    if now > _SOUND * n:
-        found = _chosen(min(now - _LOWER, _PART * now, _EXPLAINED * n), list(_guesses(evidence)))
+    if now > _MAX_PLAUSIBLE_MISFIT * n:
+        found = _chosen(
+            min(now - _MIN_DECREASE, _MAX_RATIO * now, _MAX_MISFIT * n), list(_hypotheses(evidence))
+        )
     if found is None or found.kind == "gear":
         found = multiples(evidence) or found
     return found
 
 
-def _guesses(evidence: Evidence) -> Iterator[Candidate]:
-    few = len(evidence.names) <= _MANY
-    for guess in (*_ABOUT_TORQUES, *_ABOUT_MOTION) if few else _ABOUT_TORQUES:
-        yield from guess(evidence)
+def _hypotheses(evidence: Evidence) -> Iterator[Candidate]:
+    few = len(evidence.names) <= _MAX_JOINTS
+    for hypothesis in (*_ABOUT_TORQUES, *_ABOUT_MOTION) if few else _ABOUT_TORQUES:
+        yield from hypothesis(evidence)
 
 
-def _chosen(bound: float, guesses: Sequence[Candidate]) -> Candidate | None:
-    """The simplest of the guesses with the least S, if that is below a bound."""
-    good = [one for one in guesses if one.misfit < bound]
+def _chosen(bound: float, hypotheses: Sequence[Candidate]) -> Candidate | None:
+    """The simplest of the hypotheses with the least S, if that is below a bound."""
+    good = [one for one in hypotheses if one.misfit < bound]
     if not good:
         return None
     least = min(one.misfit for one in good)
-    alike = [one for one in good if one.misfit < _AS_GOOD * least + _LOWER / 2]
+    alike = [one for one in good if one.misfit < _MISFIT_TIE * least + _MIN_DECREASE / 2]
     return min(alike, key=lambda one: (one.free, one.misfit))

@@ -1,10 +1,10 @@
-"""How well a description explains a log, when bodies may be tens of percent off and friction is unknown.
+"""Misfit of a log to a description whose bodies are uncertain by tens of percent, with unknown friction.
 
-With y the torques, u the unknowns in units of what each may be off by, and N samples that count as `_COUNT`,
+With y the torques, u the unknowns in units of their prior σ, and N samples that count as n = 100,
 
     S = min over u of  Σ_k  n |y_k - Y_k u|² / (N (ε |y_k|)²)  +  |u|²,     friction, armature, springs >= 0
 
-is small for a log that belongs to the description, and large for one whose columns are something else.
+is small for a log of the described robot, and large for one with wrong columns.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from helicoid.identification.linear.solving.whitened_coordinates import usual_ma
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
-_COUNT = 100.0  # samples that are new: those of a motion follow one another closely
-_UNEXPLAINED = 0.05  # of the torque of a joint: what models of real joints leave
-_BODY = 0.25  # of itself: what a described body may be off by
-_JOINT = 0.2  # of its usual size: what friction, offset and armature may be off by
-_SOME = 160  # samples
-_ROUNDS = 5
-_SUSPECTS = 8  # rows: with more, guesses are about those that are explained worst
-_ROUNDING = 1e-11  # of |y|²: a fit cannot be told to be better
+_EFFECTIVE_SAMPLES = 100.0
+_RESIDUAL = 0.05  # of the torque of a joint: usual error of models of real joints
+_BODY_SIGMA = 0.25  # of itself: prior σ of a described body
+_JOINT_SIGMA = 0.2  # of its usual size: prior σ of friction, offset and armature
+_MAX_SAMPLES = 160
+_ACTIVE_SET_ITERATIONS = 5
+_MAX_SUSPECTS = 8  # rows: hypotheses are about those with the largest residuals
+_ROUNDING = 1e-11  # of |y|²
 
 
-class Motion(NamedTuple):
-    """What joints did and what was measured: q (N, nq), v, a, tau (N, nv) of some samples of a log."""
+class LoggedMotion(NamedTuple):
+    """Motion and torques of some samples of a log: q (N, nq), v, a, tau (N, nv)."""
 
     q: Array
     v: Array
@@ -43,13 +43,13 @@ class Motion(NamedTuple):
     tau: Array
 
 
-def some_motion(stretches: Sequence[Samples]) -> Motion:
+def some_motion(stretches: Sequence[Samples]) -> LoggedMotion:
     """A few hundred samples spread over all stretches, where every row counts."""
     kept = [np.all(samples.weights > 0, axis=1) for samples in stretches]
-    step = max(1, sum(int(mask.sum()) for mask in kept) // _SOME)
+    step = max(1, sum(int(mask.sum()) for mask in kept) // _MAX_SAMPLES)
     pairs = list(zip(stretches, kept, strict=True))
     names = ("q", "v", "a", "y")
-    return Motion(*(np.vstack([getattr(s, name)[mask][::step] for s, mask in pairs]) for name in names))
+    return LoggedMotion(*(np.vstack([getattr(s, name)[mask][::step] for s, mask in pairs]) for name in names))
 
 
 class Prior(NamedTuple):
@@ -71,15 +71,15 @@ class Prior(NamedTuple):
 
 
 def prior(robot: Robot) -> Prior:
-    """What a description lets expect."""
+    """The prior of a description."""
     # Friction that grows with the load is left out: the weight is what may be wrong.
     candidates = [term for term in linear_terms("candidate") if not TERMS[term].needs_load]
     regression = Regression(robot, (*default_groups(), *candidates))
     p = len(regression.parameters)
     bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0, p))
-    T = _BODY * bodies.T
+    T = _BODY_SIGMA * bodies.T
     others, usual = list(bodies.others), usual_magnitudes(regression)
-    T[others, others] = _JOINT * usual[others]
+    T[others, others] = _JOINT_SIGMA * usual[others]
     least = np.full(p, -np.inf)
     own = nonnegative_unknowns(regression)
     least[own] = -bodies.origin[own] / T.diagonal()[own]
@@ -89,7 +89,7 @@ def prior(robot: Robot) -> Prior:
 class Evidence:
     """The moments of a motion's equations, from which S follows for any order, sign and scale of torques."""
 
-    def __init__(self, known: Prior, motion: Motion, Y: Array | None = None) -> None:
+    def __init__(self, known: Prior, motion: LoggedMotion, Y: Array | None = None) -> None:
         regression = known.regression
         if Y is None:
             Y = regression.regressor(motion.q, motion.v, motion.a)
@@ -108,8 +108,8 @@ class Evidence:
         largest = float(self.tau_tau.max(initial=0.0))
         self.rows = [k for k in range(nv) if k in regression.jointed and self.tau_tau[k] > 1e-16 * largest]
 
-    def suspects(self, most: int = _SUSPECTS) -> list[int]:
-        """The rows that are explained worst, in order of their number."""
+    def suspects(self, most: int = _MAX_SUSPECTS) -> list[int]:
+        """Rows with the largest relative residuals, in order of their number."""
         if len(self.rows) <= most:
             return self.rows
         u = self.fitted()[1]
@@ -135,7 +135,7 @@ class Evidence:
         A, b, c = np.eye(p), np.zeros(p), 0.0
         for k in self.rows:
             j, s = columns[k], scale[k]
-            weight = _COUNT / (_UNEXPLAINED**2 * s * s * max(self.tau_tau[j], 1e-300))
+            weight = _EFFECTIVE_SAMPLES / (_RESIDUAL**2 * s * s * max(self.tau_tau[j], 1e-300))
             A += weight * self.squares[k]
             b += weight * (s * self.with_tau[k, :, j] - self.with_stated[k])
             c += weight * (s * s * self.tau_tau[j] - 2 * s * self.tau_stated[j, k] + self.stated_stated[k])
@@ -144,10 +144,10 @@ class Evidence:
 
 
 def _bounded(A: Array, b: Array, least: Array) -> Array:
-    """min uᵀA u - 2 bᵀu with u >= least, nearly: what would be less is set there, a few times over."""
+    """min uᵀA u - 2 bᵀu with u >= least, by a few iterations of an active-set method."""
     held = np.zeros(len(b), dtype=bool)
     u = np.linalg.solve(A, b)
-    for _ in range(_ROUNDS):
+    for _ in range(_ACTIVE_SET_ITERATIONS):
         below = u < least - 1e-12
         if not below.any():
             break

@@ -1,4 +1,4 @@
-"""Motions that are something else: in degrees or millimetres, or of another joint."""
+"""Hypotheses on the motion: degrees or millimetres, exchanged joints."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 
 from helicoid.identification.diagnosis.candidate import Candidate, listed
-from helicoid.identification.diagnosis.evidence import Evidence, Motion
+from helicoid.identification.diagnosis.evidence import Evidence, LoggedMotion
 from helicoid.robot import Robot
 
-_FREE = 6.0  # of S: what one more guess must pay for
+_COMPLEXITY_PENALTY = 6.0  # on S, for each free number
 
 
 def in_other_units(evidence: Evidence) -> Iterator[Candidate]:
@@ -42,7 +42,7 @@ def _unit(evidence: Evidence, rows: Sequence[int]) -> Candidate:
         v[:, k] *= factor
         a[:, k] *= factor
     names = tuple(evidence.names[k] for k in sorted(rows))
-    misfit = Evidence(evidence.known, Motion(q, v, a, tau)).misfit() + _FREE * len(rows)
+    misfit = Evidence(evidence.known, LoggedMotion(q, v, a, tau)).misfit() + _COMPLEXITY_PENALTY * len(rows)
     slides = _factor(robot, rows[0]) == 1e-3
     unit, remedy = ("mm", "divide it by 1000") if slides else ("degrees", "multiply it by pi/180")
     return Candidate("motion unit", names, misfit, f"the motion of {listed(names)} is in {unit}: {remedy}")
@@ -55,16 +55,16 @@ def exchanged_joints(evidence: Evidence) -> Iterator[Candidate]:
         q, v, a, tau = (np.array(x) for x in evidence.motion)
         q[:, [places[i], places[j]]] = q[:, [places[j], places[i]]]
         v[:, [i, j]], a[:, [i, j]] = v[:, [j, i]], a[:, [j, i]]
-        other = Evidence(evidence.known, Motion(q, v, a, tau))
+        other = Evidence(evidence.known, LoggedMotion(q, v, a, tau))
         columns = list(range(len(evidence.names)))
         columns[i], columns[j] = j, i
         names = evidence.names[i], evidence.names[j]
         yield Candidate(
-            "swapped joints", names, other.misfit(columns) + _FREE,
+            "swapped joints", names, other.misfit(columns) + _COMPLEXITY_PENALTY,
             f"{listed(names)} are in each other's columns, motion and torque: exchange them",
         )  # fmt: skip
         yield Candidate(
-            "swapped motion", names, other.misfit() + _FREE,
+            "swapped motion", names, other.misfit() + _COMPLEXITY_PENALTY,
             f"the motions of {listed(names)} are in each other's columns: exchange them",
         )  # fmt: skip
 

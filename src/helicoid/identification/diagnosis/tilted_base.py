@@ -1,4 +1,4 @@
-"""A base that is not as the description has it: gravity pulls in another direction."""
+"""Hypothesis of a tilted base: gravity in another direction than described."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from helicoid.identification.diagnosis.candidate import Candidate
 from helicoid.identification.diagnosis.evidence import Evidence
 from helicoid.robot import Robot
 
-_FREE = 12.0  # of S: what two more free numbers must pay for
-_LEAST = 4.0  # degrees: less is a mounting that nobody sees
+_COMPLEXITY_PENALTY = 12.0  # on S, for two free numbers
+_MIN_TILT = 4.0  # degrees
 
 
 def tilted(evidence: Evidence) -> Iterator[Candidate]:
@@ -25,12 +25,12 @@ def tilted(evidence: Evidence) -> Iterator[Candidate]:
     size = float(np.linalg.norm(down))
     if size == 0 or any(body.joint.parent == "" for body in robot.model.bodies):
         return
-    pull = gravity_columns(robot, evidence.motion.q)
-    own = slice(0, pull.shape[-1])
+    columns = gravity_columns(robot, evidence.motion.q)
+    own = slice(0, columns.shape[-1])
 
     def misfit(gravity: Array) -> float:
         Y = np.array(evidence.Y)
-        Y[:, :, own] += np.tensordot(gravity - down, pull, 1)
+        Y[:, :, own] += np.tensordot(gravity - down, columns, 1)
         return Evidence(evidence.known, evidence.motion, Y).misfit()
 
     # Two numbers that turn gravity about two axes across it.
@@ -50,10 +50,10 @@ def tilted(evidence: Evidence) -> Iterator[Candidate]:
     found = minimize(lambda x: misfit(turned(x)), start, method="Nelder-Mead", options=options)
     gravity = turned(found.x)
     angle = float(np.degrees(np.arccos(np.clip(gravity @ down / size**2, -1, 1))))
-    if angle > _LEAST:
+    if angle > _MIN_TILT:
         words = ", ".join(f"{x:.2f}" for x in gravity)
         yield Candidate(
-            "tilted base", (), float(found.fun) + _FREE,
+            "tilted base", (), float(found.fun) + _COMPLEXITY_PENALTY,
             f"the base is tilted by {angle:.0f}°: gravity pulls along ({words}) m/s² in its frame. Put the "
             "tilt into the first fixed joint of the URDF",
             2,

@@ -1,4 +1,4 @@
-"""Torques that are something else: of another sign or joint, in another unit, beyond a gear, or currents."""
+"""Hypotheses on the torques: other sign, exchanged joints, another unit, motor side of a gear, currents."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from helicoid.identification.diagnosis.candidate import Candidate, listed
 from helicoid.identification.diagnosis.evidence import Evidence
 
 _UNITS = {1e3: "mN·m", 1e2: "N·cm", 1e-3: "kN·m"}
-_UNIT = 1.7  # factor by which a scale may miss that of a unit
-_UNSCALED = 1.7  # factor between torques and what bodies and friction need: no more than a wrong description
-_FREE = 6.0  # of S: what one more guess must pay for
-_WORTH, _PART = 30.0, 0.8  # of S: by how much, and to which part, one more free scale must lower it
-_MOST = 0.6  # of the joints: so many that are scaled are no gear
-_FAR, _VERY_FAR = 2.5, 8.0  # factors on what described bodies need: of nearly all joints, or of one
-_SEEN = 0.5  # of the variance of a torque without friction: what bodies must explain to be seen in it
-_NEARLY_ALL = 0.7  # of the joints in which bodies are seen
+_UNIT_TOLERANCE = 1.7  # factor between a scale and that of a unit
+_MAX_DESCRIPTION_ERROR = 1.7  # factor between torques and those of the model, by a wrong description
+_COMPLEXITY_PENALTY = 6.0  # on S, for each free number
+_MIN_DECREASE, _MAX_RATIO = 30.0, 0.8  # of S by one more free scale: absolute, and to that before
+_MAX_GEARED = 0.6  # fraction of the joints: more that are scaled are currents
+_FAR, _VERY_FAR = 2.5, 8.0  # factors on the described torques: of nearly all joints, or of one
+_MIN_EXPLAINED = 0.5  # of the variance of a torque without friction, by the bodies
+_NEARLY_ALL = 0.7  # of the joints whose torque bodies explain
 _COARSE = np.exp(np.linspace(np.log(2e-4), np.log(5e3), 25))
 _FINE = np.exp(np.linspace(-0.4, 0.4, 7))
 
@@ -29,7 +29,7 @@ def flipped(evidence: Evidence) -> Iterator[Candidate]:
     names, rows = evidence.names, evidence.suspects()
     sign = np.ones(len(names))
     if len(rows) > 1:
-        yield _flip(names, evidence.rows, evidence.misfit(scale=-sign) + _FREE)
+        yield _flip(names, evidence.rows, evidence.misfit(scale=-sign) + _COMPLEXITY_PENALTY)
     chosen: list[int] = []
     best = np.inf
     for _ in range(max(1, len(rows) - 1)):
@@ -38,7 +38,7 @@ def flipped(evidence: Evidence) -> Iterator[Candidate]:
             if k not in chosen:
                 other = np.array(sign)
                 other[k] = -1.0
-                tried[k] = evidence.misfit(scale=other) + _FREE * (len(chosen) + 1)
+                tried[k] = evidence.misfit(scale=other) + _COMPLEXITY_PENALTY * (len(chosen) + 1)
         k = min(tried, key=lambda one: tried[one])
         if tried[k] > best:
             return
@@ -62,7 +62,7 @@ def exchanged(evidence: Evidence) -> Iterator[Candidate]:
         columns[i], columns[j] = j, i
         joints = evidence.names[i], evidence.names[j]
         yield Candidate(
-            "swapped torques", joints, evidence.misfit(columns) + _FREE,
+            "swapped torques", joints, evidence.misfit(columns) + _COMPLEXITY_PENALTY,
             f"the torques of {listed(joints)} are in each other's columns: exchange them",
         )  # fmt: skip
 
@@ -80,11 +80,11 @@ def scaled(evidence: Evidence) -> Iterator[Candidate]:
             tried = {k: scale[k] * _best(evidence, scale, [k]) for k in rows if k not in freed}
             found = {k: evidence.misfit(scale=_with(scale, k, s)) for k, s in tried.items()}
             k = min(found, key=lambda one: found[one])
-            if found[k] > min(best - _WORTH, _PART * best):
+            if found[k] > min(best - _MIN_DECREASE, _MAX_RATIO * best):
                 break
             scale, best = _with(scale, k, tried[k]), found[k]
             freed.append(k)
-            own = [k for k in evidence.rows if abs(np.log(scale[k])) > np.log(_UNSCALED)]
+            own = [k for k in evidence.rows if abs(np.log(scale[k])) > np.log(_MAX_DESCRIPTION_ERROR)]
             if own:
                 yield _scale(evidence, own, scale, best, len(freed) + (common == scale[rows[0]]))
 
@@ -110,13 +110,13 @@ def _scale(
     joints, factors = tuple(evidence.names[k] for k in rows), 1.0 / scale[list(rows)]
     each = listed([f"{joint} ({factor:.2g})" for joint, factor in zip(joints, factors, strict=True)])
     middle = float(np.exp(np.mean(np.log(factors))))
-    unit = next((u for f, u in _UNITS.items() if abs(np.log(middle / f)) < np.log(_UNIT)), "")
-    alike = float(np.ptp(np.log(factors))) < 2 * np.log(_UNIT)
+    unit = next((u for f, u in _UNITS.items() if abs(np.log(middle / f)) < np.log(_UNIT_TOLERANCE)), "")
+    alike = float(np.ptp(np.log(factors))) < 2 * np.log(_UNIT_TOLERANCE)
     if unit and alike:
         remedy = next(f for f, u in _UNITS.items() if u == unit)
         text = f"the torque of {listed(joints)} is in {unit}: divide it by {remedy:g}"
         return Candidate("unit", joints, misfit, text, free)
-    if everywhere or len(rows) >= max(2, _MOST * len(evidence.rows)):
+    if everywhere or len(rows) >= max(2, _MAX_GEARED * len(evidence.rows)):
         text = (
             f"what is given as torque is a multiple of it in each joint: {each}. Most likely it is the "
             "current of the drives: multiply by their gains, which hc.drive_gains finds with a known load"
@@ -161,6 +161,6 @@ def _factors(evidence: Evidence) -> dict[int, float]:
         both = np.column_stack([Y[:, inertial] @ known.origin[inertial], evidence.motion.tau[:, k]])
         bodies, tau = (both - Q @ (Q.T @ both)).T
         factor = float(bodies @ tau) / max(float(bodies @ bodies), 1e-300)
-        if factor > 0 and factor * float(bodies @ tau) > _SEEN * float(tau @ tau):
+        if factor > 0 and factor * float(bodies @ tau) > _MIN_EXPLAINED * float(tau @ tau):
             found[k] = factor
     return found

@@ -1,1 +1,1 @@
-"""Motions that make a robot tell its parameters."""
+"""Optimised excitation trajectories."""

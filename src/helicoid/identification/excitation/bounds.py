@@ -1,4 +1,4 @@
-"""What an exciting motion must keep within."""
+"""Constraints of an excitation trajectory."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.identification.excitation.collision import Sphere, body_pairs, covering_spheres
+from helicoid.identification.excitation.collision import BodySphere, body_pairs, covering_spheres
 from helicoid.robot import Robot
 
 Box = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
-    """What a motion must keep within: q (n, lower and upper), |v|, |a|, |τ| (infinite: free), and space."""
+class ExcitationBounds:
+    """Bounds on q (n, lower and upper), |v|, |a|, |τ| (infinite: free), workspace and clearance."""
 
     lower: Array
     upper: Array
@@ -26,7 +26,7 @@ class Bounds:
     acceleration: Array
     effort: Array
     boxes: Mapping[str, Box]
-    spheres: list[Sphere]
+    spheres: list[BodySphere]
     pairs: list[tuple[int, int]]
     clearance: float
 
@@ -48,8 +48,8 @@ def find_bounds(
     effort: ArrayLike | None,
     workspace: Mapping[str, tuple[ArrayLike, ArrayLike]] | None,
     clearance: float,
-) -> tuple[Bounds, tuple[str, ...]]:
-    """What a motion may use of the limits given or stated, and notes on what was not taken into account."""
+) -> tuple[ExcitationBounds, tuple[str, ...]]:
+    """Bounds from the limits given or described, and notes on what was not taken into account."""
     limits = robot.limits
     widths = np.concatenate([joint.type.widths for joint in robot.model.independent_joints])
     lower = np.where(np.isfinite(limits.lower), limits.lower, -widths)
@@ -63,7 +63,7 @@ def find_bounds(
         named = robot.joint_names[int(np.argmin(np.isfinite(speeds)))]
         raise InputError(f"joint {named!r} has no velocity limit: give one with velocity=... (rad/s, m/s)")
     free = np.full(robot.nv, np.inf)
-    bounds = Bounds(
+    bounds = ExcitationBounds(
         middle - half,
         middle + half,
         speeds,
@@ -75,10 +75,10 @@ def find_bounds(
         clearance,
     )
     notes = (
-        [f"the shapes of {', '.join(meshes)} are meshes: self-collision was not looked at"] if meshes else []
+        [f"the shapes of {', '.join(meshes)} are meshes: self-collision was not checked"] if meshes else []
     )
     if not spheres and not meshes:
-        notes.append("the description has no collision shapes: self-collision was not looked at")
+        notes.append("the description has no collision shapes: self-collision was not checked")
     return bounds, tuple(notes)
 
 

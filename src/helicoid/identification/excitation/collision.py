@@ -15,7 +15,7 @@ from helicoid.model.parts import Geometry
 _SHARPNESS = 200.0  # 1/m: the least of n distances is underestimated by at most log(n)/200 m
 
 
-class Sphere(NamedTuple):
+class BodySphere(NamedTuple):
     """A sphere fixed to a body: center in the body's frame (m) and radius (m)."""
 
     body: int
@@ -23,9 +23,9 @@ class Sphere(NamedTuple):
     radius: float
 
 
-def covering_spheres(model: Model) -> tuple[list[Sphere], list[str]]:
+def covering_spheres(model: Model) -> tuple[list[BodySphere], list[str]]:
     """Spheres that hold every shape of the robot, and the links whose shape is a mesh, which have none."""
-    spheres: list[Sphere] = []
+    spheres: list[BodySphere] = []
     meshes: list[str] = []
     for link in model.links:
         body, placement = model.frame(link.name)
@@ -35,7 +35,7 @@ def covering_spheres(model: Model) -> tuple[list[Sphere], list[str]]:
                 continue
             placed = placement @ shape.placement
             for center, radius in _cover(shape):
-                spheres.append(Sphere(body, placed.translation + placed.rotation @ center, radius))
+                spheres.append(BodySphere(body, placed.translation + placed.rotation @ center, radius))
     return spheres, sorted(set(meshes))
 
 
@@ -58,7 +58,7 @@ def _cover(shape: Geometry) -> list[tuple[Array, float]]:
     return [(place * np.eye(3)[long], radius) for place in places]
 
 
-def body_pairs(model: Model, spheres: list[Sphere], q: Array) -> list[tuple[int, int]]:
+def body_pairs(model: Model, spheres: list[BodySphere], q: Array) -> list[tuple[int, int]]:
     """Pairs of bodies that could collide: no neighbours, and apart at q (what touches there always may)."""
     owners = sorted({sphere.body for sphere in spheres})
     pairs = [
@@ -73,7 +73,9 @@ def body_pairs(model: Model, spheres: list[Sphere], q: Array) -> list[tuple[int,
     return [pair for pair, distance in zip(pairs, apart, strict=True) if distance > 0]
 
 
-def distances(model: Model, spheres: list[Sphere], pairs: list[tuple[int, int]], q: Expression) -> Expression:
+def distances(
+    model: Model, spheres: list[BodySphere], pairs: list[tuple[int, int]], q: Expression
+) -> Expression:
     """For each pair of bodies a lower bound of the distance between their spheres (m), smooth in q."""
     poses = world_poses(model, joint_motions(model, q))
     placed: dict[int, list[tuple[Expression, float]]] = {}

@@ -1,4 +1,4 @@
-"""Motions that make a robot tell its parameters."""
+"""Optimised excitation trajectories for identification."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import Trajectory
 
-_SMOOTHING = 0.1  # rad/s: Coulomb friction turns over a width that an optimiser can see
-_STARTS = 30  # random motions, the best of which is improved
-_DENSE = 10  # how much finer the result is checked than it was optimised
-_ROUNDING = 1e-6  # rad, m and their rates
-_TIGHTEST = 0.2  # of one, or m: a bound that must be tightened by more cannot be kept
+_SMOOTHING = 0.1  # rad/s: of Coulomb friction, wide enough for derivatives
+_RANDOM_STARTS = 30
+_CHECKS_PER_POINT = 10  # samples of the check for each point of the optimisation
+_BOUND_TOLERANCE = 1e-6  # rad, m and their rates
+_MAX_MARGIN = 0.2  # relative, or m: by which bounds are tightened
 
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion that begins and ends at rest and can be repeated without a stop.
+    """An excitation trajectory, periodic, at rest at both ends.
 
     `trajectory` holds it as samples with the torques that the description needs for it. `condition` is
     cond(W) of the base parameters' regressor, columns in units of what is unknown of them, rows in units of
@@ -52,7 +52,7 @@ class Excitation:
 
     @property
     def q(self) -> Array:
-        """WhitenedCoordinates (rad, m), (N, nq)."""
+        """Coordinates (rad, m), (N, nq)."""
         return self.trajectory.q
 
     @property
@@ -111,13 +111,15 @@ def excitation(
     time_limit: float = 50.0,
     progress: Progress | bool | None = None,
 ) -> Excitation:
-    """A motion that tells as much of the parameters as possible within the robot's limits.
+    """Optimise an excitation trajectory: the most informative periodic motion within the robot's limits.
+
+    A Fourier series of each joint (Swevers et al. 1997) with the D-optimal or best conditioned regressor.
 
     Args:
         robot: any whose joints have one coordinate for each velocity; a floating base cannot be led along a
             series and is refused.
         duration: of one period (s).
-        groups: the parameters to be told, as in `Robot.parametric`.
+        groups: the parameters to be identified, as in `Robot.parametric`.
         criterion: "d-optimal", the smallest confidence ellipsoid, or "condition", the best condition number.
         harmonics: of the Fourier series of each joint.
         start: where it begins and ends (n); free unless given.
@@ -130,7 +132,7 @@ def excitation(
         rate: of the samples (Hz).
         seed: of the random motions that it starts from.
         iterations, time_limit: of the optimisation; the best motion by then is taken (s).
-        progress: how to tell of it, by default with a bar where it takes long; see `helicoid.progress`.
+        progress: how progress is shown, by default by a bar where it takes long; see `helicoid.progress`.
 
     Raises:
         InputError: the robot or a limit is not usable.
@@ -149,28 +151,32 @@ def excitation(
     series = RestingSeries(float(duration), harmonics, at)
     problem = ExcitationProblem(equations, series, bounds, criterion)
     y = _random_start(problem, np.random.default_rng(seed))
-    with reporting(progress, "Exciting motion") as tell:
+    with reporting(progress, "Excitation trajectory") as tell:
 
-        def told(count: int, loss: float) -> None:
-            tell(f"Exciting motion, criterion {loss:.2f}", count / iterations)
+        def report(count: int, loss: float) -> None:
+            tell(f"Excitation trajectory, criterion {loss:.2f}", count / iterations)
 
-        y = _solved(problem, y, iterations, time_limit, told)
+        y = _solved(problem, y, iterations, time_limit, report)
     return _result(problem, y, rate, notes)
 
 
 def _solved(
-    problem: ExcitationProblem, y: Array, iterations: int, seconds: float, told: Callable[[int, float], None]
+    problem: ExcitationProblem,
+    y: Array,
+    iterations: int,
+    seconds: float,
+    report: Callable[[int, float], None],
 ) -> Array:
     """Solve, look between the points, and tighten what is exceeded there until nothing is."""
     start, margins = y, dict[str, float]()
     for part in (0.7, 0.1, 0.1, 0.1):
-        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, told)
+        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, report)
         exceeded = _exceeded(problem, y)
         if not exceeded:
             return y
         for what, by in exceeded.items():
             margins[what] = margins.get(what, 0.0) + 1.2 * by + 1e-3
-        if max(margins.values()) > _TIGHTEST:
+        if max(margins.values()) > _MAX_MARGIN:
             break
     return _withdrawn(problem, start, y)
 
@@ -187,19 +193,19 @@ def _withdrawn(problem: ExcitationProblem, start: Array, y: Array) -> Array:
             return motion
     what, by = max(exceeded.items(), key=lambda item: item[1])
     raise HelicoidError(
-        f"no exciting motion within the limits was found: {what} is exceeded by {by:.3g}; allow more of it "
-        "(`effort`, `workspace`, `clearance`), a longer duration or a longer `time_limit`"
+        f"no excitation trajectory within the limits was found: {what} is exceeded by {by:.3g}; "
+        "allow more of it (`effort`, `workspace`, `clearance`), a longer duration or a longer `time_limit`"
     )
 
 
 def _exceeded(problem: ExcitationProblem, y: Array) -> dict[str, float]:
-    """Which limits a motion exceeds and by how much, between the points of the optimisation too."""
-    n, bounds = _DENSE * 12 * problem.series.harmonics, problem.bounds
+    """Violations of the limits, also between the points of the optimisation."""
+    n, bounds = _CHECKS_PER_POINT * 12 * problem.series.harmonics, problem.bounds
     q, v, a = (Phi @ problem.series.coefficients(y) for Phi in problem.series.matrices(problem.grid(n)))
     over = {
-        "position": float(np.maximum(q - bounds.upper, bounds.lower - q).max()) - _ROUNDING,
-        "velocity": float((np.abs(v) - bounds.velocity).max()) - _ROUNDING,
-        "acceleration": float((np.abs(a) - bounds.acceleration).max()) - _ROUNDING,
+        "position": float(np.maximum(q - bounds.upper, bounds.lower - q).max()) - _BOUND_TOLERANCE,
+        "velocity": float((np.abs(v) - bounds.velocity).max()) - _BOUND_TOLERANCE,
+        "acceleration": float((np.abs(a) - bounds.acceleration).max()) - _BOUND_TOLERANCE,
         **problem.violations(y, n),
     }
     return {what: by for what, by in over.items() if by > 0}
@@ -239,8 +245,8 @@ def _check(robot: Robot, duration: float, harmonics: int, use: float, rate: floa
 
 
 def _random_start(problem: ExcitationProblem, rng: np.random.Generator) -> Array:
-    """The most telling of some random motions that use half of the limits."""
-    return min((random_motion(problem, rng, 0.5) for _ in range(_STARTS)), key=problem.loss)
+    """The most informative of some random motions that use half of the limits."""
+    return min((random_motion(problem, rng, 0.5) for _ in range(_RANDOM_STARTS)), key=problem.loss)
 
 
 def random_motion(problem: ExcitationProblem, rng: np.random.Generator, use: float) -> Array:
@@ -251,7 +257,7 @@ def random_motion(problem: ExcitationProblem, rng: np.random.Generator, use: flo
     Phis = series.matrices(problem.grid(20 * series.harmonics))
     middle = (bounds.lower + bounds.upper) / 2
     q, v, a = (np.abs(Phi @ series.basis @ y).max(axis=0) for Phi in Phis)
-    room = (bounds.upper - bounds.lower) / 2
-    scale = use * np.minimum.reduce([room / q, bounds.velocity / v, bounds.acceleration / a])
+    half = (bounds.upper - bounds.lower) / 2
+    scale = use * np.minimum.reduce([half / q, bounds.velocity / v, bounds.acceleration / a])
     center = np.linalg.lstsq(series.basis, np.outer(np.eye(len(rest))[0], middle) - rest, rcond=None)[0]
     return np.asarray(scale * y + center, np.float64)

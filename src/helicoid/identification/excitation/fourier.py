@@ -2,8 +2,8 @@
 
     q(t) = c₀ + Σ_k [A_k sin(k ω t) + B_k cos(k ω t)] / k,   ω = 2π / duration
 
-The period is the duration, so that the end is as the start: at rest when Σ A_k = 0 and Σ k B_k = 0. All that
-satisfies this is c = N y + p with free y.
+The period is the duration, so that the end is as the start: at rest when Σ A_k = 0 and Σ k B_k = 0. All such
+coefficients are c = N y + p with free y.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RestingSeries:
         return position, velocity, acceleration
 
     def between(self, n: int) -> float:
-        """How much of its largest value a series shows at n equal steps at least: cos(π H / n).
+        """Least ratio of the largest sample of a series at n equal steps to its maximum: cos(π H / n).
 
         (Ehlich and Zeller 1964.) Limits that are lowered by it hold at all times.
         """

@@ -1,4 +1,4 @@
-"""The picture of an exciting motion."""
+"""Plot of an excitation trajectory."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from helicoid.errors import HelicoidError
 if TYPE_CHECKING:
     from helicoid.identification.excitation.excitation import Excitation
 
-_LEGEND = 12  # joints that a legend can name without hiding the picture
+_MAX_LEGEND = 12  # joints
 
 
 def plot(motion: Excitation) -> Any:
-    """WhitenedCoordinates, velocities, accelerations and torques over one period, one below the other."""
+    """Coordinates, velocities, accelerations and torques over one period, one below the other."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -32,12 +32,12 @@ def plot(motion: Excitation) -> Any:
         axis.set_ylabel(label)
         axis.grid(alpha=0.3)
         axis.margins(x=0)
-    if len(names) <= _LEGEND:
+    if len(names) <= _MAX_LEGEND:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize="small")
     axes[-1].set_xlabel("time (s)")
     figure.suptitle(
-        f"{motion.trajectory.name}: exciting motion, condition number {motion.condition:.3g}, "
+        f"{motion.trajectory.name}: excitation trajectory, condition number {motion.condition:.3g}, "
         f"log det {motion.log_det:.4g}"
     )
     return figure

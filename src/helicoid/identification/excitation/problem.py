@@ -1,4 +1,4 @@
-"""The optimisation behind an exciting motion: what is gained, what is forbidden, with exact derivatives.
+"""Optimal experiment design of an excitation trajectory, with exact derivatives.
 
 With the scaled regressor W of the base parameters over the samples and G = Wᵀ W:
 
@@ -18,7 +18,7 @@ import numpy as np
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.errors import HelicoidError
-from helicoid.identification.excitation.bounds import Bounds
+from helicoid.identification.excitation.bounds import ExcitationBounds
 from helicoid.identification.excitation.collision import distances
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.identifiability import prior
@@ -30,14 +30,14 @@ Criterion = Literal["d-optimal", "condition"]
 
 _SAMPLES_PER_HARMONIC = 8
 _POINTS_PER_HARMONIC = 12  # where limits are checked: between them q, v, a exceed by 3.5 % at most
-_FLOOR = 1e-9  # of the largest information: keeps log det finite at a poor start
+_MIN_INFORMATION = 1e-9  # of the trace: keeps log det finite at a poor start
 
 
 class ExcitationProblem:
     """max information(y) with bounds, y (n_free, n) the free numbers of a `RestingSeries` for each joint."""
 
     def __init__(
-        self, equations: BaseEquations, series: RestingSeries, bounds: Bounds, criterion: Criterion
+        self, equations: BaseEquations, series: RestingSeries, bounds: ExcitationBounds, criterion: Criterion
     ) -> None:
         self.equations, self.series, self.bounds, self.criterion = equations, series, bounds, criterion
         robot, K = equations.robot, equations.identifiability.base
@@ -60,7 +60,7 @@ class ExcitationProblem:
         return [(ca.DM(Phi @ self.series.basis) @ Y + ca.DM(Phi @ rest)).T for Phi in self.series.matrices(t)]
 
     def _information_loss(self) -> Expression:
-        """What is minimised, from the samples' Gram matrices."""
+        """The objective, from the samples' Gram matrices."""
         nv, r = self.equations.robot.nv, self.equations.identifiability.rank
         q, v, a = (ca.SX.sym(name, nv) for name in "qva")
         rows = self.equations.torque_rows(q, v, a)[:-1, :]
@@ -153,9 +153,7 @@ class ExcitationProblem:
             solution = solver(**given)
         y = np.array(solution["x"]).reshape(start.shape, order="F")
         if not np.all(np.isfinite(y)):
-            raise HelicoidError(
-                "no exciting motion was found: the solver left the numbers that can be computed"
-            )
+            raise HelicoidError("no excitation trajectory was found: the solver diverged")
         return y
 
     def violations(self, y: Array, n: int) -> dict[str, float]:
@@ -193,9 +191,9 @@ class ExcitationProblem:
 
 
 def _loss(r: int, criterion: Criterion) -> ca.Function:
-    """G (r, r) -> what is minimised, by the Cholesky factor of G."""
+    """G (r, r) -> objective, by the Cholesky factor of G."""
     G = ca.SX.sym("G", r, r)
-    L = ca.chol(ca.triu2symm(ca.triu(G)) + _FLOOR * ca.trace(G) * ca.SX.eye(r)).T
+    L = ca.chol(ca.triu2symm(ca.triu(G)) + _MIN_INFORMATION * ca.trace(G) * ca.SX.eye(r)).T
     if criterion == "d-optimal":
         value = -2 * ca.sum1(ca.log(ca.diag(L)))
     else:
@@ -209,11 +207,11 @@ def _loss(r: int, criterion: Criterion) -> ca.Function:
 
 
 class _Iterations(ca.Callback):
-    """Tells each iteration of IPOPT and its criterion."""
+    """Callback of each iteration of IPOPT with its criterion."""
 
-    def __init__(self, nx: int, ng: int, told: Callable[[int, float], None]) -> None:
+    def __init__(self, nx: int, ng: int, report: Callable[[int, float], None]) -> None:
         ca.Callback.__init__(self)
-        self._nx, self._ng, self._told, self._count = nx, ng, told, 0
+        self._nx, self._ng, self._report, self._count = nx, ng, report, 0
         self.construct("iterations", {})
 
     def get_n_in(self) -> int:
@@ -229,5 +227,5 @@ class _Iterations(ca.Callback):
 
     def eval(self, arguments: Any) -> list[int]:
         self._count += 1
-        self._told(self._count, float(arguments[1]))
+        self._report(self._count, float(arguments[1]))
         return [0]

@@ -24,8 +24,8 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.robot import Robot, as_robot
 
-_LINEAR = ("inertia", "friction", "armature", "payload")
-_TORQUE = ("inertia", "viscous", "coulomb", "armature")
+_GROUPS = ("inertia", "friction", "armature", "payload")
+_REGRESSION_GROUPS = ("inertia", "viscous", "coulomb", "armature")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,15 @@ class BaseEquations:
     def __post_init__(self) -> None:
         as_robot(self.robot, "identification")
         for group in self.groups:
-            if group not in _LINEAR:
-                raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_LINEAR)}")
+            if group not in _GROUPS:
+                raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_GROUPS)}")
         if self.robot.model.loops:
             raise InputError(
                 f"robot {self.robot.name!r} has closed loops: the forces in them enter its torques, so that "
                 "torques alone do not identify its parameters"
             )
         if not self.groups:
-            raise InputError(f"name at least one group of parameters: {', '.join(_LINEAR)}")
+            raise InputError(f"name at least one group of parameters: {', '.join(_GROUPS)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Functions are made anew where it goes.
@@ -75,7 +75,7 @@ class BaseEquations:
     @cached_property
     def identifiability(self) -> Identifiability:
         """The base parameters among θ."""
-        regression = Regression(self.robot, _TORQUE)
+        regression = Regression(self.robot, _REGRESSION_GROUPS)
         rows, method = spanning_rows(regression)
         n, parameters = 10 * self.robot.n_bodies, regression.parameters
         spread = np.zeros((len(rows), n + 3 * self.robot.nv))  # friction of a floating base is unidentifiable

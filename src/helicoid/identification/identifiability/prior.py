@@ -1,8 +1,8 @@
-"""What is believed of θ before any torque is seen: the values of the description, and how far to trust them.
+"""Prior of θ: a normal distribution about the values of the description.
 
-The pseudo-inertia of a body is believed to be P = L (1 + Z) Lᵀ with L Lᵀ the stated one and Z a symmetric
-matrix of independent errors of standard deviation `spread`: every point mass may be wrong by that part of
-itself, in whatever direction (the constant pullback metric of Lee, Wensing and Park 2019).
+The pseudo-inertia of a body is P = L (1 + Z) Lᵀ with L Lᵀ the stated one and Z a symmetric
+matrix of independent errors of standard deviation `spread`: every point mass has that relative error,
+in whatever direction (the constant pullback metric of Lee, Wensing and Park 2019).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
 _PAYLOAD_RADIUS = 0.1  # m
-_PART = 0.1  # of the robot's mass: the size of a payload; of effort limits: the size of friction
+_RELATIVE_SIGMA = 0.1  # of a payload to the robot's mass, of friction to the effort limits
 
 
 def whitenings(equations: BaseEquations) -> dict[int, Whitening]:
@@ -33,13 +33,13 @@ def whitenings(equations: BaseEquations) -> dict[int, Whitening]:
     if "payload" in equations.slices:
         r = _PAYLOAD_RADIUS**2
         found[equations.slices["payload"].start] = Whitening(
-            Inertia.from_pseudo(_PART * mass * np.diag([r, r, r, 1.0]))
+            Inertia.from_pseudo(_RELATIVE_SIGMA * mass * np.diag([r, r, r, 1.0]))
         )
     return found
 
 
 def covariance(equations: BaseEquations, spread: float) -> Array:
-    """The covariance (θ, θ) of θ about its nominal values; `spread` is the part that bodies may be wrong by.
+    """The covariance (θ, θ) of θ about its nominal values; `spread` is the relative σ of bodies.
 
     A payload is nothing give or take a tenth of the robot's mass.
     """
@@ -51,7 +51,9 @@ def covariance(equations: BaseEquations, spread: float) -> Array:
     effort, velocity, inertia = usual_sizes(equations.robot)
     if "friction" in equations.slices:
         own = np.arange(len(equations.nominal))[equations.slices["friction"]]
-        P[own, own] = np.concatenate([(_PART * effort / velocity) ** 2, (_PART * effort) ** 2])
+        P[own, own] = np.concatenate(
+            [(_RELATIVE_SIGMA * effort / velocity) ** 2, (_RELATIVE_SIGMA * effort) ** 2]
+        )
     if "armature" in equations.slices:
         own = np.arange(len(equations.nominal))[equations.slices["armature"]]
         P[own, own] = (spread * (inertia + equations.nominal[own])) ** 2

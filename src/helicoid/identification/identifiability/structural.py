@@ -1,4 +1,4 @@
-"""What a regression can ever excite, exactly and without a sample: the span of all rows of its regressor.
+"""Structural identifiability: the row space of a regressor over all motions, exactly and without samples.
 
 Torques τ = Y x vanish for every motion if and only if the mass matrix and the gradient of the potential
 vanish everywhere. Element (k, j) of the mass matrix, joint j carrying joint k, is s_kᵀ I_k(q) X_kj(q) s_j:
@@ -36,7 +36,7 @@ from helicoid.model.inertia import Inertia, transformation
 from helicoid.model.model import WORLD, Model
 
 _FRICTION_STATES = 64
-_SMALL = 1e-11  # of vectors of length one: less is rounding
+_RANK_TOLERANCE = 1e-11  # of unit vectors
 
 # I(e_k), (10, 6, 6): the spatial inertia of each parameter.
 _INERTIAS = np.array([spatial.inertia_from_parameters(unit) for unit in np.eye(10)])
@@ -59,7 +59,7 @@ class _Stage(NamedTuple):
 
 
 def excited_rows(regression: Regression) -> Array | None:
-    """Rows (r, unknowns) that span every row which Y can ever have; None where this cannot be told exactly.
+    """Rows (r, unknowns) that span every row which Y can ever have; None where this theory does not apply.
 
     That is so with mimic joints, which tie the motions of several joints together, and when the wrenches of
     some of the joints are measured but not of all.
@@ -86,15 +86,15 @@ def _motions(stages: Sequence[_Stage], gravity: Array) -> list[_Motions]:
     none = np.zeros((0, 6))
     for stage in stages:
         if stage.parent == WORLD:
-            carried, pull, changes = none, gravity, none
+            carried, weight, changes = none, gravity, none
         else:
             above, S = found[stage.parent], stages[stage.parent].S
-            carried, pull, changes = np.vstack([above.inherited, S.T]), above.gravity, above.gravity_changes
+            carried, weight, changes = np.vstack([above.inherited, S.T]), above.gravity, above.gravity_changes
         X, ad = stage.motion, stage.motion_generators
-        pull = X @ pull
-        turned = _closure(pull[None], ad)
+        weight = X @ weight
+        turned = _closure(weight[None], ad)
         changed = _span(_closure(changes @ X.T, ad), *(turned @ A for A in ad))
-        found.append(_Motions(_closure(carried @ X.T, ad), pull, changed))
+        found.append(_Motions(_closure(carried @ X.T, ad), weight, changed))
     return found
 
 
@@ -129,12 +129,12 @@ def _torque_rows(regression: Regression) -> Array:
         for s, coordinate in zip(stage.S.T, stage.coordinates, strict=True):
             free = _functionals(s, np.vstack([motions.inherited, motions.gravity_changes]))
             add(free, k)
-            pull = _functionals(s, motions.gravity[None])
-            add(pull, k, at_reference[coordinate])
+            weight = _functionals(s, motions.gravity[None])
+            add(weight, k, at_reference[coordinate])
             between = _functionals(s, stage.S.T)
             for functional, other in zip(between, stage.coordinates, strict=True):
                 add(functional[None], k, rotor(coordinate) if other == coordinate else 0.0)
-            own.extend([free, pull, between])
+            own.extend([free, weight, between])
         turning = _gyroscopic(stage.S)
         add(turning, k)
         felt.append(_span(inherited, turning, *own))
@@ -164,7 +164,7 @@ def _friction_rows(regression: Regression) -> tuple[Array, Array]:
 
 
 def _wrench_rows(regression: Regression) -> Array:
-    """All joints' wrenches tell each body's own, I A + V ×* I V: its rows are Λ(A) and those of V ⊗ V."""
+    """All joints' wrenches give each body's own, I A + V ×* I V: its rows are Λ(A) and those of V ⊗ V."""
     model, parameters = regression.robot.model, regression.parameters
     inertial = parameters.groups.get("inertia", slice(0, 0))
     if "inertia" not in parameters.groups:
@@ -258,7 +258,7 @@ def _base_gravity(model: Model) -> Array:
 def _span(*rows: Array) -> Array:
     """An orthonormal basis, as rows, of the space that all these rows span."""
     _, singular, basis = np.linalg.svd(np.vstack(rows), full_matrices=False)
-    return basis[singular > _SMALL * singular.max(initial=1.0)]
+    return basis[singular > _RANK_TOLERANCE * singular.max(initial=1.0)]
 
 
 def _closure(rows: Array, generators: Sequence[Array]) -> Array:

@@ -128,7 +128,7 @@ class _Survey:
     def _of(self, source: Source) -> Surveyed:
         how = self.how
         try:
-            with warnings.catch_warnings(record=True) as doubts:
+            with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 log = loaded(how.robot, source)
                 if tuple(log.wrenches) != how.wrenches:
@@ -140,7 +140,7 @@ class _Survey:
             Span(len(one), len(one.thinned(thinning(one))), one.rate, one.cutoff) for one in stretches
         )
         notes = [f"{log.source}: {note}" for note in said]
-        return Surveyed(spans, (*notes, *dict.fromkeys(str(doubt.message) for doubt in doubts)), "")
+        return Surveyed(spans, (*notes, *dict.fromkeys(str(one.message) for one in warned)), "")
 
 
 @dataclass(frozen=True)

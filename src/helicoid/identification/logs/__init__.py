@@ -1,1 +1,1 @@
-"""What was recorded: read, judged, filtered."""
+"""Logs: reading, checks, filtering, and preparation for regression."""

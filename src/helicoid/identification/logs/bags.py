@@ -46,7 +46,7 @@ def read_bag(
 ) -> Log:
     """`Log.from_bag`."""
     source = os.fspath(path)
-    wanted = _joints_of(robot, joints)
+    requested = _joints_of(robot, joints)
     with _opened(Path(source)) as (reader, deserialize):
         chosen = _topic(reader, topic, source)
         messages = list(_messages(reader, deserialize, chosen, source, max_bytes))
@@ -54,7 +54,7 @@ def read_bag(
         raise InputError(
             f"{source}: topic {chosen!r} holds {len(messages)} messages; a log needs two or more"
         )
-    names = wanted or messages[0].names
+    names = requested or messages[0].names
     columns = [_columns(message, names) for message in messages]
     held = {kind: _stacked(messages, columns, field) for kind, field in _FIELDS.items()}
     if held["q"] is None:
@@ -69,7 +69,7 @@ def read_bag(
 
 
 def _joints_of(robot: Robot | None, joints: Sequence[str] | None) -> tuple[str, ...]:
-    """The joints in the order of the columns that are asked for; none if any will do."""
+    """The joints in the order of the requested columns; none for any."""
     if robot is not None and joints is not None:
         raise InputError("joints and robot both say which joints come in which order: give one of them")
     if robot is not None:
@@ -88,7 +88,7 @@ def _joints_of(robot: Robot | None, joints: Sequence[str] | None) -> tuple[str, 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """A reader of the bag, and what makes a message of its bytes."""
+    """A reader of the bag, and the deserialiser of its messages."""
     try:
         from rosbags.rosbag1 import Reader as Reader1
         from rosbags.rosbag2 import Reader as Reader2
@@ -105,7 +105,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
                 yield second, get_typestore(Stores.LATEST).deserialize_cdr
     except HelicoidError:
         raise
-    except Exception as error:  # what decoders raise on damaged bytes is of a dozen kinds
+    except Exception as error:  # decoders raise a dozen kinds of errors on damaged bytes
         cause = str(error).rstrip(".") or type(error).__name__
         raise InputError(
             f"{path}: cannot be read as a bag, it may be damaged: {cause}. A bag is a .bag file of ROS 1, a "
@@ -165,7 +165,7 @@ def _columns(message: _Message, names: tuple[str, ...]) -> list[int]:
 
 
 def _stacked(messages: list[_Message], columns: list[list[int]], field: str) -> Array | None:
-    """(N, n) of what was recorded; None if it was not: empty in every message, or not a number anywhere."""
+    """Recorded values (N, n); None if empty in every message, or NaN everywhere."""
     lengths = [len(message.values[field]) for message in messages]
     if not any(lengths):
         return None

@@ -12,11 +12,11 @@ from helicoid.identification.logs.filtering import bandwidth, derivative
 from helicoid.identification.logs.log import Log
 
 _GAP = 5.0  # median periods
-_APART = 0.03  # periods of the fastest motion: a gap that is shorter hides nothing
-_ALIKE = 1.1  # times the error of the best clock: simpler ones that err by less are as good
-_WINDOW = 0.05  # s over which velocities are added up
-_DRIFT = 101  # samples over which a counted clock follows the stamps
-_JITTER = 0.01  # of a period: stamps that are less uneven than this are even
+_MIN_GAP = 0.03  # periods of the fastest motion
+_ERROR_TIE = 1.1  # ratio to the error of the best clock, within which a simpler one is taken
+_WINDOW = 0.05  # s over which velocities are integrated
+_DRIFT_WINDOW = 101  # samples over which a counted clock follows the stamps
+_MAX_JITTER = 0.01  # of a period: stamps with less are even
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +56,7 @@ def stretches(log: Log) -> list[slice]:
     ends = np.flatnonzero(steps > _GAP * period) + 1
     if len(ends):
         band = bandwidth(np.asarray(log.q), 1.0 / period) if len(log) > 8 else 0.0
-        longest = _APART / band if band > 0 else 0.0
+        longest = _MIN_GAP / band if band > 0 else 0.0
         ends = ends[steps[ends - 1] > max(_GAP * period, longest)]
     edges = [0, *(int(end) for end in ends), len(log)]
     return [slice(start, end) for start, end in pairwise(edges)]
@@ -66,19 +66,19 @@ def clock(log: Log) -> tuple[Clock, str]:
     """An even clock for a log without gaps, and a sentence on what was found (empty if nothing).
 
     Three clocks are tried where stamps are uneven: samples that are even, stamps that are so many whole
-    periods apart (samples were lost), stamps as they are. That counts under which velocities add up to the
-    change of positions best, or, without velocities, under which positions are smoothest; of several that
-    are as good, the first.
+    periods apart (samples were lost), stamps as they are. That is taken under which integrated
+    velocities match positions best, or, without velocities, under which positions are smoothest; of several
+    within 10 %, the first.
     """
     t = log.t
     even = np.linspace(t[0], t[-1], len(t))
     rate = (len(t) - 1) / (t[-1] - t[0])
     jitter = float(np.max(np.abs(np.diff(t) * rate - 1.0)))
-    if jitter <= _JITTER:
+    if jitter <= _MAX_JITTER:
         return Clock(even, even, rate, False), ""
     candidates = [even, _counted(t), np.asarray(t)]
     errors = [_disagreement(log, stamps) for stamps in candidates]
-    best = next(k for k, error in enumerate(errors) if error <= _ALIKE * min(errors))
+    best = next(k for k, error in enumerate(errors) if error <= _ERROR_TIE * min(errors))
     if best == 0:
         return Clock(even, even, rate, False), (
             f"The time stamps jitter by up to {100 * jitter:.0f} % of a period but the signals do not: the "
@@ -97,7 +97,7 @@ def _counted(t: Array) -> Array:
     counts = np.maximum(1.0, np.round(steps / np.median(steps)))
     index = np.concatenate([[0.0], np.cumsum(counts)])
     line = np.polyval(np.polyfit(index, t, 1), index)
-    half = min(_DRIFT, len(t)) // 2
+    half = min(_DRIFT_WINDOW, len(t)) // 2
     total = np.concatenate([[0.0], np.cumsum(t - line)])
     low, high = np.arange(len(t)) - half, np.arange(len(t)) + half + 1
     low, high = low.clip(0), high.clip(max=len(t))
@@ -106,7 +106,7 @@ def _counted(t: Array) -> Array:
 
 
 def _disagreement(log: Log, stamps: Array) -> float:
-    """How far positions are from what velocities add up to, over short windows; or how rough they are."""
+    """Difference of positions from integrated velocities over short windows; or roughness without these."""
     from scipy.interpolate import CubicSpline
 
     q = np.asarray(log.q)

@@ -1,4 +1,4 @@
-"""Which columns of a table hold what: times, positions, velocities, accelerations, torques."""
+"""Columns of a table by name: times, positions, velocities, accelerations, torques."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREFIXES = {
     "tau": ("tau", "torque", "effort", "eff"),
 }
 TIMES = ("t", "time", "timestamp")
-_SAME = {"dq": "v", "ddq": "a"}
+_SYNONYMS = {"dq": "v", "ddq": "a"}
 # What follows the prefix: a number, or the name of a joint.
 _ENDING = r"_?(\d+)|\[(\d+)\]|[_./](\w+)"
 
@@ -34,7 +34,7 @@ def chosen_columns(
         raise InputError(
             f"columns maps t, q, v, a and tau to names of columns, such as {{'t': 'stamp'}}; got {columns!r}"
         )
-    chosen = {_SAME.get(kind, kind): _wanted(names) for kind, names in (columns or {}).items()}
+    chosen = {_SYNONYMS.get(kind, kind): _wanted(names) for kind, names in (columns or {}).items()}
     for kind, names in chosen.items():
         if kind not in ("t", *KINDS):
             raise InputError(f"columns: {kind!r} is none of t, q, v (or dq), a (or ddq), tau")
@@ -78,7 +78,7 @@ def _found(header: list[str], kind: str) -> tuple[str, ...]:
 
 
 def _endings(columns: Iterable[str]) -> list[str]:
-    """What follows the prefix of each column, without what stands between; a column's name if none does."""
+    """Endings of columns after prefix and separator; the whole name where there is none."""
     any_prefix = "|".join(prefix for kind in KINDS for prefix in PREFIXES[kind])
     found = [re.match(rf"(?:{any_prefix})(?:{_ENDING})$", column, re.IGNORECASE) for column in columns]
     return [

@@ -13,7 +13,7 @@ Mask = NDArray[np.bool_]
 
 ORDER = 4  # of the Butterworth filter that runs forwards and backwards
 _OUTLIER = 8.0  # robust standard deviations from the running median
-_WINDOW = 7  # samples of that median
+_MEDIAN_WINDOW = 7  # samples
 
 
 def low_pass(x: Array, rate: float, cutoff: float | None) -> Array:
@@ -69,11 +69,11 @@ def noise_bandwidth(rate: float, cutoff: float | None) -> float:
 
 def outliers(x: Array) -> Mask:
     """Where x (N, n) leaves the median of its neighbours by far more than the signal usually does, (N, n)."""
-    if len(x) < 4 * _WINDOW:
+    if len(x) < 4 * _MEDIAN_WINDOW:
         return np.zeros(x.shape, dtype=bool)
-    half = _WINDOW // 2
+    half = _MEDIAN_WINDOW // 2
     padded = np.pad(x, ((half, half), (0, 0)), mode="edge")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW, axis=0)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, _MEDIAN_WINDOW, axis=0)
     middle = np.median(windows, axis=-1)
     off = np.abs(x - middle)
     # Where the motion is steep the median lags; a spike is more than the signal's own changes nearby.
@@ -102,8 +102,8 @@ def derivative(x: Array, rate: float) -> Array:
 def bandwidth(x: Array, rate: float, part: float = 0.99) -> float:
     """The frequency (Hz) below which `part` of the power of every column of x (N, n) lies.
 
-    Columns with less than a thousandth of the power of the strongest do not count: of a joint that stands
-    still they hold the noise of its sensor.
+    Columns with less than a thousandth of the power of the strongest do not count: for a joint at
+    rest they are noise of its sensor.
     """
     from scipy.signal import welch
 

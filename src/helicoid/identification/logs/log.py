@@ -1,4 +1,4 @@
-"""What was recorded on a robot: times, motion, and torques or wrenches."""
+"""Log of a robot: times, motion, and torques or wrenches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DoubtfulLogWarning(UserWarning):
-    """A log that can be used, but probably does not say what its author meant."""
+    """A log that can be used, but is likely wrong in some column, unit or time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Log:
         return f"Log({len(self)} samples, {self.t[-1] - self.t[0]:g} s, {' '.join(held)})"
 
     def _repr_html_(self) -> str:
-        """What was recorded and its ranges, for notebooks."""
+        """Columns and their ranges, for notebooks."""
         held = {kind: getattr(self, kind) for kind in KINDS if getattr(self, kind) is not None}
         held |= {f"wrench of {link}": values for link, values in self.wrenches.items()}
         rows = [

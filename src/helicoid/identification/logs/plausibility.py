@@ -1,4 +1,4 @@
-"""Is what the log says possible for this robot? Shapes, units and motion, told by column and sample."""
+"""Plausibility of a log for a robot: shapes, units and motion, reported by column and sample."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot, as_robot
 
 _DEGREES = 180.0 / np.pi
-_STILL = 0.02  # rad or m: a joint that covers less tells nothing about itself
-_TOO_MUCH = 30.0  # times the largest described torque: neither friction nor a wrong description explains it
-_SOME = 200  # samples
+_MIN_RANGE = 0.02  # rad or m: a joint that covers less is not excited
+_MAX_TORQUE_RATIO = 30.0  # to the largest described torque: friction does not explain more
+_MAX_SAMPLES = 200
 
 
 def check(robot: Robot, log: Log, moving: bool = True) -> None:
-    """Refuse a log that cannot be of this robot; warn of what is doubtful.
+    """Raise InputError for a log that cannot be of this robot; warn of implausible columns.
 
     With `moving`, a log from which nothing can be identified because nothing moves is refused too.
     """
@@ -131,25 +131,27 @@ def _check_unlimited_torques(robot: Robot, log: Log) -> None:
     unlimited = [k for k in range(robot.nv) if not (np.isfinite(effort[k]) and effort[k] > 0)]
     if not unlimited or (log.v is None and robot.nq != robot.nv):
         return
-    some = slice(None, None, max(1, len(log) // _SOME))
+    some = slice(None, None, max(1, len(log) // _MAX_SAMPLES))
     v = np.gradient(log.q, log.t, axis=0) if log.v is None else np.asarray(log.v)
     a = np.gradient(v, log.t, axis=0)
     described = robot.regressor(log.q[some], v[some], a[some]) @ robot.parameters.values
     largest = float(np.sqrt(np.mean(described**2, axis=0)).max())
     for k in unlimited:
         sample = int(np.argmax(np.abs(log.tau[:, k])))
-        if 0 < _TOO_MUCH * largest < np.median(np.abs(log.tau[:, k])):
+        if 0 < _MAX_TORQUE_RATIO * largest < np.median(np.abs(log.tau[:, k])):
             _warn(
                 f"{log.source}: column {log.column('tau', k)!r} reads {log.tau[sample, k]:g} at sample "
-                f"{sample}, and mostly more than {_TOO_MUCH:g} times the {largest:.3g} that any joint of the "
-                "description needs: is it in mN·m? Then divide it by 1000"
+                f"{sample}, and mostly more than {_MAX_TORQUE_RATIO:g} times the {largest:.3g} that any "
+                "joint of the description needs: is it in mN·m? Then divide it by 1000"
             )
 
 
 def _check_motion(robot: Robot, log: Log) -> None:
     joints = robot.model.velocity_names
     columns, velocities = _single(robot)
-    still = [(kq, kv) for kq, kv in zip(columns, velocities, strict=True) if np.ptp(log.q[:, kq]) < _STILL]
+    still = [
+        (kq, kv) for kq, kv in zip(columns, velocities, strict=True) if np.ptp(log.q[:, kq]) < _MIN_RANGE
+    ]
     if columns and len(still) == len(columns):
         kq = max(columns, key=lambda k: np.ptp(log.q[:, k]))
         raise InputError(
@@ -159,7 +161,7 @@ def _check_motion(robot: Robot, log: Log) -> None:
     for kq, kv in still:
         _warn(
             f"{log.source}: column {log.column('q', kq)!r} moves by {np.ptp(log.q[:, kq]):.2g} only: "
-            f"friction and inertia about joint {joints[kv]!r} cannot be told"
+            f"friction and inertia about joint {joints[kv]!r} are unidentifiable"
         )
 
 

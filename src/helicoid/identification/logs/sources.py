@@ -1,4 +1,4 @@
-"""Logs that are named and not read yet: files, patterns of files, addresses that fsspec reads."""
+"""Logs by name, read on demand: files, patterns of files, addresses of fsspec."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LogFile:
 
     @property
     def source(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return self.path
 
     def load(self, robot: Robot | None = None) -> Log:
@@ -45,7 +45,7 @@ class LogFile:
 
 
 class LogFiles(Sequence[Log]):
-    """Logs of files, each read when it is asked for; `files` are their names."""
+    """Logs of files, each read on access; `files` are their names."""
 
     def __init__(self, files: Sequence[LogFile]) -> None:
         self.files = tuple(files)
@@ -86,7 +86,7 @@ def logs(*patterns: str | os.PathLike[str]) -> LogFiles:
 
 
 def sources(given: Any) -> list[Log | LogFile]:
-    """What a user calls logs: logs, files, patterns, or several of those."""
+    """Sources of logs given by a user: logs, files, patterns, or several of those."""
     if isinstance(given, (Log, LogFile)):
         return [given]
     if isinstance(given, LogFiles):
@@ -106,7 +106,7 @@ def _addresses(pattern: str) -> list[str]:
 
 @contextmanager
 def _local(path: str) -> Iterator[Path]:
-    """The file on this machine; one from elsewhere is fetched, and removed afterwards."""
+    """The file on this machine; a remote one is fetched, and removed afterwards."""
     if "://" not in path:
         yield Path(path)
         return
@@ -124,5 +124,5 @@ def _fsspec() -> Any:
     try:
         import fsspec
     except ImportError as error:
-        raise HelicoidError("logs from elsewhere need fsspec: pip install 'helicoid[study]'") from error
+        raise HelicoidError("remote logs need fsspec: pip install 'helicoid[study]'") from error
     return fsspec

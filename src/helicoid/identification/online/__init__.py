@@ -1,1 +1,1 @@
-"""Identification while the robot works."""
+"""Online identification: recursive least squares, change detection, consistent estimates."""

@@ -1,19 +1,19 @@
-"""When the robot is no longer the one that was identified: a cumulative sum over innovations (Page 1954)."""
+"""Detection of parameter changes: cumulative sum (CUSUM) of squared innovations (Page 1954)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_DRIFT = 0.5  # standard deviations that an innovation must exceed its mean by to count
-_THRESHOLD = 25.0  # sum of such excesses: on noise alone it is reached once in some e²⁵ samples
-_CLIP = 6.0  # no single sample counts for more: an outlier is no change
-_USUAL = 9.0  # times the usual innovation: what averages take of one sample at most
-_GOOD = 4.0  # mean squared innovation that is as good as the noise that was stated
-_SLOW, _FAST = 1 / 1000, 1 / 50  # of the averages: of the noise's size, and of what is going on now
+_DRIFT = 0.5  # standard deviations: allowance of the cumulative sum
+_THRESHOLD = 25.0  # of the cumulative sum: on noise alone it is reached once in some e²⁵ samples
+_MAX_EXCESS = 6.0  # standard deviations counted of one sample: an outlier is no change
+_MAX_IN_AVERAGE = 9.0  # times the usual squared innovation: counted of one sample
+_MAX_FIT = 4.0  # mean squared innovation, in units of the stated noise
+_NOISE_GAIN, _FIT_GAIN = 1 / 1000, 1 / 50  # of the moving averages of the noise, and of the present fit
 
 
 class ChangeDetector:
-    """Follows ‖e‖² of whitened innovations of m rows: χ² with m degrees of freedom while all is well.
+    """Follows ‖e‖² of whitened innovations of m rows: χ² with m degrees of freedom without a change.
 
     `scale` is how much larger the innovations usually are than the noise that was stated (at least 1): what
     is always there is no change. `uncertainty` is the mean information that a row still brings, log √(1 + the
@@ -39,22 +39,22 @@ class ChangeDetector:
         `nominal` is ‖δτ/σ‖² of the description's own prediction.
         """
         per_row = squared / self._m
-        usual = min(per_row, _USUAL * self.scale)
+        usual = min(per_row, _MAX_IN_AVERAGE * self.scale)
         self.samples_since += 1
-        weight = max(_FAST, 1 / self.samples_since)
+        weight = max(_FIT_GAIN, 1 / self.samples_since)
         if self.samples_since == 1:
             self.fit = self.nominal_fit = self.uncertainty = 0.0
         self.fit += weight * (usual - self.fit)
         self.nominal_fit += weight * (nominal / self._m - self.nominal_fit)
         self.uncertainty += weight * (gain / (2 * self._m) - self.uncertainty)
         excess = (per_row / self.scale - 1) / np.sqrt(2 / self._m)
-        self.sum = max(0.0, self.sum + min(excess, _CLIP) - _DRIFT)
+        self.sum = max(0.0, self.sum + min(excess, _MAX_EXCESS) - _DRIFT)
         self.n_samples += 1
-        slow = max(_SLOW, 1 / (20 + self.n_samples))
+        slow = max(_NOISE_GAIN, 1 / (20 + self.n_samples))
         self.scale = max(1.0, self.scale + slow * (usual - self.scale))
         if self.sum > _THRESHOLD:
-            if self.n_changes and self.samples_since * _SLOW < 1:
-                # Again so soon: no change but something that the model lacks, which must not count as news.
+            if self.n_changes and self.samples_since * _NOISE_GAIN < 1:
+                # Again so soon: an error of the model, and no change of parameters.
                 self.scale = max(self.scale, self.fit)
             self.n_changes += 1
             self.restart()
@@ -69,7 +69,7 @@ class ChangeDetector:
 
     @property
     def trustworthy(self) -> bool:
-        """Known well enough to control by: see `OnlineIdentifier.trustworthy`."""
+        """Whether the estimate is good enough for control: see `OnlineIdentifier.trustworthy`."""
         settled = self.samples_since >= 50 and self.sum < _THRESHOLD / 2
-        fits = self.fit < max(_GOOD, self.nominal_fit / 2)
+        fits = self.fit < max(_MAX_FIT, self.nominal_fit / 2)
         return bool(settled and self.uncertainty < 0.05 and fits)

@@ -1,6 +1,6 @@
-"""Identification while the robot works: recursive least squares in square-root form.
+"""Online identification: recursive least squares in square-root information form.
 
-What is known of the base parameters δβ is a triangular factor, min ‖R δβ - z‖². A sample adds rows, which
+The information on the base parameters δβ is a triangular factor, min ‖R δβ - z‖². A sample adds rows, which
 Householder reflections fold in (Golub and Van Loan, section 6.5.3):
 
     [ √λ R   √λ z ]        [ R'  z' ]
@@ -29,13 +29,13 @@ from helicoid.identification.online.projection import ConsistentSet
 from helicoid.robot import Robot
 
 _BLOCK = 8  # columns that LAPACK reflects at once: fastest for 7 rows and 40 to 90 columns
-_OUTLIER = 16.0  # times the usual ‖e‖²: what is beyond counts for less
+_MAX_INNOVATION = 16.0  # times the usual ‖e‖²: larger ones are weighted down
 _NOT_FINITE = "a sample holds numbers that are not finite; it was left out"
-_RENEWED = 8  # rows of the prior that are put back at a time
-_GATE = 100.0  # times the usual squares of its rows: a sample beyond is no sample of this robot
-_EASED = 1.5  # by which the usual squares grow with each such sample: a faster motion is soon let in
-_QUIET = 10  # samples without a refused one, before the estimate counts again
-_USUAL = 0.02  # weight of a sample in the mean of the squares
+_PRIOR_ROWS = 8  # of the prior that are restored at a time
+_MAX_SQUARES = 100.0  # times the usual squares of the rows: a sample beyond is refused
+_SQUARES_GROWTH = 1.5  # of the usual squares with each refused sample: faster motions are soon accepted
+_MIN_SAMPLES_SINCE_REFUSED = 10  # before the estimate is trustworthy again
+_SQUARES_GAIN = 0.02  # weight of a sample in the mean of the squares
 
 
 class OnlineIdentifier:
@@ -45,10 +45,10 @@ class OnlineIdentifier:
         robot: where the parameters start from, with its friction and armature.
         groups: what is unknown, any of "inertia", "friction", "armature", "payload", as in
             `robot.parametric`, whose θ this estimates. ("payload",) identifies a load and nothing else.
-            Where the joints rub, name "friction" too: what is not unknown is taken as described.
+            Where joints have friction, name "friction" too: all that is not unknown is taken as described.
         payload_link: the link that carries the payload; by default the only tip.
         noise: σ of the measured torques (N·m, N), a number or one a velocity; by default 1 % of the limits.
-        spread: how far the description is trusted: every mass element may be wrong by this part of itself.
+        spread: prior σ of bodies: the relative error of every mass element of the description.
         forgetting: λ, the weight of a sample after the next one; 1 forgets nothing. Directions that are not
             excited fall back to the description and no further.
         cutoff: of the filter (rad/s) that `update_without_acceleration` uses.
@@ -126,20 +126,19 @@ class OnlineIdentifier:
         return float(np.mean(squares))
 
     def _refused(self, rows: Array) -> bool:
-        """Whether rows [Yᵀ; δτᵀ] / σ are far beyond what is usual; then they are not learnt from.
+        """Whether rows [Yᵀ; δτᵀ] / σ are far beyond what is usual; then they are left out.
 
-        Innovations alone do not show it: an acceleration of 1e10 predicts a torque of that size, and is
-        believed.
+        Innovations alone do not show it: an acceleration of 1e10 predicts a torque of that size.
         """
         with np.errstate(over="ignore"):
             squares = float(np.sum(rows * rows))
         self._since_refused += 1
-        if not squares <= _GATE * self._usual_squares:
+        if not squares <= _MAX_SQUARES * self._usual_squares:
             self.n_refused += 1
             self._since_refused = 0
-            self._usual_squares *= _EASED
+            self._usual_squares *= _SQUARES_GROWTH
             return True
-        self._usual_squares += _USUAL * (squares - self._usual_squares)
+        self._usual_squares += _SQUARES_GAIN * (squares - self._usual_squares)
         return False
 
     # Samples --------------------------------------------------------------------------------------------
@@ -163,7 +162,7 @@ class OnlineIdentifier:
             raise InputError(_NOT_FINITE)
         here = np.vstack([held[:-1], torque - held[-1]])
         if self._refused(here * self._per_sigma):
-            self._filtered = None  # the filter begins anew at the next sample: none of this stays in it
+            self._filtered = None  # the filter starts again at the next sample
             return
         if self._filtered is None:
             # From here on the equation holds exactly, whatever the state is at the start.
@@ -179,9 +178,9 @@ class OnlineIdentifier:
         self._learn(rows)
 
     def update_window(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> None:
-        """A window of samples (N, ...) with the last estimate as prior, as trusted as the description was.
+        """A window of samples (N, ...) with the last estimate as prior mean.
 
-        min Σ ‖(Y θ - τ)/σ‖² + ‖θ - θ_last‖²: what earlier windows told is only kept as θ_last.
+        min Σ ‖(Y θ - τ)/σ‖² + ‖θ - θ_last‖²: earlier windows enter by θ_last alone.
         """
         rows = self._equations.torque_rows(np.atleast_2d(q), np.atleast_2d(v), np.atleast_2d(a))
         measured = np.asarray(tau, dtype=np.float64)
@@ -231,7 +230,7 @@ class OnlineIdentifier:
         if not squared < np.inf:
             np.copyto(R, self._backup)
             raise InputError(_NOT_FINITE)
-        limit = _OUTLIER * len(self._sigma) * self.change.scale
+        limit = _MAX_INNOVATION * len(self._sigma) * self.change.scale
         if squared > limit:  # Huber's weight, after the fact: an outlier must not move the estimate far
             np.copyto(R, self._backup)
             np.multiply(rows.T, np.sqrt(limit / squared), out=self._block)
@@ -241,7 +240,7 @@ class OnlineIdentifier:
         nominal = float(rows[-1] @ rows[-1])
         if self.change.add(squared, self._information() - before, nominal):
             self._restart(self._delta())
-        elif self._forgetting < 1.0 and self.n_samples % _RENEWED == 0:
+        elif self._forgetting < 1.0 and self.n_samples % _PRIOR_ROWS == 0:
             self._renew()
 
     def _fold(self, block: Array) -> None:
@@ -251,15 +250,15 @@ class OnlineIdentifier:
     def _renew(self) -> None:
         """Put back some rows of the prior, as much as forgetting took from them since their last turn."""
         r = len(self._R_prior)
-        period = -(-r // _RENEWED)
-        start = _RENEWED * (self.n_samples // _RENEWED % period)
-        rows = self._R_prior[start : start + _RENEWED]
+        period = -(-r // _PRIOR_ROWS)
+        start = _PRIOR_ROWS * (self.n_samples // _PRIOR_ROWS % period)
+        rows = self._R_prior[start : start + _PRIOR_ROWS]
         block = np.zeros((len(rows), r + 1), order="F")
-        block[:, :-1] = np.sqrt(1 - self._forgetting ** (_RENEWED * period)) * rows
+        block[:, :-1] = np.sqrt(1 - self._forgetting ** (_PRIOR_ROWS * period)) * rows
         self._fold(block)
 
     def _restart(self, delta: Array) -> None:
-        """Trust in δβ what the description was trusted, and nothing more."""
+        """Reset the information to that of the prior, with δβ as its mean."""
         r = len(delta)
         self._R = np.zeros((r + 1, r + 1), order="F")
         self._R[:r, :r] = self._R_prior
@@ -329,9 +328,9 @@ class OnlineIdentifier:
         True when, over the last 50 samples and since the last change, the uncertainty of the parameters adds
         less than a tenth to the variance of the predicted torques, and these are as near to the measured ones
         as twice the noise, or else twice as near (in squares) as those of the description; and no sample was
-        refused of late as one that cannot be of this robot (`n_refused` counts them).
+        refused recently as implausible (`n_refused` counts them).
         """
-        return self.change.trustworthy and self._since_refused >= _QUIET
+        return self.change.trustworthy and self._since_refused >= _MIN_SAMPLES_SINCE_REFUSED
 
     @property
     def robot(self) -> Robot:
@@ -339,7 +338,7 @@ class OnlineIdentifier:
         return with_theta(self._equations, self.theta)
 
     def _possible(self) -> ConsistentSet:
-        """Which θ bodies and joints can have."""
+        """The set of physically consistent θ."""
         slices = [own for group, own in self._equations.slices.items() if group in ("friction", "armature")]
         joints = np.concatenate([np.zeros(0, np.intp), *(np.arange(own.start, own.stop) for own in slices)])
         scale = np.sqrt(np.diag(self._prior))

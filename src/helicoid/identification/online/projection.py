@@ -1,4 +1,4 @@
-"""The nearest parameters that bodies can have: least squares over cones, by Newton's method.
+"""Projection on physically consistent parameters: least squares over cones, by Newton's method.
 
     min (w - ŵ)ᵀ H (w - ŵ)   with every pseudo-inertia ⪰ ε of its reference, and some elements >= 0
 
@@ -27,13 +27,13 @@ from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whit
 
 Indices = NDArray[np.intp]
 
-_NEAR = 0.03  # standard deviations from the solution: near enough
-_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # of Newton's step: the first that gains a fifth of what it promises
-_ITERATIONS = 100  # all end in the set
+_TOLERANCE = 0.03  # standard deviations from the solution
+_STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # of Newton's step: the first with a fifth of the predicted decrease
+_MAX_ITERATIONS = 100  # each iterate is in the set
 _RELAXATION = 1.6
 _PENALTY = 0.2  # ρ, of the geometric mean of H's eigenvalues: with a tenth to once that, steps are few
-_PENALTY_RATIO = 3.0  # how far from that the ρ of the last solution may be
-_ROUNDING = 1e-12  # of H: directions that are known so much less count as known that well
+_MAX_PENALTY_RATIO = 3.0  # of ρ to that of the last solution
+_MIN_INFORMATION = 1e-12  # of the largest element of H
 
 # w (10) of a body to its symmetric matrix (16), and back by the transpose: lengths stay as they are.
 _SYMMETRIC = np.zeros((10, 16))
@@ -91,37 +91,37 @@ class ConsistentSet:
 
         Starts where the last call ended, so that θ and H that have changed little take little time.
         """
-        wanted = self.W @ theta
-        H = metric + (_ROUNDING * metric.diagonal().max()) * self._unit
+        target = self.W @ theta
+        H = metric + (_MIN_INFORMATION * metric.diagonal().max()) * self._unit
         factor, _ = lapack.dpotrf(H, lower=1, clean=0)
         rho = _PENALTY * math.exp(2 / len(H) * float(np.log(factor.diagonal()).sum()))
-        start = self._last or _Start(wanted, rho, None)
-        if not 1 / _PENALTY_RATIO < rho / start.rho < _PENALTY_RATIO:
+        start = self._last or _Start(target, rho, None)
+        if not 1 / _MAX_PENALTY_RATIO < rho / start.rho < _MAX_PENALTY_RATIO:
             z, *_ = self._split(start.s)
             start = _Start(z + (start.s - z) * (start.rho / rho), rho, None)
-        z, self._last = self._solved(H, factor, wanted, start)
+        z, self._last = self._solved(H, factor, target, start)
         return np.asarray(self.inverse @ z, np.float64)
 
-    def _solved(self, H: Array, factor: Array, wanted: Array, start: _Start) -> tuple[Array, _Start]:
+    def _solved(self, H: Array, factor: Array, target: Array, start: _Start) -> tuple[Array, _Start]:
         """Π(s) with F(s) = 0, and s."""
         s, rho, slope = start
 
         def point(s: Array) -> _Point:
             z, values, vectors = self._split(s)
-            F = H @ (z - wanted) + rho * (s - z)
+            F = H @ (z - target) + rho * (s - z)
             return _Point(s, z, values, vectors, F, math.sqrt(F @ lapack.dpotrs(factor, F, lower=1)[0]))
 
         here = point(s)
         least = here.distance
-        for _ in range(_ITERATIONS):
-            if here.distance < _NEAR:
+        for _ in range(_MAX_ITERATIONS):
+            if here.distance < _TOLERANCE:
                 break
-            # An earlier slope serves as long as it leads on.
+            # An earlier derivative is kept as long as it halves the distance.
             there = None if slope is None else point(here.s - lapack.dgetrs(*slope, here.F)[0])
             if there is None or not there.distance < least / 2:
                 slope = self._slope(H, rho, here)
                 step = lapack.dgetrs(*slope, here.F)[0]
-                for length in _LENGTHS:
+                for length in _STEP_LENGTHS:
                     there = point(here.s - length * step)
                     if there.distance < (1 - 0.2 * length) * least:
                         break

@@ -16,7 +16,7 @@ from helicoid.identification.linear.equations.stack import triangle
 
 
 class Linearised(NamedTuple):
-    """For W windows of J intervals: rows (W, J, m, n + p + 1) = [J_s, J_ξ, r], and how nodes hang together.
+    """For W windows of J intervals: rows (W, J, m, n + p + 1) = [J_s, J_ξ, r], and the continuity of nodes.
 
     A (W, J - 1, n, n), B (W, J - 1, n, p), gaps (W, J - 1, n): δs_{j+1} = A δs_j + B δξ - gap.
     """
@@ -27,7 +27,7 @@ class Linearised(NamedTuple):
     gaps: Array
 
 
-class Step(NamedTuple):
+class GaussNewtonStep(NamedTuple):
     """δs (W, J, n), δξ (p,), the sum of squares that is to be expected, and the covariance of ξ."""
 
     states: Array
@@ -36,7 +36,7 @@ class Step(NamedTuple):
     covariance: Array
 
 
-def solve(linear: Linearised, xi: Array, spread: Array, lower: Array) -> Step:
+def solve(linear: Linearised, xi: Array, spread: Array, lower: Array) -> GaussNewtonStep:
     """min Σ ‖J_s δs + J_ξ δξ + r‖² + ‖(ξ + δξ) / spread‖² over connected states and ξ + δξ >= lower."""
     from scipy.optimize import lsq_linear
 
@@ -53,7 +53,7 @@ def solve(linear: Linearised, xi: Array, spread: Array, lower: Array) -> Step:
     states = _forwards(linear, first, n, free)
     inverse = np.linalg.inv(R[:p, :p])
     predicted = float(np.sum((R[:p, :p] @ free + R[:p, p]) ** 2) + np.sum(R[p:, p] ** 2))
-    return Step(states, free, predicted, inverse @ inverse.T)
+    return GaussNewtonStep(states, free, predicted, inverse @ inverse.T)
 
 
 def _backwards(linear: Linearised, n: int) -> Array:

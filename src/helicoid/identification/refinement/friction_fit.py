@@ -103,7 +103,7 @@ class FrictionFit:
         regression = self.regression(point)
         groups, n = regression.parameters.groups, len(point.eta)
         least, most = (np.full(len(regression.parameters), limit) for limit in (-np.inf, np.inf))
-        # Bodies are exponentials of η: what a linearisation says ends at about 1.
+        # Bodies are exponentials of η: a linearisation is valid up to about 1.
         least[:n], most[:n] = np.maximum(least_step(point.eta), -1.0), 1.0
         for group, own in groups.items():
             if group in nonnegative_groups():
@@ -144,7 +144,7 @@ def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]
     if np.any(free < low) or np.any(free > high):
         low, high = np.minimum(low, -1e-300), np.maximum(high, 1e-300)
         free = lsq_linear(R[:-1, :-1], R[:-1, -1], (low, high), method="bvls").x
-    return np.clip(free / size, *limits)  # to the last digit: friction below zero cannot be written down
+    return np.clip(free / size, *limits)  # to the last digit: a URDF cannot state friction below zero
 
 
 def solve(problem: FrictionFit, point: FrictionPoint, tell: Progress) -> tuple[FrictionPoint, Factor]:

@@ -1,4 +1,4 @@
-"""Friction whose shape is unknown too: columns of a regressor that hang on a few numbers for each joint.
+"""Friction models that are nonlinear in some parameters: columns that depend on shapes of each joint.
 
 A model is a choice of terms of the table in `dynamics.friction`; "sigmoid" is that of Gaz et al. (2019).
 """

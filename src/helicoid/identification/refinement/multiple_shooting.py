@@ -26,8 +26,8 @@ from helicoid.identification.linear.solving.log_cholesky import (
     solid_bodies,
 )
 from helicoid.identification.logs.preparation import Samples
-from helicoid.identification.refinement.elimination import Linearised, Step, solve
-from helicoid.identification.refinement.shooting import Flow, Inputs, Simulator
+from helicoid.identification.refinement.elimination import GaussNewtonStep, Linearised, solve
+from helicoid.identification.refinement.shooting import Inputs, ShootingFlow, Simulator
 from helicoid.progress import Progress
 
 _REWEIGHTINGS = 2  # of channels by their residuals
@@ -134,14 +134,14 @@ class OutputError:
         w = self.windows
         return ShootingPoint(w.q[:, :, 0], w.v[:, :, 0], np.zeros(len(self.unknowns.start)))
 
-    def flow(self, point: ShootingPoint, with_slopes: bool = True) -> Flow:
+    def flow(self, point: ShootingPoint, with_slopes: bool = True) -> ShootingFlow:
         """The simulation of every interval."""
         start = point.q.reshape(-1, point.q.shape[-1]), point.v.reshape(-1, point.v.shape[-1])
         D = self.unknowns.slope(point.xi) if with_slopes else None
         x = self.unknowns.x(point.xi)
         return self.simulator.flow(x, D, start, self._inputs, self.windows.dt, self._steps)
 
-    def deviations(self, point: ShootingPoint, flow: Flow) -> ShootingResiduals:
+    def deviations(self, point: ShootingPoint, flow: ShootingFlow) -> ShootingResiduals:
         """Measured less simulated, and the next node less where the simulation arrives."""
         w, difference, nv = self.windows, self.simulator.robot.difference, self.simulator.robot.nv
         W, J, K = w.q.shape[0], w.q.shape[1], w.q.shape[2] - 1
@@ -156,8 +156,8 @@ class OutputError:
         gaps = np.concatenate([gap_q.reshape(W, J - 1, nv), gap_v], axis=2)
         return ShootingResiduals(np.concatenate([off_q, off_v], axis=2), gaps)
 
-    def linearised(self, flow: Flow, deviations: ShootingResiduals, sigma: Array) -> Linearised:
-        """What a small step changes, in units of σ."""
+    def linearised(self, flow: ShootingFlow, deviations: ShootingResiduals, sigma: Array) -> Linearised:
+        """Linearised residuals and continuity conditions, in units of σ."""
         W, J = self.windows.q.shape[:2]
         K, n = len(flow.q) - 1, 2 * self.simulator.robot.nv
         rows = np.moveaxis(flow.X[:K], 0, 1) / sigma[:, None]
@@ -169,7 +169,7 @@ class OutputError:
             compressed.reshape(W, J, *compressed.shape[1:]), ends[..., :n], ends[..., n:], deviations.gaps
         )
 
-    def moved(self, point: ShootingPoint, step: Step, part: float) -> ShootingPoint:
+    def moved(self, point: ShootingPoint, step: GaussNewtonStep, part: float) -> ShootingPoint:
         """A part of the way along a step."""
         nv, (W, J) = self.simulator.robot.nv, point.q.shape[:2]
         states = part * step.states.reshape(W * J, -1)
@@ -195,7 +195,7 @@ def refine(
 ) -> Refinement:
     """Gauss-Newton with a line search, channels weighted by their own residuals.
 
-    `spread` is how far, as a standard deviation, each ξ is believed to lie from 0.
+    `spread` is the prior σ of each ξ about 0.
     """
     point, taken = problem.start(), 0
     sigma = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)).residuals)
@@ -233,7 +233,7 @@ class _GaussNewton:
         if gap > 0:
             self._penalty = max(self._penalty, 2 * (step.predicted - squares) / gap)
         now = squares + self._penalty * gap
-        # Bodies are exponentials of their coordinates: what a linearisation says ends at about 1.
+        # Bodies are exponentials of their coordinates: a linearisation is valid up to about 1.
         whole = 1.0 / max(1.0, float(np.abs(step.xi[self.problem.unknowns.inertial]).max(initial=0.0)))
         for halving in range(_MAX_HALVINGS):
             trial = self.problem.moved(point, step, whole * 0.5**halving)

@@ -30,7 +30,7 @@ from helicoid.identification.report.score import Score
 from helicoid.identification.result import Identification
 from helicoid.progress import Progress, reporting
 
-_STARTS = (0.05, 0.2, 0.6)  # of the fastest velocity: widths to begin with
+_INITIAL_WIDTHS = (0.05, 0.2, 0.6)  # of the fastest velocity
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def _starts(problem: FrictionFit, result: Identification) -> list[FrictionPoint]
         np.concatenate([body.parameters for body in solid_bodies(pi, LEAST_MASS)]) if len(pi) else pi
     )
     points = []
-    for part in _STARTS if model.shapes else _STARTS[:1]:
+    for part in _INITIAL_WIDTHS if model.shapes else _INITIAL_WIDTHS[:1]:
         shapes = np.zeros((plain.robot.nv, len(model.shapes)))
         for k, shape in enumerate(model.shapes):
             if shape not in model.signed:
@@ -109,7 +109,7 @@ def _starts(problem: FrictionFit, result: Identification) -> list[FrictionPoint]
 
 
 def _first(plain: Regression, x: Array, group: str) -> Array:
-    """What the linear result says of a term, or of the one that comes nearest to it."""
+    """Initial coefficient of a term: that of the linear result, or of the term it starts from."""
     nearest = group if group in plain.groups or group not in TERMS else TERMS[group].starts_from
     if nearest in plain.groups:
         return np.maximum(plain.parameters.of(x, nearest), 0.0 if group in nonnegative_groups() else -np.inf)

@@ -1,8 +1,8 @@
-"""Many short simulations at once, with what they change by when start or parameters change.
+"""Many short simulations at once, with sensitivities to the start and the parameters.
 
     q̇ = Γ(q) v,   v̇ = M⁻¹ (τ - T x - d v - h(q, v; π)),   M with armature
 
-by Runge-Kutta steps of order 4. T x are torques whose shape hangs on the motion and whose size is unknown:
+by Runge-Kutta steps of order 4. T x are torques of known dependence on the motion and unknown size:
 Coulomb friction, offsets, ... They are taken along the measured motion, like τ, in straight lines from sample
 to sample: friction that jumps with a simulated velocity would need steps of microseconds. Sensitivities obey
 Ẋ = F X + G, integrated by the same steps, with ∂v̇/∂x = -M⁻¹ Y(q, v, v̇) for all that is linear in x.
@@ -22,7 +22,7 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.robot import Robot
 
 _SIMULATED = ("inertia", "viscous", "armature")
-_STABLE = 2.0  # Runge-Kutta of order 4 is stable for rates up to 2.78 a step
+_MAX_RATE = 2.0  # 1/step: Runge-Kutta of order 4 is stable up to 2.78
 
 
 class Inputs(NamedTuple):
@@ -32,11 +32,11 @@ class Inputs(NamedTuple):
     terms: Array
 
 
-class Flow(NamedTuple):
+class ShootingFlow(NamedTuple):
     """Along B simulations of K steps: q (K + 1, B, nq), v (K + 1, B, nv), X (K + 1, B, 2 nv, 2 nv + p).
 
     X are the derivatives of (q, v) by (q, v) at the start and by the coordinates ξ of the parameters, both in
-    the tangent space; its last axis is empty where they were not asked for.
+    the tangent space; its last axis is empty where they were not requested.
     """
 
     q: Array
@@ -97,15 +97,15 @@ class Simulator:
         return np.asarray(self._rates(q, np.zeros((len(q), self.robot.nv))).pseudo @ dq)
 
     def substeps(self, x: Array, q: Array, dt: float) -> int:
-        """How many steps a sample needs for viscous friction, at configurations q (B, nq)."""
+        """Number of integration steps a sample for stability with viscous friction, at q (B, nq)."""
         theta, n, nv = self._theta(x), 10 * self.robot.n_bodies, self.robot.nv
         inverse = self._parametric.mass_matrix_inverse(q, np.broadcast_to(theta, (len(q), len(theta))))
         fastest = np.abs(np.linalg.eigvals(inverse * theta[n : n + nv])).max(initial=0.0)
-        return max(1, int(np.ceil(fastest * dt / _STABLE)))
+        return max(1, int(np.ceil(fastest * dt / _MAX_RATE)))
 
     def flow(
         self, x: Array, D: Array | None, start: tuple[Array, Array], inputs: Inputs, dt: float, steps: int
-    ) -> Flow:
+    ) -> ShootingFlow:
         """Simulate from start (B, nq), (B, nv), samples dt apart; with X where D = ∂x/∂ξ is given."""
         q, v = start
         nq, nv, B = self.robot.nq, self.robot.nv, len(q)
@@ -121,7 +121,7 @@ class Simulator:
                 acting = [_between(inputs, k, (part + where) / steps, own) for where in (0.0, 0.5, 0.5, 1.0)]
                 q, v, X = self._step(q, v, X, acting, theta, D, dt / steps)
             kept.append(self._kept(q, v, X))
-        return Flow(*(np.array(column) for column in zip(*kept, strict=True)))
+        return ShootingFlow(*(np.array(column) for column in zip(*kept, strict=True)))
 
     def _kept(self, q: Array, v: Array, X: Array) -> tuple[Array, Array, Array]:
         nq = self.robot.nq

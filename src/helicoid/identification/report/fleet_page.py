@@ -1,4 +1,4 @@
-"""The page of a fleet: which units stand out, in what, and by how much."""
+"""Report of a fleet: units that differ significantly, and by how much."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _found(fleet: Fleet) -> str:
 
 
 def _map(fleet: Fleet) -> str:
-    """Units by parameters, colored by standard deviations."""
+    """Units by parameters, coloured by standard deviations."""
     names = list(dict.fromkeys(one.name for one in fleet.differences))
     by = {(one.unit, one.name): one for one in fleet.differences}
     head = "".join(f"<th>{escape(unit)}</th>" for unit in fleet.units)
@@ -67,8 +67,8 @@ def _map(fleet: Fleet) -> str:
 def _cell(one: Difference, limit: float) -> str:
     if not np.isfinite(one.sigma):
         return "<td>–</td>"
-    strength = min(1.0, abs(one.z) / (2 * limit)) if abs(one.z) > limit else 0.1 * abs(one.z) / limit
-    color = f"rgba({'200,60,40' if one.z > 0 else '40,90,200'},{strength:.2f})"
+    opacity = min(1.0, abs(one.z) / (2 * limit)) if abs(one.z) > limit else 0.1 * abs(one.z) / limit
+    color = f"rgba({'200,60,40' if one.z > 0 else '40,90,200'},{opacity:.2f})"
     return f'<td style="background:{color}" title="{one.value:+.4g} ± {one.sigma:.2g}">{one.z:+.1f}</td>'
 
 

@@ -1,4 +1,4 @@
-"""What moves a joint: motor, gear and their limits, and the rotor that turns with it."""
+"""Drives of joints: motor, gear and their limits, and the rotor."""
 
 from __future__ import annotations
 
@@ -67,18 +67,18 @@ class Drive:
 
     @property
     def armature(self) -> float:
-        """N² J (kg·m²): the rotor's inertia as the joint feels it."""
+        """N² J (kg·m²): the rotor's inertia reflected to the joint."""
         return self.gear_ratio**2 * self.rotor_inertia
 
     @property
     def max_torque(self) -> float:
-        """The most torque at the joint that the limits of torque and current allow (N·m)."""
+        """The maximum torque at the joint by the limits of torque and current (N·m)."""
         if np.isinf(self.current_limit):
             return self.torque_limit
         return min(self.torque_limit, abs(self._torque_per_current) * self.current_limit)
 
     def torque(self, current: ArrayLike) -> Array:
-        """τ = η N k i: the torque at the joint (N·m) that a current (A) gives."""
+        """τ = η N k i: the torque at the joint (N·m) of a current (A)."""
         return self._torque_per_current * np.asarray(current, dtype=np.float64)[()]
 
     def current(self, torque: ArrayLike) -> Array:
@@ -86,7 +86,7 @@ class Drive:
         return np.asarray(torque, dtype=np.float64)[()] / self._torque_per_current
 
     def torque_range(self, v: ArrayLike) -> tuple[Array, Array]:
-        """The least and the most torque (N·m) at a joint velocity v (rad/s), each of the shape of v.
+        """Minimum and maximum torque (N·m) at a joint velocity v (rad/s), each of the shape of v.
 
         On the speed-torque line the current is between (-V - k N v) / R and (V - k N v) / R.
         """
@@ -112,7 +112,7 @@ def with_drives(model: Model, drives: Mapping[str, Drive], full_rotor: bool = Fa
     With `full_rotor`, a rotor on a link that moves is a body of its own, that turns N times as fast as the
     joint about the joint's axis. Beside ½ N² J v² its energy then has J N v (a·ω), ω the angular velocity of
     the link that carries it and a the axis: the gyroscopic effect. The rotor at rest is taken as part of that
-    link's inertia, as descriptions state it, so that a robot whose joints stand still is what it was.
+    link's inertia, as descriptions state it, so that a robot at rest is unchanged.
     """
     if not isinstance(drives, Mapping):
         raise ModelError(f"with_drives takes joint names with their Drive; got {drives!r}")
@@ -130,8 +130,8 @@ def with_drives(model: Model, drives: Mapping[str, Drive], full_rotor: bool = Fa
             rotor = _rotor(joint, drive)
             if rotor.name in links or rotor.name in joints:
                 raise ModelError(f"{rotor.name!r} exists already: joint {name!r} has a rotor")
-            # The same about every axis, so that it can be taken from the link wherever the rotor sits there.
-            # What does not turn about the rotor's own axis cancels; only the inertia about that axis acts.
+            # Isotropic, so that it can be subtracted from the link wherever the rotor is. All but the inertia
+            # about the rotor's own axis cancels.
             J = Inertia.from_com(0.0, np.zeros(3), drive.rotor_inertia * np.eye(3))
             joints[rotor.name], links[rotor.name] = rotor, Link(rotor.name, J)
             _check_carrier(model, rotor, drive.rotor_inertia)

@@ -42,7 +42,7 @@ def with_flexible_joints(
 
 
 def has_motor(joint: Joint) -> bool:
-    """Can a drive act on this joint? Not on a floating base, nor on a spring whose effort limit is 0."""
+    """Whether a drive can act on this joint: not on a floating base, nor on a spring of effort limit 0."""
     passive = np.any(joint.stiffness) and not np.any(joint.range.effort)
     return not passive and joint.type.can_be_driven
 
@@ -67,7 +67,7 @@ def _check(model: Model, joint: Joint, stiffness: float, damping: float) -> None
     if joint.type.nv != 1 or joint.mimic is not None:
         raise ModelError(what + "it has not one coordinate of its own")
     if followers:
-        raise ModelError(what + f"{', '.join(followers)} mimics it, and would not know which side to follow")
+        raise ModelError(what + f"{', '.join(followers)} mimics it, and could follow either side")
     if np.any(joint.stiffness):
         raise ModelError(what + "it has a spring already")
     if not joint.armature[0] > 0:

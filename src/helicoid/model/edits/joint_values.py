@@ -1,4 +1,4 @@
-"""One edit for every number that a joint states: friction, armature, springs, limits."""
+"""Edit of the numbers of joints: friction, armature, springs, limits."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ JointValues = ArrayLike | Mapping[str, ArrayLike]
 def with_joints(model: Model, values: Mapping[str, JointValues], terms: Sequence[str] = ()) -> Model:
     """The model with other numbers in its joints.
 
-    A number or an array says what each coordinate feels in all: joints that mimic another then add no
-    friction, armature or spring of their own. A mapping changes the joints that it names and no other.
+    A number or an array is the total of each coordinate: mimic joints then add no friction, armature or
+    spring of their own. A mapping changes the joints that it names and no other.
     `terms` are the names that `friction_terms` of a joint may have.
     """
     changes: dict[str, dict[str, Any]] = {joint.name: {} for joint in model.joints}
@@ -41,7 +41,7 @@ def with_joints(model: Model, values: Mapping[str, JointValues], terms: Sequence
 
 
 def _by_joint(model: Model, field: str, given: JointValues) -> dict[str, Array]:
-    """What each joint gets."""
+    """The value of each joint."""
     moving = {joint.name: joint for joint in model.joints if joint.type.nv}
     if isinstance(given, Mapping):
         return {

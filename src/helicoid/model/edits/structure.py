@@ -1,4 +1,4 @@
-"""Edits: each takes a model and gives another. Nothing is changed in place."""
+"""Edits of the structure: sub-chains, locked joints, payloads, frames, another root."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Link, Placement
 
 
 def chain(model: Model, root: str, tip: str) -> Model:
-    """The links between `root` and `tip` with all that is rigidly fixed to them; other branches are cut.
+    """The links between `root` and `tip` with all that is rigidly fixed to them; other branches are removed.
 
     A branch that moves and has mass is cut with a warning: lock its joints first to keep its weight.
     """
@@ -73,7 +73,7 @@ def _refuse_lost_sources(joints: list[Joint], edit: str) -> None:
 
 
 def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
-    """Joints frozen at the given coordinates; a joint that mimics a locked one is frozen with it."""
+    """Joints fixed at the given coordinates; a joint that mimics a locked one is fixed with it."""
     if not isinstance(positions, Mapping):
         raise ModelError(
             f"lock takes joint names with their coordinates, such as {{'elbow': 0.5}}; got {positions!r}"
@@ -159,7 +159,7 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
 
 
 def reroot(model: Model, link: str) -> Model:
-    """The same robot standing on `link`: the joints between it and the old root turn around.
+    """The same robot with `link` as its root: the joints between it and the old root are reversed.
 
     A joint's frame is where its child is. Turned around, its new child (the old parent) lies elsewhere, so
     a massless link `<joint>_reversed` is put where the joint's frame ends and the old parent fixed to it.

@@ -17,7 +17,7 @@ from helicoid.model.urdf.links import placement
 from helicoid.model.urdf.markup import Element, Source, quoted
 from helicoid.model.urdf.syntax import ANY, numbers, parameters
 
-UNLIMITED = 1e308  # URDF has no word for infinity and its readers want a number: this or more means no limit
+UNLIMITED = 1e308  # URDF has no infinity: this or more means no limit
 _AXIS = (1.0, 0.0, 0.0)  # URDF's default
 
 
@@ -66,7 +66,7 @@ def _friction_terms(element: Element, cls: type[JointType], source: Source) -> d
 
 
 def _rest(dynamics: Element | None, cls: type[JointType], source: Source) -> Array:
-    """The coordinates at which a joint's spring is at ease."""
+    """The equilibrium coordinates of a joint's spring."""
     if dynamics is None or "rest" not in dynamics.attrib or cls.nv == 0:
         return np.zeros(0)
     rest = np.array(numbers(dynamics, "rest", ANY, source))

@@ -18,7 +18,7 @@ _SIZES = {"box": ("size",), "sphere": ("radius",), "mesh": ("scale",)}  # of all
 
 
 def placement(owner: Element, source: Source) -> Placement:
-    """Where the `<origin>` of an element puts it: nowhere else when there is none."""
+    """Placement by the `<origin>` of an element; the identity when there is none."""
     origin = owner.find("origin")
     if origin is None or not origin.attrib:
         return Placement()

@@ -9,7 +9,7 @@ from xml.parsers import expat
 from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError, warn
 
 MOST_BYTES = 50_000_000
-_DEEPEST = 256  # elements within elements
+_MAX_DEPTH = 256  # of nested elements
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class Element:
 
 
 class Source:
-    """Where a description comes from, and what was doubtful in it."""
+    """The source of a description, and its doubtful statements."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -135,8 +135,8 @@ class _Builder:
         else:
             parent.children.append(element)
         self._open.append(element)
-        if len(self._open) > _DEEPEST:
-            raise self._fault(f"faulty XML: a depth of more than {_DEEPEST} elements")
+        if len(self._open) > _MAX_DEPTH:
+            raise self._fault(f"faulty XML: a depth of more than {_MAX_DEPTH} elements")
 
     def _end(self, _: str) -> None:
         self._open.pop()

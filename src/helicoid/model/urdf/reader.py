@@ -1,4 +1,4 @@
-"""Reading a robot from URDF: strictly, from its XML, so that nothing which matters is lost on the way."""
+"""Reading a robot from URDF, strictly: what is not understood is an error."""
 
 from __future__ import annotations
 

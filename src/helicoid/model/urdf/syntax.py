@@ -12,8 +12,8 @@ from helicoid.model.joints import TYPES
 from helicoid.model.parts import PER_VELOCITY
 from helicoid.model.urdf.markup import Element, Source, quoted
 
-_LARGEST = 1e30  # m, kg, rad ...: beyond it, products overflow and nothing physical is meant
-_LONGEST_NUMBER = 100  # characters
+_MAX_NUMBER = 1e30  # m, kg, rad ...: larger numbers are not physical, and their products overflow
+_MAX_DIGITS = 100  # characters
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 _TEXT, ANY = 0, -1  # instead of how many numbers an attribute holds: words; one number or more
@@ -21,7 +21,7 @@ _EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0.8 0.8 0.8 1", ANY: "0.5"}
 
 
 class _Tag(NamedTuple):
-    """What an element may hold; `once` and `many` are children, `harmless` children have no effect."""
+    """Content of an element; `once` and `many` are children, `harmless` children have no effect."""
 
     attributes: dict[str, int]
     required: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def parameters() -> dict[str, int]:
 
 
 def check(element: Element, source: Source) -> None:
-    """See that an element holds what it should; take out of the tree what has no effect."""
+    """Check the content of an element; remove children without effect from the tree."""
     place = "" if element.parent is None else f"{element.parent.tag}/{element.tag}"
     # <helicoid> holds other things in <robot> than in <joint>.
     if place == "joint/helicoid":
@@ -164,9 +164,9 @@ def numbers(element: Element, key: str, count: int, source: Source) -> list[floa
     """The numbers of an attribute: `count` of them, finite and plain."""
     words = element.attrib[key].split()
     fits = len(words) == count if count > 0 else bool(words)
-    fits = fits and all(len(word) <= _LONGEST_NUMBER and _NUMBER.fullmatch(word) for word in words)
+    fits = fits and all(len(word) <= _MAX_DIGITS and _NUMBER.fullmatch(word) for word in words)
     values = [float(word) for word in words] if fits else []
-    largest = np.finfo(float).max if element.tag == "limit" else _LARGEST
+    largest = np.finfo(float).max if element.tag == "limit" else _MAX_NUMBER
     what = f"{element.tag} {key} {quoted(element.attrib[key])}"
     if not fits:
         need = {1: "one number", ANY: "numbers"}.get(count, f"{count} numbers")
@@ -189,7 +189,7 @@ def index(root: Element, tag: str, source: Source) -> dict[str, Element]:
 
 
 def check_references(links: dict[str, Element], joints: dict[str, Element], source: Source) -> None:
-    """See that joints name links and joints that exist, and that no link hangs on two."""
+    """Check that joints name existing links and joints, and that no link has two parents."""
     carriers: dict[str, Element] = {}
     for name, joint in joints.items():
         for reference in joint.children:

@@ -23,7 +23,7 @@ PHYSICAL = 100.0
 
 
 class Role(NamedTuple):
-    """What the rows of a constraint are to a contact: "force", "velocity", "position" or "cone".
+    """Role of the rows of a constraint for a contact: "force", "velocity", "position" or "cone".
 
     Its bounds follow the schedule of a problem with phases.
     """

@@ -12,13 +12,13 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.constraints.constraint import Constraint, Role, Soft, constraint_on
-from helicoid.mpc.phases import Schedule
+from helicoid.mpc.phases import ContactSchedule
 from helicoid.mpc.system.feet import foot
 from helicoid.mpc.system.forces import axes, contact_name
 from helicoid.mpc.system.symbols import Symbols
 
 
-def foot_constraints(symbols: Symbols, schedule: Schedule) -> list[Constraint]:
+def foot_constraints(symbols: Symbols, schedule: ContactSchedule) -> list[Constraint]:
     """The rows of each foot; what bounds them at a node, the schedule says (see `solver/switching.py`).
 
     `<foot>_force`: zero in the air, not pulling on the ground. `<foot>_velocity`: zero while it stands, from
@@ -44,8 +44,8 @@ def foot_row(contact: str, kind: str) -> str:
     return re.sub(r"\W", "_", f"{contact}_{kind}")
 
 
-_ROUND = 1e-3
-"""How blunt the tip of a smooth cone is, as a part of the robot's weight."""
+_CONE_SMOOTHING = 1e-3
+"""Smoothing ε of a cone at its tip, relative to the robot's weight."""
 
 
 def friction_cones(
@@ -87,7 +87,7 @@ def _cone(symbols: Symbols, contact: str, R: Array, friction: float, kind: str, 
         side = μ.symbol / np.sqrt(2) * n
         rows = {"normal": n, "+x": side - x, "-x": side + x, "+y": side - y, "-y": side + y}
     else:
-        rows = {"normal": n, "cone": μ.symbol * n - ca.sqrt(x**2 + y**2 + (_ROUND * weight) ** 2)}
+        rows = {"normal": n, "cone": μ.symbol * n - ca.sqrt(x**2 + y**2 + (_CONE_SMOOTHING * weight) ** 2)}
     comes_and_goes = contact in _feet(symbols)
     if comes_and_goes:  # its force is bounded already
         del rows["normal"]

@@ -1,4 +1,4 @@
-"""What the problem itself asks for: closed loops and contacts, motors and their limits, a free duration."""
+"""Constraints of every problem: closed loops and contacts, control limits, a free duration."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def duration_constraint(symbols: Symbols, shortest: float, longest: float) -> Co
     )
 
 
-def control_limit(symbols: Symbols, machine: ActuatedSystem) -> list[Constraint]:
-    """The controls of a machine within their limits, those that have any: `control_limit`."""
-    lower, upper = machine.control_limits
+def control_limit(symbols: Symbols, system: ActuatedSystem) -> list[Constraint]:
+    """Limits of the controls of an actuated system, where it has any: `control_limit`."""
+    lower, upper = system.control_limits
     at = [k for k in range(len(lower)) if np.isfinite(lower[k]) or np.isfinite(upper[k])]
     if not at:
         return []
     low, high = lower[at], upper[at]
     both = np.isfinite(low) & np.isfinite(high)
     half = np.where(both, (np.where(both, high, 1.0) - np.where(both, low, 0.0)) / 2, 1.0)
-    labels = [machine.controls[k] for k in at]
+    labels = [system.controls[k] for k in at]
     made = constraint_on(symbols, "control_limit", symbols["u"][at], low, high, scale=1 / half, labels=labels)
     return [replace(made, priority=PHYSICAL)]

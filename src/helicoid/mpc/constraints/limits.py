@@ -1,4 +1,4 @@
-"""What a robot can do: the range of its joints, their velocity, the effort of its motors."""
+"""Limits of the robot: position, velocity and effort of its joints."""
 
 from __future__ import annotations
 

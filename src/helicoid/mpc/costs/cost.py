@@ -36,7 +36,7 @@ class Cost:
 
     @property
     def value(self) -> Expression:
-        """What it costs at a node."""
+        """The cost at a node."""
         w = self.weight.symbol
         if self.square:
             return 0.5 * ca.dot(w * ca.SX.ones(self.expression.numel()), self.expression**2)

@@ -1,4 +1,4 @@
-"""How high feet are lifted on their way from one stand to the next."""
+"""Cost on the height of swing feet."""
 
 from __future__ import annotations
 

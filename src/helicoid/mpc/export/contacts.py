@@ -1,4 +1,4 @@
-"""Contacts that come and go, as tables of C: what runtime/switching.h knows of a problem, and its phases."""
+"""Contact phases as tables of C, for runtime/loop/contact_phases.h."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler import c_array, c_number, c_text
 from helicoid.mpc.costs.swing import PROFILE
-from helicoid.mpc.phases import Schedule
-from helicoid.mpc.solver.stage import Row
+from helicoid.mpc.phases import ContactSchedule
+from helicoid.mpc.solver.stage import ConstraintRow
 from helicoid.mpc.solver.switching import Switching
 
 _ROLES = {"force": "OF_FORCE", "velocity": "OF_VELOCITY", "position": "OF_POSITION", "cone": "OF_CONE"}
-ROOM = 32
-"""Phases that an exported controller has room for, or more if it begins with more."""
+CAPACITY = 32
+"""Phases that an exported controller can hold, or more if it begins with more."""
 
 
 class Contacts:
@@ -23,13 +23,13 @@ class Contacts:
 
     def __init__(self, switching: Switching) -> None:
         self._switching, self.schedule = switching, switching.schedule
-        self.feet, self.room = self.schedule.contacts, max(ROOM, len(self.schedule.phases))
+        self.feet, self.capacity = self.schedule.contacts, max(CAPACITY, len(self.schedule.phases))
         self.size = 1 + 4 * len(self.feet)
 
     @property
     def bytes(self) -> int:
-        """What its phases take of a controller's memory, with their pointers."""
-        return 64 + sum(-(-8 * count // 64) * 64 for count in (3, self.room * self.size))
+        """Bytes of the phases in a controller's memory, with their pointers."""
+        return 64 + sum(-(-8 * count // 64) * 64 for count in (3, self.capacity * self.size))
 
     def definitions(self) -> str:
         """Sizes and tables, for the top of the source."""
@@ -41,7 +41,7 @@ class Contacts:
             at += parameter.symbol.numel()
         numbers = {
             "FEET": len(self.feet),
-            "MAX_PHASES": self.room,
+            "MAX_PHASES": self.capacity,
             "CYCLIC": int(self.schedule.cyclic),
             "STARTS_ANYWHERE": int(switching.starts_anywhere),
             "PROFILE_AT": columns.get(PROFILE, -1),
@@ -57,7 +57,7 @@ class Contacts:
             texts += [f"static const ContactRow {name}_contacts[] = {{\n  {body}}};"]
         return "\n".join(texts) + "\n"
 
-    def _rows(self, rows: Sequence[Row]) -> list[str]:
+    def _rows(self, rows: Sequence[ConstraintRow]) -> list[str]:
         found = []
         for k, row in enumerate(rows):
             if row.constraint.role is None:
@@ -69,7 +69,7 @@ class Contacts:
         return found
 
     def first(self) -> tuple[list[str], list[str]]:
-        """What it begins with: arrays, and the statements that copy them."""
+        """The initial phases: arrays, and the statements that copy them."""
         schedule = self.schedule
         numbers = np.array([schedule.time, schedule.ground, len(schedule.phases)])
         arrays = [c_array("first_schedule", numbers), c_array("first_phases", flat_phases(schedule))]
@@ -81,8 +81,8 @@ class Contacts:
         values = "const double *values, size_t count"
         feet = ", ".join(map(c_text, self.feet))
         about = (
-            f"the phases, from their beginning: {self.size} numbers for each of 1 to {self.room}. These are "
-            "its duration (s), INFINITY for a last one that stays"
+            f"the phases, from their beginning: {self.size} numbers for each of 1 to {self.capacity}. These "
+            "are its duration (s), INFINITY for a last one that stays"
             + (" (not here: they are cyclic)" if self.schedule.cyclic else "")
             + f"; then for each foot ({feet}) 1 if it stands and 0 if not, and x, y, z (m) of where it is "
             "put if it lands in this phase, NAN where that is free (a height: that of the ground)"
@@ -97,7 +97,7 @@ class Contacts:
         ]
 
 
-def flat_phases(schedule: Schedule) -> Array:
+def flat_phases(schedule: ContactSchedule) -> Array:
     """Phases as rows of numbers (phases, 1 + 4 feet): duration, then of each foot 1 or 0 and x, y, z."""
     rows = []
     for phase in schedule.phases:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from helicoid.compiler import c_comment, c_declaration, c_text
 from helicoid.mpc.export.settable import Setter
-from helicoid.mpc.solver.loop import Loop
+from helicoid.mpc.solver.loop import RecedingHorizonLoop
 from helicoid.mpc.structure import Structure
 
 STATUS = {
@@ -40,7 +40,7 @@ STATISTICS = {
 class Header:
     """The text of the header, and the parameters that the source shares with it."""
 
-    def __init__(self, prefix: str, structure: Structure, loop: Loop, n_bytes: int) -> None:
+    def __init__(self, prefix: str, structure: Structure, loop: RecedingHorizonLoop, n_bytes: int) -> None:
         self.prefix, self.big = prefix, prefix.upper()
         self.structure, self.loop, self.bytes = structure, loop, n_bytes
         robot = structure.robot

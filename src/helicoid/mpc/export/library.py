@@ -24,7 +24,7 @@ from helicoid.mpc.export.settable import Settable
 from helicoid.mpc.export.source import source
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.kernels import RUNTIME, node_functions
-from helicoid.mpc.solver.loop import Loop
+from helicoid.mpc.solver.loop import RecedingHorizonLoop
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.switching import Switching
 
@@ -48,7 +48,7 @@ _KERNEL_HEAD = """\
 
 
 def export_controller(
-    compiled: Compiled, loop: Loop, switching: Switching | None, folder: Path, name: str | None
+    compiled: Compiled, loop: RecedingHorizonLoop, switching: Switching | None, folder: Path, name: str | None
 ) -> list[Path]:
     """Write the library of a controller that has not stepped yet; see `Controller.export_c`."""
     structure, engine = compiled.structure, loop.engine

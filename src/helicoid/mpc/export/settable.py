@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from helicoid.compiler import c_number, c_text, distinct_identifiers
 from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.stage import Row
+from helicoid.mpc.solver.stage import ConstraintRow
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Settable:
     def _constraints(self) -> list[tuple[str, str, str, str]]:
         found = []
         stages, last = self._memory.stages, self._nodes - 1
-        sections: list[tuple[int, int, list[Row]]] = [
+        sections: list[tuple[int, int, list[ConstraintRow]]] = [
             (0, last, stages.path_rows),
             (last, last + 1, stages.end_rows),
         ]
@@ -113,7 +113,7 @@ class Settable:
 
 
 def _counts(counts: dict[int, str]) -> str:
-    """How many numbers a function takes."""
+    """The counts of numbers that a function takes, in words."""
     texts = [
         f"{count} ({text})" if text and len(counts) > 1 else f"{count}" for count, text in counts.items()
     ]

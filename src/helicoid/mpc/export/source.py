@@ -9,7 +9,7 @@ from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.export.header import STATISTICS, STATUS, Header
 from helicoid.mpc.export.settable import Settable, definitions
 from helicoid.mpc.solver import kernels
-from helicoid.mpc.solver.engine import ONCE, Engine
+from helicoid.mpc.solver.engine import ONCE, SqpSolver
 
 _HEAD = """\
 #ifndef _POSIX_C_SOURCE
@@ -114,7 +114,7 @@ const double *{p}_disturbance(const {p}_controller *controller) {{
 
 
 def source(
-    header: Header, engine: Engine, settable: Settable, names: list[str], contacts: Contacts | None
+    header: Header, engine: SqpSolver, settable: Settable, names: list[str], contacts: Contacts | None
 ) -> str:
     """The file `<prefix>.c`; `names` are those of the kernels that there are."""
     p, stages = header.prefix, engine.stages
@@ -159,10 +159,10 @@ def source(
     return "\n".join([head, *declared, "", *arrays, settable.tables(), body, setters])
 
 
-def image(engine: Engine) -> tuple[list[str], list[str]]:
-    """What a controller's memory holds before its first step: arrays, and the statements that copy them.
+def image(engine: SqpSolver) -> tuple[list[str], list[str]]:
+    """The initial memory of a controller: arrays, and the statements that copy them.
 
-    Whatever is not zero there belongs to it, so that a field that somebody adds is not forgotten.
+    It has every field that is not zero, so that a new field cannot be forgotten.
     """
     arrays, copies = [], []
     for name in (*kernels.LAYOUT.fields("NODE_FIELDS"), *kernels.LAYOUT.fields("ONCE_FIELDS")):

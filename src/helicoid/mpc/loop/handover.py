@@ -1,4 +1,4 @@
-"""What an identifier found, as a body that can exist: in closed form, for a controller that cannot wait."""
+"""Projection of an estimated payload onto physically consistent parameters, in closed form."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def possible(theta: Array) -> Array:
 
         P = [Σ h; hᵀ m] ⪰ 0   if and only if   m >= 0 and Σ_c = Σ - h hᵀ/m ⪰ 0,   Σ = ½ tr(I) 1 - I.
 
-    Gravity tells mass and center far better than motion tells the moments of inertia. So m and h are kept
-    (unless the mass is negative, or the center farther away than a load reaches), and Σ_c, the second moments
-    about the center, has its eigenvalues clipped to those of a load of sensible size.
+    Gravity identifies mass and centre of mass far better than motion identifies the inertia. So m and h are
+    kept (unless the mass is negative, or the centre farther away than a load reaches), and Σ_c, the second
+    moments about the centre, has its eigenvalues clipped to those of a load of sensible size.
 
     >>> possible(np.array([2.0, 0.0, 0.0, 0.2, -1.0, 0.0, 0.0, 0.02, 0.0, 0.0]))[:4]
     array([2. , 0. , 0. , 0.2])

@@ -1,5 +1,5 @@
-"""What solving a problem gives: a motion and how good it is, at any time, in files and pictures."""
+"""Plans, the solutions of problems: between nodes, in files and as plots."""
 
-from helicoid.mpc.plan.plan import Moment, Plan, Violation, as_numbers
+from helicoid.mpc.plan.plan import Plan, PlanSample, Violation, as_numbers
 
-__all__ = ["Moment", "Plan", "Violation", "as_numbers"]
+__all__ = ["Plan", "PlanSample", "Violation", "as_numbers"]

@@ -1,4 +1,4 @@
-"""What solving a problem gives: a motion, and how good it is."""
+"""The solution of a problem: a planned motion with its cost and violations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Violation(NamedTuple):
         return f"{self.constraint} ({self.row}) is missed by {self.amount:.3g} at node {self.node}"
 
 
-class Moment(NamedTuple):
+class PlanSample(NamedTuple):
     """A plan at a time t (s), or at several, one a row: x and u, and of a robot q, v, a and tau."""
 
     t: Any
@@ -85,7 +85,7 @@ class Plan:
         """The total time (s)."""
         return float(self.t[-1])
 
-    def at(self, t: ArrayLike) -> Moment:
+    def at(self, t: ArrayLike) -> PlanSample:
         """State and torque at a time (s) between 0 and `duration`, or at several: then one row for each.
 
         q is the cubic through the positions and velocities of both nodes, in the tangent space of the left

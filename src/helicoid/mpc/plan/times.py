@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.mpc.plan.plan import Moment, Plan
+from helicoid.mpc.plan.plan import Plan, PlanSample
 from helicoid.simulation.trajectory.resampling import Rows, between, linear, resampled_states, rounding
 
 
-def moment(plan: Plan, t: ArrayLike) -> Moment:
+def moment(plan: Plan, t: ArrayLike) -> PlanSample:
     """See `Plan.at`."""
     wanted = _checked(plan, t)
     left, s = between(plan.t, wanted.ravel())
@@ -25,7 +25,7 @@ def moment(plan: Plan, t: ArrayLike) -> Moment:
     parts["x"] = x
     if wanted.ndim == 0:
         parts = {name: value[0] for name, value in parts.items()}
-    return Moment(t=wanted if wanted.ndim else wanted.item(), **parts)
+    return PlanSample(t=wanted if wanted.ndim else wanted.item(), **parts)
 
 
 def _checked(plan: Plan, t: ArrayLike) -> Array:

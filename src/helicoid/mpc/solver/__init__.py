@@ -1,1 +1,1 @@
-"""What solves a problem: our own solver in C, and CasADi's."""
+"""Solvers of a problem: SQP in C, and those of CasADi."""

@@ -1,4 +1,4 @@
-"""What is made of a problem's structure, each piece when it is first asked for."""
+"""Compiled functions and solvers of a problem's structure, each made on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helicoid.compiler import BatchCode, compile_batch
 from helicoid.dynamics import configuration
 from helicoid.errors import InputError
 from helicoid.mpc.plan import as_numbers
-from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.solver.kernels import Kernels
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.nlp import NonlinearProgram
@@ -68,12 +68,12 @@ class Compiled:
         """The code of the nodes and of the solver, compiled for this structure."""
         return Kernels(self.stages)
 
-    def new_engine(self, with_loop: bool = False) -> Engine:
+    def new_engine(self, with_loop: bool = False) -> SqpSolver:
         """A solver with memory of its own, and what a controller's loop needs too if asked for."""
-        return Engine(self.kernels, np.diff(self.structure.times), self.loop_code if with_loop else {})
+        return SqpSolver(self.kernels, np.diff(self.structure.times), self.loop_code if with_loop else {})
 
     @cached_property
-    def engine(self) -> Engine:
+    def engine(self) -> SqpSolver:
         """The solver of `Problem.solve`."""
         return self.new_engine()
 
@@ -124,7 +124,7 @@ class Compiled:
 
     @cached_property
     def _applied_torque(self) -> tuple[Expression, Expression]:
-        """What is applied, and the symbol of the period in it."""
+        """The applied control, and the symbol of the period in it."""
         system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
         if robot is None:
             return system.u, h
@@ -139,13 +139,13 @@ class Compiled:
 
     @cached_property
     def loop_code(self) -> dict[str, BatchCode]:
-        """What a controller's loop calls besides the nodes' functions, compiled."""
+        """The functions that a controller's loop calls besides those of the nodes, compiled."""
         functions = self.loop_functions
         return dict(zip(functions, compile_batch("the controller", list(functions.values())), strict=True))
 
     @property
     def loop_functions(self) -> dict[str, Callable[[], ca.Function]]:
-        """What makes the functions of the loop, by their names in `kernels.KERNELS`."""
+        """Constructors of the functions of the loop, by their names in `kernels.KERNELS`."""
         lacks = self.structure.system.disturbance.numel() > 0
         if self.structure.robot is None:
             return {"unexplained": self._unexplained_rate} if lacks else {}
@@ -274,7 +274,7 @@ class Compiled:
 
     @property
     def _share(self) -> float:
-        """What a foot that comes and goes carries of a robot that stands on all of them (N)."""
+        """Share of the weight that each foot carries when all are in contact (N)."""
         robot, schedule = self.structure.robot, self.structure.schedule
         return 0.0 if robot is None or schedule is None else 9.81 * robot.mass / len(schedule.contacts)
 

@@ -30,7 +30,7 @@ _SETTING_AT = {name: k for k, name in enumerate(SETTINGS)}
 _RESULT_AT = {name: k for k, name in enumerate(RESULTS)}
 
 
-class Engine:
+class SqpSolver:
     """The memory and the functions of a compiled solver.
 
     Arrays of the problem's memory are NumPy views by name: `engine["x"]` is (nodes, nx). Several engines are

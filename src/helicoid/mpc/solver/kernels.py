@@ -13,7 +13,7 @@ from helicoid.compiler import CHeader, UnsupportedOperation, compile_runtime, lo
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
-PATIENCE = 15  # iterations of an arm before it is asked how torques bend: most reaches are done by then
+FIRST_EXACT_ITERATION = 15  # of an arm with second derivatives: most reaches have converged by then
 RUNTIME = Path(__file__).parent / "runtime"
 LAYOUT = CHeader(RUNTIME / "layout.h")
 KERNELS = LAYOUT.fields("KERNELS")
@@ -47,7 +47,7 @@ class Kernels:
 
 
 def node_functions(stages: Stages) -> dict[str, Callable[[], ca.Function]]:
-    """What makes the functions of the nodes, by their names in `KERNELS`."""
+    """Constructors of the functions of the nodes, by their names in `KERNELS`."""
     functions = {"stage": stages.stage, "values": stages.values, "last": stages.end}
     functions["last_values"] = stages.end_values
     second_order = stages.curvature
@@ -104,9 +104,9 @@ def definitions(stages: Stages) -> str:
         "NDIST": int(system.disturbance.numel()),
         "LACKS_RATE": int(system.disturbed is not None),
         "DOUBLE_INTEGRATOR": int(system.uses_double_integrator),
-        "NONLINEAR": int(system.bends),
+        "NONLINEAR": int(system.is_nonlinear),
         "CURVED": int(stages.curvature is not None),
-        "FIRST_CURVED": 0 if system.bends or stages.hessian == "exact" else PATIENCE,
+        "FIRST_CURVED": 0 if system.is_nonlinear or stages.hessian == "exact" else FIRST_EXACT_ITERATION,
         "MANIFOLD": int(system.tangent is not None),
         "NTAU": int(system.symbols["tau"].numel() if "tau" in system.symbols else system.nu),
         "LANES": stages.lanes,
@@ -133,7 +133,7 @@ def _is_sparse(stages: Stages) -> bool:
 
 
 def _pattern(stages: Stages) -> dict[str, str]:
-    """Where [B A] is not zero: the rows of each column, and those of each vector of columns."""
+    """Sparsity of [B A]: the rows of each column, and those of each vector of columns."""
     rows, columns = stages.dynamics.sparsity().get_triplet()
     width = stages.lanes
     texts = {}

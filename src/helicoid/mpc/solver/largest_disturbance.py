@@ -1,4 +1,4 @@
-"""How much a model may lack: more than that is not believed (runtime/disturbance.h)."""
+"""Bounds of the estimated disturbance (runtime/loop/disturbance.h)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.structure import Structure
 from helicoid.robot import Robot
 
@@ -15,7 +15,7 @@ SAMPLES, SHORT = 256, 1e-3  # of the rates of an ODE, and over how long each is 
 FARTHEST = 1e6  # of a bound that is looked at
 
 
-def largest_disturbance(structure: Structure, engine: Engine) -> Array:
+def largest_disturbance(structure: Structure, engine: SqpSolver) -> Array:
     """The largest d that is believed, of a robot's joints, or of the rates of an ODE or a vehicle.
 
     It is by the bounds that there are when a controller is made; zero if a control of an ODE has none.
@@ -42,7 +42,7 @@ def _of_joints(robot: Robot) -> Array:
     return np.where(known, PART * np.where(known, robot.limits.effort, 0.0), weight)
 
 
-def _bounds(structure: Structure, engine: Engine) -> tuple[Array, Array]:
+def _bounds(structure: Structure, engine: SqpSolver) -> tuple[Array, Array]:
     """The bounds of each control and each state (in the tangent space) that are rows of their own."""
     stages, size = engine.stages, structure.system.nu + structure.system.nx
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
@@ -55,7 +55,7 @@ def _bounds(structure: Structure, engine: Engine) -> tuple[Array, Array]:
     return low, high
 
 
-def _of_rates(structure: Structure, engine: Engine, low: Array, high: Array) -> Array:
+def _of_rates(structure: Structure, engine: SqpSolver, low: Array, high: Array) -> Array:
     """As large as the model's own rates are, at random places between the bounds.
 
     Where a state has no bounds, that is one unit around zero, or around how a vehicle starts.

@@ -1,4 +1,4 @@
-"""The control loop that runs in C (runtime/loop.h): its settings in an engine's memory, and what it says."""
+"""The receding-horizon loop in C (runtime/loop/loop.h): its settings and the outcome of a step."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.costs.effort import PREVIOUS
-from helicoid.mpc.solver.engine import Engine
+from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.solver.kernels import LAYOUT
 from helicoid.mpc.solver.largest_disturbance import largest_disturbance
 from helicoid.mpc.solver.outcome import SolverStatus
-from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.solver.stage import ConstraintRow, Stages
 from helicoid.mpc.structure import Structure
 from helicoid.status import Status
 
@@ -28,7 +28,7 @@ _PHASE, _STEP_STATUS, _OK, _RAN, _SECONDS = (
     _OUTCOME_AT[name] for name in ("phase", "step_status", "ok", "ran", "step_seconds")
 )
 _STATUS = tuple(Status[name.removeprefix("step_").upper()] for name in LAYOUT.enumeration("STEP_OK"))
-# Constraints that what is applied keeps by itself: what they bound, and the fields of layout.h for them.
+# Constraints that the applied torque meets by construction: their symbols, and their fields of layout.h.
 _LIMITS = {"torque_limit": ("tau", "limit"), "velocity_limit": ("v", "speed")}
 _REASONS = {
     -2: "the measured state is not finite, has the wrong size, or a quaternion that is not unit",
@@ -37,30 +37,30 @@ _REASONS = {
 
 
 class Due(IntEnum):
-    """What a controller has, and so what its next step does."""
+    """State of a controller, which decides what its next step does."""
 
     NEW = 0
-    """Nothing: the first step solves from scratch, and refuses a state that cannot be."""
+    """No plan yet: the first step is a cold start, and refuses an invalid state."""
     PLANNED = 1
     """The plan of the last step, to be shifted by one period."""
     SHIFTED = 2
-    """A plan that begins now, to be linearised."""
+    """A shifted plan, to be linearised."""
     PREPARED = 3
-    """A linearised plan that waits for the measurement."""
+    """A linearised plan, before the measurement."""
     LOST = 4
-    """No plan of use: the next step solves from scratch, in haste."""
+    """No valid plan: the next step is a cold start with a reduced iteration limit."""
 
 
 _DUE = tuple(Due)
 
 
-class Loop:
-    """The loop around one engine. `measured` (n) is where a step reads the state, `torque` what it gave."""
+class RecedingHorizonLoop:
+    """The loop around one solver: a step reads the state in `measured` (n) and writes `torque`."""
 
     def __init__(
         self,
         structure: Structure,
-        engine: Engine,
+        engine: SqpSolver,
         period: float,
         budget: float,
         disturbance_time: float | None = None,
@@ -93,7 +93,7 @@ class Loop:
         self._set_limits(structure)
 
     def _set_limits(self, structure: Structure) -> None:
-        """Which rows bound torques, besides the robot's effort, velocities, and where the robot is."""
+        """Find the rows that bound torques (besides the robot's effort), velocities and positions."""
         engine, robot = self.engine, structure.robot
         limit = np.full(len(self.torque), np.inf) if robot is None else robot.limits.effort.copy()
         if robot is not None:
@@ -105,7 +105,7 @@ class Loop:
             symbol, name = _LIMITS.get(row.constraint.name, ("", ""))
             column = _bounded(engine.stages, row, symbol)
             if column is not None and (symbol == "tau" or row.constraint.price is None):
-                engine[f"{name}_row"][column] = k + 1  # 0 stands for none
+                engine[f"{name}_row"][column] = k + 1  # 0: none
                 engine[f"{name}_scale"][column] = row.constraint.scale[row.element]
         at_end = {(row.constraint, row.element): k for k, row in enumerate(engine.stages.end_rows)}
         for k, row in enumerate(engine.stages.path_rows):
@@ -129,15 +129,15 @@ class Loop:
 
     @property
     def due(self) -> Due:
-        """What the next step does."""
+        """The state of the controller before its next step."""
         return _DUE[int(self._outcome[_PHASE])]
 
     @due.setter
     def due(self, due: Due) -> None:
         self._outcome[_PHASE] = due
 
-    def told(self) -> tuple[Status, bool, float, float]:
-        """Of the last step: status, ok, how many iterations it ran and the seconds it took."""
+    def last_step(self) -> tuple[Status, bool, float, float]:
+        """Status, ok, number of iterations and duration (s) of the last step."""
         one = self._outcome
         return _STATUS[int(one[_STEP_STATUS])], one[_OK] != 0, one[_RAN], one[_SECONDS]
 
@@ -158,12 +158,12 @@ class Loop:
         return self.torque.copy()
 
     def start(self) -> None:
-        """Solve from scratch for the state in `measured`, for the plan of the step that follows."""
+        """Cold start for the state in `measured`, for the plan of the step that follows."""
         self._start()
 
 
-def _bounded(stages: Stages, row: Row, name: str) -> int | None:
-    """Which element of a robot's torque or velocity a row bounds, by itself; None if it is something else."""
+def _bounded(stages: Stages, row: ConstraintRow, name: str) -> int | None:
+    """The element of torque or velocity that a row bounds; None if it bounds another expression."""
     symbol = stages.system.symbols.get(name, ca.SX(0, 1))
     expression = row.constraint.expression[row.element]
     return next((k for k in range(symbol.numel()) if ca.is_equal(expression, symbol[k])), None)

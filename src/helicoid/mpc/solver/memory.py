@@ -14,13 +14,13 @@ from helicoid._typing import Array
 from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 from helicoid.mpc.constraints import Constraint
-from helicoid.mpc.phases import Schedule
-from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.phases import ContactSchedule
+from helicoid.mpc.solver.stage import ConstraintRow, Stages
 from helicoid.mpc.solver.switching import SCHEDULE, Switching
 from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:
-    from helicoid.mpc.solver.engine import Engine
+    from helicoid.mpc.solver.engine import SqpSolver
 
 HARD = 1e20  # stands for the price of a hard row; the solver puts its own there
 
@@ -55,7 +55,7 @@ class Memory:
         return memory
 
     @staticmethod
-    def of(engine: Engine) -> Memory:
+    def of(engine: SqpSolver) -> Memory:
         """The arrays of an engine: what is set here, its next step uses."""
         stages = engine.stages
         n_parameters, n_constants = stages.parameter_symbol.numel(), stages.system.constants.numel()
@@ -73,8 +73,8 @@ class Memory:
         return self.constants[: self.stages.system.theta.numel()]
 
     @property
-    def schedule(self) -> Schedule | None:
-        """Which feet stand when, as the bounds have it now."""
+    def schedule(self) -> ContactSchedule | None:
+        """The contact schedule of the present bounds."""
         return None if self.switching is None else self.switching.schedule
 
     def follow(self, switching: Switching | None) -> None:
@@ -94,8 +94,8 @@ class Memory:
         names = ("parameters", "theta", "lower", "upper", "penalty", "penalty2", "hard")
         return {name: getattr(self, name) for name in names}
 
-    def take(self, numbers: Mapping[str, Array], schedule: Schedule | None = None) -> None:
-        """Put in the numbers of another memory of the same problem."""
+    def take(self, numbers: Mapping[str, Array], schedule: ContactSchedule | None = None) -> None:
+        """Copy the numbers of another memory of the same problem."""
         if schedule is not None and self.switching is not None:
             self.switching = self.switching.of(schedule)
         for name, array in self.numbers().items():
@@ -118,12 +118,12 @@ class Memory:
                 self.penalty2[nodes, k] = constraint.price2
                 self.hard[nodes, k] = constraint.priority if constraint.price is None else 0.0
 
-    def _parts(self) -> list[tuple[slice, list[Row]]]:
+    def _parts(self) -> list[tuple[slice, list[ConstraintRow]]]:
         last = len(self.lower) - 1
         return [(slice(0, last), self.stages.path_rows), (slice(last, last + 1), self.stages.end_rows)]
 
     @staticmethod
-    def _bound(array: Array, nodes: slice, k: int, row: Row, value: float) -> None:
+    def _bound(array: Array, nodes: slice, k: int, row: ConstraintRow, value: float) -> None:
         start = 1 if nodes.start == 0 and not row.at_first else 0
         array[nodes, k][start:] = value * row.constraint.scale[row.element]
 
@@ -156,7 +156,7 @@ class Memory:
 
     @property
     def names(self) -> list[str]:
-        """What can be set."""
+        """The names that `set` takes."""
         return sorted([*self._setters, *self._bounds, *([] if self.switching is None else SCHEDULE)])
 
     def set(self, values: Mapping[str, ArrayLike]) -> None:

@@ -174,7 +174,7 @@ class NonlinearProgram:
 
 
 def _fixed_coordinates(stages: Stages) -> list[int]:
-    """Which coordinates of the first state are given."""
+    """Indices of the given coordinates of the first state."""
     system, free = stages.system, np.array(stages.initial_free)
     if system.tangent is None:
         return [int(k) for k in np.flatnonzero(~free)]

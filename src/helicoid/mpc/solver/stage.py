@@ -24,7 +24,7 @@ MOST_JOINTS = 8  # of an arm whose torques are differentiated twice unasked: tha
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class ConstraintRow:
     """One row of a constraint at a node. A `box` row bounds one element of z, with a constant factor.
 
     `at_first` says whether the row is any use at the first node, whose state is given (where it is not free),
@@ -113,16 +113,16 @@ class Stages:
     # Rows ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def path_rows(self) -> list[Row]:
+    def path_rows(self) -> list[ConstraintRow]:
         """Rows of the nodes on the path: those that bound one variable first, those of a place alone last."""
         return self._rows([c for c in self.constraints if c.on_path])
 
     @cached_property
-    def end_rows(self) -> list[Row]:
+    def end_rows(self) -> list[ConstraintRow]:
         """Rows of the last node."""
         return self._rows([c for c in self.constraints if c.at_end])
 
-    def _rows(self, constraints: Sequence[Constraint]) -> list[Row]:
+    def _rows(self, constraints: Sequence[Constraint]) -> list[ConstraintRow]:
         rows = []
         nu, nv = self.system.nu, self.system.symbols.get("v", ca.SX(0, 1)).numel()
         for constraint in constraints:
@@ -134,10 +134,10 @@ class Stages:
                 used = set(row.sparsity().get_col())
                 factor = float(row.nz[0]) if alone else 0.0
                 at_first, of_place = not used.isdisjoint(self._open), used <= set(range(nu, nu + nv))
-                rows.append(Row(constraint, element, box, factor, at_first, of_place))
+                rows.append(ConstraintRow(constraint, element, box, factor, at_first, of_place))
         return sorted(rows, key=lambda row: (row.box is None, row.box is None and row.of_place))
 
-    def row_values(self, rows: Sequence[Row]) -> Expression:
+    def row_values(self, rows: Sequence[ConstraintRow]) -> Expression:
         """The scaled rows, a column."""
         values = [row.constraint.scale[row.element] * row.constraint.expression[row.element] for row in rows]
         return ca.vertcat(ca.SX(0, 1), *values)
@@ -221,7 +221,7 @@ class Stages:
     # Functions -----------------------------------------------------------------------------------------
 
     def gap(self, following: Expression) -> Expression:
-        """Where F(x, u) lies, seen from the next node's state."""
+        """The gap: difference of F(x, u) from the next node's state."""
         return self.system.local(following, self.system.following)
 
     def _function(
@@ -240,7 +240,7 @@ class Stages:
     def _end_inputs(self) -> list[Expression]:
         return [self.system.x, self.parameter_symbol, self.system.constants]
 
-    def _padded_rows(self, rows: Sequence[Row]) -> Expression:
+    def _padded_rows(self, rows: Sequence[ConstraintRow]) -> Expression:
         return ca.vertcat(self.row_values(rows), ca.SX(self.nrp - len(rows), 1))
 
     def _padded_state(self, vector: Expression) -> Expression:
@@ -284,7 +284,7 @@ class Stages:
         derivative of its own. None where that is zero, and where the problem's `hessian` does without.
         """
         system = self.system
-        affordable = system.bends or (system.uses_double_integrator and system.nu <= MOST_JOINTS)
+        affordable = system.is_nonlinear or (system.uses_double_integrator and system.nu <= MOST_JOINTS)
         if self.hessian == "gauss_newton" or (self.hessian == "auto" and not affordable):
             return None
         x, u, following, p, theta, h = self._path_inputs
@@ -309,7 +309,7 @@ class Stages:
         """The Jacobian of the general rows of a node on the path, in padded places."""
         return self._general(self.path_rows)
 
-    def _general(self, rows: Sequence[Row]) -> Expression:
+    def _general(self, rows: Sequence[ConstraintRow]) -> Expression:
         """The Jacobian of the rows that bound more than one variable, in padded places."""
         general = [row for row in rows if row.box is None]
         count = max(1, *(sum(row.box is None for row in r) for r in (self.path_rows, self.end_rows)), 1)
@@ -356,7 +356,7 @@ def _symmetric(H: Expression) -> Expression:
 
 
 def best_lanes(system: System) -> int:
-    """How many doubles the solver takes at a time: in wide vectors, small problems are mostly padding."""
+    """Width of the solver's vectors (doubles): in wide ones, small problems are mostly padding."""
 
     def work(lanes: int) -> float:
         stages = Stages(system, (), (), (), (), lanes)

@@ -1,4 +1,4 @@
-"""Which rows hold at which nodes, as contacts come and go: bounds and parameters that follow a schedule.
+"""Contact phases on the nodes: bounds and parameters that follow a schedule.
 
 The functions of all nodes are the same. A foot in the air has forces between 0 and 0, and no bounds on its
 velocity; one that stands has it the other way round. So nothing is built anew when a gait moves on.
@@ -17,8 +17,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.costs.swing import PROFILE
-from helicoid.mpc.phases import Nodes, Schedule
-from helicoid.mpc.solver.stage import Row, Stages
+from helicoid.mpc.phases import ContactSchedule, Nodes
+from helicoid.mpc.solver.stage import ConstraintRow, Stages
 from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _ROLES = {"force": 3, "velocity": 3, "position": 3, "cone": 1}
 class Switching:
     """A schedule on a grid of times (s) for a robot of a weight (N), and where its numbers go."""
 
-    def __init__(self, stages: Stages, times: Array, schedule: Schedule, weight: float) -> None:
+    def __init__(self, stages: Stages, times: Array, schedule: ContactSchedule, weight: float) -> None:
         self.stages, self.schedule, self._times, self.weight = stages, schedule, times, weight
         at, self._offsets = 0, {}
         for role, size in _ROLES.items():
@@ -54,7 +54,7 @@ class Switching:
                 self._profile = slice(columns, columns + size)
             columns += size
 
-    def of(self, schedule: Schedule) -> Switching:
+    def of(self, schedule: ContactSchedule) -> Switching:
         """The same places for another schedule of the same contacts."""
         made = copy.copy(self)
         made.schedule = schedule
@@ -63,7 +63,7 @@ class Switching:
 
     @cached_property
     def nodes(self) -> Nodes:
-        """What the schedule says at the nodes."""
+        """The schedule at the nodes."""
         return self.schedule.nodes(self._times)
 
     def changed(self, values: Mapping[str, Any]) -> Switching | None:
@@ -79,7 +79,7 @@ class Switching:
             schedule = replace(schedule, ground=_number("ground_height", values["ground_height"]))
         return self.of(schedule)
 
-    def _places(self, rows: list[Row]) -> tuple[list[int], list[int]]:
+    def _places(self, rows: list[ConstraintRow]) -> tuple[list[int], list[int]]:
         """The rows that follow the schedule, and where their bounds are among those of `_bounds`."""
         here, there = [], []
         for k, row in enumerate(rows):

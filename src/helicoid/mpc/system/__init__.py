@@ -1,4 +1,4 @@
-"""What an optimal control problem moves, and the symbols that its costs and constraints are written with."""
+"""Dynamics of an optimal control problem, and the symbols of its costs and constraints."""
 
 from helicoid.mpc.system.system import System
 

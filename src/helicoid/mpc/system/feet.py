@@ -9,12 +9,12 @@ import casadi as ca
 from helicoid._typing import Expression
 
 if TYPE_CHECKING:
-    from helicoid.mpc.phases import Schedule
+    from helicoid.mpc.phases import ContactSchedule
     from helicoid.robot import Robot
 
 
 def foot(robot: Robot, frame: str, radius: float, q: Expression) -> tuple[Expression, Expression]:
-    """Where a foot touches level ground: p (3), the lowest point of a ball around a frame's origin, and J.
+    """Contact point of a foot on level ground: p (3), lowest point of a ball around a frame, and J.
 
         p = o - r e_z,   ṗ_material = ȯ + ω × (-r e_z) = J v
 
@@ -27,7 +27,7 @@ def foot(robot: Robot, frame: str, radius: float, q: Expression) -> tuple[Expres
     return origin - down, J[3:, :] + ca.skew(down) @ J[:3, :] if radius else J[3:, :]
 
 
-def feet(robot: Robot, schedule: Schedule | None, q: Expression) -> list[tuple[str, Expression]]:
+def feet(robot: Robot, schedule: ContactSchedule | None, q: Expression) -> list[tuple[str, Expression]]:
     """The feet of a schedule by name, each with its J."""
     if schedule is None:
         return []

@@ -19,7 +19,7 @@ _PREFIX = "force of "
 
 
 class Forces(dict[str, Expression]):
-    """Expressions of forces by the names of contacts; an unknown name is told with those that there are."""
+    """Expressions of forces by the names of contacts; an unknown name raises with a list of them."""
 
     def __missing__(self, name: str) -> Expression:
         there = ", ".join(self) or "none: no contact holds this robot"
@@ -37,7 +37,7 @@ def from_symbols(symbols: dict[str, Expression]) -> Forces:
 
 
 def forces_by_name(robot: Robot, multipliers: Expression) -> dict[str, Expression]:
-    """What the constraints of a robot do to it, from λ of τ = ID(q, v, a) + Aᵀ λ.
+    """Constraint forces on a robot, from λ of τ = ID(q, v, a) + Aᵀ λ.
 
     Of a contact that is the force of the world on the robot in the world's axes (3), of a "surface" its
     wrench (n, f) (6) about the contact point; of a closed loop and of equations of one's own -λ.

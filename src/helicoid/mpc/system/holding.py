@@ -1,4 +1,4 @@
-"""What holds a robot up where it stands."""
+"""Controls that hold a robot at rest."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from helicoid.mpc.system.stepping import Integrator, check_steps, steps
 from helicoid.mpc.system.system import Intermediate, System
 
 if TYPE_CHECKING:
-    from helicoid.mpc.phases import Schedule
+    from helicoid.mpc.phases import ContactSchedule
     from helicoid.robot import Robot
 
 Formulation = Literal["inverse_dynamics", "forward_dynamics"]
@@ -28,7 +28,7 @@ def robot_system(
     formulation: Formulation,
     stabilisation: float,
     integrator: Integrator = "constant_acceleration",
-    schedule: Schedule | None = None,
+    schedule: ContactSchedule | None = None,
     substeps: int = 1,
     is_free: bool = False,
 ) -> System:
@@ -104,7 +104,7 @@ def is_driven(robot: Robot) -> bool:
 
 
 def _less(tau: Expression, d: Expression) -> Expression:
-    """What is left of a torque for the model."""
+    """The torque less the disturbance: the part that the model explains."""
     return tau - d if d.numel() else tau
 
 
@@ -120,7 +120,7 @@ def _by_inverse_dynamics(
     theta: Expression,
     d: Expression,
     stabilisation: float,
-    schedule: Schedule | None,
+    schedule: ContactSchedule | None,
 ) -> _Made:
     dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
     torque = _less(robot.inverse_dynamics(q, v, a, theta), -d)
@@ -158,7 +158,7 @@ def _by_forward_dynamics(
     theta: Expression,
     d: Expression,
     stabilisation: float,
-    schedule: Schedule | None,
+    schedule: ContactSchedule | None,
 ) -> _Made:
     if schedule is not None:
         raise InputError("phases need the formulation 'inverse_dynamics'")

@@ -1,4 +1,4 @@
-"""What costs and constraints are written with: the symbols of a node, and the robot behind them."""
+"""Symbols of a node, of which costs and constraints are expressions, and the robot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from helicoid.mpc.system.parameter import Parameter, parameter
 from helicoid.mpc.system.system import System
 
 if TYPE_CHECKING:
-    from helicoid.mpc.phases import Schedule
+    from helicoid.mpc.phases import ContactSchedule
     from helicoid.robot import Robot
 
 
@@ -33,7 +33,7 @@ class Symbols:
     nodes: int
     own_robot: Robot | None = None
     taken: frozenset[str] = frozenset()
-    schedule: Schedule | None = None
+    schedule: ContactSchedule | None = None
 
     @property
     def robot(self) -> Robot:
@@ -92,7 +92,7 @@ def column(expression: Expression, what: str) -> Expression:
         kind = type(expression).__name__
         raise InputError(f"{what}: needs CasADi SX of the problem's symbols, got {kind}") from None
     if result.numel() == 0:
-        raise InputError(f"{what}: it is empty, so there is nothing to weigh or to limit; leave it out")
+        raise InputError(f"{what}: it is empty, so there is nothing to weight or to bound; leave it out")
     if result.shape[1] != 1:
         raise InputError(f"{what}: needs a column, got shape {result.shape}")
     return result

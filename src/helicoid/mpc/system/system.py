@@ -1,4 +1,4 @@
-"""What an optimal control problem moves: x⁺ = F(x, u, h) on a manifold, symbolically.
+"""Discrete-time dynamics of a problem: x⁺ = F(x, u, h) on a manifold, symbolically.
 
 The state x has coordinates (nq + nv for a robot) and a tangent space of its own dimension (2 nv): derivatives
 and steps live there. A quantity y that is expensive and occurs often, such as the torque of inverse dynamics,
@@ -92,7 +92,7 @@ class System:
 
     @property
     def constants(self) -> Expression:
-        """What is the same at all nodes, and changes at run time: θ, then d."""
+        """Parameters of all nodes that change at run time: θ, then d."""
         return ca.vertcat(self.theta, self.disturbance)
 
     @property
@@ -106,8 +106,8 @@ class System:
         return int(self.u.numel())
 
     @property
-    def bends(self) -> bool:
-        """Whether the step is no matter of sums alone: that of forward dynamics or of an ODE."""
+    def is_nonlinear(self) -> bool:
+        """Whether F is nonlinear: forward dynamics or an ODE, no double integrator."""
         known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.intermediates))
         return not self.intermediates or bool(ca.depends_on(self.following, known))
 

@@ -41,7 +41,7 @@ class Sizes:
     """Names and sizes of the kernel's states and inputs.
 
     Args:
-        counts: of points, of grounds, of numbers of a field of heights, of contacts that are reported.
+        counts: of points, of grounds, of numbers of a height field, of reported contacts.
         states: of `prepare`: q, v, and those of a law.
     """
 

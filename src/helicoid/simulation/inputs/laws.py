@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,12 +29,14 @@ class LoopLaw:
         rows: the further inputs by name: (N, ...), row k for the step from k·dt on, or (1, ...) for all;
             with one axis more, (N or 1, B or 1, ...), one for each rollout.
         every: sampling times from one evaluation to the next; the command is held in between.
+        at_end: called with the memory, q and v after the last step of a single rollout.
     """
 
     function: Function
     memory: Array = field(default_factory=lambda: np.zeros(0))
     rows: Mapping[str, Array] = field(default_factory=dict)
     every: int = 1
+    at_end: Callable[[Array, Array, Array], None] | None = None
 
     @property
     def command(self) -> int:

@@ -23,7 +23,7 @@ def nonnegative_groups() -> tuple[str, ...]:
 
 
 def suffix(group: str) -> str:
-    """How the names of a group's unknowns end, as in `joint_1.damping`."""
+    """End of the names of a group's unknowns, as in `joint_1.damping`."""
     return TERMS[group].suffix if group in TERMS else group
 
 

@@ -1,4 +1,4 @@
-"""What a description says beside the unknowns of a regression: the torque of terms that stay as they are."""
+"""Known torque of a regression: described terms that are not among its unknowns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from helicoid.robot.function import FunctionSpec, RobotFunction
 
 
 def known_torque(robot: Robot, covered: frozenset[str], q: Array, v: Array, a: Array) -> Array | None:
-    """The torque of what a description says of terms that are not `covered` by unknowns, (N, nv), if any.
+    """The torque of described terms that are not `covered` by unknowns, (N, nv), if any.
 
-    Springs and armature of a description act always. Friction that is not asked for acts beside friction that
-    is; where no friction is unknown, the log is taken to have none, as in `inverse_dynamics`.
+    Springs and armature of a description act always. Described friction acts beside unknown friction;
+    where no friction is unknown, the log is taken to have none, as in `inverse_dynamics`.
     """
     function = robot.memo(("known torque", covered), lambda: _known(robot, covered))
     return None if function is None else np.asarray(function(q, v, a))

@@ -1,4 +1,4 @@
-"""What a log measures and what is unknown in it: one equation a row, linear in named parameters.
+"""Linear regression model of torques or wrenches: one equation a row, linear in named parameters.
 
     y = Y(q, v, a) x,   x = [π (10 a body) | one column a joint and kind: viscous, coulomb, offset, ...]
 
@@ -72,7 +72,7 @@ class ParameterSet:
         return x[self.groups.get(group, slice(0, 0))]
 
 
-class _Plan(NamedTuple):
+class _RowLayout(NamedTuple):
     """A row of Y: runs of columns of the bodies' regressor with their places, and terms with theirs."""
 
     runs: list[tuple[slice, slice]]
@@ -80,7 +80,7 @@ class _Plan(NamedTuple):
 
 
 class Regression:
-    """The linear model y = Y x of what sensors on a robot read.
+    """The linear model y = Y x of measured joint torques or wrenches.
 
     Args:
         robot: its kinematics, and the nominal values of the unknowns.
@@ -130,7 +130,7 @@ class Regression:
         return Regression(self.robot, self.groups, self.smoothing, self.wrenches, load)
 
     def loaded_by(self, x: Array) -> Regression:
-        """This regression with "load" about the weight that bodies have in x: what a robot of x rubs by."""
+        """This regression with "load" about the weight of bodies in x."""
         if not self.load_dependent or "inertia" not in self.groups:
             return self
         return self.with_load(self.parameters.of(x, "inertia"))
@@ -142,7 +142,7 @@ class Regression:
 
     @property
     def covered(self) -> frozenset[str]:
-        """The groups that the unknowns say all about: what a description says of them does not count."""
+        """Groups that are unknown: their described values do not enter the known torque."""
         return frozenset(self.groups)
 
     @property
@@ -152,7 +152,7 @@ class Regression:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """What each row measures: a velocity's joint, or `link.nx` ... `link.fz`."""
+        """Name of each row: a velocity's joint, or `link.nx` ... `link.fz`."""
         if self.wrenches:
             axes = ("nx", "ny", "nz", "fx", "fy", "fz")
             return tuple(f"{link}.{axis}" for link in self.wrenches for axis in axes)
@@ -200,11 +200,11 @@ class Regression:
 
     def _pull_at_zero(self) -> Array:
         """The torque (nv) of described springs where q is 0: K q of an unknown K has none there."""
-        pull = np.zeros(self.robot.nv)
+        torque = np.zeros(self.robot.nv)
         for body in self.robot.model.bodies:
             if body.v.start in self._positions and body.joint.mimic is None:
-                pull[body.v] = -body.joint.stiffness * body.joint.rest
-        return pull
+                torque[body.v] = -body.joint.stiffness * body.joint.rest
+        return torque
 
     @cached_property
     def supports(self) -> tuple[Indices, ...]:
@@ -251,7 +251,7 @@ class Regression:
         return blocks
 
     def predict(self, x: Array, q: Array, v: Array, a: Array) -> Array:
-        """What sensors read in a batch, (N, rows): Y x, and what the description says beside the unknowns."""
+        """Predicted measurements of a batch, (N, rows): Y x and the known torque of the description."""
         known, explained = self.known(q, v, a), self.times(x, q, v, a)
         return explained if known is None else explained + known
 
@@ -273,7 +273,7 @@ class Regression:
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
     @cached_property
-    def _plans(self) -> list[_Plan]:
+    def _plans(self) -> list[_RowLayout]:
         """For each row, where its columns come from; in runs, since copying is what takes time."""
         start = self.parameters.groups.get("inertia", slice(0, 0)).start
         terms = {(row, column): group for row, column, group in self._term_columns}
@@ -289,7 +289,7 @@ class Regression:
                     runs[-1] = slice(into.start, position + 1), slice(columns.start, column - start + 1)
                 else:
                     runs.append((slice(position, position + 1), slice(column - start, column - start + 1)))
-            plans.append(_Plan(runs, own))
+            plans.append(_RowLayout(runs, own))
         return plans
 
     @cached_property
@@ -304,7 +304,7 @@ class Regression:
         return found
 
     def _columns(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """What multiplies the unknowns of each group, (N, nv)."""
+        """Columns of each group, (N, nv)."""
         if self.wrenches:
             return {}
         found = {"armature": a}
@@ -323,14 +323,14 @@ class Regression:
         if self.load_dependent:
             still = np.zeros((len(q), self.robot.nv))
             load = np.asarray(self.robot.regressor(q, still, still) @ self._load)
-            # An upright axis carries nothing: what is left there by rounding must not become an unknown.
+            # The load of an upright axis is zero up to rounding, which must not become a column.
             load[:, np.abs(load).max(axis=0, initial=0.0) < 1e-9 * np.abs(self._load).max(initial=1.0)] = 0.0
         smoothing = np.broadcast_to(self.smoothing, v.shape)
         return position.ravel(), v.ravel(), load.ravel(), smoothing.ravel()
 
 
 def stated(robot: Robot, group: str) -> Array:
-    """What a robot's description says of a group's unknowns, (nv,)."""
+    """Described values of a group's unknowns, (nv,)."""
     physics = nominal(robot.model)
     if group == "armature":
         return np.array(ca.evalf(physics.armature), dtype=np.float64).ravel()

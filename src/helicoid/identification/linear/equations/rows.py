@@ -3,7 +3,7 @@
 Every column of the regressor passes through the same zero-phase low-pass F as what was measured:
 F[τ] = F[Y] x holds exactly, where smoothing τ alone does not (Coulomb friction jumps). In the "momentum" form
 the bodies' part is d/dt F[Y_p] + F[Y_r], from τ = d/dt (Y_p π) + Y_r π, and needs no acceleration. In the
-"energy" form a sample says that energy grew by what the torques did since the sample before.
+"energy" form the change of energy over a window equals the work of the torques.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from helicoid.identification.logs.preparation import Samples
 
 FORMS = ("torque", "momentum", "power", "energy")
 _OVERSAMPLING = 12.0  # samples kept for each period of the cut-off
-_EACH = 0.25  # s: time over which the energy form adds up the work
+_ENERGY_WINDOW = 0.25  # s: over which the energy form integrates the power
 
 
 class Block(NamedTuple):
@@ -68,7 +68,7 @@ def blocks(
     """
     make = _MAKERS[form]
     samples = samples.thinned(thinning(samples))
-    n, since = len(samples), round(_EACH * samples.rate) if form == "energy" else 0
+    n, since = len(samples), round(_ENERGY_WINDOW * samples.rate) if form == "energy" else 0
     reach = max(margin(n, samples.rate, samples.cutoff), since) + 4
     size = max(block, 4 * reach)
     for start in range(0, n, every * size):
@@ -81,7 +81,7 @@ def blocks(
 
 
 def thinning(samples: Samples) -> int:
-    """How many samples a low-passed signal needs one of."""
+    """Step by which a low-passed signal is decimated."""
     if samples.cutoff is None:
         return 1
     return max(1, int(samples.rate / (_OVERSAMPLING * samples.cutoff)))
@@ -121,7 +121,7 @@ def _power(regression: Regression, s: Samples, part: slice) -> Block:
 def _energy(regression: Regression, s: Samples, part: slice) -> Block:
     """H(t) - H(t - T) + ∫ friction power = ∫ vᵀ τ over the T seconds before each sample."""
     robot, q, v = regression.robot, s.q[part], s.v[part]
-    inertial, steps = regression.parameters.groups["inertia"], max(1, round(_EACH * s.rate))
+    inertial, steps = regression.parameters.groups["inertia"], max(1, round(_ENERGY_WINDOW * s.rate))
     Y = regression.regressor(q, v, np.zeros_like(v))
     Y[:, :, inertial] = 0.0
     work = _since(np.einsum("nk,nkp->np", v, Y), s.rate, steps)
@@ -137,7 +137,7 @@ def _energy(regression: Regression, s: Samples, part: slice) -> Block:
 
 
 def _unexplained(regression: Regression, s: Samples, part: slice) -> tuple[Array, Array]:
-    """What was measured, low-passed and as recorded, less what is known without the unknowns."""
+    """Measurements, low-passed and as recorded, less the known torque."""
     known = regression.known(s.q[part], s.v[part], s.a[part])
     if known is None:
         return s.y[part], s.raw[part]

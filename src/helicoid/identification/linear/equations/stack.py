@@ -135,7 +135,7 @@ class Stack:
 
     @cached_property
     def _combined(self) -> dict[bytes | None, Factor]:
-        """What was combined already: fits of several strengths ask for the same."""
+        """Cache of combined factors: fits of several regularisations need the same."""
         return {}
 
     def _combine(self, weights: Array | None) -> Factor:

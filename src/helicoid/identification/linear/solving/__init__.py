@@ -1,1 +1,1 @@
-"""Solving stacked equations: least squares, bodies that can exist, instruments, whitened coordinates."""
+"""Estimators: least squares, physically consistent, instrumental variables; whitened coordinates."""

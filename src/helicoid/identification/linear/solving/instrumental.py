@@ -20,9 +20,9 @@ from helicoid.identification.logs.filtering import bandwidth, derivative, low_pa
 from helicoid.identification.logs.preparation import Samples, position_rates
 from helicoid.robot import Robot
 
-_CONTROL = 0.05  # of the sampling rate: natural frequency of the controlled robot
-_REFERENCE = 2.0  # bandwidths of the motion: what of it is reference and not noise
-_RANK = 1e-10  # of Zᵀ W Y, which is quadratic in the motion
+_NATURAL_FREQUENCY = 0.05  # of the controlled robot, of the sampling rate
+_REFERENCE_CUTOFF = 2.0  # bandwidths of the motion
+_RANK_TOLERANCE = 1e-10  # of Zᵀ W Y, which is quadratic in the motion
 
 
 def instrumental(
@@ -43,7 +43,7 @@ def instrumental(
     right = coordinates.T.T @ (b - A @ coordinates.origin)
     size = np.sqrt(np.abs(np.diag(G)))
     scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
-    solution = np.linalg.lstsq(scale[:, None] * G * scale, scale * right, rcond=_RANK)[0]
+    solution = np.linalg.lstsq(scale[:, None] * G * scale, scale * right, rcond=_RANK_TOLERANCE)[0]
     return coordinates.origin + coordinates.T @ (scale * solution)
 
 
@@ -54,12 +54,12 @@ def simulated(robot: Robot, samples: Samples) -> Samples:
     after a reference q, v, a made of the positions alone.
     """
     rate = samples.rate
-    cutoff = min(_REFERENCE * bandwidth(samples.v, rate), 0.4 * rate)
+    cutoff = min(_REFERENCE_CUTOFF * bandwidth(samples.v, rate), 0.4 * rate)
     flat = robot.nq == robot.nv
     q_r = low_pass(samples.q, rate, cutoff) if flat else samples.q
     v_r = low_pass(position_rates(robot, q_r, rate), rate, cutoff)
     a_r = derivative(v_r, rate)
-    ω = 2 * np.pi * _CONTROL * rate
+    ω = 2 * np.pi * _NATURAL_FREQUENCY * rate
     q, v, a = np.array(q_r), np.array(v_r), np.array(a_r)
     for i in range(len(q)):
         behind = q_r[i] - q[i] if flat else np.asarray(robot.difference(q[i], q_r[i]))

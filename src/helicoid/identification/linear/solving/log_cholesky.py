@@ -1,8 +1,8 @@
-"""Log-Cholesky coordinates: ten free numbers for a body, each choice of which is a body that can exist.
+"""Log-Cholesky coordinates: ten free numbers for a body, all of which are physically consistent.
 
     P = e^{2α} U Uᵀ,   U = [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
 
-P is the pseudo-inertia, e^{2α} the mass, t the center of mass (Rucker and Wensing 2022, "Smooth
+P is the pseudo-inertia, e^{2α} the mass, t the centre of mass (Rucker and Wensing 2022, "Smooth
 parameterization of rigid-body inertia"). η = (α, d1, d2, d3, s12, s23, s13, t1, t2, t3) ranges over all of
 R¹⁰, and every positive definite P has exactly one η: what a semidefinite program needs a cone for, needs
 nothing here.
@@ -71,7 +71,7 @@ LEAST = 0.5 * np.log(1e-3)
 
 
 def least_step(eta: Array) -> Array:
-    """How far η (10 n) may fall, (10 n): bodies that lose all mass or extent are none to a computer."""
+    """Largest decrease of η (10 n): it keeps some mass and extent of each body."""
     least = np.full((len(eta) // 10, 10), -np.inf)
     least[:, :4] = np.minimum(LEAST - eta.reshape(-1, 10)[:, :4], 0.0)
     return least.ravel()

@@ -1,4 +1,4 @@
-"""A body's parameters measured by another body: no units, no frame, and a distance between bodies.
+"""Whitening of a body's parameters by a reference body: dimensionless, independent of frames.
 
 With P the pseudo-inertia of a body and L Lᵀ that of a reference, L⁻¹ P L⁻ᵀ is a symmetric matrix of pure
 numbers, the identity for the reference itself (the constant pullback metric of Lee, Wensing and Park 2019).
@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
-_RADIUS = 0.01  # m: no body is thinner than this where it serves as a measure
+_MIN_RADIUS = 0.01  # m: of gyration of a reference body
 
 
 class Whitening:
@@ -42,7 +42,7 @@ def reference(inertia: Inertia, least_mass: float) -> Inertia:
     m, c = max(inertia.mass, least_mass), inertia.com
     second = np.trace(inertia.at_com) / 2 * np.eye(3) - inertia.at_com
     moments, axes = np.linalg.eigh(second)
-    second = axes @ np.diag(np.maximum(moments, m * _RADIUS**2)) @ axes.T
+    second = axes @ np.diag(np.maximum(moments, m * _MIN_RADIUS**2)) @ axes.T
     return Inertia.from_com(m, c, np.trace(second) * np.eye(3) - second)
 
 

@@ -1,4 +1,4 @@
-"""A machine, such as what flies, as the system of a problem: its own controls and states beside q and v."""
+"""An actuated system, such as a vehicle, as the dynamics of a problem: controls and states beside q and v."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from helicoid.mpc.system.system import System
 from helicoid.simulation.equations.actuated import ActuatedSystem, rk4_step
 
 
-def machine_system(machine: ActuatedSystem, substeps: int) -> System:
-    """x = (q, v, z) and u as the machine has them, by `substeps` steps of Runge and Kutta in an interval.
+def actuated_system(vehicle: ActuatedSystem, substeps: int) -> System:
+    """x = (q, v, z) and u of the actuated system, by `substeps` steps of Runge and Kutta in an interval.
 
     The solver takes a gap of 0.01 as closed, in rad, m and their rates. Machines' own states may be in the
     hundreds, as speeds of rotors are, where that is less than rounding a plan to the next node leaves: in the
@@ -22,18 +22,18 @@ def machine_system(machine: ActuatedSystem, substeps: int) -> System:
 
     The disturbance d (nv) is an acceleration, what a controller finds that v̇ has beyond the model's.
     """
-    if machine.n_noise:
+    if vehicle.n_noise:
         raise InputError("a plan knows no noise: take the vehicle without gusts, vehicle.with_wind(...)")
     if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
         raise InputError(f"substeps is an integer of at least 1, got {substeps!r}")
-    robot, model = machine.robot, machine.robot.model
-    nq, nv, nz = robot.nq, robot.nv, len(machine.states)
+    robot, model = vehicle.robot, vehicle.robot.model
+    nq, nv, nz = robot.nq, robot.nv, len(vehicle.states)
     q, v, z = ca.SX.sym("q", nq), ca.SX.sym("v", nv), ca.SX.sym("z", nz)
-    u, theta, h = ca.SX.sym("u", len(machine.controls)), ca.SX.sym("theta", len(robot.theta)), ca.SX.sym("h")
+    u, theta, h = ca.SX.sym("u", len(vehicle.controls)), ca.SX.sym("theta", len(robot.theta)), ca.SX.sym("h")
     state, d = (q, v, z), ca.SX.sym("d", nv)
     for _ in range(substeps):
-        state = rk4_step(machine, state, u, ca.SX(0, 1), theta, h / substeps, d)
-    unit = np.maximum(np.abs(machine.start()), 1.0)
+        state = rk4_step(vehicle, state, u, ca.SX(0, 1), theta, h / substeps, d)
+    unit = np.maximum(np.abs(vehicle.start()), 1.0)
     flat = nq == nv and not np.any(unit > 1)
     per_unit, of_unit = ca.SX(1 / unit), ca.SX(unit)
 
@@ -58,7 +58,7 @@ def machine_system(machine: ActuatedSystem, substeps: int) -> System:
         retract=retract,
         local=local,
         units=(*np.ones(2 * nv), *unit),
-        state_names=[*names, *machine.states],
+        state_names=[*names, *vehicle.states],
         symbols={"q": q, "v": v, "states": z, "x": ca.vertcat(q, v, z), "u": u},
         disturbance=d,
         disturbed=slice(nv, 2 * nv),
