@@ -23,7 +23,7 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]\d+)?(?![\w.])")
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Consoles exist since the module was imported."""
     monkeypatch.setattr(shared.console, "_width", 80)
-    monkeypatch.setattr(shared.problems, "_width", 80)
+    monkeypatch.setattr(shared.error_console, "_width", 80)
 
 
 def run(*words: str) -> str:
@@ -73,7 +73,7 @@ def test_a_table_breaks_names_before_numbers(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_bundled_names_and_files_are_checked(tmp_path: Path) -> None:
-    assert "nothing doubtful" in run("check", "panda")
+    assert "no warnings" in run("check", "panda")
     hc.load("planar_2r").to_urdf(tmp_path / "arm.urdf")
     assert "planar_2r" in run("check", str(tmp_path / "arm.urdf"))
     failed = CliRunner().invoke(app, ["check", "pandas"])
@@ -103,7 +103,7 @@ def test_view_finds_meshes_in_packages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["shapes", "=x", "shapes=/no/such/folder"])
-def test_a_package_that_is_none_is_told(given: str) -> None:
+def test_an_invalid_package_is_reported(given: str) -> None:
     failed = CliRunner().invoke(app, ["view", "panda", "--package", given])
     assert failed.exit_code == 1 and "--package" in failed.stderr
 

@@ -62,7 +62,7 @@ def test_a_load_is_weighed(folder: Path) -> None:
     assert row(text, "mass kg")[0] == pytest.approx(2.0, rel=0.02)
     assert row(text, "center x m")[0] == pytest.approx(0.1, abs=0.01)
     extra = hc.load(folder / "carrying.urdf").mass - 1.2 * hc.load("planar_2r").mass
-    assert extra == pytest.approx(2.0, abs=0.5)  # of the bare arm's masses not all are told
+    assert extra == pytest.approx(2.0, abs=0.5)  # not all masses of the bare arm are identifiable
 
 
 def test_gains_are_found_and_taken(folder: Path) -> None:
@@ -99,10 +99,10 @@ def test_several_logs_bounds_and_a_friction_model(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
-        ("identify arm.urdf bare.npz --mass link_2", "--mass: expected LINK=LEAST:MOST"),
-        ("identify arm.urdf bare.npz --mass link_2=3:2", "the least is above the most"),
+        ("identify arm.urdf bare.npz --mass link_2", "--mass: expected LINK=MIN:MAX"),
+        ("identify arm.urdf bare.npz --mass link_2=3:2", "the lower bound exceeds the upper bound"),
         ("identify arm.urdf bare.npz --mass nobody=1:2", "called 'nobody'; there are: link_1"),
         ("identify arm.urdf bare.npz --com link_2=0,0:1,1", "--com: expected 3 numbers"),
         ("identify arm.urdf bare.npz --mass link_2=1:2 --estimator huber", "bounds go with the estimator"),
@@ -119,5 +119,5 @@ def test_several_logs_bounds_and_a_friction_model(folder: Path) -> None:
         ("gains arm.urdf bare_amperes.npz bare.npz --link tip --mass 1 --inertia 1,1,1", "give com too"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(folder: Path, words: str, told: str) -> None:
-    assert told in invoked(folder, words, code=1)
+def test_invalid_options_are_reported(folder: Path, words: str, message: str) -> None:
+    assert message in invoked(folder, words, code=1)

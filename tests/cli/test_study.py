@@ -22,7 +22,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_study_is_run_and_told(tmp_path: Path) -> None:
+def test_a_study_runs_and_prints_its_table(tmp_path: Path) -> None:
     file, out = tmp_path / "file.py", tmp_path / "out"
     file.write_text(FILE)
     words = ["study", str(file), "-n", "12", "--workers", "1", "-o", str(out)]
@@ -33,12 +33,16 @@ def test_a_study_is_run_and_told(tmp_path: Path) -> None:
     assert (table["double"] == 2 * table["mass"]).all()
 
 
-def test_mistakes_are_told_in_a_line(tmp_path: Path) -> None:
+def test_an_invalid_file_is_reported_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "file.py"
-    for text, told in (("", "makes no hc.Study"), ("1 / 0", "ZeroDivisionError"), (None, "no such file")):
+    for text, message in (
+        ("", "defines no hc.Study"),
+        ("1 / 0", "ZeroDivisionError"),
+        (None, "no such file"),
+    ):
         file.unlink(missing_ok=True)
         if text is not None:
             file.write_text(text)
         result = CliRunner().invoke(app, ["study", str(file), "-n", "3"])
         assert result.exit_code == 1
-        assert told in " ".join(result.stderr.split())
+        assert message in " ".join(result.stderr.split())

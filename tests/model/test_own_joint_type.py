@@ -30,7 +30,7 @@ from helicoid.model.urdf.reader import read_urdf_text
 from helicoid.model.urdf.writer import to_urdf_text
 from helicoid.mpc import Controller, Problem
 from helicoid.robot.bounds import bounds
-from helicoid.view.controls import from_handles, handles, resting, to_handles
+from helicoid.view.controls import from_handles, handles, neutral_within_limits, to_handles
 from random_trees import Array
 
 
@@ -267,7 +267,7 @@ def test_viewer_controls() -> None:
     assert [(h.label, h.lower, h.upper) for h in handles(joint)] == [("joint_1", -np.pi, np.pi)]
     assert_allclose(to_handles(joint, on_circle(np.array([2.5]))), [2.5])
     assert_allclose(from_handles(joint, np.array([-0.7])), on_circle(np.array([-0.7])))
-    assert_allclose(resting(circle), circle.neutral())
+    assert_allclose(neutral_within_limits(circle), circle.neutral())
 
 
 def test_bounds_of_the_equations() -> None:

@@ -12,8 +12,8 @@ from hypothesis import given
 
 import helicoid as hc
 from helicoid.simulation import simulate
-from helicoid.view.controls import from_handles, handles, resting, to_handles
-from helicoid.view.motion import Motion, as_motion, read_motion, thinned
+from helicoid.view.controls import from_handles, handles, neutral_within_limits, to_handles
+from helicoid.view.motion import PlayedMotion, as_motion, read_motion, thinned
 from helicoid.view.playback import sample
 from random_trees import assert_close, few, robots, seeds, spans, state
 
@@ -49,7 +49,7 @@ def test_words_are_no_motion(robot: hc.Robot) -> None:
 
 def test_thinning_keeps_the_ends_and_the_rate() -> None:
     t = np.linspace(0, 2, 2001)
-    kept = thinned(Motion(t, t[:, None]), 50.0)
+    kept = thinned(PlayedMotion(t, t[:, None]), 50.0)
     assert kept.t[0] == 0 and kept.t[-1] == 2
     assert len(kept.t) == 101
     assert np.diff(kept.t).min() > 0.019
@@ -130,8 +130,8 @@ def test_sliders_reach_every_configuration(robot: hc.Robot, seed: int) -> None:
         assert_close(np.array(ca.evalf(apart)), np.zeros((joint.type.nv, 1)), 1e-6, scale=1.0)
 
 
-def test_the_resting_posture_is_within_the_limits() -> None:
+def test_the_initial_configuration_is_within_the_limits() -> None:
     robot = hc.load("panda")
-    q = resting(robot)
+    q = neutral_within_limits(robot)
     assert (q >= robot.limits.lower).all() and (q <= robot.limits.upper).all()
     assert q[0] == 0 and q[3] == robot.limits.upper[3] < 0

@@ -17,7 +17,7 @@ import helicoid as hc
 from helicoid.cli import view as command
 from helicoid.view import Marker, motion_html, motion_page
 from helicoid.view.drawing import visual_parts
-from helicoid.view.player.page import _MOST_FACES, _simplified
+from helicoid.view.player.page import _MAX_FACES, _simplified
 from helicoid.view.poses import body_poses
 from helicoid.view.triangles import Triangles
 
@@ -112,7 +112,7 @@ def test_large_meshes_are_simplified() -> None:
     faces = np.concatenate([corner[:, None] + [0, 1, n], corner[:, None] + [1, n + 1, n]])
     part = visual_parts(hc.load("planar_2r"))[0]._replace(triangles=Triangles(vertices, faces))
     simple = _simplified([part])[0].triangles
-    assert len(faces) > _MOST_FACES >= len(simple.faces) > _MOST_FACES / 10
+    assert len(faces) > _MAX_FACES >= len(simple.faces) > _MAX_FACES / 10
     np.testing.assert_allclose(simple.vertices[:, 2], np.sin(6 * simple.vertices[:, 0]), atol=0.02)
 
 

@@ -1,4 +1,4 @@
-"""The command line, `helicoid`: all commands in one place; each is defined in a file of its own."""
+"""The command line `helicoid`: registration of all commands."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from helicoid.cli import cache, commands, learning, robots
 from helicoid.cli.console import console
 
 app = typer.Typer(
-    help="Robot descriptions in, dynamics out.",
+    help="Robot dynamics, simulation, identification and control.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         import helicoid
 
         console.print(f"helicoid {helicoid.__version__}", highlight=False)
@@ -28,10 +28,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Robot descriptions in, dynamics out."""
+    """Robot dynamics, simulation, identification and control."""
 
 
 app.command("robots")(robots.list_robots)

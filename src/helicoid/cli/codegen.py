@@ -1,4 +1,4 @@
-"""Functions of a robot by what is typed on the command line, as a library in C."""
+"""Export of robot functions, named on the command line, as a C library."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def generate(
     folder: str | os.PathLike[str],
     precision: Precision = "double",
 ) -> list[Path]:
-    """Write functions of a robot as one C99 library (see `export_library`); the files written."""
+    """Write functions of a robot as one C99 library (see `export_library`) and return the written files."""
     functions = {f"{robot.name}_{spec}": find_function(robot, spec) for spec in specifications}
     return export_library(robot.name, functions, folder, precision)
 
 
 def find_function(robot: Robot, specification: str) -> Function:
-    """The function that `name`, `name:frame` or `name:frame:reference` means.
+    """Function of a robot by `name`, `name:frame` or `name:frame:reference`.
 
     Raises:
-        InputError: there is no such function or reference, or a frame is missing or given in vain.
+        InputError: unknown function or reference, missing frame, or a frame for a function without one.
         ModelError: the robot has no such frame.
 
     >>> import helicoid as hc
@@ -53,7 +53,7 @@ def find_function(robot: Robot, specification: str) -> Function:
         )
     frame, _, reference = rest.rpartition(":")
     arguments = [frame, reference] if frame and rest not in robot.link_names else [rest]
-    made = getattr(robot, name)
-    if len(arguments) > len(inspect.signature(made).parameters):
+    factory = getattr(robot, name)
+    if len(arguments) > len(inspect.signature(factory).parameters):
         raise InputError(f"{specification!r}: {name} takes no reference; write '{name}:{frame}'")
-    return cast(Function, made(*arguments))
+    return cast(Function, factory(*arguments))

@@ -1,4 +1,4 @@
-"""What `helicoid identify` does: logs in, an identified robot, its parameters and a report out."""
+"""Implementation of `helicoid identify`: from logs to an identified URDF, its parameters and a report."""
 
 from __future__ import annotations
 
@@ -41,40 +41,40 @@ def run(
     """Identify from the logs, write identified.urdf, report.html and parameters.csv, print a summary.
 
     `friction` names a model of `fit_nonlinear`, which then starts from the linear result; with `gains` logs
-    hold currents; `options` are those of `identify`. Doubts about the logs are printed before the summary.
+    hold currents; `options` are those of `identify`. Warnings about the logs are printed before the summary.
     """
     if friction is not None and friction not in MODELS:
         raise InputError(f"no friction model is called {friction!r}; there are: {', '.join(MODELS)}")
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise HelicoidError(f"{output}: no folder can be made there: {error}") from error
-    with shown_doubts(console):
+        raise HelicoidError(f"{output}: no folder can be created there: {error}") from error
+    with log_warnings(console):
         training = [read_log(path, robot, gains) for path in logs]
-        held = None if validate is None else read_log(validate, robot, gains)
+        validation = None if validate is None else read_log(validate, robot, gains)
         result = identify(robot, training, **options)
         if friction is not None:
             result = fit_nonlinear(result, training, friction)
-        assessment = Assessment(result, training, held)
-        written = _written(result, held, output)
+        assessment = Assessment(result, training, validation)
+        written = _write(result, validation, output)
     _print(assessment, written, console)
     return assessment
 
 
 @contextmanager
-def shown_doubts(console: Console) -> Iterator[None]:
-    """Doubts about logs, once each, when what is inside is done."""
-    with warnings.catch_warnings(record=True) as doubts:
+def log_warnings(console: Console) -> Iterator[None]:
+    """Collect warnings about logs and print each once at the end of the block."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DoubtfulLogWarning)
         yield
-    for text in dict.fromkeys(str(doubt.message) for doubt in doubts):
-        console.print(f"[bold yellow]doubtful[/] {escape(text)}", soft_wrap=True)
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        console.print(f"[bold yellow]warning[/] {escape(text)}", soft_wrap=True)
 
 
 def read_log(path: Path, robot: Robot, gains: Sequence[float] | None = None) -> Log:
-    """A log from a file: .npz, a bag (.mcap, .db3, .bag or a folder), or text with a line of column names.
+    """Log from a file: .npz, a bag (.mcap, .db3, .bag or a folder), or CSV with a header line.
 
-    With gains (N·m/A), its torques are currents.
+    With drive gains (N·m/A), its torque columns hold currents (A).
     """
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
@@ -85,16 +85,16 @@ def read_log(path: Path, robot: Robot, gains: Sequence[float] | None = None) -> 
     return log if gains is None else torques_from_currents(log, gains)
 
 
-def _written(result: Identification, validation: Log | None, output: Path) -> list[Path]:
+def _write(result: Identification, validation: Log | None, output: Path) -> list[Path]:
     urdf, page, table = (output / name for name in ("identified.urdf", "report.html", "parameters.csv"))
     result.report(page, validation)
     write_parameters(result, table)
-    result.to_urdf(urdf)  # last: a URDF cannot state all that an estimator may find
+    result.to_urdf(urdf)  # last: it fails for parameters that a URDF cannot express
     return [urdf, page, table]
 
 
 def write_parameters(result: Identification, path: Path) -> None:
-    """Names, values, standard deviations and the description's values as CSV, SI units."""
+    """Write names, values, standard deviations and prior values as CSV, in SI units."""
     own = result.parameters
     try:
         with path.open("w", newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Commands that learn from logs: identify, payload, gains. Their work is imported when one is called."""
+"""Commands `identify`, `payload` and `gains`; their slow imports happen on call."""
 
 from __future__ import annotations
 
@@ -7,69 +7,68 @@ from typing import Annotated
 
 import typer
 
-from helicoid.cli.console import FloatingOption, RobotArgument, console, show_doubts, told
+from helicoid.cli.console import FloatingOption, RobotArgument, console, print_warnings, reported_errors
 from helicoid.robot import Robot, load
 
-LinkOption = Annotated[str, typer.Option(help="The link that the load is fixed to.")]
+LinkOption = Annotated[str, typer.Option(help="Link that the payload is attached to.")]
 GainsOption = Annotated[
     str | None,
-    typer.Option(metavar="K,K,...", help="Logs hold currents: gains of all drives in N·m/A, see `gains`."),
+    typer.Option(metavar="K,K,...", help="Logs hold currents: drive gains in N·m/A, from `helicoid gains`."),
 ]
 CutoffOption = Annotated[
-    str, typer.Option(metavar="HZ", help="Of the low-pass: a number, none, or auto for what the log asks.")
+    str,
+    typer.Option(metavar="HZ", help="Low-pass cutoff frequency in Hz, none, or auto (chosen from the log)."),
 ]
 
 
 def identify(
     robot: RobotArgument,
-    logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ, MCAP or a bag.")],
-    validate: Annotated[Path | None, typer.Option(help="A log to judge the result by.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for what is found.")] = Path(
-        "identified"
-    ),
+    logs: Annotated[list[Path], typer.Argument(help="Training logs: CSV, NPZ, MCAP or a ROS bag.")],
+    validate: Annotated[Path | None, typer.Option(help="Validation log.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the URDF, parameters and report.")
+    ] = Path("identified"),
     estimator: Annotated[
         str,
         typer.Option(
-            help="How: consistent (bodies that exist), ridge, ordinary, weighted, huber, total, instrumental."
+            help="consistent (physically), ridge, ordinary, weighted, huber, total or instrumental."
         ),
     ] = "consistent",
     friction: Annotated[
-        str | None, typer.Option(help="A friction model to refine with, such as stribeck or sigmoid.")
+        str | None, typer.Option(help="Nonlinear friction model, such as stribeck or sigmoid.")
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="The unknowns, such as inertia,viscous,coulomb,offset."),
+        typer.Option(metavar="A,B,...", help="Parameter groups, such as inertia,viscous,coulomb,offset."),
     ] = None,
     regularisation: Annotated[
         float | None,
         typer.Option(
             "--regularisation",
             "--strength",
-            help="Weight towards the description; by default by cross-validation.",
+            help="Regularisation weight towards the URDF prior; by default by cross-validation.",
         ),
     ] = None,
     mass: Annotated[
         list[str],
-        typer.Option(metavar="LINK=LEAST:MOST", help="What is known of a mass, in kg; may be repeated."),
-    ] = [],  # noqa: B006  typer reads it and changes nothing
+        typer.Option(metavar="LINK=MIN:MAX", help="Bounds on a mass, in kg; repeatable."),
+    ] = [],  # noqa: B006  typer does not mutate it
     com: Annotated[
         list[str],
-        typer.Option(
-            metavar="LINK=X,Y,Z:X,Y,Z", help="The box that holds a center of mass, in m; may be repeated."
-        ),
+        typer.Option(metavar="LINK=X,Y,Z:X,Y,Z", help="Bounds on a centre of mass, in m; repeatable."),
     ] = [],  # noqa: B006
     gains: GainsOption = None,
     cutoff: CutoffOption = "auto",
     lag: Annotated[
-        float | None, typer.Option(help="By which torques follow the motion, in s; by default estimated.")
+        float | None, typer.Option(help="Delay of torques behind the motion, in s; by default estimated.")
     ] = None,
-    dead_zone: Annotated[float, typer.Option(help="Leave samples out that are slower, in rad/s.")] = 0.0,
+    dead_zone: Annotated[float, typer.Option(help="Discard samples below this speed, in rad/s.")] = 0.0,
     floating: FloatingOption = False,
 ) -> None:
-    """Find the masses, inertias and friction of a robot from logs of its motion."""
-    with told() as doubts:
+    """Identify masses, inertias and friction from logs of a motion."""
+    with reported_errors() as caught:
         from helicoid.cli.identify import run
-        from helicoid.cli.words import bounds, filter_cutoff, names, numbers
+        from helicoid.cli.option_values import bounds, filter_cutoff, names, numbers
 
         options = {
             "estimator": estimator,
@@ -81,66 +80,68 @@ def identify(
             "dead_zone": dead_zone,
         }
         factors = None if gains is None else numbers("--gains", gains)
-        loaded = _loaded(robot, floating, doubts)
+        loaded = _load(robot, floating, caught)
         run(loaded, logs, validate, output, console, friction=friction, gains=factors, **options)
 
 
 def payload(
     robot: RobotArgument,
-    log: Annotated[Path, typer.Argument(help="A log of the robot with its load.")],
+    log: Annotated[Path, typer.Argument(help="Log with the payload.")],
     link: LinkOption,
     bare: Annotated[
         list[Path],
-        typer.Option(help="A log without load, to identify the robot itself first; may be repeated."),
+        typer.Option(help="Log without payload, to identify the robot first; repeatable."),
     ] = [],  # noqa: B006
     gains: GainsOption = None,
     cutoff: CutoffOption = "auto",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A URDF to write: the robot with its load.")
+        Path | None, typer.Option("--output", "-o", help="URDF file to write: the robot with its payload.")
     ] = None,
     floating: FloatingOption = False,
 ) -> None:
-    """Weigh what a robot carries: mass, center of mass and inertia of a load on a link."""
-    with told() as doubts:
-        from helicoid.cli.loads import weigh
-        from helicoid.cli.words import filter_cutoff, numbers
+    """Identify mass, centre of mass and inertia of a payload."""
+    with reported_errors() as caught:
+        from helicoid.cli.loads import report_payload
+        from helicoid.cli.option_values import filter_cutoff, numbers
 
         factors = None if gains is None else numbers("--gains", gains)
-        loaded = _loaded(robot, floating, doubts)
-        weigh(loaded, log, link, bare, output, console, filter_cutoff(cutoff), factors)
+        loaded = _load(robot, floating, caught)
+        report_payload(loaded, log, link, bare, output, console, filter_cutoff(cutoff), factors)
 
 
 def gains(
     robot: RobotArgument,
-    log: Annotated[Path, typer.Argument(help="A log without load, with currents in place of torques.")],
-    loaded: Annotated[Path, typer.Argument(help="A log with the load.")],
+    log: Annotated[Path, typer.Argument(help="Log without payload, with currents (A) in place of torques.")],
+    loaded: Annotated[Path, typer.Argument(help="Log with the payload, likewise.")],
     link: LinkOption,
-    mass: Annotated[float, typer.Option(help="Of the load, in kg.")],
+    mass: Annotated[float, typer.Option(help="Mass of the payload, in kg.")],
     com: Annotated[
         str | None,
         typer.Option(
-            metavar="X,Y,Z", help="Its center of mass in the link's frame, in m; found if not given."
+            metavar="X,Y,Z", help="Its centre of mass in the link frame, in m; by default estimated."
         ),
     ] = None,
     inertia: Annotated[
         str | None,
-        typer.Option(metavar="XX,YY,ZZ", help="Its inertia about its center of mass; found if not given."),
+        typer.Option(
+            metavar="XX,YY,ZZ", help="Its inertia about its centre of mass, in kg·m²; by default estimated."
+        ),
     ] = None,
     cutoff: CutoffOption = "none",
     floating: FloatingOption = False,
 ) -> None:
-    """Find the torque that each drive gives for its current (N·m/A), by a load of known mass."""
-    with told() as doubts:
-        from helicoid.cli.loads import find_gains
-        from helicoid.cli.words import filter_cutoff, numbers
+    """Identify drive gains (N·m/A) with a payload of known mass."""
+    with reported_errors() as caught:
+        from helicoid.cli.loads import report_gains
+        from helicoid.cli.option_values import filter_cutoff, numbers
 
         center = None if com is None else numbers("--com", com, 3)
         moments = None if inertia is None else numbers("--inertia", inertia, 3)
-        arm = _loaded(robot, floating, doubts)
-        find_gains(arm, log, loaded, link, mass, center, moments, filter_cutoff(cutoff), console)
+        arm = _load(robot, floating, caught)
+        report_gains(arm, log, loaded, link, mass, center, moments, filter_cutoff(cutoff), console)
 
 
-def _loaded(robot: str, floating: bool, doubts: list[str]) -> Robot:
+def _load(robot: str, floating: bool, caught: list[str]) -> Robot:
     loaded = load(robot, base="floating" if floating else "fixed")
-    show_doubts(doubts)
+    print_warnings(caught)
     return loaded

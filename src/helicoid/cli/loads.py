@@ -1,4 +1,4 @@
-"""What `helicoid payload` and `helicoid gains` do: a load that is weighed, and a load that weighs drives."""
+"""Implementation of `helicoid payload` and `helicoid gains`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from helicoid.cli.identify import read_log, shown_doubts
+from helicoid.cli.identify import log_warnings, read_log
 from helicoid.identification.gains import drive_gains
 from helicoid.identification.identify import identify
 from helicoid.identification.payload import identify_payload
 from helicoid.robot import Robot
 
 
-def weigh(
+def report_payload(
     robot: Robot,
     log: Path,
     link: str,
@@ -28,9 +28,12 @@ def weigh(
     cutoff: float | Literal["auto"] | None = "auto",
     gains: Sequence[float] | None = None,
 ) -> None:
-    """Print the load on a link, by a robot as described or as identified from bare logs; write the sum."""
-    robot.model.frame(link)  # a link that is none is told before anything takes long
-    with shown_doubts(console):
+    """Print the payload of a link and write the robot with it to `output`.
+
+    The robot itself is as described, or identified from `bare` logs.
+    """
+    robot.model.frame(link)  # an unknown link raises before the slow part
+    with log_warnings(console):
         carrying = read_log(log, robot, gains)
         known = identify(robot, [read_log(path, robot, gains) for path in bare]) if bare else None
         load = identify_payload(known or robot, carrying, link, cutoff)
@@ -40,22 +43,25 @@ def weigh(
     rows += [(f"center {axis}", "m", x, s) for axis, x, s in zip("xyz", body.com, spread, strict=True)]
     words = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
     rows += [(word, "kg·m²", x, s) for word, x, s in zip(words, body.parameters[4:], sigma[4:], strict=True)]
-    table = Table(box=None, header_style="bold", title=f"Load on {escape(link)}", title_justify="left")
+    table = Table(box=None, header_style="bold", title=f"Payload on {escape(link)}", title_justify="left")
     for column in ("in its frame, about its origin", "unit", "value", "sigma"):
         table.add_column(column, justify="right" if column in ("value", "sigma") else "left")
     for word, unit, x, s in rows:
         table.add_row(word, unit, f"{x:.4g}", f"{s:.2g}")
     console.print(table)
     if known is None:
-        console.print("The robot was taken as described; --bare LOG identifies it first.", soft_wrap=True)
+        console.print(
+            "The robot's parameters are those of its description; --bare LOG identifies them first.",
+            soft_wrap=True,
+        )
     elif known.diagnosis:
-        console.print(f"[bold yellow]doubtful[/] most likely, {escape(known.diagnosis)}", soft_wrap=True)
+        console.print(f"[bold yellow]warning[/] most likely, {escape(known.diagnosis)}", soft_wrap=True)
     if output is not None:
         load.on(known.robot if known else robot).to_urdf(output)
         console.print(escape(str(output)), soft_wrap=True, highlight=False)
 
 
-def find_gains(
+def report_gains(
     robot: Robot,
     log: Path,
     loaded: Path,
@@ -66,14 +72,14 @@ def find_gains(
     cutoff: float | Literal["auto"] | None,
     console: Console,
 ) -> None:
-    """Print the gains of all drives, and how `identify` takes them."""
+    """Print the gains of all drives, and the option that passes them to `identify`."""
     robot.model.frame(link)
-    with shown_doubts(console):
+    with log_warnings(console):
         runs = [read_log(path, robot) for path in (log, loaded)]
         moments = None if inertia is None else np.diag(inertia)
         own = None if cutoff == "auto" else cutoff
         found, sigma = drive_gains(robot, runs[0], runs[1], link, mass, com, moments, own)
-    table = Table(box=None, header_style="bold", title="Gains of the drives", title_justify="left")
+    table = Table(box=None, header_style="bold", title="Drive gains", title_justify="left")
     for column in ("joint", "N·m/A", "sigma"):
         table.add_column(column, justify="left" if column == "joint" else "right")
     for name, k, s in zip(robot.model.velocity_names, found, sigma, strict=True):

@@ -1,4 +1,4 @@
-"""`helicoid robots`, `info` and `check`: what there is, and what a description says."""
+"""Commands `robots`, `info` and `check`: bundled robots and summaries of descriptions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ import typer
 from rich.markup import escape
 from rich.tree import Tree
 
-from helicoid.cli.console import Columns, FloatingOption, RobotArgument, console, short, show_doubts, told
+from helicoid.cli.console import (
+    Columns,
+    FloatingOption,
+    RobotArgument,
+    console,
+    print_warnings,
+    reported_errors,
+    short,
+)
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY
 from helicoid.robot import Robot, load, robots
 
 
 def list_robots() -> None:
-    """List the robots that come with Helicoid."""
+    """List the bundled robots."""
     table = Columns("", "name", "joints", "velocities", "moving mass (kg)")
     for name in robots():
-        with told():
+        with reported_errors():
             robot = load(name)
         table.add(name, str(len(robot.joint_names)), str(robot.nv), f"{robot.mass:.4g}")
     table.show()
@@ -29,27 +37,28 @@ def info(
     robot: RobotArgument,
     floating: FloatingOption = False,
     bounds: Annotated[
-        bool, typer.Option("--bounds", help="Search bounds on M, c and g over the joint limits.")
+        bool, typer.Option("--bounds", help="Bounds on M, c and g within the joint limits, by optimisation.")
     ] = False,
 ) -> None:
-    """Show a robot: its tree, joints, limits and masses, and what in it is doubtful."""
-    with told() as doubts:
+    """Print a robot's tree, joints, limits, masses and warnings."""
+    with reported_errors() as caught:
         loaded = load(robot, base="floating" if floating else "fixed")
         _show(loaded)
         if bounds:
             _show_bounds(loaded)
-    show_doubts(doubts)
+    print_warnings(caught)
 
 
 def check(robot: RobotArgument, floating: FloatingOption = False) -> None:
-    """Read a description and say what is wrong or doubtful in it. Exit code 1 if it cannot be used."""
-    with told() as doubts:
+    """Check a robot description for errors and warnings.
+
+    The exit code is 1 if it cannot be loaded.
+    """
+    with reported_errors() as caught:
         loaded = load(robot, base="floating" if floating else "fixed")
-    show_doubts(doubts)
-    verdict = f"{len(doubts)} doubtful" if doubts else "nothing doubtful"
-    console.print(
-        f"[bold green]readable[/] {escape(robot)}: {escape(repr(loaded))}, {verdict}", soft_wrap=True
-    )
+    print_warnings(caught)
+    verdict = f"{len(caught)} warning{'s' * (len(caught) > 1)}" if caught else "no warnings"
+    console.print(f"[bold green]valid[/] {escape(robot)}: {escape(repr(loaded))}, {verdict}", soft_wrap=True)
 
 
 def _show(robot: Robot) -> None:
@@ -93,7 +102,7 @@ def _tree(model: Model) -> Tree:
 def _joints(model: Model) -> Columns:
     joints = model.independent_joints
     extras = [name for name in PER_VELOCITY if any(np.any(getattr(j, name)) for j in joints)]
-    table = Columns("Joints that own coordinates", "joint", "type", "range", "velocity", "effort", *extras)
+    table = Columns("Independent joints", "joint", "type", "range", "velocity", "effort", *extras)
     for joint in joints:
         limits = joint.range
         span = "–" if np.all(np.isinf(limits[:2])) else f"{short(limits.lower)} … {short(limits.upper)}"

@@ -1,4 +1,4 @@
-"""What `helicoid study FILE.py` does: run the study that a file makes, and say what came out."""
+"""Implementation of `helicoid study FILE.py`: run the study that a file defines, print its table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(
     time_limit: float | None,
     console: Console,
 ) -> Table:
-    """Run the `Study` that the file calls `study`, and print its table."""
+    """Run the `Study` named `study` of a file and print its table."""
     table = load(file).run(episodes, on, out, workers=workers, time_limit=time_limit)
     console.print(escape(repr(table)), soft_wrap=True, highlight=False)
     console.print(f"[bold]{escape(str(out))}[/]", soft_wrap=True)
@@ -30,7 +30,7 @@ def run(
 
 
 def load(file: Path) -> Study:
-    """The study that a file makes.
+    """Load the study that a file defines.
 
     Raises:
         InputError: there is none, or the file cannot be run.
@@ -39,14 +39,14 @@ def load(file: Path) -> Study:
         raise InputError(f"{file}: there is no such file")
     sys.path.insert(0, str(file.resolve().parent))  # as Python does for a script
     try:
-        made = runpy.run_path(str(file), run_name="helicoid_study_file")
+        variables = runpy.run_path(str(file), run_name="helicoid_study_file")
     except HelicoidError:
         raise
     except (Exception, SystemExit) as error:
         raise InputError(f"{file}: cannot be run: {type(error).__name__}: {error}") from error
-    study = made.get("study")
+    study = variables.get("study")
     if not isinstance(study, Study):
         raise InputError(
-            f"{file}: makes no hc.Study of the name `study`; write: study = hc.Study(episode, seed=0)"
+            f"{file}: defines no hc.Study named `study`; write: study = hc.Study(episode, seed=0)"
         )
     return study

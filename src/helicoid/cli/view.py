@@ -1,4 +1,4 @@
-"""What `helicoid view` does: a robot in the browser, or a page of its motion."""
+"""Implementation of `helicoid view`: a robot in the browser, or a page of its motion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
-from helicoid.view.controls import resting
+from helicoid.view.controls import neutral_within_limits
 from helicoid.view.motion import read_motion
 from helicoid.view.player import motion_page
 from helicoid.view.viewer import view
@@ -42,7 +42,7 @@ def run(
     if ghost is not None and trajectory is None:
         raise InputError("--ghost accompanies --trajectory; give that too")
     if ik and record is not None:
-        raise InputError("--ik needs a browser that answers; --record writes a page: leave one of them out")
+        raise InputError("--ik needs the live viewer and --record writes a static page: use one of them")
     motion = read_motion(robot, trajectory) if trajectory is not None else None
     other = read_motion(robot, ghost) if ghost is not None else None
     if record is None:
@@ -50,7 +50,9 @@ def run(
         return
     ghosts = {ghost.stem: other} if ghost is not None else None
     label = trajectory.stem if trajectory is not None else robot.name
-    page = motion_page(robot, resting(robot) if motion is None else motion, ghosts=ghosts, label=label)
+    page = motion_page(
+        robot, neutral_within_limits(robot) if motion is None else motion, ghosts=ghosts, label=label
+    )
     try:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text(page, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Robots to look at: in the browser, as a page that plays their motion, and what they compute as pictures.
+"""Visualisation: robots in the browser, motions as HTML pages, effective-mass ellipsoids.
 
-The module itself is the function `view`: `hc.view(robot)` shows a robot in the browser.
+The module is callable: `hc.view(robot)` shows a robot in the browser.
 """
 
 import sys
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class _CallableModule(ModuleType):
-    """`hc.view` is both this package and the function that shows a robot."""
+    """Module type that makes `hc.view` both this package and the function `view`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Viewer:
         return view(*arguments, **options)

@@ -1,4 +1,4 @@
-"""What is drawn of a robot: colored triangles on each of its bodies."""
+"""Drawable geometry of a robot: coloured triangles in the frame of each body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helicoid.model.parts import Geometry, Placement
 from helicoid.robot import Robot
 from helicoid.robot.collision.meshes import find_mesh
 from helicoid.view import triangles
-from helicoid.view.meshes import Color, Piece, read_mesh
+from helicoid.view.meshes import Color, MeshPiece, read_mesh
 from helicoid.view.poses import body_poses
 from helicoid.view.stick_figure import LINK_COLOR, sticks
 from helicoid.view.triangles import Triangles, joined
@@ -24,7 +24,7 @@ COLLISION_COLOR: Color = (0.95, 0.45, 0.15, 0.4)
 CAPSULE_COLOR: Color = (0.15, 0.65, 0.60, 0.4)
 
 
-_ROUND: Mapping[str, Callable[..., Triangles]] = {
+_ROUND_SHAPES: Mapping[str, Callable[..., Triangles]] = {
     "cylinder": triangles.cylinder,
     "capsule": triangles.capsule,
     "sphere": triangles.sphere,
@@ -32,7 +32,7 @@ _ROUND: Mapping[str, Callable[..., Triangles]] = {
 
 
 class Part(NamedTuple):
-    """Triangles of one color in the frame of a body; `WORLD` is the body of what does not move."""
+    """Triangles of one colour in the frame of a body, `WORLD` for fixed geometry."""
 
     body: int
     triangles: Triangles
@@ -40,35 +40,35 @@ class Part(NamedTuple):
 
 
 def visual_parts(robot: Robot) -> list[Part]:
-    """The robot as its description draws it: one part for each body and color.
+    """Visual geometry of a robot: one part per body and colour.
 
-    A body whose meshes are not found shows its collision shapes instead, or else sticks between its joints;
-    so do all of them where the description draws nothing that moves. Meshes not found are warned of.
+    A body whose meshes are missing is drawn by its collision shapes, or else as a stick figure; so are all
+    bodies if the description has no visuals on a moving body. Missing meshes raise a warning.
     """
     parts, missing = _shapes(robot, "visuals")
     if missing:
-        _warn([problem for problems in missing.values() for problem in problems])
+        _warn_of_meshes([problem for problems in missing.values() for problem in problems])
     drawn = {part.body for part in parts}
     moving = set(range(robot.n_bodies))
-    bare = set(missing) - drawn
-    if not (drawn | bare) & moving:
-        bare |= {WORLD, *moving} - drawn
-    solid = [part._replace(color=LINK_COLOR) for part in collision_parts(robot) if part.body in bare]
-    bare -= {part.body for part in solid}
-    thin = [Part(*stick) for stick in (sticks(robot) if bare else ()) if stick[0] in bare]
+    undrawn = set(missing) - drawn
+    if not (drawn | undrawn) & moving:
+        undrawn |= {WORLD, *moving} - drawn
+    solid = [part._replace(color=LINK_COLOR) for part in collision_parts(robot) if part.body in undrawn]
+    undrawn -= {part.body for part in solid}
+    thin = [Part(*stick) for stick in (sticks(robot) if undrawn else ()) if stick[0] in undrawn]
     return _merged([*parts, *solid, *thin])
 
 
 def collision_parts(robot: Robot) -> list[Part]:
-    """The shapes that the description uses to detect collisions; meshes not found are left out."""
+    """Collision geometry of a robot; missing meshes are omitted."""
     found, _ = _shapes(robot, "collisions")
     return _merged(part._replace(color=COLLISION_COLOR) for part in found)
 
 
 def capsule_parts(robot: Robot) -> list[Part]:
-    """The capsules of `Robot.capsules`, of what is drawn where there are no collision shapes; none at worst.
+    """Capsules of `Robot.capsules`, around the visuals if there are no collision shapes.
 
-    A mesh that is not found is warned of.
+    Missing meshes raise a warning, and no capsule is drawn.
     """
     collides = any(link.collisions for link in robot.model.links)
     try:
@@ -89,11 +89,11 @@ def capsule_parts(robot: Robot) -> list[Part]:
 
 
 def inertia_parts(robot: Robot) -> list[Part]:
-    """For each moving body, the homogeneous ellipsoid that has its mass and inertia at the density of water.
+    """Inertia ellipsoids: for each moving body the homogeneous one of its mass, inertia and water's density.
 
     A homogeneous ellipsoid with semi-axes a along the principal axes has ½ tr(I) 1 - I = m/5 diag(a²). Only
-    the ratios of the semi-axes follow from the inertia: where I is that of no body they are cut at 1/20 of
-    the longest. The volume is that of the mass in water (1000 kg/m³).
+    the ratios of the semi-axes follow from the inertia; where I is not physically consistent they are at
+    least 1/20 of the longest. The volume is m / (1000 kg/m³).
     """
     parts = []
     for i, body in enumerate(robot.model.bodies):
@@ -104,17 +104,17 @@ def inertia_parts(robot: Robot) -> list[Part]:
         semi_axes = np.sqrt(np.maximum(moments, 0.0))
         longest = float(semi_axes.max()) or 1.0
         semi_axes = np.maximum(semi_axes, longest / 20)
-        wanted = inertia.mass / 1000.0
-        semi_axes *= (wanted / (4 / 3 * np.pi * float(np.prod(semi_axes)))) ** (1 / 3)
+        volume = inertia.mass / 1000.0
+        semi_axes *= (volume / (4 / 3 * np.pi * float(np.prod(semi_axes)))) ** (1 / 3)
         shape = triangles.ellipsoid(axes * semi_axes)
         parts.append(Part(i, Triangles(shape.vertices + inertia.com, shape.faces), (0.20, 0.45, 0.90, 0.55)))
     return parts
 
 
 def corners(parts: Iterable[Part], poses: Array, origin: bool = True) -> Array:
-    """Points (n, 3) in the world: the corners of the box around each part, at all poses (N, n_bodies, 7).
+    """Corners (n, 3) of the bounding box of each part in the world, at all poses (N, n_bodies, 7).
 
-    With `origin`, the world's is one of them.
+    With `origin`, the world origin is included.
     """
     from scipy.spatial.transform import Rotation
 
@@ -132,19 +132,19 @@ def corners(parts: Iterable[Part], poses: Array, origin: bool = True) -> Array:
 
 
 def bounds(parts: Iterable[Part], poses: Array) -> tuple[Array, Array]:
-    """Lowest and highest corner of the box, in the world, that holds all parts at all poses."""
+    """Lower and upper corner of the axis-aligned bounding box of all parts at all poses."""
     points = corners(parts, poses)
     return points.min(axis=0), points.max(axis=0)
 
 
 def extent(robot: Robot, parts: Iterable[Part]) -> float:
-    """The longest edge of the box around the robot at its neutral configuration (m)."""
+    """Longest edge (m) of the bounding box at the neutral configuration."""
     low, high = bounds(parts, body_poses(robot, robot.neutral())[None])
     return float((high - low).max()) or 1.0
 
 
 def _shapes(robot: Robot, role: str) -> tuple[list[Part], dict[int, list[str]]]:
-    """The parts of all shapes of a role, and for each body what is wrong with its meshes."""
+    """Parts of all shapes of a role, and the mesh errors of each body."""
     parts: list[Part] = []
     missing: dict[int, list[str]] = {}
     for link in robot.model.links:
@@ -161,10 +161,10 @@ def _shapes(robot: Robot, role: str) -> tuple[list[Part], dict[int, list[str]]]:
     return parts, missing
 
 
-def _pieces(shape: Geometry) -> tuple[Piece, ...]:
+def _pieces(shape: Geometry) -> tuple[MeshPiece, ...]:
     if shape.kind != "mesh":
-        solid = triangles.box(shape.size) if shape.kind == "box" else _ROUND[shape.kind](*shape.size)
-        return (Piece(solid, None),)
+        solid = triangles.box(shape.size) if shape.kind == "box" else _ROUND_SHAPES[shape.kind](*shape.size)
+        return (MeshPiece(solid, None),)
     path = find_mesh(shape)
     if path is None:
         raise HelicoidError(f"{shape.filename}: not found")
@@ -182,7 +182,7 @@ def _merged(parts: Iterable[Part]) -> list[Part]:
     return [Part(body, joined(pieces), color) for (body, color), pieces in groups.items()]
 
 
-def _warn(problems: list[str]) -> None:
+def _warn_of_meshes(problems: list[str]) -> None:
     distinct = list(dict.fromkeys(problems))
     packages = sorted(set(re.findall(r"^package://([^/]+)", "\n".join(distinct), re.MULTILINE)))
     where = "; say where: hc.load(..., packages={" + ", ".join(f"{p!r}: folder" for p in packages) + "})"

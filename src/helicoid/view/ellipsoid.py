@@ -1,9 +1,9 @@
-"""The effective mass of a frame: how heavy the robot feels to a push, direction by direction (Khatib 1995).
+"""Effective mass of a frame: the inertia that a force meets in each direction (Khatib 1995).
 
 A unit force along the unit vector u at the frame's origin accelerates it along u by uᵀ A u, A = J_v M⁻¹
 J_vᵀ, as if it were a mass m(u) = 1/(uᵀ A u). The ellipsoid xᵀ A x = 1 has the radius √m(u) along u: it is
-long where the robot feels heavy, and its semi-axes are the roots of the principal masses, the eigenvalues
-of Λ_v = A⁻¹. The frame is free to turn meanwhile, and to move in other directions.
+long in directions of large effective mass, and its semi-axes are the roots of the principal masses, the
+eigenvalues of Λ_v = A⁻¹. Rotation of the frame and its motion in other directions are unconstrained.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from helicoid.errors import HelicoidError
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 
-_IMMOVABLE = 1e-10  # of the largest mobility: less than that, and the mass is infinite
-_SIZE = 0.3  # the longest semi-axis as a part of the robot's extent
-_LONGEST = 6.0  # times the shortest semi-axis; a longer one, up to infinite, is cut there
+_MIN_RELATIVE_MOBILITY = 1e-10  # of the largest eigenvalue of A; below it the mass is infinite
+_RELATIVE_SIZE = 0.3  # longest semi-axis relative to the robot's extent
+_MAX_AXIS_RATIO = 6.0  # longest to shortest semi-axis; longer ones, up to infinity, are clipped
 
 
 class EffectiveMasses(NamedTuple):
-    """Principal masses (kg), ascending, infinite where no push moves the frame; directions as columns."""
+    """Principal masses (kg), ascending, infinite where no force moves the frame; directions as columns."""
 
     masses: Array
     directions: Array
 
 
 def effective_masses(robot: Robot, frame: str, q: ArrayLike) -> EffectiveMasses:
-    """The principal masses of a frame's origin and their directions in world axes.
+    """Principal effective masses of a frame's origin and their directions in world axes.
 
     >>> import helicoid as hc
-    >>> robot = hc.load("planar_2r")  # at a right angle: a push along the first link meets the tip's mass
+    >>> robot = hc.load("planar_2r")  # at a right angle: a force along the first link meets the tip's mass
     >>> print(effective_masses(robot, "tip", [0.0, 1.5707963267948966]).masses.round(6))
     [1. 2.5 inf]
     """
     J = robot.jacobian(frame, "world_aligned")(q)[3:]
     mobility, directions = np.linalg.eigh(J @ robot.mass_matrix_inverse(q) @ J.T)
-    moves = mobility > _IMMOVABLE * mobility[-1]
+    moves = mobility > _MIN_RELATIVE_MOBILITY * mobility[-1]
     masses = np.where(moves, 1 / np.where(moves, mobility, 1.0), np.inf)
     return EffectiveMasses(masses[::-1], directions[:, ::-1])
 
@@ -51,7 +51,7 @@ def effective_mass_ellipsoid(robot: Robot, frame: str, q: ArrayLike, ax: Any = N
     """Draw the ellipsoid of a frame's effective mass on the robot's skeleton; returns the 3-D axes.
 
     The radius along a direction is proportional to the root of the effective mass along it; the legend gives
-    the principal masses. An axis more than six times as long as the shortest is cut there. `ax`: matplotlib
+    the principal masses. Semi-axes are clipped at six times the shortest. `ax`: matplotlib
     axes with `projection="3d"`, by default new ones.
     """
     try:
@@ -68,8 +68,8 @@ def effective_mass_ellipsoid(robot: Robot, frame: str, q: ArrayLike, ax: Any = N
     points = np.concatenate(segments)
     extent = float(np.ptp(points, axis=0).max()) or 1.0
     center = robot.pose(frame)(q)[:3, 3]
-    radii = np.minimum(np.sqrt(masses), _LONGEST * np.sqrt(masses[0]))
-    semi_axes = directions * (_SIZE * extent * radii / radii.max())
+    radii = np.minimum(np.sqrt(masses), _MAX_AXIS_RATIO * np.sqrt(masses[0]))
+    semi_axes = directions * (_RELATIVE_SIZE * extent * radii / radii.max())
     _draw_ellipsoid(ax, center, semi_axes, masses)
     reach = np.abs(semi_axes).sum(axis=1)
     _frame_axes(ax, np.vstack([points, center - reach, center + reach]))
@@ -103,7 +103,7 @@ def _draw_ellipsoid(ax: Any, center: Array, semi_axes: Array, masses: Array) -> 
 
 
 def _frame_axes(ax: Any, points: Array) -> None:
-    """A cube around all points, so that a sphere looks round."""
+    """Set a cubic view box around all points: equal scales on all axes."""
     middle, half = (points.max(0) + points.min(0)) / 2, np.ptp(points, axis=0).max() / 2
     ax.set(**{f"{name}lim": (m - half, m + half) for name, m in zip("xyz", middle, strict=True)})
     ax.set_box_aspect((1, 1, 1))

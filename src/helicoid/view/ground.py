@@ -1,4 +1,4 @@
-"""What a motion touches: its ground as a floor or as triangles, and the forces there as arrows."""
+"""Ground and contact forces of a motion: the floor, triangles of slopes and terrain, arrows."""
 
 from __future__ import annotations
 
@@ -12,38 +12,42 @@ from helicoid.robot import Robot
 from helicoid.simulation.contacts import Ground
 from helicoid.view.drawing import Part
 from helicoid.view.meshes import Color
-from helicoid.view.motion import Motion
+from helicoid.view.motion import PlayedMotion
 from helicoid.view.triangles import Triangles
 
 GROUND_COLOR: Color = (0.62, 0.65, 0.68, 1.0)
 FORCE_COLOR = (0.86, 0.16, 0.26)
-_LONGEST = 2.0  # sizes of the robot: impacts are drawn no longer
+_MAX_ARROW_LENGTH = 2.0  # relative to the robot's size; impacts are clipped
 
 
 def floor_height(grounds: Sequence[Ground], lowest: float) -> float:
-    """z (m) of the level floor: that of the ground, or, where there is none, no higher than what is drawn."""
+    """Height z (m) of the floor: the highest level ground, or else at or below the lowest drawn point."""
     level = [one.height / one.normal[2] for one in grounds if _is_level(one)]
     return float(max(level)) if level else float(min(lowest, 0.0))
 
 
 def ground_parts(grounds: Sequence[Ground], center: Array, radius: float) -> list[Part]:
-    """Slopes, walls and fields of heights, about the middle of a motion; level grounds are the floor."""
+    """Slopes, walls and height fields around the centre of a motion; level ground is the floor."""
     return [
-        Part(WORLD, _field(one) if one.heights is not None else _sheet(one, center, radius), GROUND_COLOR)
+        Part(
+            WORLD,
+            _height_field(one) if one.heights is not None else _plane_patch(one, center, radius),
+            GROUND_COLOR,
+        )
         for one in grounds
         if not _is_level(one)
     ]
 
 
-def arrows(robot: Robot, motion: Motion, size: float) -> Array:
-    """Starts and ends (N, contacts, 2, 3) of arrows of the forces.
+def arrows(robot: Robot, motion: PlayedMotion, size: float) -> Array:
+    """Start and end points (N, contacts, 2, 3) of force arrows.
 
-    The robot's weight is as long as its size (m).
+    A force equal to the robot's weight has the length `size` (m).
     """
     weight = 9.81 * float(robot.mass) or 1.0
     vectors = size / weight * motion.forces
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    vectors = vectors * np.minimum(1.0, _LONGEST * size / np.maximum(length, 1e-12))
+    vectors = vectors * np.minimum(1.0, _MAX_ARROW_LENGTH * size / np.maximum(length, 1e-12))
     return np.stack([motion.points, motion.points + vectors], axis=-2)
 
 
@@ -51,8 +55,8 @@ def _is_level(ground: Ground) -> bool:
     return ground.heights is None and ground.normal[2] > 1 - 1e-9
 
 
-def _sheet(ground: Ground, center: Array, radius: float) -> Triangles:
-    """A square of a half-space's surface, below or beside the middle of what is drawn."""
+def _plane_patch(ground: Ground, center: Array, radius: float) -> Triangles:
+    """Square patch of a half-space's surface, centred at the projection of `center`."""
     n = np.array(ground.normal)
     middle = center - (center @ n - ground.height) * n
     x = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
@@ -62,7 +66,7 @@ def _sheet(ground: Ground, center: Array, radius: float) -> Triangles:
     return Triangles(square, np.array([[0, 1, 2], [0, 2, 3]]))
 
 
-def _field(ground: Ground) -> Triangles:
+def _height_field(ground: Ground) -> Triangles:
     assert ground.heights is not None and ground.origin is not None
     rows, columns = ground.heights.shape
     dx, dy = np.ravel(ground.spacing)

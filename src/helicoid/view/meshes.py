@@ -1,4 +1,4 @@
-"""The colored triangles in the mesh files of a robot description."""
+"""Coloured triangles from the mesh files of a robot description."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from helicoid.view.triangles import Triangles, welded
 
 Color = tuple[float, float, float, float]
 
-_SAME = 1e-6  # of the extent: vertices nearer than that are one
+_WELD_TOLERANCE = 1e-6  # relative to the extent: closer vertices are merged
 
 
-class Piece(NamedTuple):
-    """Triangles of one color; None where the file states none."""
+class MeshPiece(NamedTuple):
+    """Triangles of one colour, None if the file has none."""
 
     triangles: Triangles
     color: Color | None
 
 
 @lru_cache(maxsize=256)
-def read_mesh(path: Path) -> tuple[Piece, ...]:
-    """The triangles of a mesh file (STL, OBJ, DAE, GLB, PLY ...), by color, in the file's units."""
+def read_mesh(path: Path) -> tuple[MeshPiece, ...]:
+    """Read the triangles of a mesh file (STL, OBJ, DAE, GLB, PLY ...), by colour, in the file's units."""
     scene = mesh_scene(path)
     pieces = []
     for node in scene.graph.nodes_geometry:
@@ -36,8 +36,8 @@ def read_mesh(path: Path) -> tuple[Piece, ...]:
             continue
         vertices = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
         extent = float(np.ptp(vertices, axis=0).max())
-        triangles = welded(Triangles(vertices, np.asarray(mesh.faces)), _SAME * (extent or 1.0))
-        pieces.append(Piece(triangles, _color(mesh)))
+        triangles = welded(Triangles(vertices, np.asarray(mesh.faces)), _WELD_TOLERANCE * (extent or 1.0))
+        pieces.append(MeshPiece(triangles, _color(mesh)))
     if not pieces:
         raise HelicoidError(f"{path}: holds no triangles")
     return tuple(pieces)

@@ -1,4 +1,4 @@
-"""What a viewer plays: configurations over time, from a trajectory, a plan, a file or a single posture."""
+"""Motions to play: configurations over time from a trajectory, a plan, a file or one configuration."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from helicoid.simulation.ground import grounds_of
 from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive
 
 
-class Motion(NamedTuple):
-    """Times t (N,) in s, ascending, and configurations q (N, nq); and what it touches.
+class PlayedMotion(NamedTuple):
+    """Times t (N,) in s, ascending, configurations q (N, nq), and contacts.
 
-    `forces` (N) of contacts and the `points` that they act at are (N, contacts, 3) in world axes.
+    Contact `forces` (N) and their points of application `points` (m) are (N, contacts, 3) in world axes.
     """
 
     t: Array
@@ -32,14 +32,14 @@ class Motion(NamedTuple):
     grounds: tuple[Ground, ...] = ()
 
 
-def as_motion(robot: Robot, source: Any) -> Motion:
-    """The motion of anything with `.t` and `.q`, or with a `.trajectory` that has them; or a configuration.
+def as_motion(robot: Robot, source: Any) -> PlayedMotion:
+    """Motion from an object with `.t` and `.q`, one whose `.trajectory` has them, or a configuration.
 
     >>> import helicoid as hc
     >>> as_motion(hc.load("double_pendulum"), [0.1, 0.2]).q.shape
     (1, 2)
     """
-    if isinstance(source, Motion):
+    if isinstance(source, PlayedMotion):
         checked = as_motion(robot, SimpleNamespace(t=source.t, q=source.q))
         return source._replace(t=checked.t, q=checked.q)
     if hasattr(source, "trajectory"):
@@ -60,13 +60,13 @@ def as_motion(robot: Robot, source: Any) -> Motion:
     back = np.flatnonzero(np.diff(t) < 0)
     if len(back):
         raise InputError(
-            f"times must ascend; sample {back[0] + 1} is at {t[back[0] + 1]:g} s, before its forerunner"
+            f"times must ascend; sample {back[0] + 1} is at {t[back[0] + 1]:g} s, before the previous sample"
         )
-    return Motion(t, q, *_contacts(source, len(t)))
+    return PlayedMotion(t, q, *_contacts(source, len(t)))
 
 
 def _contacts(source: Any, n: int) -> tuple[Array, Array, tuple[Ground, ...]]:
-    """Forces, where they act, and grounds, of a motion that knows of them."""
+    """Contact forces, their points of application and grounds, empty if the source has none."""
     none, grounds = np.zeros((n, 0, 3)), tuple(getattr(source, "grounds", ()))
     known = getattr(source, "known", {})
     forces, points = (np.asarray(known.get(key, none)) for key in ("contact_forces", "contact_points"))
@@ -74,10 +74,10 @@ def _contacts(source: Any, n: int) -> tuple[Array, Array, tuple[Ground, ...]]:
     return (forces, points, grounds) if fits else (none, none, grounds)
 
 
-def thinned(motion: Motion, rate: float) -> Motion:
-    """At most `rate` samples a second, of those there are; the first and the last stay.
+def thinned(motion: PlayedMotion, rate: float) -> PlayedMotion:
+    """Subsample a motion to at most `rate` samples per second, keeping the first and the last.
 
-    Forces are the means until the next sample that stays.
+    A force is the mean up to the next kept sample.
     """
     ticks = np.floor((motion.t - motion.t[0]) * rate + 1e-9)
     keep = np.concatenate([[True], np.diff(ticks) > 0])
@@ -90,15 +90,15 @@ def thinned(motion: Motion, rate: float) -> Motion:
         forces = np.add.reduceat(forces, rows, axis=0) / count
     else:
         forces, points = forces[:0], points[:0]
-    return Motion(motion.t[keep], motion.q[keep], forces, points, motion.grounds)
+    return PlayedMotion(motion.t[keep], motion.q[keep], forces, points, motion.grounds)
 
 
-def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> Motion:
-    """A motion from a file: NPZ with arrays t and q, or CSV with a line of column names.
+def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> PlayedMotion:
+    """Read a motion from a file: NPZ with arrays t and q, or CSV with a header line.
 
-    `Trajectory.save` writes both. Any CSV will do that has a column `t` or `time` (s), and for each
-    coordinate one that is called like it, alone or after `q.` or `q_`; or else nq columns `q0`, `q1` ...
-    in order. Other columns are not needed. An NPZ that would expand to more than `max_bytes` is refused.
+    `Trajectory.save` writes both. A CSV needs a column `t` or `time` (s) and for each coordinate a column of
+    its name, optionally with the prefix `q.` or `q_`; or else nq columns `q0`, `q1` ... in order. Other
+    columns are ignored. An NPZ that would expand to more than `max_bytes` is rejected.
     """
     path = Path(path)
     if not path.is_file():
@@ -108,9 +108,9 @@ def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = M
         missing = [name for name in ("t", "q") if name not in arrays]
         if missing:
             raise InputError(f"{path}: has no array {missing[0]!r}; there are: {', '.join(arrays)}")
-        read = _read(robot, path, arrays["t"], arrays["q"])
+        read = _checked(robot, path, arrays["t"], arrays["q"])
         known = SimpleNamespace(known=arrays, grounds=grounds_of(arrays))
-        return Motion(read.t, read.q, *_contacts(known, len(read.t)))
+        return PlayedMotion(read.t, read.q, *_contacts(known, len(read.t)))
     if path.suffix.lower() != ".csv":
         raise InputError(f"{path}: a motion is read from .npz or .csv")
     try:
@@ -121,22 +121,21 @@ def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = M
     header = [name.strip() for name in rows[0]] if rows else []
     time, columns = _columns(robot, header, path)
     table = _table(rows[1:], len(header), path)
-    return _read(robot, path, table[:, time], table[:, columns])
+    return _checked(robot, path, table[:, time], table[:, columns])
 
 
-def _read(robot: Robot, path: Path, t: Array, q: Array) -> Motion:
-    """The motion in a file; what is wrong with it is said with the file's name."""
+def _checked(robot: Robot, path: Path, t: Array, q: Array) -> PlayedMotion:
+    """Check a motion from a file; errors name the file."""
     for name, values in (("t", t), ("q", q)):
         if values.dtype.kind not in "fiub":
             raise InputError(f"{path}: {name} holds {values.dtype}, which are no numbers")
     try:
-        return as_motion(robot, Motion(t, q))
+        return as_motion(robot, PlayedMotion(t, q))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
 def _columns(robot: Robot, header: list[str], path: Path) -> tuple[int, list[int]]:
-
     time = next((k for k, name in enumerate(header) if name.lower() in ("t", "time")), None)
     if time is None:
         raise InputError(f"{path}: its first line names no column 't' or 'time'")

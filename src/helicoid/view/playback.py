@@ -1,4 +1,4 @@
-"""Playing motions in a viser panel: play and pause, time, speed."""
+"""Playback controls in a viser panel: play and pause, time, speed."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any
 
 import numpy as np
 
-_PERIOD = 1 / 60  # s between two pictures
+_FRAME_TIME = 1 / 60  # s between two frames
 _SPEEDS = {"0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0}
 
 
 class Playback:
     """Controls of time between `start` and `end` (s); `show(t)` is called with each new time.
 
-    A thread of its own turns the clock until `close`. It starts with `play`.
+    A separate thread advances the time after `play(True)`, until `close`.
     """
 
     def __init__(self, gui: Any, start: float, end: float, show: Callable[[float], None]) -> None:
         self._start, self._end, self._show = start, end, show
         self._playing, self._closed = threading.Event(), threading.Event()
-        self._lock = threading.RLock()  # who pauses may rely on it that nothing moves afterwards
+        self._lock = threading.RLock()  # after a pause returns, the time is not advanced any more
         self._button = gui.add_button("play")
         step = max((end - start) / 1000, 1e-6)
         self._slider = gui.add_slider("time (s)", start, max(end, start + step), step, start)
         self._speed = gui.add_dropdown("speed", tuple(_SPEEDS), initial_value="1×")
         self._loop = gui.add_checkbox("loop", True)
         self._button.on_click(lambda _: self.play(not self._playing.is_set()))
-        self._slider.on_update(self._moved)
+        self._slider.on_update(self._on_update)
         self._thread = threading.Thread(target=self._run, name="helicoid playback", daemon=True)
         self._thread.start()
 
     @property
     def time(self) -> float:
-        """The time shown (s)."""
+        """Current time (s)."""
         return float(self._slider.value)
 
     def play(self, on: bool) -> None:
-        """Play from where it stands, or from the start when it stands at the end; or pause."""
+        """Play from the current time (from the start if at the end), or pause."""
         with self._lock:
             if on and self.time >= self._end:
                 self._slider.value = self._start
@@ -47,13 +47,13 @@ class Playback:
             (self._playing.set if on else self._playing.clear)()
 
     def close(self) -> None:
-        """Stop the clock."""
+        """Stop the playback thread."""
         self._closed.set()
         self._playing.set()
         self._thread.join()
 
-    def _moved(self, event: Any) -> None:
-        if event.client is not None:  # else the clock moved it
+    def _on_update(self, event: Any) -> None:
+        if event.client is not None:  # None: moved by the playback thread
             self.play(False)
             self._show(self.time)
 
@@ -69,7 +69,7 @@ class Playback:
                 if self._playing.is_set() and not self._closed.is_set():
                     self._advance(now - last)
             last = now
-            time.sleep(max(0.0, _PERIOD - (time.perf_counter() - now)))
+            time.sleep(max(0.0, _FRAME_TIME - (time.perf_counter() - now)))
 
     def _advance(self, elapsed: float) -> None:
         t = min(self.time + elapsed * _SPEEDS[self._speed.value], self._end)
@@ -82,5 +82,5 @@ class Playback:
 
 
 def sample(times: np.ndarray, t: float) -> int:
-    """The number of the last sample that is not after t."""
+    """Index of the last sample at or before t."""
     return int(np.clip(np.searchsorted(times, t + 1e-9, side="right") - 1, 0, len(times) - 1))

@@ -1,4 +1,4 @@
-"""Where every body of a robot is: one function of q for all of them."""
+"""Poses of all bodies of a robot as one function of q."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A robot in the scene of a viser server: its bodies, and what else of it can be shown."""
+"""A robot in a viser scene: its bodies and optional layers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from helicoid.view.poses import body_poses, quaternions
 from helicoid.view.triangles import creased
 
 LAYERS = ("links", "collision shapes", "capsules", "frames", "center of mass", "inertia ellipsoids")
-_INSIDE = LAYERS[3:]  # links are drawn transparent while one of these is shown
-_TRANSPARENT = 0.4
+_INNER_LAYERS = LAYERS[3:]  # links are transparent while one of these is shown
+_LINK_OPACITY = 0.4
 
 
 class RobotScene:
-    """The nodes of one robot; a `tint` makes it a ghost: all links in that color, transparent."""
+    """Scene nodes of one robot; with a `tint` a ghost: all links transparent in that colour."""
 
     def __init__(
         self, server: Any, robot: Robot, name: str, tint: tuple[float, float, float] | None = None
@@ -40,20 +40,20 @@ class RobotScene:
         self.place(self._q)
 
     def place(self, q: Array, poses: Array | None = None) -> None:
-        """Move the robot to a configuration, whose `body_poses` may be known already."""
+        """Move the robot to a configuration; `poses` are its `body_poses` if already computed."""
         self._q = q
         known = body_poses(self._robot, q) if poses is None else poses
         with self._server.atomic():
             for node, pose in zip(self._bodies, known, strict=True):
                 node.position, node.wxyz = pose[:3], pose[3:]
-            self._place_center()
+            self._place_center_of_mass()
 
-    def add_still(self, name: str, parts: Iterable[Part]) -> None:
-        """Draw what belongs to the world, such as a slope."""
+    def add_static(self, name: str, parts: Iterable[Part]) -> None:
+        """Add parts fixed to the world, such as a slope."""
         self._layers[name] = self._add(name, parts)
 
-    def point(self, arrows: Array) -> None:
-        """Draw forces as arrows (n, 2, 3), from their start to their end."""
+    def draw_forces(self, arrows: Array) -> None:
+        """Draw forces as arrows (n, 2, 3) from start to end point."""
         long = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) > 1e-3 * self.size
         radius = 0.008 * self.size
         self._server.scene.add_arrows(
@@ -66,18 +66,18 @@ class RobotScene:
         )
 
     def show(self, layer: str, on: bool) -> None:
-        """Show or hide one of `LAYERS`; it is made when first shown."""
+        """Show or hide one of `LAYERS`; a layer is created when first shown."""
         if on and layer not in self._layers:
-            self._layers[layer] = self._make(layer)
-            self._place_center()
+            self._layers[layer] = self._create(layer)
+            self._place_center_of_mass()
         for node in self._layers.get(layer, ()):
             node.visible = on
-        inside = [node for name in _INSIDE for node in self._layers.get(name, ())]
-        faint = _TRANSPARENT if any(node.visible for node in inside) else 1.0
+        inside = [node for name in _INNER_LAYERS for node in self._layers.get(name, ())]
+        faint = _LINK_OPACITY if any(node.visible for node in inside) else 1.0
         for node, part in zip(self._layers["links"], self.parts, strict=True):
             node.opacity = _opacity(faint * part.color[3])
 
-    def _make(self, layer: str) -> list[Any]:
+    def _create(self, layer: str) -> list[Any]:
         if layer == "collision shapes":
             return self._add("collision", collision_parts(self._robot))
         if layer == "capsules":
@@ -96,7 +96,7 @@ class RobotScene:
             vertices, color, opacity = mesh.vertices, np.array(part.color[:3]), part.color[3]
             if self._tint is not None:
                 color, opacity = 0.35 * color + 0.65 * np.array(self._tint), 0.4 * opacity
-                # A trifle thinner, so that it is hidden where it is at the robot's very place.
+                # Shrunk slightly, so that the robot hides the ghost where they coincide.
                 vertices = vertices - 0.001 * self.size * normals
             nodes.append(
                 self._server.scene.add_mesh_simple(
@@ -120,12 +120,12 @@ class RobotScene:
             position=placement.translation,
         )
 
-    def _place_center(self) -> None:
+    def _place_center_of_mass(self) -> None:
         nodes = self._layers.get("center of mass", [])
         if nodes and nodes[0].visible:
             nodes[0].position = self._robot.center_of_mass(self._q)
 
 
 def _opacity(value: float) -> float | None:
-    """As viser wants it: None, and not 1, draws what is behind not at all."""
+    """Opacity for viser, which needs None instead of 1 for opaque meshes."""
     return None if value > 0.99 else value

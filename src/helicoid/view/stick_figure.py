@@ -1,4 +1,4 @@
-"""A robot drawn from its joints alone: capsules between joints, and at each joint what shows how it moves."""
+"""Stick figure of a robot from its kinematics: capsules between joints, a symbol per joint type."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ Stick = tuple[int, Triangles, Color]
 
 
 def sticks(robot: Robot) -> list[Stick]:
-    """(body, triangles, color): rods from each body's joint to the next joints and to the links' ends.
+    """Stick figure as (body, triangles, color): rods from each joint to its child joints and fixed links.
 
-    A joint that turns about one axis is a short cylinder along it, one that slides a bar along its way, any
-    other a ball.
+    A revolute joint is a short cylinder along its axis, a prismatic joint a bar, any other a sphere.
     """
-    reaches = {body: _ends(robot, body) for body in (WORLD, *range(robot.n_bodies))}
-    lengths = [float(np.linalg.norm(end)) for ends in reaches.values() for end in ends]
+    ends_by_body = {body: _ends(robot, body) for body in (WORLD, *range(robot.n_bodies))}
+    lengths = [float(np.linalg.norm(end)) for ends in ends_by_body.values() for end in ends]
     radius = 0.1 * float(np.mean([x for x in lengths if x > 1e-9] or [1.0]))
     found = []
-    for body, ends in reaches.items():
+    for body, ends in ends_by_body.items():
         for end in ends:
             if np.linalg.norm(end) > radius:
                 found.append((body, triangles.rod(np.zeros(3), end, 0.6 * radius), LINK_COLOR))
@@ -40,14 +39,14 @@ def sticks(robot: Robot) -> list[Stick]:
 
 
 def _ends(robot: Robot, body: int) -> list[Array]:
-    """The origins of what a body carries, in its frame: joints of other bodies, links fixed to it.
+    """Origins, in the frame of a body, of its child joints and fixed links.
 
-    A body that carries nothing reaches to twice its center of mass.
+    A leaf body without them extends to twice its centre of mass.
     """
     model = robot.model
-    carried = [other.placement.translation for other in model.bodies if other.parent == body]
+    children = [other.placement.translation for other in model.bodies if other.parent == body]
     fixed = [frame.placement.translation for frame in model.frames.values() if frame.body == body]
-    ends = carried + fixed
+    ends = children + fixed
     if body != WORLD and not any(np.linalg.norm(end) > 1e-6 for end in ends):
         ends = [2 * model.bodies[body].inertia.com]
     return ends

@@ -1,4 +1,4 @@
-"""A pose to be dragged about in the browser, which a frame of the robot follows by inverse kinematics."""
+"""Draggable target pose in the browser, followed by a frame through inverse kinematics."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from helicoid.geometry import quaternion, se3
 from helicoid.robot import Robot
 
 
-class Target:
-    """Arrows and rings at a frame. Dragged, they call `follow` with the configuration nearest to them.
+class DraggedTarget:
+    """Transform controls at a frame; dragging them calls `follow` with the IK solution.
 
     Args:
-        server: the viewer's.
-        frame: the name of a link.
-        size: how large they are (m).
-        where: gives the configuration that is shown, from which the next is searched.
-        follow: shows a configuration.
+        server: viser server of the viewer.
+        frame: name of a link.
+        size: of the controls (m).
+        where: returns the current configuration, the initial guess of the IK.
+        follow: called with the new configuration.
     """
 
     def __init__(
@@ -42,23 +42,25 @@ class Target:
 
     @property
     def pose(self) -> Array:
-        """Where it is, 4 × 4."""
+        """Target pose, 4 × 4."""
         return np.asarray(se3.pose(quaternion.to_matrix(self._handle.wxyz), self._handle.position))
 
     def place(self, q: Array) -> None:
-        """Put it where the frame is at a configuration; nothing follows."""
+        """Move the controls to the pose of the frame at a configuration, without IK."""
         T = np.asarray(self._robot.pose(self._frame)(q))
         self._handle.position = tuple(T[:3, 3])
         self._handle.wxyz = tuple(np.asarray(quaternion.from_matrix(T[:3, :3])))
-        self._tell("drag the arrows and rings")
+        self._show_status("drag the arrows and rings")
 
     def drag(self, T: Array) -> None:
-        """Show the configuration that brings the frame to a pose, or as near as it gets."""
+        """Solve the IK for a pose and show the solution, the nearest one if out of reach."""
         solution = self.ik(T, q0=self._where())
         self._follow(solution.q)
-        turn, away = (float(np.linalg.norm(part)) for part in (solution.residual[:3], solution.residual[3:6]))
-        near = f"out of reach: {1e3 * away:.0f} mm and {np.degrees(turn):.0f}° away"
-        self._tell("reached" if solution.success else near)
+        rotation, distance = (
+            float(np.linalg.norm(part)) for part in (solution.residual[:3], solution.residual[3:6])
+        )
+        error = f"out of reach: {1e3 * distance:.0f} mm and {np.degrees(rotation):.0f}° away"
+        self._show_status("reached" if solution.success else error)
 
-    def _tell(self, text: str) -> None:
+    def _show_status(self, text: str) -> None:
         self._text.content = f"`{self._frame}`: {text}"

@@ -1,4 +1,4 @@
-"""Triangles: the primitives of robot descriptions, and what makes any mesh small and well lit."""
+"""Triangle meshes: primitives, welding of vertices, normals with sharp creases."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from helicoid.model.parts import Placement
 
 Indices = NDArray[np.int64]
 
-_SIDES = 40  # of a circle
-_RINGS = 10  # of a hemisphere
-_MOST_CELLS = 2**20  # along an edge of the box around a mesh
-_CREASE = 40.0  # degrees between two faces; beyond it the edge between them is drawn sharp
+_CIRCLE_SIDES = 40
+_HEMISPHERE_RINGS = 10
+_MAX_CELLS = 2**20  # along an edge of the box around a mesh
+_CREASE_ANGLE = 40.0  # degrees between two faces above which their edge is drawn sharp
 
 
 class Triangles(NamedTuple):
-    """Vertices (n, 3) in m, and faces (m, 3): three vertex numbers each, counterclockwise from outside."""
+    """Vertices (n, 3) in m, and faces (m, 3): vertex indices, counterclockwise from outside."""
 
     vertices: Array
     faces: Indices
 
     def moved(self, placement: Placement) -> Triangles:
-        """The same triangles seen from a, given the placement of their frame b in a."""
+        """Triangles expressed in frame a, given the placement of their frame b in a."""
         return Triangles(self.vertices @ placement.rotation.T + placement.translation, self.faces)
 
 
 def box(size: ArrayLike) -> Triangles:
-    """Edges (x, y, z), centered.
+    """Box with edges (x, y, z), centred.
 
     >>> box([1, 2, 3]).faces.shape
     (12, 3)
@@ -41,36 +41,36 @@ def box(size: ArrayLike) -> Triangles:
 
 
 def cylinder(radius: float, length: float) -> Triangles:
-    """Around z, centered."""
+    """Cylinder around z, centred."""
     return _revolved([(0.0, -length / 2), (radius, -length / 2), (radius, length / 2), (0.0, length / 2)])
 
 
 def capsule(radius: float, length: float) -> Triangles:
-    """A cylinder of this length around z, centered, closed by half spheres."""
-    angles = np.linspace(0, np.pi / 2, _RINGS + 1)
+    """Capsule around z, centred: a cylinder of this length closed by hemispheres."""
+    angles = np.linspace(0, np.pi / 2, _HEMISPHERE_RINGS + 1)
     top = [(radius * np.cos(a), length / 2 + radius * np.sin(a)) for a in angles]
     return _revolved([(r, -z) for r, z in reversed(top)] + top)
 
 
 def sphere(radius: float) -> Triangles:
-    """Centered."""
-    angles = np.linspace(-np.pi / 2, np.pi / 2, 2 * _RINGS + 1)
+    """Sphere, centred."""
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 2 * _HEMISPHERE_RINGS + 1)
     return _revolved([(radius * np.cos(a), radius * np.sin(a)) for a in angles])
 
 
 def cone(radius: float, length: float) -> Triangles:
-    """About z, from its base at 0 to its tip."""
+    """Cone around z, from its base at 0 to its tip."""
     return _revolved([(0.0, 0.0), (radius, 0.0), (0.0, length)])
 
 
 def ellipsoid(semi_axes: ArrayLike) -> Triangles:
-    """Semi-axes as the columns of a 3 × 3 matrix, centered."""
+    """Ellipsoid, centred; semi-axes as the columns of a 3 × 3 matrix."""
     ball = sphere(1.0)
     return Triangles(ball.vertices @ np.asarray(semi_axes, dtype=np.float64).T, ball.faces)
 
 
 def rod(start: Array, end: Array, radius: float, shape: str = "capsule") -> Triangles:
-    """A capsule or cylinder from one point to another."""
+    """Capsule or cylinder from one point to another."""
     along = end - start
     length = float(np.linalg.norm(along))
     z = along / length
@@ -81,7 +81,7 @@ def rod(start: Array, end: Array, radius: float, shape: str = "capsule") -> Tria
 
 
 def tube(points: Array, radius: float, sides: int = 6) -> Triangles:
-    """A line (n, 3) drawn thick, by rings that are carried along it without twist."""
+    """Tube along a polyline (n, 3), of rings in a rotation-minimising frame."""
     step = np.linalg.norm(np.diff(points, axis=0), axis=1)
     points = points[np.concatenate([[True], step > radius / 4])]
     if len(points) < 2:
@@ -101,7 +101,7 @@ def tube(points: Array, radius: float, sides: int = 6) -> Triangles:
 
 
 def joined(pieces: list[Triangles]) -> Triangles:
-    """Several as one.
+    """Concatenate meshes into one.
 
     >>> joined([box([1, 1, 1]), box([2, 2, 2])]).vertices.shape
     (16, 3)
@@ -112,12 +112,12 @@ def joined(pieces: list[Triangles]) -> Triangles:
 
 
 def welded(mesh: Triangles, cell: float) -> Triangles:
-    """Vertices that share a cubic cell of this edge become one; faces that collapse or repeat go.
+    """Merge vertices that share a cubic cell of this edge; drop degenerate and duplicate faces.
 
-    With a tiny cell it joins the faces that a file states one by one; with a larger one it simplifies.
+    A tiny cell merges the duplicate vertices of a file; a larger one simplifies (vertex clustering).
     """
     low = mesh.vertices.min(axis=0)
-    cell = max(cell, float((mesh.vertices - low).max()) / _MOST_CELLS)
+    cell = max(cell, float((mesh.vertices - low).max()) / _MAX_CELLS)
     cells = np.round((mesh.vertices - low) / cell).astype(np.int64)
     _, inverse, counts = np.unique(_packed(cells), return_inverse=True, return_counts=True)
     columns = [np.bincount(inverse, weights=column) / counts for column in mesh.vertices.T]
@@ -129,10 +129,10 @@ def welded(mesh: Triangles, cell: float) -> Triangles:
 
 
 def creased(mesh: Triangles) -> tuple[Triangles, Array]:
-    """The mesh with a vertex split wherever its faces meet at a sharp edge, and the normal of each vertex.
+    """Split vertices at sharp edges; returns the mesh and its vertex normals.
 
-    The normal of a corner of a face is the mean, by area, of the faces around the vertex that are turned
-    from that face by less than the crease angle.
+    The normal at a corner of a face is the area-weighted mean over the adjacent faces within the crease
+    angle of that face.
     """
     a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
     areas = np.cross(b - a, c - a)
@@ -143,10 +143,10 @@ def creased(mesh: Triangles) -> tuple[Triangles, Array]:
     order = np.argsort(corners, kind="stable")
     starts = np.searchsorted(corners[order], np.arange(len(mesh.vertices) + 1))
     counts = np.diff(starts)
-    for n in np.unique(counts[counts > 0]):  # vertices with equally many faces, all at once
-        block = order[starts[:-1][counts == n][:, None] + np.arange(n)]  # (vertices, n) corner numbers
+    for n in np.unique(counts[counts > 0]):  # all vertices with n faces at once
+        block = order[starts[:-1][counts == n][:, None] + np.arange(n)]  # (vertices, n) corner indices
         faces = block // 3
-        near = np.einsum("vik,vjk->vij", units[faces], units[faces]) > np.cos(np.radians(_CREASE))
+        near = np.einsum("vik,vjk->vij", units[faces], units[faces]) > np.cos(np.radians(_CREASE_ANGLE))
         normals[block] = np.einsum("vij,vjk->vik", near, areas[faces])
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = np.where(lengths > 1e-300, normals / np.maximum(lengths, 1e-300), np.repeat(units, 3, axis=0))
@@ -158,16 +158,16 @@ def creased(mesh: Triangles) -> tuple[Triangles, Array]:
 
 
 def _packed(triples: Indices) -> Indices:
-    """One number for each row of three below 2²¹: rows of numbers sort many times slower."""
+    """Pack rows of three integers below 2²¹ into one each, which sorts many times faster."""
     return (triples[:, 0] << 42) | (triples[:, 1] << 21) | triples[:, 2]
 
 
 def _revolved(profile: list[tuple[float, float]]) -> Triangles:
-    """A profile (radius, z), from bottom to top, turned around z; its ends lie on the axis."""
-    angles = np.linspace(0, 2 * np.pi, _SIDES, endpoint=False)
+    """Surface of revolution about z of a profile (radius, z) from bottom to top, closed on the axis."""
+    angles = np.linspace(0, 2 * np.pi, _CIRCLE_SIDES, endpoint=False)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    rings = [np.column_stack([r * circle, np.full(_SIDES, z)]) for r, z in profile]
-    mesh = Triangles(np.concatenate(rings), _split(_squares(len(profile), _SIDES)))
+    rings = [np.column_stack([r * circle, np.full(_CIRCLE_SIDES, z)]) for r, z in profile]
+    mesh = Triangles(np.concatenate(rings), _split(_squares(len(profile), _CIRCLE_SIDES)))
     extent = float(np.abs(mesh.vertices).max()) or 1.0
     return welded(mesh, 1e-6 * extent)  # the rings of radius zero become points
 

@@ -1,4 +1,4 @@
-"""A robot in the browser: sliders, motions, and what is inside it. Runs on viser."""
+"""Viewer of a robot in the browser, by viser: joint sliders, playback, layers, draggable IK target."""
 
 from __future__ import annotations
 
@@ -13,28 +13,33 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot, as_robot
-from helicoid.view.controls import JointSliders, resting
+from helicoid.view.controls import JointSliders, neutral_within_limits
 from helicoid.view.drawing import bounds
 from helicoid.view.ground import arrows, floor_height, ground_parts
-from helicoid.view.motion import Motion, as_motion
+from helicoid.view.motion import PlayedMotion, as_motion
 from helicoid.view.playback import Playback, sample
 from helicoid.view.player import COLORS
 from helicoid.view.poses import body_poses
 from helicoid.view.scene import LAYERS, RobotScene
-from helicoid.view.target import Target
+from helicoid.view.target import DraggedTarget
 
-_HOST = "127.0.0.1"  # this machine alone
-_SLOWLY = 0.15  # s between two updates of the sliders while a motion plays
+_HOST = "127.0.0.1"  # reachable from the local machine only
+_SLIDER_PERIOD = 0.15  # s between two updates of the sliders during playback
 
 
 class Viewer:
-    """A robot that a browser shows at `url`; `view` makes one. Closes itself at the end of a `with`."""
+    """Robot shown in the browser at `url`, created by `view`; a context manager that closes the server."""
 
     def __init__(
-        self, robot: Robot, motion: Motion | None, ghost: Motion | None, port: int, frame: str | None = None
+        self,
+        robot: Robot,
+        motion: PlayedMotion | None,
+        ghost: PlayedMotion | None,
+        port: int,
+        frame: str | None = None,
     ) -> None:
         viser = _viser()
-        with redirect_stdout(io.StringIO()):  # `view` says where it is
+        with redirect_stdout(io.StringIO()):  # `view` prints the address
             self._server = viser.ViserServer(host=_HOST, port=port, label=robot.name, verbose=False)
         self._rng = np.random.default_rng()
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -46,38 +51,38 @@ class Viewer:
             self._motions.append((faint, ghost, body_poses(robot, ghost.q)))
         self._arrows = {scene: arrows(robot, motion, scene.size) for scene, motion, _ in self._motions}
         self._playback: Playback | None = None
-        self._target: Target | None = None
+        self._target: DraggedTarget | None = None
         self._synchronised = 0.0
-        self._surroundings()
-        self._panel()
+        self._add_surroundings()
+        self._add_panel()
         if frame is not None:
-            self._target = self._dragged(frame)
+            self._target = self._add_target(frame)
 
-    def _dragged(self, frame: str) -> Target:
+    def _add_target(self, frame: str) -> DraggedTarget:
         with self._server.gui.add_folder("Target"):
-            return Target(
+            return DraggedTarget(
                 self._server, self._robot, frame, 0.25 * self._scene.size, lambda: self.q, self._follow
             )
 
     @property
     def url(self) -> str:
-        """Where the browser finds it."""
+        """Address of the viewer."""
         return f"http://{_HOST}:{self._server.get_port()}"
 
     @property
     def q(self) -> Array:
-        """The configuration that the sliders show."""
+        """Configuration of the sliders."""
         return self._sliders.q
 
     def show(self, q: ArrayLike) -> None:
-        """Move the robot, and its sliders, to a configuration (nq)."""
+        """Move the robot and its sliders to a configuration (nq)."""
         configuration = as_motion(self._robot, q).q[0]
         self._pause()
         self._sliders.set(configuration)
-        self._moved(configuration)
+        self._place(configuration)
 
     def wait(self) -> None:
-        """Until Ctrl-C."""
+        """Block until Ctrl-C."""
         try:
             while True:
                 time.sleep(0.5)
@@ -85,7 +90,7 @@ class Viewer:
             return
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop the server."""
         if self._playback is not None:
             self._playback.close()
         with redirect_stdout(io.StringIO()):
@@ -97,11 +102,11 @@ class Viewer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _surroundings(self) -> None:
-        """The ground, or a floor below everything, and a camera that sees everything."""
+    def _add_surroundings(self) -> None:
+        """Add the ground, or a floor below the motion, and frame the camera."""
         grounds = self._motions[0][1].grounds if self._motions else ()
         shown = [poses for _, _, poses in self._motions] or [
-            body_poses(self._robot, resting(self._robot))[None]
+            body_poses(self._robot, neutral_within_limits(self._robot))[None]
         ]
         low, high = bounds(self._scene.parts, np.concatenate(shown))
         center, radius = (low + high) / 2, float(np.linalg.norm(high - low) / 2) or 1.0
@@ -120,14 +125,14 @@ class Viewer:
             shadow_opacity=0.25,
             position=(center[0], center[1], floor_height(grounds, low[2])),
         )
-        self._scene.add_still("ground", ground_parts(grounds, center, radius))
+        self._scene.add_static("ground", ground_parts(grounds, center, radius))
         camera = self._server.initial_camera
         camera.fov = 0.7
         camera.look_at = tuple(center)
         camera.position = tuple(center + 2.5 * radius * np.array([0.75, -0.95, 0.5]))
         camera.up = (0.0, 0.0, 1.0)
 
-    def _panel(self) -> None:
+    def _add_panel(self) -> None:
         gui = self._server.gui
         if self._motions:
             with gui.add_folder("Motion"):
@@ -143,7 +148,7 @@ class Viewer:
         with gui.add_folder("Joints"):
             buttons = gui.add_button_group("posture", ("neutral", "random"))
             buttons.on_click(lambda event: self._posture(event.target.value))
-            self._sliders = JointSliders(gui, self._robot, self._moved)
+            self._sliders = JointSliders(gui, self._robot, self._place)
         self._scene.place(self._sliders.q)
         if self._playback is not None:
             self._playback.play(True)
@@ -153,24 +158,24 @@ class Viewer:
         box.on_update(lambda _: self._scene.show(layer, box.value))
 
     def _pause(self) -> None:
-        """Before the sliders are set: else the clock may set them once more."""
+        """Pause before setting the sliders, which the playback thread would set again."""
         if self._playback is not None:
             self._playback.play(False)
 
-    def _moved(self, q: Array, dragged: bool = False) -> None:
+    def _place(self, q: Array, dragged: bool = False) -> None:
         self._pause()
         self._scene.place(q)
         if not dragged and self._target is not None:
             self._target.place(q)
 
     def _follow(self, q: Array) -> None:
-        """Show what the target asks for; the target stays where it was dragged to."""
+        """Show the IK solution; the target stays at its dragged pose."""
         self._pause()
         self._sliders.set(q)
-        self._moved(q, dragged=True)
+        self._place(q, dragged=True)
 
     def _posture(self, name: str) -> None:
-        self.show(resting(self._robot) if name == "neutral" else self._robot.random(self._rng))
+        self.show(neutral_within_limits(self._robot) if name == "neutral" else self._robot.random(self._rng))
 
     def _set_apart(self, on: bool) -> None:
         self._motions[1][0].root.position = (0.0, -self._spacing if on else 0.0, 0.0)
@@ -180,8 +185,8 @@ class Viewer:
             k = sample(motion.t, t)
             scene.place(motion.q[k], poses[k])
             if motion.forces.size:
-                scene.point(self._arrows[scene][k])
-            if scene is self._scene and time.monotonic() > self._synchronised + _SLOWLY:
+                scene.draw_forces(self._arrows[scene][k])
+            if scene is self._scene and time.monotonic() > self._synchronised + _SLIDER_PERIOD:
                 self._sliders.set(motion.q[k])
                 self._synchronised = time.monotonic()
 
@@ -195,15 +200,14 @@ def view(
     port: int = 8080,
     block: bool = True,
 ) -> Viewer:
-    """Show a robot in the browser, at an address of this machine that is printed.
+    """Show a robot in the browser, at a local address that is printed.
 
-    Meshes are drawn where they are found, plain shapes otherwise; every joint has a slider. A `trajectory`,
-    anything with `.t` (s) and `.q` such as a Trajectory or a Plan, is played, with its ground and the forces
-    there as red arrows where it has contacts, and with the `ghost` of another
-    transparent over it or beside it. With `ik`, the name of a frame (True: the last link), a target can be
-    dragged about, and that frame follows by inverse kinematics, within the limits. Where the port is taken,
-    the next free one is. With `block` it returns after Ctrl-C; without, at once, and the Viewer it returns is
-    to be closed.
+    Every joint has a slider; missing meshes are replaced by plain shapes. A `trajectory`, any object with
+    `.t` (s) and `.q` such as a Trajectory or a Plan, is played back, with its ground and its contact forces
+    as red arrows. A second one, `ghost`, is drawn transparent over it or beside it. With `ik`, the name of a
+    frame (True: the last link), that frame follows a draggable target by inverse kinematics within the joint
+    limits. If the port is in use, the next free one is taken. With `block` the function returns after
+    Ctrl-C, otherwise at once, and the caller closes the Viewer.
 
     Needs viser: `pip install 'helicoid[view]'`.
 
@@ -217,7 +221,7 @@ def view(
     """
     as_robot(robot, "view")
     if trajectory is None and ghost is not None:
-        raise InputError("a ghost accompanies a trajectory; give that too")
+        raise InputError("a ghost accompanies a trajectory; pass `trajectory` too")
     motion, other = (None if given is None else as_motion(robot, given) for given in (trajectory, ghost))
     viewer = Viewer(robot, motion, other, port, _frame(robot, ik))
     print(f"Viewing {robot.name} at {viewer.url}" + (" (Ctrl-C ends)" if block else ""), flush=True)
@@ -228,7 +232,7 @@ def view(
 
 
 def _frame(robot: Robot, ik: str | bool) -> str | None:
-    """The frame that follows a target, if one is to."""
+    """Name of the frame that follows the target, or None."""
     if isinstance(ik, bool):
         return robot.link_names[-1] if ik else None
     robot.model.frame(ik)

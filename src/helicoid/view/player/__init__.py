@@ -1,4 +1,4 @@
-"""A page that plays the motion of a robot by itself: Python writes it, WebGL draws it."""
+"""Stand-alone HTML player of robot motions, drawn by WebGL."""
 
 from helicoid.view.player.page import COLORS, Marker, motion_html, motion_page
 

@@ -1,6 +1,6 @@
-"""The motion of a robot as HTML that plays in a browser, without a server and without the network.
+"""Motion of a robot as HTML that plays in a browser, without a server or network access.
 
-Everything is inside the page: the triangles of each body (positions in 16 bits, normals in 8), the poses of
+The page is self-contained: the triangles of each body (positions in 16 bits, normals in 8), the poses of
 all bodies over time, and a small WebGL program that draws them.
 """
 
@@ -24,23 +24,23 @@ from helicoid.robot import Robot
 from helicoid.view.drawing import Part, corners, extent, visual_parts
 from helicoid.view.ground import FORCE_COLOR, arrows, floor_height, ground_parts
 from helicoid.view.meshes import Color
-from helicoid.view.motion import Motion, as_motion, thinned
+from helicoid.view.motion import PlayedMotion, as_motion, thinned
 from helicoid.view.poses import body_poses
 from helicoid.view.triangles import Triangles, cone, creased, rod, sphere, tube, welded
 
 Theme = Literal["auto", "light", "dark"]
 
 COLORS = ((0.16, 0.42, 0.72), (0.93, 0.49, 0.13), (0.10, 0.60, 0.42), (0.60, 0.35, 0.70))
-_RATE = 60.0  # samples a second that are kept; the player interpolates
-_MOST_FACES = 120_000  # of a robot; beyond it, meshes are simplified
+_SAMPLE_RATE = 60.0  # Hz; the player interpolates between samples
+_MAX_FACES = 120_000  # of a robot; meshes with more are simplified
 _SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
 
 
 @dataclass(frozen=True)
 class Marker:
-    """A ball to draw beside the robot: a target, or a load that it carries.
+    """Sphere drawn in the scene, such as a target or a payload.
 
-    `position` (m) in the frame of `link`, or in the world; it is there from `start` until `end` (s).
+    `position` (m) is in the frame of `link`, or in the world; it is visible from `start` to `end` (s).
     """
 
     position: tuple[float, float, float]
@@ -63,13 +63,13 @@ def motion_html(
     follow: str = "",
     theme: Theme = "auto",
 ) -> str:
-    """A motion as a fragment of HTML, to put into a page; it fills the width it is given.
+    """Motion as an HTML fragment that fills the width of its container.
 
     `trajectory` has `.t` (s) and `.q`, such as a Trajectory or a Plan, or is one configuration. `ghosts` are
-    other motions of the same robot by name, drawn transparent; `label` is the first one's name beside them.
-    `trace` names a link whose path is drawn, `follow` one that the camera goes along with. A trajectory with
-    contacts has its ground as the floor, and the forces there as red arrows. The theme "auto"
-    follows the reader's setting.
+    other motions of the same robot by name, drawn transparent; `label` names the first one in the legend.
+    `trace` names a link whose path is drawn, `follow` one that the camera follows. A trajectory with
+    contacts is drawn with its ground and its contact forces as red arrows. The theme "auto" follows the
+    browser's setting.
 
     >>> import helicoid as hc
     >>> from helicoid.view import motion_html
@@ -81,10 +81,10 @@ def motion_html(
         raise InputError(f"theme is 'auto', 'light' or 'dark', got {theme!r}")
     named = {label: trajectory, **(ghosts or {})}
     if len(named) != 1 + len(ghosts or {}):
-        raise InputError(f"a ghost is called {label!r} like the robot itself; give another label")
-    motions = [thinned(as_motion(robot, source), _RATE) for source in named.values()]
+        raise InputError(f"a ghost has the name {label!r} of the robot itself; pass another label")
+    motions = [thinned(as_motion(robot, source), _SAMPLE_RATE) for source in named.values()]
     poses = [body_poses(robot, motion.q) for motion in motions]
-    scene = _Scene()
+    scene = _PackedScene()
     parts = _simplified(visual_parts(robot))
     size = extent(robot, parts)
     for part in parts:
@@ -94,11 +94,11 @@ def motion_html(
             points = robot.pose(trace)(motion.q)[:, :3, 3]
             scene.add(Part(WORLD, tube(points, 0.0025 * size), (*COLORS[k % len(COLORS)], 1.0)), motion=k)
     for marker in markers:
-        scene.add(_marked(robot, marker), window=(marker.start, marker.end))
+        scene.add(_marker_part(robot, marker), window=(marker.start, marker.end))
     points = corners(parts, np.concatenate(poses))
     low, high = points.min(axis=0), points.max(axis=0)
     floor, body = low[2], robot.model.frame(follow).body if follow else WORLD
-    if follow:  # the camera needs to see the robot, not its way
+    if follow:  # frame the robot, not its whole path
         points = corners(parts, poses[0][:1], origin=False)
         low, high = points.min(axis=0), points.max(axis=0)
     grounds = motions[0].grounds
@@ -127,7 +127,7 @@ def motion_html(
 
 
 def motion_page(robot: Robot, trajectory: Any, *, title: str = "", **options: Any) -> str:
-    """A motion as a page of its own that fills the window; options as in `motion_html`.
+    """Motion as a stand-alone HTML page that fills the window; options as in `motion_html`.
 
     >>> import helicoid as hc
     >>> from helicoid.view import motion_page
@@ -135,15 +135,15 @@ def motion_page(robot: Robot, trajectory: Any, *, title: str = "", **options: An
     '<!DOCTYPE html>'
     """
     player = motion_html(robot, trajectory, title=title or robot.name, **options)
-    # After the player's own style, which this overrides.
+    # Placed after the player's style, which it overrides.
     style = (
         "html, body { margin: 0; height: 100%; } body > .helicoid-player { height: 100%; border-radius: 0; }"
     )
     return html_document(title or robot.name, f"{player}\n<style>{style}</style>")
 
 
-class _Scene:
-    """Collects arrays into one block of bytes, and says where each of them lies."""
+class _PackedScene:
+    """Scene data: all arrays in one block of bytes, with their offsets."""
 
     def __init__(self) -> None:
         self.parts: list[dict[str, Any]] = []
@@ -171,7 +171,7 @@ class _Scene:
         )
 
     def arrow(self, size: float) -> dict[str, Any]:
-        """An arrow along z; its shaft is as long as wanted, its head as long as it is."""
+        """Arrow along z: a shaft of unit length, to be scaled, and a head of fixed length."""
         radius = 0.008 * size
         self.add(
             Part(WORLD, rod(np.zeros(3), np.array([0, 0, 1.0]), radius, "cylinder"), (*FORCE_COLOR, 1.0))
@@ -181,7 +181,7 @@ class _Scene:
         return {"shaft": shaft, "head": head}
 
     def motion(
-        self, motion: Motion, poses: Array, color: tuple[float, float, float], arrows: Array
+        self, motion: PlayedMotion, poses: Array, color: tuple[float, float, float], arrows: Array
     ) -> dict[str, Any]:
         return {
             "arrows": arrows.shape[1],
@@ -203,21 +203,21 @@ class _Scene:
 
 
 def _simplified(parts: list[Part]) -> list[Part]:
-    """The parts with at most `_MOST_FACES` in all: details vanish, the finest first."""
+    """Simplify parts to at most `_MAX_FACES` in total, by vertex clustering with growing cells."""
     edge = max((float(np.ptp(part.triangles.vertices, axis=0).max()) for part in parts), default=1.0)
     cell = edge / 2000
-    while sum(len(part.triangles.faces) for part in parts) > _MOST_FACES:
-        parts = [_coarser(part, cell) for part in parts]
+    while sum(len(part.triangles.faces) for part in parts) > _MAX_FACES:
+        parts = [_clustered(part, cell) for part in parts]
         cell *= 1.25
     return parts
 
 
-def _coarser(part: Part, cell: float) -> Part:
+def _clustered(part: Part, cell: float) -> Part:
     coarse = welded(part.triangles, cell)
     return part._replace(triangles=coarse) if len(coarse.faces) else part
 
 
-def _marked(robot: Robot, marker: Marker) -> Part:
+def _marker_part(robot: Robot, marker: Marker) -> Part:
     ball = sphere(marker.radius)
     ball = Triangles(ball.vertices + np.asarray(marker.position, dtype=np.float64), ball.faces)
     if not marker.link:
@@ -227,13 +227,13 @@ def _marked(robot: Robot, marker: Marker) -> Part:
 
 
 def _outline(points: Array) -> list[list[float]]:
-    """The points that reach farthest, in each of 26 directions: what a camera must have in its picture."""
+    """Extreme points in 26 directions, which the camera has to keep in view."""
     directions = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
     return np.unique(points[np.argmax(points @ directions.T, axis=0)], axis=0).round(4).tolist()
 
 
 def _round_length(length: float) -> float:
-    """The next 1, 2 or 5 times a power of ten."""
+    """Round up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * next(step for step in (1, 2, 5, 10) if step * power >= length))
 
