@@ -99,7 +99,7 @@ def test_the_integral_takes_what_a_constant_torque_leaves() -> None:
 def test_task_space_is_the_equation_of_the_textbook(
     panda: hc.Robot, rng: np.random.Generator, rows: str | tuple[int, ...]
 ) -> None:
-    law = TaskSpaceControl(panda, FRAME, frequency=7.0, damping_ratio=0.8, rows=rows, singularity_damping=0.0)
+    law = TaskSpaceControl(panda, FRAME, frequency=7.0, damping_ratio=0.8, rows=rows, damping_factor=0.0)
     v, posture = rng.normal(size=7), Q + 0.2
     T = panda.pose(FRAME)(Q + 0.05)
     twist, a_ref = rng.normal(size=6), rng.normal(size=6)
@@ -116,7 +116,7 @@ def test_task_space_is_the_equation_of_the_textbook(
 
 
 def test_posture_does_not_move_the_frame(panda: hc.Robot) -> None:
-    law = TaskSpaceControl(panda, FRAME, stiffness=500.0, singularity_damping=0.0)
+    law = TaskSpaceControl(panda, FRAME, stiffness=500.0, damping_factor=0.0)
     T, J = panda.pose(FRAME)(Q), panda.jacobian(FRAME, "world_aligned")(Q)
     one, other = (
         panda.forward_dynamics(Q, np.zeros(7), law.step(Q, np.zeros(7), T, q_posture=p)) for p in (Q, Q + 1)
@@ -142,7 +142,7 @@ def test_a_stiff_frame_gives_way_by_what_its_stiffness_says(panda: hc.Robot) -> 
 
 
 def test_force_and_motion_do_not_disturb_each_other(panda: hc.Robot, rng: np.random.Generator) -> None:
-    law = OperationalSpaceControl(panda, FRAME, (1, 1, 1, 1, 1, 0), singularity_damping=0.0)
+    law = OperationalSpaceControl(panda, FRAME, (1, 1, 1, 1, 1, 0), damping_factor=0.0)
     T, v = panda.pose(FRAME)(Q), np.zeros(7)
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     R *= np.sign(np.linalg.det(R))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.laws.torque import Friction, JointTrackingLaw, Torque
 from helicoid.control.program.numbers import Number
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products
@@ -17,10 +17,10 @@ from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia
 from helicoid.robot.robot import Robot, as_robot
 
-_PLACES = np.tril_indices(4)  # of what is kept of a root
+_PLACES = np.tril_indices(4)  # entries of a Cholesky factor in the memory
 
 
-class AdaptiveControl(TorqueLaw):
+class AdaptiveControl(JointTrackingLaw):
     """τ = Y(q, v, v_r, a_r) π̂ + K s (Slotine and Li 1987), with inertial parameters π̂ that stay physical.
 
     With e = q_ref - q, v_r = v_ref + Λ e, a_r = a_ref + Λ ė and s = v_r - v, every body's pseudo-inertia P̂
@@ -64,35 +64,15 @@ class AdaptiveControl(TorqueLaw):
             raise InputError("AdaptiveControl needs the time between steps, dt (s)")
         if robot.nq != n or robot.theta.groups:
             raise InputError("AdaptiveControl takes joints of one coordinate each, and no parametric robot")
-        self._zero, self._friction = np.zeros(n), friction
         roots = [_root(body.joint.name, body.inertia)[_PLACES] for body in robot.model.bodies]
-        super().__init__(
-            robot,
-            "adaptive_control",
-            {"q_ref": (n,), "v_ref": (n,), "a_ref": (n,)},
-            {
-                "frequency": Number(frequency, (n,), 0.0, above=True),
-                "damping": Number(damping, (n,), 0.0),
-                "rate": Number(rate, (), 0.0),
-            },
-            {f"root_{k}": root for k, root in enumerate(roots)},
-            decay=decay,
-            dt=dt,
-            defaults={"v_ref": self._zero, "a_ref": self._zero},
-        )
-
-    def step(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        q_ref: ArrayLike,
-        v_ref: ArrayLike | None = None,
-        a_ref: ArrayLike | None = None,
-    ) -> Array:
-        """The torque (nv) for a measured state; v_ref and a_ref are 0 unless given."""
-        zero = self._zero
-        values = (q, v, q_ref, zero if v_ref is None else v_ref, zero if a_ref is None else a_ref)
-        return self._call(values)[0]
+        numbers = {
+            "frequency": Number(frequency, (n,), 0.0, above=True),
+            "damping": Number(damping, (n,), 0.0),
+            "rate": Number(rate, (), 0.0),
+        }
+        memory = {f"root_{k}": root for k, root in enumerate(roots)}
+        options = {"memory": memory, "friction": friction, "decay": decay, "dt": dt}
+        super().__init__(robot, "adaptive_control", numbers, **options)
 
     @property
     def parameters(self) -> Array:
@@ -117,7 +97,7 @@ class AdaptiveControl(TorqueLaw):
         physics = nominal(robot.model)
         tau, forces = slotine_li_products(robot.model, physics, x["q"], x["v"], v_r, a_r, pi, s)
         tau += physics.armature * a_r + x["damping"] * s
-        tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"])
+        tau += self._friction_torque(x, x["v_ref"])
         # At a torque limit the tracking error is not caused by the parameters alone.
         free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0
         rate = ca.if_else(free, self.period * x["rate"], 0)

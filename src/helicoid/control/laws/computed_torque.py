@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.laws.torque import Friction, JointTrackingLaw, Torque
 from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
 
-class ComputedTorque(TorqueLaw):
+class ComputedTorque(JointTrackingLaw):
     """τ = M(q) (a_ref + 2 ζ ω ė + ω² e + k ∫e dt) + h(q, v), with e = q_ref ⊖ q and ė = v_ref - v.
 
     With an exact model every joint obeys ë + 2 ζ ω ė + ω² e + k ∫e dt = 0, whatever the others do.
@@ -48,36 +48,15 @@ class ComputedTorque(TorqueLaw):
         decay: float = 0.95,
     ) -> None:
         n = as_robot(robot, "ComputedTorque").nv
-        self._friction = friction
-        self._zero = np.zeros(n)
-        super().__init__(
-            robot,
-            "computed_torque",
-            {"q_ref": (robot.nq,), "v_ref": (n,), "a_ref": (n,)},
-            {
-                "frequency": Number(frequency, (n,), 0.0, above=True),
-                "damping_ratio": Number(damping_ratio, (n,), 0.0),
-                "integral": Number(integral, (n,), 0.0),
-            },
-            {"sum": np.zeros(n)} if dt is not None else {},
-            decay=decay,
-            dt=dt,
-            defaults={"v_ref": self._zero, "a_ref": self._zero},
-        )
-        self._check({name: self.number(name) for name in ("frequency", "damping_ratio", "integral")})
-
-    def step(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        q_ref: ArrayLike,
-        v_ref: ArrayLike | None = None,
-        a_ref: ArrayLike | None = None,
-    ) -> Array:
-        """The torque (nv) for a measured state; v_ref and a_ref are 0 unless given."""
-        zero = self._zero
-        values = (q, v, q_ref, zero if v_ref is None else v_ref, zero if a_ref is None else a_ref)
-        return self._call(values)[0]
+        numbers = {
+            "frequency": Number(frequency, (n,), 0.0, above=True),
+            "damping_ratio": Number(damping_ratio, (n,), 0.0),
+            "integral": Number(integral, (n,), 0.0),
+        }
+        memory = {"sum": np.zeros(n)} if dt is not None else {}
+        options = {"memory": memory, "friction": friction, "decay": decay, "dt": dt}
+        super().__init__(robot, "computed_torque", numbers, **options)
+        self._check({name: self.number(name) for name in numbers})
 
     def _check(self, numbers: Mapping[str, Array]) -> None:
         most = 2 * numbers["damping_ratio"] * numbers["frequency"] ** 3
@@ -96,7 +75,7 @@ class ComputedTorque(TorqueLaw):
         if self.period is not None:
             a += x["integral"] * x["sum"]
         tau = robot.inverse_dynamics(x["q"], x["v"], a, *self._known_theta(x), friction=False)
-        tau += compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"], *self._known_theta(x))
+        tau += self._friction_torque(x, x["v_ref"])
         if self.period is None:
             return Torque(tau)
         held = ca.fabs(tau) > np.minimum(effort, 1e200)

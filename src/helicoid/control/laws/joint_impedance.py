@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw
 from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
@@ -60,8 +60,7 @@ class JointImpedance(TorqueLaw):
         decay: float = 0.95,
     ) -> None:
         n = as_robot(robot, "JointImpedance").nv
-        self._gravity, self._friction = bool(gravity), friction
-        self._zero = np.zeros(n)
+        self._gravity, self._zero = bool(gravity), np.zeros(n)
         numbers = {"stiffness": Number(stiffness, (n,), 0.0), "damping": Number(damping, (n,), 0.0)}
         if joint_stiffness is not None:
             if robot.nq != n or not gravity:
@@ -69,7 +68,13 @@ class JointImpedance(TorqueLaw):
             numbers["joint_stiffness"] = Number(joint_stiffness, (n,), 0.0, above=True)
         references = {"q_ref": (robot.nq,), "v_ref": (n,)}
         super().__init__(
-            robot, "joint_impedance", references, numbers, decay=decay, defaults={"v_ref": self._zero}
+            robot,
+            "joint_impedance",
+            references,
+            numbers,
+            decay=decay,
+            defaults={"v_ref": self._zero},
+            friction=friction,
         )
 
     def step(self, q: ArrayLike, v: ArrayLike, q_ref: ArrayLike, v_ref: ArrayLike | None = None) -> Array:
@@ -85,4 +90,4 @@ class JointImpedance(TorqueLaw):
         tau = x["stiffness"] * robot.difference(x["q"], q_ref) + x["damping"] * (x["v_ref"] - x["v"])
         if self._gravity:
             tau += robot.gravity(q, *theta)
-        return Torque(tau + compensated_friction(robot, self._friction, x["q"], x["v"], x["v_ref"], *theta))
+        return Torque(tau + self._friction_torque(x, x["v_ref"]))

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.task_space import accelerated, frame_motion, frame_reference
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, is_rotation
+from helicoid.control.laws.task_space import FrameLaw
+from helicoid.control.laws.torque import Friction, Torque, is_rotation
 from helicoid.control.program.numbers import Number
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
 
-class OperationalSpaceControl(TorqueLaw):
+class OperationalSpaceControl(FrameLaw):
     """τ = Jᵀ (Λ Ω_m ẍ* + Ω_f F* + μ + p) + Nᵀ τ₀: motion along some axes, force along the others.
 
     Ω_m = diag(R Σ Rᵀ, R Σ Rᵀ) selects what moves, with Σ = 1 along the axes of R that `motion` names, and
@@ -37,7 +38,7 @@ class OperationalSpaceControl(TorqueLaw):
         force_damping: d along the directions of force (N·s/m, N·m·s/rad), which damps the impact.
         force_limit: most that the integral may add, in each row (N, N·m).
         dt: time between steps (s).
-        posture_frequency, singularity_damping, friction, decay: see `TaskSpaceControl`.
+        posture_frequency, damping_factor, friction, decay: see `TaskSpaceControl`.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -51,6 +52,7 @@ class OperationalSpaceControl(TorqueLaw):
     True
     """
 
+    @renamed_arguments(singularity_damping="damping_factor")
     def __init__(
         self,
         robot: Robot,
@@ -63,14 +65,12 @@ class OperationalSpaceControl(TorqueLaw):
         force_limit: ArrayLike = 100.0,
         dt: float | None = None,
         posture_frequency: ArrayLike = 5.0,
-        singularity_damping: float = 0.01,
+        damping_factor: float = 0.01,
         friction: Friction = "none",
         decay: float = 0.95,
     ) -> None:
-        n = as_robot(robot, "OperationalSpaceControl").nv
-        robot.model.frame(frame)
-        self.frame, self._friction = frame, friction
-        self._posture, self._zero, self._axes = robot.neutral(), np.zeros(6), np.eye(3)
+        as_robot(robot, "OperationalSpaceControl")
+        self._axes = np.eye(3)
         numbers = {
             "motion": Number(motion, (6,), 0.0),
             "frequency": Number(frequency, (6,), 0.0, above=True),
@@ -78,31 +78,19 @@ class OperationalSpaceControl(TorqueLaw):
             "force_gain": Number(force_gain, (6,), 0.0),
             "force_damping": Number(force_damping, (6,), 0.0),
             "force_limit": Number(force_limit, (6,), 0.0),
-            "posture_frequency": Number(posture_frequency, (n,), 0.0),
-            "singularity_damping": Number(singularity_damping, (), 0.0),
         }
         super().__init__(
             robot,
             "operational_space_control",
-            {
-                "T_ref": (4, 4),
-                "twist_ref": (6,),
-                "a_ref": (6,),
-                "wrench_ref": (6,),
-                "axes": (3, 3),
-                "q_posture": (robot.nq,),
-            },
             numbers,
-            {"sum": np.zeros(6)},
-            {"wrench": (6,)},
-            decay,
-            dt,
-            {
-                "twist_ref": self._zero,
-                "a_ref": self._zero,
-                "axes": self._axes,
-                "q_posture": self._posture,
-            },
+            *(frame, posture_frequency, damping_factor),
+            friction=friction,
+            decay=decay,
+            dt=dt,
+            references={"wrench_ref": (6,), "axes": (3, 3)},
+            defaults={"axes": self._axes},
+            memory={"sum": np.zeros(6)},
+            measured={"wrench": (6,)},
         )
         self._check({name: self.number(name) for name in numbers})
 
@@ -143,9 +131,6 @@ class OperationalSpaceControl(TorqueLaw):
         )
         return self._call(values)[0]
 
-    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        return frame_reference(self.robot, self.frame, q, v, a)
-
     def _measured_rows(self, rows: dict[str, Array]) -> dict[str, Array]:
         return {"wrench": rows["wrench_ref"], **rows}
 
@@ -156,7 +141,7 @@ class OperationalSpaceControl(TorqueLaw):
             raise InputError("force_gain needs the time between steps: make the law with dt=...")
 
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
-        motion = frame_motion(self, self.frame, list(range(6)), x)
+        motion = self._frame_motion(list(range(6)), x)
         R = ca.diagcat(x["axes"], x["axes"])
         Ω_m = R @ ca.diag(x["motion"]) @ R.T
         Ω_f = R @ ca.diag(1 - x["motion"]) @ R.T
@@ -164,7 +149,7 @@ class OperationalSpaceControl(TorqueLaw):
         a = x["a_ref"] + 2 * x["damping_ratio"] * ω * motion.e_dot + ω**2 * motion.e
         twist = motion.J @ x["v"]
         F = Ω_f @ (x["wrench_ref"] + x["sum"] - x["force_damping"] * twist)
-        tau = accelerated(self, x, motion, Ω_m @ a, F, self._friction)
+        tau = self._frame_torque(x, motion, Ω_m @ a, F)
         sensible = ca.logic_and(is_rotation(x["T_ref"][:3, :3]), is_rotation(x["axes"]))
         if self.period is None:
             return Torque(tau, sensible=sensible)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.following import posture_reference
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw
 from helicoid.control.program.numbers import Number
 from helicoid.control.tasks import PostureTask, Task
 from helicoid.control.tasks.task import check_motion
@@ -90,7 +90,6 @@ class PrioritisedInverseDynamics(TorqueLaw):
         for task in tasks:
             check_motion(task, "PrioritisedInverseDynamics")
             task.check(robot)
-        self._friction = friction
         n = (len(tasks),)
         targets = {
             name: _Target(task.target, (task.target_size(robot),), task=task, robot=robot)
@@ -105,7 +104,8 @@ class PrioritisedInverseDynamics(TorqueLaw):
             raise InputError(f"tasks cannot be called {', '.join(set(numbers) & set(targets))}")
         self.targets = tuple(targets)
         self.postures = tuple(k for k, task in self._tasks.items() if isinstance(task, PostureTask))
-        super().__init__(robot, "prioritised_inverse_dynamics", {}, numbers | targets, decay=decay)
+        name, numbers = "prioritised_inverse_dynamics", numbers | targets
+        super().__init__(robot, name, {}, numbers, decay=decay, friction=friction)
 
     def step(self, q: ArrayLike, v: ArrayLike) -> Array:
         """The torque (nv) for a measured state."""
@@ -131,4 +131,4 @@ class PrioritisedInverseDynamics(TorqueLaw):
             if i + 1 < len(self._tasks):
                 N = N @ (ca.SX.eye(robot.nv) - A.T @ solve(factors, A))
         tau = robot.inverse_dynamics(q, v, a, *self._known_theta(x), friction=False)
-        return Torque(tau + compensated_friction(robot, self._friction, q, v, v, *self._known_theta(x)))
+        return Torque(tau + self._friction_torque(x, v))

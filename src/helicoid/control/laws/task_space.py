@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, compensated_friction, is_rotation
+from helicoid.compiler import Shape
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, is_rotation
 from helicoid.control.program.numbers import Number
-from helicoid.control.tasks.orientation import shortest_turn
+from helicoid.control.tasks.frame import rotation_error
+from helicoid.deprecation import renamed_arguments
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.task_space.dynamics import Rows, check_rank, jacobian_dot_times_velocity, twist_task
@@ -30,7 +32,75 @@ class FrameMotion(NamedTuple):
     e_dot: Expression
 
 
-class TaskSpaceControl(TorqueLaw):
+class FrameLaw(TorqueLaw):
+    """Base of laws that control a frame, with a posture in its dynamically consistent null space."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        name: str,
+        numbers: Mapping[str, Number],
+        frame: str,
+        posture_frequency: ArrayLike,
+        damping_factor: float,
+        references: Mapping[str, Shape] | None = None,
+        defaults: Mapping[str, Array] | None = None,
+        **options: Any,
+    ) -> None:
+        robot.model.frame(frame)
+        self.frame, self._posture, self._zero = frame, robot.neutral(), np.zeros(6)
+        motion = {"T_ref": (4, 4), "twist_ref": (6,), "a_ref": (6,)}
+        references = {**motion, **(references or {}), "q_posture": (robot.nq,)}
+        at_rest = {"twist_ref": self._zero, "a_ref": self._zero, "q_posture": self._posture}
+        common = {
+            "posture_frequency": Number(posture_frequency, (robot.nv,), 0.0),
+            "damping_factor": Number(damping_factor, (), 0.0),
+        }
+        defaults = {**at_rest, **(defaults or {})}
+        super().__init__(robot, name, references, {**numbers, **common}, defaults=defaults, **options)
+
+    set = renamed_arguments(singularity_damping="damping_factor")(TorqueLaw.set)
+
+    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
+        """Pose, twist J v and its rate J a + J̇ v of the frame along a joint motion, with q as the posture."""
+        J = np.asarray(self.robot.jacobian(self.frame, "world_aligned")(q))
+        J_dot = np.asarray(self.robot.jacobian_dot(self.frame, "world_aligned")(q, v))
+        return {
+            "T_ref": np.asarray(self.robot.pose(self.frame)(q)),
+            "twist_ref": np.einsum("kij,kj->ki", J, v),
+            "a_ref": np.einsum("kij,kj->ki", J, a) + np.einsum("kij,kj->ki", J_dot, v),
+            "q_posture": q,
+        }
+
+    def _frame_motion(self, rows: list[int], x: Mapping[str, Expression]) -> FrameMotion:
+        """J, J̇ v, Λ and errors of the frame for the references T_ref and twist_ref."""
+        model, q, v = self.robot.model, x["q"], x["v"]
+        J = kinematics.jacobian(model, q, self.frame, "world_aligned")[rows, :]
+        J_dot_v = jacobian_dot_times_velocity(model, q, v, self.frame, "world_aligned")[rows]
+        M = self.robot.mass_matrix(q, *self._known_theta(x))
+        JMJ = J @ solve(factor(M, model.velocity_names), J.T)
+        inertia = inverse(JMJ + x["damping_factor"] ** 2 * ca.SX.eye(len(rows)))
+        R, p = kinematics.frame_pose(model, q, self.frame)
+        T = x["T_ref"]
+        e = ca.vertcat(rotation_error(R, T[:3, :3]), T[:3, 3] - p)[rows]
+        return FrameMotion(J, J_dot_v, inertia, e, x["twist_ref"][rows] - J @ v)
+
+    def _frame_torque(
+        self, x: Mapping[str, Expression], motion: FrameMotion, a: Expression, F: Expression | int
+    ) -> Expression:
+        """τ that accelerates the frame by `a` and exerts F, with the posture in the null space.
+
+        τ = Jᵀ (Λ a + μ + p + F) + Nᵀ (M a₀ + h) is the same as inverse dynamics of the posture's a₀, and
+        Jᵀ (Λ (a - J̇ v - J a₀) + F), because Jᵀ J̄ᵀ + Nᵀ = 1 and J̄ = M⁻¹ Jᵀ Λ.
+        """
+        robot, ω = self.robot, x["posture_frequency"]
+        a_0 = ω**2 * robot.difference(x["q"], x["q_posture"]) - 2 * ω * x["v"]
+        tau = robot.inverse_dynamics(x["q"], x["v"], a_0, *self._known_theta(x), friction=False)
+        tau += motion.J.T @ (motion.inertia @ (a - motion.J_dot_v - motion.J @ a_0) + F)
+        return tau + self._friction_torque(x, x["v"])
+
+
+class TaskSpaceControl(FrameLaw):
     """τ = Jᵀ F + Nᵀ τ₀ with F = Λ ẍ* + μ + p: operational space dynamics, decoupled (Khatib 1987).
 
     With `frequency`, ẍ* = a_ref + 2 ζ ω ė + ω² e: every row of the pose's error obeys ë + 2 ζ ω ė + ω² e = 0.
@@ -47,14 +117,14 @@ class TaskSpaceControl(TorqueLaw):
         damping: D, of one row or all (N·m·s/rad, N·s/m); by default 2 ζ √(K Λ) of each row.
         rows: "all", "angular", "linear", or numbers from 0 to 5, of the twist (ω, v).
         posture_frequency: ω_p (rad/s).
-        singularity_damping: λ of Λ = (J M⁻¹ Jᵀ + λ² 1)⁻¹, which keeps torques finite at singularities.
+        damping_factor: λ of Λ = (J M⁻¹ Jᵀ + λ² 1)⁻¹, which keeps torques finite at singularities.
         friction: whether the joints' friction is compensated, at the "measured" velocity.
         decay: factor of the last valid torque at every step without a valid measurement.
 
     >>> import numpy as np
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
-    >>> law = hc.control.TaskSpaceControl(robot, "tip", frequency=10.0, rows=(3, 5), singularity_damping=0.0)
+    >>> law = hc.control.TaskSpaceControl(robot, "tip", frequency=10.0, rows=(3, 5), damping_factor=0.0)
     >>> q, v, T = np.array([0.3, 0.8]), np.zeros(2), robot.pose("tip")([0.3, 0.8])
     >>> T[0, 3] += 0.01
     >>> a = robot.forward_dynamics(q, v, law.step(q, v, T))
@@ -62,6 +132,7 @@ class TaskSpaceControl(TorqueLaw):
     1.0
     """
 
+    @renamed_arguments(singularity_damping="damping_factor")
     def __init__(
         self,
         robot: Robot,
@@ -72,18 +143,17 @@ class TaskSpaceControl(TorqueLaw):
         damping: ArrayLike | None = None,
         rows: Rows = "all",
         posture_frequency: ArrayLike = 5.0,
-        singularity_damping: float = 0.01,
+        damping_factor: float = 0.01,
         friction: Friction = "none",
         decay: float = 0.95,
     ) -> None:
-        n = as_robot(robot, "TaskSpaceControl").nv
+        as_robot(robot, "TaskSpaceControl")
         if (frequency is None) == (stiffness is None):
             raise InputError("TaskSpaceControl takes either frequency or stiffness")
         if damping is not None and stiffness is None:
             raise InputError("damping goes with stiffness; with frequency it is damping_ratio")
         robot.model.frame(frame)
-        self.frame, self._friction = frame, friction
-        self._rows = twist_task(frame, "world_aligned", rows, singularity_damping)
+        self._rows = twist_task(frame, "world_aligned", rows, damping_factor)
         check_rank(robot.model, self._rows)
         size = (self._rows.size,)
         numbers = {"damping_ratio": Number(damping_ratio, size, 0.0)}
@@ -93,18 +163,8 @@ class TaskSpaceControl(TorqueLaw):
             numbers["stiffness"] = Number(stiffness, size, 0.0)
         if damping is not None:
             numbers["damping"] = Number(damping, size, 0.0)
-        numbers["posture_frequency"] = Number(posture_frequency, (n,), 0.0)
-        numbers["singularity_damping"] = Number(singularity_damping, (), 0.0)
-        self._posture, self._zero = robot.neutral(), np.zeros(6)
-        references = {"T_ref": (4, 4), "twist_ref": (6,), "a_ref": (6,), "q_posture": (robot.nq,)}
-        super().__init__(
-            robot,
-            "task_space_control",
-            references,
-            numbers,
-            decay=decay,
-            defaults={"twist_ref": self._zero, "a_ref": self._zero, "q_posture": self._posture},
-        )
+        common = (frame, posture_frequency, damping_factor)
+        super().__init__(robot, "task_space_control", numbers, *common, friction=friction, decay=decay)
 
     def step(
         self,
@@ -133,12 +193,9 @@ class TaskSpaceControl(TorqueLaw):
         )
         return self._call(values)[0]
 
-    def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        return frame_reference(self.robot, self.frame, q, v, a)
-
     def _torque(self, x: Mapping[str, Expression], effort: Array) -> Torque:
         rows = list(self._rows.rows)
-        motion = frame_motion(self, self.frame, rows, x)
+        motion = self._frame_motion(rows, x)
         a = x["a_ref"][rows]
         F = 0
         if "frequency" in x:
@@ -151,51 +208,4 @@ class TaskSpaceControl(TorqueLaw):
             F = x["stiffness"] * motion.e + D * motion.e_dot
         turns = any(row < 3 for row in rows)
         sensible = is_rotation(x["T_ref"][:3, :3]) if turns else 1
-        return Torque(accelerated(self, x, motion, a, F, self._friction), sensible=sensible)
-
-
-def frame_reference(robot: Robot, frame: str, q: Array, v: Array, a: Array) -> dict[str, Array]:
-    """Pose, twist J v and its rate J a + J̇ v of a frame along a joint motion, with q as the posture."""
-    J = np.asarray(robot.jacobian(frame, "world_aligned")(q))
-    J_dot = np.asarray(robot.jacobian_dot(frame, "world_aligned")(q, v))
-    return {
-        "T_ref": np.asarray(robot.pose(frame)(q)),
-        "twist_ref": np.einsum("kij,kj->ki", J, v),
-        "a_ref": np.einsum("kij,kj->ki", J, a) + np.einsum("kij,kj->ki", J_dot, v),
-        "q_posture": q,
-    }
-
-
-def frame_motion(law: TorqueLaw, frame: str, rows: list[int], x: Mapping[str, Expression]) -> FrameMotion:
-    """J, J̇ v, Λ and errors of a frame for the references T_ref and twist_ref."""
-    robot, q, v = law.robot, x["q"], x["v"]
-    model = robot.model
-    J = kinematics.jacobian(model, q, frame, "world_aligned")[rows, :]
-    J_dot_v = jacobian_dot_times_velocity(model, q, v, frame, "world_aligned")[rows]
-    M = robot.mass_matrix(q, *law._known_theta(x))
-    JMJ = J @ solve(factor(M, model.velocity_names), J.T)
-    inertia = inverse(JMJ + x["singularity_damping"] ** 2 * ca.SX.eye(len(rows)))
-    R, p = kinematics.frame_pose(model, q, frame)
-    wanted = x["T_ref"]
-    e = ca.vertcat(shortest_turn(R, wanted[:3, :3]), wanted[:3, 3] - p)[rows]
-    return FrameMotion(J, J_dot_v, inertia, e, x["twist_ref"][rows] - J @ v)
-
-
-def accelerated(
-    law: TorqueLaw,
-    x: Mapping[str, Expression],
-    motion: FrameMotion,
-    a: Expression,
-    F: Expression | int,
-    friction: Friction,
-) -> Expression:
-    """τ that accelerates the frame by `a` and exerts F, with the posture in the null space.
-
-    τ = Jᵀ (Λ a + μ + p + F) + Nᵀ (M a₀ + h) is the same as inverse dynamics of the posture's a₀, and
-    Jᵀ (Λ (a - J̇ v - J a₀) + F), because Jᵀ J̄ᵀ + Nᵀ = 1 and J̄ = M⁻¹ Jᵀ Λ.
-    """
-    robot, ω = law.robot, x["posture_frequency"]
-    a_0 = ω**2 * robot.difference(x["q"], x["q_posture"]) - 2 * ω * x["v"]
-    tau = robot.inverse_dynamics(x["q"], x["v"], a_0, *law._known_theta(x), friction=False)
-    tau += motion.J.T @ (motion.inertia @ (a - motion.J_dot_v - motion.J @ a_0) + F)
-    return tau + compensated_friction(robot, friction, x["q"], x["v"], x["v"], *law._known_theta(x))
+        return Torque(self._frame_torque(x, motion, a, F), sensible=sensible)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -51,10 +51,11 @@ class TorqueLaw(Step):
         memory: Mapping[str, Array] | None = None,
         measured: Mapping[str, Shape] | None = None,
         decay: float = 0.95,
-        dt: float | None = None,
-        defaults: Mapping[str, ArrayLike] | None = None,
+        friction: Friction = "none",
+        **options: Any,
     ) -> None:
         _check_actuated(robot, type(self).__name__)
+        self._friction = friction
         super().__init__(
             robot,
             name,
@@ -63,8 +64,7 @@ class TorqueLaw(Step):
             {"tau": (robot.nv,)},
             {**numbers, "decay": Number(decay, lower=0.0, upper=1.0, below=True), **_theta(robot)},
             {**(memory or {}), "last": np.zeros(robot.nv)},
-            dt,
-            defaults,
+            **options,
         )
 
     @abstractmethod
@@ -89,6 +89,10 @@ class TorqueLaw(Step):
         """Last argument of functions of the robot: θ where it is parametric."""
         return (x["theta"],) if "theta" in x else ()
 
+    def _friction_torque(self, x: Mapping[str, Expression], v_ref: Expression) -> Expression:
+        """Torque that compensates the joints' friction (nv)."""
+        return compensated_friction(self.robot, self._friction, x["q"], x["v"], v_ref, *self._known_theta(x))
+
     @property
     def message(self) -> str:
         """What the last step could not do, in words; empty where `ok`."""
@@ -97,6 +101,29 @@ class TorqueLaw(Step):
         row = int(self._code[1]) - 1
         name = self.robot.model.velocity_names[row]
         return f"{name} is held at its limit of {self.robot.limits.effort[row]:g}"
+
+
+class JointTrackingLaw(TorqueLaw):
+    """Base of laws that track a joint motion q_ref, v_ref, a_ref."""
+
+    def __init__(self, robot: Robot, name: str, numbers: Mapping[str, Number], **options: Any) -> None:
+        self._zero = np.zeros(robot.nv)
+        references = {"q_ref": (robot.nq,), "v_ref": (robot.nv,), "a_ref": (robot.nv,)}
+        defaults = {"v_ref": self._zero, "a_ref": self._zero}
+        super().__init__(robot, name, references, numbers, defaults=defaults, **options)
+
+    def step(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        q_ref: ArrayLike,
+        v_ref: ArrayLike | None = None,
+        a_ref: ArrayLike | None = None,
+    ) -> Array:
+        """The torque (nv) for a measured state; v_ref and a_ref are 0 unless given."""
+        zero = self._zero
+        values = (q, v, q_ref, zero if v_ref is None else v_ref, zero if a_ref is None else a_ref)
+        return self._call(values)[0]
 
 
 def compensated_friction(

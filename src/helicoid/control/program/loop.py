@@ -15,6 +15,7 @@ from helicoid.compiler import compile_kernel
 from helicoid.control.following import real_array, shown
 from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
+from helicoid.control.qp.program import STATUSES as QP_STATUSES
 from helicoid.control.qp.program import needs_compiler
 from helicoid.control.tasks import Task
 from helicoid.dynamics.configuration import unit
@@ -26,11 +27,7 @@ NOT_FINITE = 3
 """Code of a step with numbers that are not finite, as enumerated in the runtimes."""
 NOT_STARTED, NO_TARGET = -2, -1
 STATUSES = (
-    Status.OK,
-    Status.INFEASIBLE,
-    Status.ITERATION_LIMIT,
-    Status.NOT_FINITE,
-    Status.NOT_CONVEX,
+    *QP_STATUSES,
     Status.BAD_MEASUREMENT,
     Status.NO_CONTACT,
     Status.NOT_STARTED,

@@ -1,4 +1,4 @@
-"""Where the center of mass is."""
+"""Task of the position of the centre of mass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helicoid.robot.robot import Robot
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CenterOfMassTask(Task):
-    """e = c* - c(q) of all that moves, in the world (m), 3 rows.
+    """e = c* - c(q), the position of the centre of mass in the world (m), 3 rows.
 
     Args:
         target: c*, 3 numbers (m).
@@ -28,16 +28,11 @@ class CenterOfMassTask(Task):
     target: ArrayLike | None = None
     weight: ArrayLike = 1.0
     name: str = "center of mass"
+    kinds, shape = (("linear", 3),), (3,)
 
     def check(self, robot: Robot) -> None:
         if not robot.mass > 0:
             raise InputError(f"{self.name!r}: nothing that moves has mass in {robot.name!r}")
-
-    def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
-        return (("linear", 3),)
-
-    def target_shape(self, robot: Robot) -> tuple[int, ...]:
-        return (3,)
 
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         return target - self.measure(robot, q)

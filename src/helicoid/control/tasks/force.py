@@ -14,10 +14,10 @@ from helicoid.robot.robot import Robot
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForceTask(Task):
-    """e = f* - f: what the world does to the robot at a contact, in world axes.
+    """e = f* - f: force of the environment on the robot at a contact, in world axes.
 
-    For `WholeBody`. A point has a force of 3 rows (N), a sole a wrench (n, f) of 6 (N·m, N) about its
-    center, which `rows=6` says. A contact that is off has no force, and the task then says nothing.
+    For `WholeBody`. A point has a force of 3 rows (N), a surface a wrench (n, f) of 6 (N·m, N) about its
+    centre, with `size=6`. While a contact is off, the task has no effect.
 
     Args:
         contact: the name of the contact.

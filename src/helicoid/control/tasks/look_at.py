@@ -1,4 +1,4 @@
-"""Where a frame looks."""
+"""Task of the direction in which an axis of a frame points."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from helicoid.robot.robot import Robot
 class LookAtTask(Task):
     """An axis of a frame points to a point of the world: e = u - a, 3 rows of which two are independent.
 
-    a = R(q) `axis` is where the frame looks and u = (p* - p(q)) / |p* - p(q)| where it should, so that
-    |e| = 2 sin(θ/2) of the angle θ between them. The turn about the axis is free.
+    a = R(q) `axis` is the line of sight and u = (p* - p(q)) / |p* - p(q)| the direction of the target:
+    |e| = 2 sin(θ/2) of the angle θ between them. The rotation about the axis is free.
 
     Args:
         frame: the name of a link: a camera.
@@ -38,6 +38,7 @@ class LookAtTask(Task):
     weight: float = 1.0
     axis: ArrayLike = (0.0, 0.0, 1.0)
     name: str = ""
+    kinds, shape = (("direction", 3),), (3,)
 
     def __post_init__(self) -> None:
         axis = np.asarray(self.axis, dtype=np.float64)
@@ -50,12 +51,6 @@ class LookAtTask(Task):
 
     def check(self, robot: Robot) -> None:
         check_frames(robot, [self.frame])
-
-    def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
-        return (("direction", 3),)
-
-    def target_shape(self, robot: Robot) -> tuple[int, ...]:
-        return (3,)
 
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         a, u, _ = self._sight(robot, q, target)
@@ -71,6 +66,6 @@ class LookAtTask(Task):
     def _sight(self, robot: Robot, q: Expression, target: Expression) -> tuple[Expression, ...]:
         R, p = kinematics.frame_pose(robot.model, q, self.frame)
         away = target - p
-        # A point at the frame's own origin is seen in no direction; the error then is finite, and a's own.
+        # The direction to a point at the frame's own origin is undefined: u = 0 there keeps the error finite.
         distance = ca.sqrt(ca.sumsqr(away) + 1e-24)
         return R @ ca.SX(np.asarray(self.axis)), away / distance, distance

@@ -1,4 +1,4 @@
-"""How the robot moves as a whole: its momentum."""
+"""Task of the centroidal momentum."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from helicoid.robot.robot import Robot
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MomentumTask(Task):
-    """e = h* - A(q) v of the momentum, 6 rows, world axes: angular about the center of mass, then linear.
+    """e = h* - A(q) v of the momentum, 6 rows, world axes: angular about the centre of mass, then linear.
 
-    For `WholeBody`, which makes ḣ = rate + gain e.
+    For `WholeBody`, which sets ḣ = rate + gain e.
 
     Args:
         target: h*, 3 numbers (N·m·s) and 3 (N·s).
@@ -31,16 +31,11 @@ class MomentumTask(Task):
     weight: ArrayLike = 1.0
     name: str = "momentum"
     of = "momentum"
+    kinds, shape = (("angular", 3), ("linear", 3)), (6,)
 
     def check(self, robot: Robot) -> None:
         if not robot.mass > 0:
             raise InputError(f"{self.name!r}: nothing that moves has mass in {robot.name!r}")
-
-    def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
-        return (("angular", 3), ("linear", 3))
-
-    def target_shape(self, robot: Robot) -> tuple[int, ...]:
-        return (6,)
 
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         raise InputError(f"{self.name!r} has no error without velocities")

@@ -1,4 +1,4 @@
-"""How two frames of the robot stand to each other."""
+"""Task of the relative pose of two frames of the robot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
-from helicoid.control.tasks.orientation import shortest_turn
+from helicoid.control.tasks.frame import rotation_error
 from helicoid.control.tasks.task import Task, check_frames, square
 from helicoid.dynamics.constraints.equations import relative_motion
 from helicoid.errors import InputError
@@ -40,6 +40,7 @@ class RelativePoseTask(Task):
     weight: ArrayLike = 1.0
     name: str = ""
     target_kind = "pose"
+    kinds, shape = (("angular", 3), ("linear", 3)), (4, 4)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or f"{self.frame} from {self.seen_from}")
@@ -51,16 +52,10 @@ class RelativePoseTask(Task):
                 f"{self.name!r}: {self.frame!r} and {self.seen_from!r} do not move against each other"
             )
 
-    def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
-        return (("angular", 3), ("linear", 3))
-
-    def target_shape(self, robot: Robot) -> tuple[int, ...]:
-        return (4, 4)
-
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         p, R, _, _ = self._relative(robot, q)
-        wanted = square(target, 4)
-        return ca.vertcat(shortest_turn(R, wanted[:3, :3]), wanted[:3, 3] - p)
+        desired = square(target, 4)
+        return ca.vertcat(rotation_error(R, desired[:3, :3]), desired[:3, 3] - p)
 
     def jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         _, _, linear, angular = self._relative(robot, q)

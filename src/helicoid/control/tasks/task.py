@@ -17,7 +17,7 @@ from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
 Axes = Literal["world_aligned", "body"]
-"""The axes in which a task tells of a frame: those of the world, or the frame's own."""
+"""Axes of the rows of a task of a frame: those of the world, or the frame's own."""
 
 
 class Task(ABC):
@@ -26,8 +26,8 @@ class Task(ABC):
     e is target minus present value, and ė = -J v for a target at rest, exactly where e = 0. Where
     rows of a rotation have one weight, Jᵀ e is the exact gradient of -½ |e|² everywhere.
 
-    A target is kept flat, as a column that is an input of the expressions, so that it may change from call to
-    call: `target_shape` says what the user gives, `numbers` checks and flattens it.
+    A target is an input of the expressions, as a flat column, so that it may change from call to call:
+    `target_shape` is the shape that the user gives, `numbers` checks and flattens it.
     """
 
     name: str
@@ -37,10 +37,14 @@ class Task(ABC):
     """Kind of the target, by which it is checked: rotations and poses must be valid matrices."""
     of: ClassVar[Literal["motion", "momentum", "force", "torque"]] = "motion"
     """Quantity of the task; all but "motion" are for `WholeBody` alone."""
+    shape: ClassVar[tuple[int, ...]]
+    """Value of `target_shape` where it does not depend on the robot."""
+    kinds: ClassVar[tuple[tuple[str, int], ...]]
+    """Value of `parts` where it does not depend on the robot."""
 
-    @abstractmethod
     def target_shape(self, robot: Robot) -> tuple[int, ...]:
         """The shape of a target: (4, 4) of a pose, (3,) of a point."""
+        return self.shape
 
     @abstractmethod
     def error(self, robot: Robot, q: Expression, target: Expression) -> Expression:
@@ -50,9 +54,9 @@ class Task(ABC):
     def jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         """J(q), rows × nv: the step dv with J dv = e reaches the target to first order."""
 
-    @abstractmethod
     def parts(self, robot: Robot) -> tuple[tuple[str, int], ...]:
         """Kinds of the rows, in order: ("angular", 3) in rad, ("linear", 3) in m, or others by name."""
+        return self.kinds
 
     def measure(self, robot: Robot, q: Expression) -> Expression | None:
         """Measured quantity that the target is compared with, a column; None where there is none."""
@@ -60,20 +64,20 @@ class Task(ABC):
 
     @abstractmethod
     def check(self, robot: Robot) -> None:
-        """Refuse a robot that this task makes no sense for: frames or joints that it does not have."""
+        """Refuse a robot without the frames or joints of this task."""
 
-    # What all tasks have in common --------------------------------------------------------------------
+    # Common to all tasks --------------------------------------------------------------------
 
     def rows(self, robot: Robot) -> int:
         """Number of rows of the error."""
         return sum(rows for _, rows in self.parts(robot))
 
     def target_size(self, robot: Robot) -> int:
-        """How many numbers a target has."""
+        """Number of elements of a target."""
         return int(np.prod(self.target_shape(robot), dtype=int))
 
     def numbers(self, robot: Robot, target: ArrayLike | None = None) -> Array:
-        """A target, or many with their axis first, as rows of numbers; refused where it is none.
+        """A target, or many with their axis first, as flat rows; refused where it is invalid.
 
         Without an argument, the task's own.
         """
@@ -109,7 +113,7 @@ class Task(ABC):
 
 
 def check_motion(task: Task, who: str) -> None:
-    """Refuse a task that is not about where things are."""
+    """Refuse a task of anything but motion."""
     if task.of != "motion":
         raise InputError(
             f"{task.name!r} is about {task.of}, which is for hc.control.WholeBody, not for {who}"
@@ -117,7 +121,7 @@ def check_motion(task: Task, who: str) -> None:
 
 
 def check_axes(reference: str) -> None:
-    """Refuse what is neither of the axes of a task."""
+    """Refuse unknown axes of a task."""
     if reference not in get_args(Axes):
         raise InputError(f"reference must be one of {', '.join(get_args(Axes))}; got {reference!r}")
 
