@@ -1,4 +1,4 @@
-/* Differential kinematics as a kernel: q and numbers in, velocities and memory out. */
+/* Differential inverse kinematics as a kernel: q and numbers in, velocities and memory out. */
 #include "kernel.h"
 
 #define DATA(q, p, first, second, A, lower, upper, errors, damping, scratch)       \

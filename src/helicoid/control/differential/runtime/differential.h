@@ -1,12 +1,12 @@
-/* One step of differential kinematics: from q and numbers to velocities within limits.
+/* One step of differential inverse kinematics: from q and numbers to velocities within limits.
  *
- * Sizes are constants: those of configuration.h, NV, NP numbers, NE rows of tasks, NM rows that are no bounds, of which
- * the first NC are constraints, STRICT and LEVELS, the rows of each of NL levels, SCALED: limits are kept by scaling the whole motion.
+ * Sizes are constants: those of configuration.h, NV, NP numbers, NE rows of tasks, NM general rows, of which the first
+ * NC are constraints, STRICT and LEVELS, the rows of each of NL levels, SCALED: the velocity is scaled to its limits.
  * DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) calls the generated function: H and f of a
- * weighted program, or E, e and damping of levels. P_... are places in p.
+ * weighted program, or E, e and damping of levels. P_... are indices in p.
  *
- * `memory` is what a loop keeps, and shows: the last velocity and the one
- * before, what is active, limits, errors and how it went. */
+ * `memory` is the state between steps: the last velocity and the one before, the active set, bounds, errors of tasks,
+ * status and iterations. */
 #ifndef HELICOID_DIFFERENTIAL_H
 #define HELICOID_DIFFERENTIAL_H
 #define QP_N NV
@@ -26,7 +26,7 @@ enum { FIRST = (STRICT ? NE : NV) * NV, SECOND = STRICT ? NE : NV };
 enum { STEP_WORK = FIRST + SECOND + NM * NV + NL + 5 * NB +
                    (STRICT ? QP_LEVELS_WORK(NV, NM, NE) : QP_WORK(NV, NM)) };
 
-/* Bounds such that nothing changes faster than the acceleration allows; that goes before all other limits. */
+/* Bounds of v by the acceleration limit; they take precedence over all other limits. */
 static void limit_change(const double *p, const double *last, double *lower, double *upper) {
   for (int i = 0; i < NV; i++) {
     const double change = p[P_ACCELERATION + i] * p[P_DT], least = last[i] - change, most = last[i] + change;
@@ -35,7 +35,7 @@ static void limit_change(const double *p, const double *last, double *lower, dou
   }
 }
 
-/* The same direction, slower, as far as limits ask for it; what is not enough for one of them is cut. */
+/* Scale v to its limits without changing its direction; a velocity whose bounds exclude zero is clipped. */
 static void scale(const double *lower, const double *upper, double *v) {
   double factor = 1;
   for (int i = 0; i < NV; i++) {
@@ -72,7 +72,7 @@ static int solve(const double *p, double *memory, double *v, double *work, doubl
   return status;
 }
 
-/* Whatever q is, v is finite, within limits, and memory says what it is. work has STEP_WORK doubles. */
+/* For any q, v is finite and within limits, and memory has the status. work has STEP_WORK doubles. */
 static int differential_step(const double *q, const double *p, double *v, double *memory, double *work,
                              void *scratch) {
   double *last = memory + LAST, *info = memory + INFO, *lower = memory + LOWER, *upper = memory + UPPER;
@@ -88,7 +88,7 @@ static int differential_step(const double *q, const double *p, double *v, double
     status = solve(p, memory, v, work, info);
     if (SCALED && status <= QP_INFEASIBLE) scale(lower, upper, v);
   }
-  if (status > STEP_INFEASIBLE) { /* slow down */
+  if (status > STEP_INFEASIBLE) { /* the last velocity decays */
     const double share = qp_smaller(1, p[P_APPROACH] * p[P_DT]);
     for (int i = 0; i < NV; i++) {
       const double most = p[P_ACCELERATION + i] * p[P_DT], wanted = -share * last[i];

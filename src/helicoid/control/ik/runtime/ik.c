@@ -1,8 +1,8 @@
-/* Inverse kinematics by searches from several starts, HC_LANES of them at once.
+/* Inverse kinematics by multi-start searches, HC_LANES of them at once in SIMD lanes.
  *
- * One target takes all lanes, a start each; of many targets each takes one lane, and one that ends makes room for
- * the next. Either way the answer is that of the first start in order that succeeds, so both agree. Where none
- * does, the best is polished and given with what is missing. Everything stands in memory of fixed size. */
+ * One target takes all lanes, with a start in each; of many targets each takes one lane, which then goes to the next.
+ * Either way the result is that of the first start in order that succeeds, so both agree. Where none does, the best
+ * is refined and returned with its residual. All memory is of fixed size. */
 #include "model.h"
 #include "starts.h"
 #include "step.h"
@@ -11,7 +11,7 @@
 
 typedef struct {
   const double *target, *q0;
-  int64_t n, next, shared, most; /* targets, the next, whether lanes share one, starts of each */
+  int64_t n, next, shared, most; /* targets, the next one, whether lanes share one target, starts of each */
   double *q, *e, *facts; /* facts: success, error, starts, iterations */
 } ik_queue;
 
@@ -37,7 +37,7 @@ API double *ik_field(ik_model *m, const char *wanted, int64_t *size) {
   return NULL;
 }
 
-/* The numbers of all starts, row by row, by which they are compared with targets. */
+/* Store the features of all starts, row by row, by which they are compared with targets. */
 API void ik_features(ik_model *m, const double *features) {
   for (int k = 0; k < STARTS; k++) {
     double square = 0.0;
@@ -61,7 +61,7 @@ static int is_rotation(const double *R, int stride) {
   return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]) > 0;
 }
 
-/* The first of n targets that is none, or starts from what is not finite; -1 where all are good. */
+/* Index of the first of n targets that is invalid or has a start that is not finite; -1 if none. */
 API int64_t ik_refuses(const ik_model *m, const double *target, const double *q0, int64_t n) {
   for (int64_t k = 0; k < n; k++, target += NT) {
     for (int i = 0; i < NT; i++) if (!isfinite(target[i])) return k;
@@ -87,7 +87,7 @@ static void open_search(const ik_queue *u, ik_search *p, int64_t k) {
 }
 
 static void keep(ik_lanes *s, ik_search *p, int l, double E) {
-  const int counted = E < INFINITY; /* if not, not even the start: the error is too large for its square */
+  const int counted = E < INFINITY; /* else the square of the error overflows at the start already */
   p->best = E;
   COORDINATES(k) p->q[k] = get(s->q + k, l);
   for (int i = 0; i < M; i++) {
@@ -100,7 +100,7 @@ static void close_search(const ik_model *m, ik_queue *u, ik_search *p) {
   double *q = u->q + p->number * NQ, *facts = u->facts + 4 * p->number, error = 0.0;
   COORDINATES(k) {
     const double about = p->q0 ? p->q0[k] : 0.0, period = m->period[k];
-    const int near = fabs(about) <= 1e13 * m->tolerance[0]; /* beyond, rounding of q would be seen */
+    const int near = fabs(about) <= 1e13 * m->tolerance[0]; /* beyond, the rounding error of q exceeds the tolerance */
     q[k] = period > 0 && m->moves[k] && near ? p->q[k] - period * rint((p->q[k] - about) / period) : p->q[k];
   }
   for (int i = 0; i < M; i++) {
@@ -114,14 +114,14 @@ static void close_search(const ik_model *m, ik_queue *u, ik_search *p) {
   p->number = -1;
 }
 
-/* Whether a start before `winner` still goes on. */
+/* Whether a search from a start before `winner` is still running. */
 static int waits(const ik_lanes *s, const ik_queue *u, const ik_search *p) {
   if (u->shared)
     LANES(l) if (s->start[l] >= 0 && s->start[l] < p->winner) return 1;
   return 0;
 }
 
-/* A lane without work: the next start of its search, or the next target, or nothing. */
+/* Give an idle lane the next start of its search, or the next target, if any. */
 static void refill(const ik_model *m, ik_lanes *s, ik_queue *u, int l) {
   ik_search *p = s->search + (u->shared ? 0 : l);
   s->start[l] = -1;
@@ -130,7 +130,7 @@ static void refill(const ik_model *m, ik_lanes *s, ik_queue *u, int l) {
     begin(m, s, p, l);
 }
 
-/* What to do with a lane that reached its target, or got stuck. */
+/* End a lane that converged to its target or stalled. */
 static void end(const ik_model *m, ik_lanes *s, ik_queue *u, int l, int success) {
   ik_search *p = s->search + (u->shared ? 0 : l);
   const double E = get(&s->E, l);
@@ -152,7 +152,7 @@ static void end(const ik_model *m, ik_lanes *s, ik_queue *u, int l, int success)
   }
 }
 
-/* A lane that got stuck short of what counts more: with less of what counts less. Whether there was any. */
+/* Restart a lane that stalled at an error of a higher level with smaller weights of lower ones. 0 if there is none. */
 static int relax(const ik_model *m, ik_lanes *s, ik_queue *u, int l) {
   const int polishing = s->search[u->shared ? 0 : l].polishing;
   if (WISHES && get(&s->wish, l) > 1e-9) put(&s->wish, l, 1e-2 * get(&s->wish, l));
@@ -168,7 +168,7 @@ static int busy(const ik_lanes *s) {
   return 0;
 }
 
-/* Search for n targets, (n, NT), from q0, (n, NQ), or from the table alone where that is NULL, up to `starts` times
+/* Search for n targets (n, NT) from q0 (n, NQ), or from the table alone if that is NULL, from at most `starts` starts
  * each. */
 API void ik_solve(const ik_model *m, ik_lanes *s, const double *target, const double *q0, int64_t n,
                   int64_t starts, double *q, double *e, double *facts) {
@@ -196,7 +196,7 @@ API void ik_solve(const ik_model *m, ik_lanes *s, const double *target, const do
   }
 }
 
-/* One target, checked; whether it was searched for. */
+/* Search for one target; 0 if it is invalid. */
 API int64_t ik_one(const ik_model *m, ik_lanes *s, const double *target, const double *q0, int64_t starts,
                    double *q, double *e, double *facts) {
   if (ik_refuses(m, target, q0, 1) >= 0) return 0;

@@ -1,11 +1,11 @@
-/* Where searches start: at q0, then at the table's configurations, those first that are near the target already. */
+/* Initial configurations of searches: q0, then those of the table, nearest to the target first. */
 #ifndef IK_STARTS_H
 #define IK_STARTS_H
 #include "model.h"
 
-#define STATIONARY 1e-7 /* the share of E by which a step must lessen it, to be one, near a minimum */
+#define STATIONARY 1e-7 /* least relative decrease of E of an accepted step near a minimum */
 
-/* |f - t|² of all starts but for what does not depend on them. */
+/* |f - t|² of all starts, up to a constant. */
 static void compare(const ik_model *m, ik_search *p) {
   starts8 factor[AT(NF)];
   for (int f = 0; f < NF; f++)
@@ -17,7 +17,7 @@ static void compare(const ik_model *m, ik_search *p) {
   }
 }
 
-/* The nearest start that was not taken yet. */
+/* The nearest unused start. */
 static int take(ik_search *p) {
   typedef int32_t mask8 __attribute__((vector_size(32)));
   starts8 lowest = p->distance[0];
@@ -34,7 +34,7 @@ static int take(ik_search *p) {
   return 8 * at[best] + best;
 }
 
-/* Search on from the trial of a lane, as if nothing were known. */
+/* Restart the search of a lane at its trial point, with the initial damping. */
 static void restart(const ik_model *m, ik_lanes *s, int l, int patiently) {
   put(&s->E, l, INFINITY);
   put(&s->damping, l, m->settings[DAMPING]);

@@ -1,11 +1,11 @@
-/* A step of Levenberg and Marquardt in every lane: (H + λ 1) d = g over the joints that may move on, with
- * Chan's damping λ = μ E. A joint at a limit that the descent would push further out does not move; the others
- * stop at theirs. E must fall, or the step is taken back and μ grows. */
+/* A Levenberg-Marquardt step in every lane: (H + λ 1) d = g over the free joints, with Chan's damping λ = μ E.
+ * A joint at a limit at which the descent direction points outwards is fixed; the others are clipped to their limits.
+ * A step that does not decrease E is rejected, and μ grows. */
 #ifndef IK_STEP_H
 #define IK_STEP_H
 #include "model.h"
 
-#define FLOOR 1e-10 /* of λ against H, for what no row depends on */
+#define FLOOR 1e-10 /* least λ relative to H, for joints that no row depends on */
 
 HC_HOT void weights(const ik_model *m, ik_lanes *s) {
   hc_v *w = s->x + NQ + NT;
@@ -15,7 +15,7 @@ HC_HOT void weights(const ik_model *m, ik_lanes *s) {
   }
 }
 
-/* ½ Σ w e² of the trial, and whether every norm that counts is within its tolerance. */
+/* ½ Σ w e² of the trial, and whether every norm of `success` is within its tolerance. */
 HC_HOT hc_v judge(const ik_model *m, const ik_lanes *s, hc_i *inside) {
   const hc_v *e = s->y, *w = s->x + NQ + NT;
   hc_v norm[AT(GROUPS)], E = hc_splat(0.0);
@@ -40,7 +40,7 @@ HC_HOT void solve(const ik_lanes *s, hc_v lambda, const hc_i *held, hc_v *d) {
     for (int j = 0; j < i; j++) {
       const hc_v *Lj = L + j * (j + 1) / 2;
       hc_v sum = hc_select(held[i] | held[j], zero, Hi[j]);
-      for (int k = 0; k < j; k++) sum -= Li[k] * Lj[k]; /* Li[k] is L D until the row is whole */
+      for (int k = 0; k < j; k++) sum -= Li[k] * Lj[k]; /* Li[k] is L D until the row is complete */
       Li[j] = sum;
     }
     for (int j = 0; j < i; j++) {
@@ -59,7 +59,7 @@ HC_HOT void solve(const ik_lanes *s, hc_v lambda, const hc_i *held, hc_v *d) {
   }
 }
 
-/* From the point that is kept to the next trial; lanes that are fresh stay where they start. */
+/* From the accepted point to the next trial; new lanes evaluate their start first. */
 HC_HOT void advance(const ik_model *m, ik_lanes *s) {
   hc_v d[AT(N)], trace = hc_splat(0.0);
   hc_i held[AT(N)];
@@ -91,7 +91,7 @@ HC_HOT void advance(const ik_model *m, ik_lanes *s) {
   COORDINATES(k) s->x[k] = hc_select(fresh.i, s->x[k], moved[k]);
 }
 
-/* Evaluate the trial and keep it where it is better; which lanes got stuck. */
+/* Evaluate the trial and accept it where E decreases; returns the lanes that stalled. */
 HC_HOT hc_i try(const ik_model *m, ik_lanes *s) {
   evaluate(s->x, s->y, s->work);
   hc_i reached;

@@ -1,10 +1,10 @@
-/* What is measured in a loop of control: NQ coordinates, of which QUATERNIONS says where each quaternion begins, and
- * ends with -1. */
+/* Check of a measured configuration of NQ coordinates; QUATERNIONS lists the first index of each quaternion and ends
+ * with -1. */
 #ifndef HELICOID_CONFIGURATION_H
 #define HELICOID_CONFIGURATION_H
 #include <math.h>
 
-/* Whether all are finite and quaternions are unit, but for rounding, which whoever reads them takes off. */
+/* Whether all coordinates are finite and quaternions of unit length to 10 %; the caller normalises them. */
 static int is_configuration(const double *q) {
   static const int places[] = QUATERNIONS;
   double sum = 0;

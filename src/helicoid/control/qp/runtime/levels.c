@@ -1,4 +1,4 @@
-/* Levels of least squares with QP_N variables and QP_M rows as a kernel; QP_LEVELS lists the rows of each. */
+/* Lexicographic least squares with QP_N variables and QP_M rows as a kernel; QP_LEVELS lists the rows of each. */
 #include "kernel.h"
 #include "qp_lexicographic.h"
 

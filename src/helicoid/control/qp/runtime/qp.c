@@ -1,4 +1,4 @@
-/* A program of QP_N variables and QP_M rows as a kernel: the data in, the solution and what is known of it out. */
+/* A program of QP_N variables and QP_M rows as a kernel: data in; solution, multipliers, active set and info out. */
 #include "kernel.h"
 #include "qp.h"
 

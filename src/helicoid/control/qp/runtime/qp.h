@@ -1,13 +1,14 @@
-/* The dual active set (Goldfarb and Idnani, 1983), with multipliers that have bounds.
+/* Dual active-set method (Goldfarb and Idnani, 1983), with bounded multipliers.
  *
- * x is always the minimiser for the multipliers, which always have the sign and the size that they may have. In each
- * turn a constraint p that x does not keep has its multiplier moved until x keeps it, while constraints in use stay
- * kept by moving theirs; one that arrives at its bound goes out of use: at zero it is idle, at the price of its row
- * the row is given up. With m_p = L^-1 n_p = Q r + w, a change d of multiplier p moves the others by -R^-1 r d and x
- * by -L'^-1 w d, and n_p'x by -w'w d.
+ * Every iterate is dual feasible: x minimises the Lagrangian for the multipliers, which are within their bounds. Each
+ * iteration takes a violated constraint p and moves its multiplier until x satisfies it (full step), while the
+ * multipliers of the active set follow such that its constraints hold. A multiplier that reaches its bound first
+ * blocks (partial step) and leaves the active set: at zero the constraint is inactive, at the price of its row the
+ * row is violated. With m_p = L^-1 n_p = Q r + w, a change d of multiplier p changes the others by -R^-1 r d, x by
+ * -L'^-1 w d, and n_p'x by -w'w d.
  *
- * Where nothing bounds the move, the constraints contradict each other: then hard rows get a price, by which the sum
- * of distances from them is as small as can be (bounds of variables are kept), and the search goes on. */
+ * Where nothing bounds the step, the program is infeasible: hard rows then get a price (elastic mode), which minimises
+ * the sum of their violations within the bounds of the variables, and the iterations continue. */
 #ifndef HELICOID_QP_H
 #define HELICOID_QP_H
 #include "qp_factors.h"
@@ -18,7 +19,7 @@
 static inline int qp_is_equation(const qp *s, int c) { return s->lower[c] == s->upper[c]; }
 static inline double qp_bound(const qp *s, int c) { return s->state[c] > 0 ? s->upper[c] : s->lower[c]; }
 
-/* Are the data such that there is a meaning? Rows' lengths are found on the way. */
+/* Whether all data are finite and bounds ordered; computes the norms of the rows. */
 static int qp_is_valid(qp *s) {
   QP_SIZES(s);
   double all = 0; /* an infinity or NaN anywhere makes it NaN */
@@ -32,7 +33,7 @@ static int qp_is_valid(qp *s) {
     const double *restrict a = s->A + (size_t)i * n;
     double squared = 0, largest = 0;
     for (int j = 0; j < n; j++) squared += a[j] * a[j];
-    if (!(squared > 1e-200 && squared < 1e200)) { /* beyond what squares can tell */
+    if (!(squared > 1e-200 && squared < 1e200)) { /* the square over- or underflows */
       for (int j = 0; j < n; j++) all += a[j] * 0, largest = qp_larger(largest, fabs(a[j]));
       squared = 0;
       for (int j = 0; largest > 0 && j < n; j++) squared += a[j] / largest * (a[j] / largest);
@@ -48,8 +49,8 @@ static int qp_is_valid(qp *s) {
   return 1;
 }
 
-/* The multipliers of what is in use, and from them x: from the start, without what earlier steps left. Constraints
- * whose multipliers have the wrong sign, or more than their price, go out of use. */
+/* Multipliers of the active set, and x from them, without rounding errors of earlier steps. Constraints whose
+ * multipliers have the wrong sign, or exceed their price, leave the active set. */
 static void qp_begin(qp *s) {
   QP_SIZES(s);
   double *g = s->g, *y = s->y, *t = s->r;
@@ -83,7 +84,7 @@ static void qp_begin(qp *s) {
   qp_backward(s, s->w, s->point);
 }
 
-/* One step of iterative refinement of x and the multipliers in use. */
+/* One step of iterative refinement of x and the multipliers of the active set. */
 static void qp_refine(qp *s) {
   QP_SIZES(s);
   double *g = s->g, *y = s->y, *t = s->r, *w = s->w, *restrict x = s->point;
@@ -112,7 +113,7 @@ static void qp_refine(qp *s) {
   qp_add(0, QP_STRIDE, 1, s->m_p, s->point);
 }
 
-/* Do constraints in use hold to rounding? Then x needs no refinement, if it comes from no steps. */
+/* Whether active constraints hold to rounding: x of a warm start without iterations then needs no refinement. */
 static int qp_is_exact(const qp *s) {
   QP_SIZES(s);
   for (int k = 0; k < s->q; k++) {
@@ -123,7 +124,7 @@ static int qp_is_exact(const qp *s) {
   return 1;
 }
 
-/* The constraint that x keeps least, by distance; equations first. -1 if all are kept. */
+/* The most violated constraint, by Euclidean distance; equations first. -1 if none is violated. */
 static int qp_choose(const qp *s, int first_found) {
   QP_SIZES(s);
   double size = 1, worst = 0;
@@ -154,7 +155,7 @@ static int qp_choose(const qp *s, int first_found) {
   return at;
 }
 
-/* How far multiplier c may still go up or down. */
+/* Distance of multiplier c to its upper or its lower bound. */
 static inline double qp_room(const qp *s, int c, int up) {
   const double now = s->multiplier[c], price = qp_price(s, c);
   const int free = qp_is_equation(s, c);
@@ -162,7 +163,7 @@ static inline double qp_room(const qp *s, int c, int up) {
   return qp_larger(0, now + (free || s->state[c] < 0 ? price : 0));
 }
 
-/* A price for hard rows, far above what any multiplier has been. */
+/* Elastic mode: a price of hard rows, far above all multipliers so far. */
 static void qp_relax(qp *s, int p, double excess) {
   QP_SIZES(s);
   double scale = 0, diagonal = 0;
@@ -174,10 +175,11 @@ static void qp_relax(qp *s, int p, double excess) {
   s->elastic = QP_ELASTIC * qp_larger(scale, diagonal * excess / qp_norm(s, p));
 }
 
-/* Move multiplier p until x keeps constraint p. 0 where that cannot be: after a breakdown, or out of turns. */
+/* Dual steps of constraint p until x satisfies it or its multiplier is at a bound. 0 after a breakdown, or at the
+ * iteration limit. */
 static int qp_enter(qp *s, int p, int *idle_turns) {
   QP_SIZES(s);
-  const int given_up = (int)s->state[p]; /* its multiplier is at a price and goes back */
+  const int given_up = (int)s->state[p]; /* its multiplier is at its price and decreases */
   qp_transform_normal(s, p);
   const double above = given_up ? given_up : qp_value(s, p) > s->upper[p] ? 1 : -1;
   const double bound = above > 0 ? s->upper[p] : s->lower[p], way = (given_up ? -above : above) > 0 ? 1 : -1;
@@ -185,12 +187,12 @@ static int qp_enter(qp *s, int p, int *idle_turns) {
     if (s->iterations++ >= s->max_iterations) return 0;
     const double squared = qp_orthogonalise(s), excess = fabs(qp_value(s, p) - bound);
     memcpy(s->y, s->r, (size_t)s->q * sizeof(double));
-    qp_solve_r(s, s->y); /* multipliers in use move by -y */
+    qp_solve_r(s, s->y); /* dual step of the active set: -y */
     double largest = 0;
     for (int k = 0; k < s->q; k++) largest = qp_larger(largest, fabs(s->y[k]));
     double step, room, blocking;
     int at;
-    for (;;) { /* once more where rows are given a price */
+    for (;;) { /* repeated in elastic mode where no constraint blocks */
       step = squared > 0 ? excess / squared : INFINITY;
       room = given_up ? fabs(s->multiplier[p]) : qp_price(s, p) - fabs(s->multiplier[p]);
       at = -1, blocking = 0;
@@ -236,7 +238,7 @@ static int qp_enter(qp *s, int p, int *idle_turns) {
   }
 }
 
-/* What was in use before, and all equations, as far as they are independent. */
+/* Warm start: all equations and the former active set, as far as they are linearly independent. */
 static void qp_warm_start(qp *s) {
   QP_SIZES(s);
   s->q = 0;
@@ -250,7 +252,7 @@ static void qp_warm_start(qp *s) {
       const int side = equations || before > 0 ? QP_AT_UPPER : QP_AT_LOWER;
       if (!equations && before == QP_IDLE) continue;
       if (!(fabs(side > 0 ? s->upper[c] : s->lower[c]) < INFINITY)) continue;
-      if (!equations && before != side) { /* given up: it stays so if that was for its own price */
+      if (!equations && before != side) { /* a violated row stays violated if it is soft */
         if (qp_is_soft(s, c)) s->state[c] = before, s->multiplier[c] = side * qp_price(s, c);
         continue;
       }
@@ -284,7 +286,7 @@ static int qp_end(qp *s, int status) {
     for (int i = 0; i < n; i++) s->point[i] = 0;
     if (status < QP_INVALID) status = QP_INVALID;
   }
-  for (int i = 0; i < n; i++) { /* a bound is kept to the last digit */
+  for (int i = 0; i < n; i++) { /* bounds of variables hold exactly */
     double value = s->point[i];
     if (value > s->upper[i] && s->upper[i] > -INFINITY) value = s->upper[i];
     if (value < s->lower[i] && s->lower[i] < INFINITY) value = s->lower[i];
@@ -293,7 +295,7 @@ static int qp_end(qp *s, int status) {
   return s->status = status;
 }
 
-/* Solve. Whatever the data are, x is finite and keeps its bounds. */
+/* Solve. For any data, x is finite and within its bounds. */
 static int qp_solve(qp *s) {
   QP_SIZES(s);
   int idle_turns = 0, contradiction = 0;

@@ -1,9 +1,10 @@
-/* Factors: H = L L' by Cholesky, and M = Q R by Gram and Schmidt, twice, with columns that come and go. */
+/* Cholesky factors H = L L', and QR factors M = Q R by Gram-Schmidt with reorthogonalisation, updated as columns are
+ * added and removed. */
 #ifndef HELICOID_QP_FACTORS_H
 #define HELICOID_QP_FACTORS_H
 #include "qp_memory.h"
 
-/* Columns of L from the lower triangle of H; what is above the diagonal is zero. 0 if a pivot is not positive. */
+/* Columns of L from the lower triangle of H, zero above the diagonal. 0 if a pivot is not positive. */
 static int qp_cholesky(qp *s, double smallest) {
   QP_SIZES(s);
   for (int j = 0; j < n; j++) {
@@ -30,7 +31,7 @@ static int qp_cholesky(qp *s, double smallest) {
   return 1;
 }
 
-/* b := L^-1 b, where b is zero before `first`. Four rows at once, then what they mean for the others. */
+/* b := L^-1 b, where b is zero before `first`. Forward substitution, in blocks of four rows. */
 static void qp_forward(const qp *s, int first, double *restrict b) {
   QP_SIZES(s);
   for (int j = first / 4 * 4; j < n; j += 4) {
@@ -43,7 +44,7 @@ static void qp_forward(const qp *s, int first, double *restrict b) {
     for (int i = j + 4; i < QP_STRIDE; i++) b[i] -= (b0 * l[i] + b1 * l1[i]) + (b2 * l2[i] + b3 * l3[i]);
   }
 }
-/* z := L'^-1 b. */
+/* z := L'^-1 b: backward substitution. */
 static void qp_backward(const qp *s, const double *restrict b, double *restrict z) {
   QP_SIZES(s);
   for (int j = QP_STRIDE - 4; j >= 0; j -= 4) {
@@ -66,7 +67,7 @@ static void qp_transform_normal(qp *s, int c) {
   qp_forward(s, c < n ? c : 0, s->m_p);
 }
 
-/* c := Q'b. Four columns at once: sums wait for nothing but themselves. */
+/* c := Q'b. Four columns at once, as independent sums. */
 static inline void qp_project(const qp *s, const double *restrict b, double *restrict c) {
   QP_SIZES(s);
   int k = 0;
@@ -94,7 +95,7 @@ static inline void qp_combine(const qp *s, double factor, const double *restrict
   for (; k < s->q; k++) qp_add(0, QP_STRIDE, factor * c[k], s->Q + k * QP_STRIDE, b);
 }
 
-/* r := Q'm_p, w := m_p - Q r. Returns w'w, or 0 if w is nothing but rounding. */
+/* r := Q'm_p, w := m_p - Q r. Returns w'w, or 0 where w is rounding error alone. */
 static double qp_orthogonalise(qp *s) {
   QP_SIZES(s);
   double *restrict w = s->w, *restrict r = s->r, *restrict c = s->scratch;
@@ -114,7 +115,7 @@ static double qp_orthogonalise(qp *s) {
   return left > 1e-20 * all ? left : 0;
 }
 
-/* Put constraint c into use, with m_p, r and w as qp_orthogonalise left them. */
+/* Add constraint c to the active set, with m_p, r and w of qp_orthogonalise. */
 static void qp_append(qp *s, int c, double squared) {
   QP_SIZES(s);
   const double length = sqrt(squared), inverse = 1 / length;
@@ -126,7 +127,7 @@ static void qp_append(qp *s, int c, double squared) {
   s->active[s->q++] = c;
 }
 
-/* Take column k out of Q R, by rotations of what follows. */
+/* Remove column k from Q R, by Givens rotations of the columns after it. */
 static void qp_remove(qp *s, int k) {
   QP_SIZES(s);
   s->q--;

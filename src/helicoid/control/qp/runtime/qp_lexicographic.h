@@ -1,10 +1,10 @@
-/* Levels of least squares, each within what the ones before leave free:
+/* Lexicographic least squares, each level in the set of minimisers of the levels before:
  *
  *   minimise |E_1 x - e_1|^2, then among its minimisers |E_2 x - e_2|^2, ...  all with lower <= (x, A x) <= upper
  *
- * Level k is a program with H = E_k'E_k + damping_k 1; what it finds, E_k x, is an equation of all levels after it.
- * In the last level damping draws x to `center`, before it to zero.
- * Constraints that contradict each other are left by the least distance, and that in all levels alike. */
+ * Level k is a program with H = E_k'E_k + damping_k 1; its result E_k x is an equation of all levels after it.
+ * The last level is regularised towards `center`, the others towards zero.
+ * Infeasible constraints are relaxed by the least sum of violations of the first level, the same in all levels. */
 #ifndef HELICOID_QP_LEXICOGRAPHIC_H
 #define HELICOID_QP_LEXICOGRAPHIC_H
 #include "qp.h"
@@ -83,7 +83,7 @@ static int qp_solve_levels(qp_levels *s) {
       memcpy(s->state, state, (size_t)(n + m) * sizeof(double));
       memcpy(s->multiplier, multiplier, (size_t)(n + m) * sizeof(double));
     }
-    if (now > QP_INFEASIBLE) { /* what the level before found is kept */
+    if (now > QP_INFEASIBLE) { /* the result of the level before stays */
       if (k) memcpy(s->x, found, (size_t)n * sizeof(double));
       status = now;
       break;

@@ -5,14 +5,14 @@
  * n variables, m rows, H symmetric and positive definite. Constraint c is the bound of variable c for c < n, else
  * row c - n; lower and upper have n + m entries, which may be infinite; equal ones make an equation. A multiplier is
  * positive where the upper side holds, negative where the lower one does: H x + f + multiplier_x + A' multiplier_A
- * = 0. A row with a finite price p is soft: the sum of p |violation| is part of what is minimised, which bounds its
+ * = 0. A row with a finite price p is soft: p |violation| is added to the cost (an exact penalty), which bounds its
  * multiplier by p.
  *
- * C99 with nothing but math.h; all memory is given by the caller. With QP_N defined n is a constant.
+ * C99 with nothing but math.h; the caller provides all memory. With QP_N defined n is a constant.
  */
 #ifndef HELICOID_QP_MEMORY_H
 #define HELICOID_QP_MEMORY_H
-/* Sums may be made in any order; the rest of what -ffast-math allows would hide NaN. */
+/* Sums may be reordered; the other options of -ffast-math would hide NaN. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O3", "associative-math", "no-signed-zeros", "no-trapping-math", "no-math-errno")
@@ -23,29 +23,29 @@
 
 enum { QP_SOLVED, QP_INFEASIBLE, QP_OUT_OF_ITERATIONS, QP_INVALID, QP_NOT_CONVEX };
 
-/* Of a constraint: not in use, in use at a side, or a row given up at its price. */
+/* State of a constraint: inactive, active at a side, or a violated row with its multiplier at its price. */
 enum { QP_GIVEN_UP_BELOW = -2, QP_AT_LOWER = -1, QP_IDLE = 0, QP_AT_UPPER = 1, QP_GIVEN_UP_ABOVE = 2 };
 
-/* Vectors of n are padded with zeros to whole vectors of four, so that loops have no rest. */
+/* Vectors of n are padded with zeros to whole vectors of four, so that loops need no remainder. */
 #define QP_PADDED(n) (((n) + 3) / 4 * 4)
 #define QP_WORK(n, m) ((3 * QP_PADDED(n) + 10) * QP_PADDED(n) + (m) + 8)
 
 typedef struct {
   int n, m;
-  const double *H, *f, *A;       /* n x n and m x n, row after row */
+  const double *H, *f, *A;       /* n x n and m x n, row-major */
   const double *lower, *upper;   /* n + m */
   const double *price;           /* m, or 0: no row is soft */
   double *x, *multiplier;        /* n, n + m */
-  double *state;                 /* n + m; what it holds before is where the search begins, zeros if nothing is known */
+  double *state;                 /* n + m; on entry the warm start: the former active set, or zeros */
   double *work;                  /* QP_WORK(n, m) doubles */
   int max_iterations;
   int status, iterations;
-  double shift;                  /* was added to the diagonal of H, which is otherwise not positive definite */
-  double elastic;                /* price of a unit of distance that was put on hard rows, 0 if there is a solution */
-  /* Inside work. L, Q, R are arrays of columns: H = L L', M = L^-1 N = Q R for the normals N of constraints in use. */
+  double shift;                  /* added to the diagonal of H where that is singular to rounding */
+  double elastic;                /* price of hard rows per unit of distance in elastic mode, else 0 */
+  /* Inside work. L, Q, R are arrays of columns: H = L L', M = L^-1 N = Q R for the normals N of the active set. */
   double *L, *inverse_diagonal, *Q, *R, *point;
   double *m_p, *w, *r, *y, *g, *scratch, *r_inverse, *norm;
-  double *active; /* q numbers of constraints */
+  double *active; /* indices of the q active constraints */
   int q;
 } qp;
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include "spline.h"
 
-#define FLAT 1e-10     /* a row with this little of u, beside what else is in it, says something of x alone */
+#define FLAT 1e-10     /* relative coefficient of u below which a row bounds x alone */
 #define ROUNDING 1e-12 /* relative */
 
 typedef struct {
@@ -18,9 +18,9 @@ typedef struct {
 /* The rows of one interval as low <= u - slope x <= high, and bounds of x. */
 typedef struct {
   double *slope, *low, *high;
-  int64_t *row; /* where each comes from: 2 row, 2 row + 1 at the far end, -1 from the set that is to be reached */
+  int64_t *row; /* origin of each: 2 row, 2 row + 1 at the far end, -1 the controllable set of the next point */
   int64_t n;
-  double x_low, x_high, x_scale, u_scale; /* the scales: as large as x and u can be */
+  double x_low, x_high, x_scale, u_scale; /* scales: largest possible |x| and |u| */
   int64_t flat_low, flat_high; /* rows that bound x */
 } topp_strip;
 
@@ -41,7 +41,7 @@ static void add_row(topp_strip *z, double a, double b, double lower, double uppe
   z->row[k] = row;
 }
 
-/* What holds on interval i if the next x is to be in [next_low, next_high]. */
+/* Constraints on interval i such that the next x is in [next_low, next_high]. */
 static void interval(const topp_rows *r, int64_t i, double next_low, double next_high, topp_strip *z) {
   double d = 2 * (r->s[i + 1] - r->s[i]);
   int64_t m = r->m;
@@ -57,7 +57,7 @@ static void interval(const topp_rows *r, int64_t i, double next_low, double next
   }
 }
 
-/* The least and the greatest u at x, and the rows that say so. */
+/* The least and the greatest u at x, and the rows that determine them. */
 static void accelerations(const topp_strip *z, double x, double *low, double *high, int64_t *at_low, int64_t *at_high) {
   *low = -INFINITY, *high = INFINITY, *at_low = *at_high = 0;
   for (int64_t k = 0; k < z->n; k++) {
@@ -67,8 +67,8 @@ static void accelerations(const topp_strip *z, double x, double *low, double *hi
   }
 }
 
-/* From x, an end of [x_low, x_high], to the nearest x that some u allows: what is missing, low(x) - high(x), is
-   convex and piecewise linear, so that Newton's steps never go too far and end after finitely many. Returns 0 if
+/* From x, an end of [x_low, x_high], to the nearest x with a feasible u: the violation low(x) - high(x) is
+   convex and piecewise linear, so that Newton's steps never overshoot and end after finitely many. Returns 0 if
    there is no such x, and then leaves in `pair` the rows that contradict each other. */
 static int nearest_allowed(const topp_strip *z, int up, double *x, int64_t *pair) {
   double now = up ? z->x_low : z->x_high;
@@ -81,7 +81,7 @@ static int nearest_allowed(const topp_strip *z, int up, double *x, int64_t *pair
     double slope = z->slope[i] - z->slope[j];
     if (up ? slope >= 0 : slope <= 0) return 0;
     double next = (z->high[j] - z->low[i]) / slope;
-    if (up ? next <= now : next >= now) break; /* rounding */
+    if (up ? next <= now : next >= now) break; /* rounding error */
     now = next;
     double slack = ROUNDING * (fabs(now) + (up ? z->x_high : z->x_low));
     if (up ? now > z->x_high + slack : now < z->x_low - slack) return 0;
@@ -92,13 +92,13 @@ static int nearest_allowed(const topp_strip *z, int up, double *x, int64_t *pair
 
 enum { SOLVED, NO_SPEED, NO_START, STANDS };
 
-/* The sets of controllable x, (n, 2), from the last point to the first. Returns the point where there is none, with
-   the rows that leave none in `pair`; or -1. */
+/* Backward pass: controllable sets of x, (n, 2), from the last point to the first. Returns the point where the set is
+   empty, with the contradicting rows in `pair`; or -1. */
 static int64_t backward(const topp_rows *r, double x_end, double *set, topp_strip *z, int64_t *pair) {
   set[2 * r->n - 2] = set[2 * r->n - 1] = x_end;
   for (int64_t i = r->n - 2; i >= 0; i--) {
     double *now = set + 2 * i;
-    if (r->s[i + 1] <= r->s[i]) { /* the same point seen from both sides */
+    if (r->s[i + 1] <= r->s[i]) { /* the same point, left and right limits */
       now[0] = now[2], now[1] = smaller(now[3], r->x_max[i]);
       pair[0] = pair[1] = -1;
       if (now[0] > now[1]) return i;
@@ -115,7 +115,7 @@ static int64_t backward(const topp_rows *r, double x_end, double *set, topp_stri
   return -1;
 }
 
-/* From the first point on, always as fast as the next set allows. */
+/* Forward pass: the greatest u that leads into the next controllable set. */
 static void forward(const topp_rows *r, const double *set, double *x, topp_strip *z) {
   for (int64_t i = 0; i + 1 < r->n; i++) {
     const double *next = set + 2 * i + 2;
@@ -131,9 +131,9 @@ static void forward(const topp_rows *r, const double *set, double *x, topp_strip
   }
 }
 
-/* The profile of least time, from path velocity `start` to `end`. `out` is (8, n): time, path velocity, path
+/* The time-optimal profile, from path velocity `start` to `end`. `out` is (8, n): time, path velocity, path
    acceleration of the interval that follows, the highest controllable path velocity and that of the velocity limits,
-   x, and room for the sets. `info` is (3): a point and two rows, where it fails. `work` is 4 (2 m + 1). */
+   x, and memory for the sets. `info` is (3): a point and two rows, where it fails. `work` is 4 (2 m + 1). */
 EXPORTED int64_t topp_solve(int64_t n, int64_t m, int64_t ends, const double *s, const double *a, const double *b,
                             const double *c, const double *lower, const double *upper, const double *x_max,
                             double start, double end, double *out, int64_t *info, double *work) {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #define EXPORTED __attribute__((visibility("default")))
 
-/* Instructions of their own, where fmax and fmin, which care for NaN, are calls. */
+/* Single instructions, whereas fmax and fmin, which handle NaN, are calls. */
 static inline double larger(double a, double b) { return a > b ? a : b; }
 static inline double smaller(double a, double b) { return a < b ? a : b; }
 
@@ -17,7 +17,7 @@ static double slope_between(const double *s, const double *q, int64_t n, int64_t
    one, by elimination in a tridiagonal system; `upper` is (k). */
 static void not_a_knot(int64_t k, int64_t n, const double *s, const double *q, double *slope, double *upper) {
   for (int64_t i = 0; i < k; i++) {
-    double below, diagonal, above, left, right; /* of the equation of knot i: left, right weigh the chords beside it */
+    double below, diagonal, above, left, right; /* coefficients of knot i; left, right: of its chords */
     int64_t chord = i == 0 ? 0 : i == k - 1 ? k - 3 : i - 1;
     double h0 = s[chord + 1] - s[chord], h1 = s[chord + 2] - s[chord + 1], d = h0 + h1;
     if (i == 0) {
@@ -68,7 +68,7 @@ static void piece_at(int64_t n, const double *c, double h, double *q, double *q1
   }
 }
 
-/* q, q', q'' (m, n) at ascending s; of two equal s in a row the second is seen from the right. */
+/* q, q', q'' (m, n) at ascending s; of two equal s in a row the second gives the right limit. */
 EXPORTED void topp_evaluate(int64_t pieces, int64_t n, const double *breaks, const double *c, int64_t m,
                             const double *s, double *q, double *q1, double *q2) {
   for (int64_t i = 0, p = 0; i < m; i++) {

@@ -1,11 +1,11 @@
-/* Motion along a path in the least time; sizes are arguments, so that one library serves all robots. */
+/* Time-optimal path parameterisation; sizes are arguments, so that one library serves all robots. */
 #include "passes.h"
 #include "spline.h"
 
 enum { ALLOWED, LEAVES, STUCK };
 enum { SENSELESS = 1, ACCELERATIONS = 2, TORQUES = 4 };
 
-/* Knots s (k) at the length of the way through q (k, n), and the spline; 0 where q is not finite or stands still. */
+/* Knots s (k) at the chord length through q (k, n), and the spline; 0 if q is not finite or two knots coincide. */
 EXPORTED int64_t topp_through(int64_t k, int64_t n, const double *q, double *s, double *c, double *work) {
   s[0] = 0;
   for (int64_t i = 0; i + 1 < k; i++) {
@@ -27,17 +27,17 @@ EXPORTED int64_t topp_bounds(int64_t n, const double *bounds) {
   for (int64_t kind = 0; kind < 4; kind++)
     for (int64_t j = 0; j < n; j++) {
       double low = bounds[2 * kind * n + j], high = bounds[(2 * kind + 1) * n + j];
-      int holds = (kind != 1 && kind != 2) || (low <= 0 && high >= 0); /* rest must be allowed */
+      int holds = (kind != 1 && kind != 2) || (low <= 0 && high >= 0); /* zero must be feasible */
       if (!(low <= high && holds)) found |= SENSELESS;
       if (kind >= 2 && (isfinite(low) || isfinite(high))) found |= kind == 2 ? ACCELERATIONS : TORQUES;
     }
   return found;
 }
 
-/* A path on a grid and the x (m) that velocities allow, at most cap. The block is (7, m, n): q, q, q, 0, 0, q', q'', in
-   which stand one after the other the three positions, velocities (0, 0, q') and accelerations (0, q', q'') of
+/* A path on a grid and the x (m) that velocities allow, at most cap. The block is (7, m, n): q, q, q, 0, 0, q', q'', which
+   contains consecutively the three positions, velocities (0, 0, q') and accelerations (0, q', q'') of
    topp_torque_rows. `bounds` is (4, n): lower and upper ones of q and of v. Not ALLOWED: the path leaves the limits of
-   joint info[0] at point info[1], or moves joint info[0], which may not. */
+   joint info[0] at point info[1], or moves joint info[0], whose velocity limit is zero. */
 EXPORTED int64_t topp_lay(int64_t pieces, int64_t n, const double *breaks, const double *c, int64_t m, const double *s,
                           const double *bounds, double cap, double *block, double *x_max, int64_t *info) {
   const int64_t size = m * n;

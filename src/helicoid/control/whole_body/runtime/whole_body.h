@@ -2,9 +2,9 @@
  *
  * Sizes are constants: those of configuration.h, NV velocities, NU of them without an actuator, NP numbers, NCT
  * contacts with NF forces and NC rows of friction cones, NK rows of the robot's own constraints, NE rows of tasks, NM of
- * them of accelerations, NS of errors. DATA(q, v, p, out, scratch) calls the generated function; P_... are places in p.
+ * them of accelerations, NS of errors. DATA(q, v, p, out, scratch) calls the generated function; P_... are indices in p.
  *
- * `memory` is what a loop keeps, and shows. */
+ * `memory` is the state between steps, with the results of the last one. */
 #ifndef HELICOID_WHOLE_BODY_H
 #define HELICOID_WHOLE_BODY_H
 #include "configuration.h"
@@ -39,8 +39,8 @@ static int are_numbers(int size, const double *values) {
   return 1;
 }
 
-/* Which contacts hold in this step, and the most that each may carry: it rises when one is made, falls to nothing
- * before one is broken. Returns how many hold. */
+/* Active contacts of this step and the force limit of each, which ramps up when a contact is made and down to zero
+ * before it is broken. Returns the number of active contacts. */
 static int contacts_now(const double *p, double *memory) {
   const int started = memory[INFO + 2] != 0;
   const double dt = p[P_DT], ramp = p[P_RAMP], share = ramp > dt ? dt / ramp : 1;
@@ -73,7 +73,7 @@ static void limit_forces(const double *p, double *memory) {
   }
 }
 
-/* Solve; where limits contradict each other, once more with accelerations that yield. */
+/* Solve; where limits contradict each other, once more with soft acceleration limits. */
 static int solve(program *s, double *memory) {
   double *state = memory + STATE, *info = memory + INFO;
   int iterations = 0;
@@ -115,7 +115,7 @@ static int found(program *s, const double *turn, double *z, double *tau, double 
   return 1;
 }
 
-/* Whatever q and v are, tau is finite and within limits, and memory says what it is. work has STEP_WORK doubles. */
+/* For any q and v, tau is finite and within limits, and memory has the status. work has STEP_WORK doubles. */
 static int step_of_body(const double *q, const double *v, const double *p, double *tau, double *memory, double *work,
                         void *scratch) {
   double *info = memory + INFO;
@@ -150,7 +150,7 @@ static int step_of_body(const double *q, const double *v, const double *p, doubl
     status = solve(&s, memory);
     if (status <= STEP_INFEASIBLE && !found(&s, turn, z, tau, memory)) status = STEP_NOT_FINITE;
   }
-  if (status > STEP_INFEASIBLE) { /* the last torque dies away */
+  if (status > STEP_INFEASIBLE) { /* the last torque decays */
     for (int i = 0; i < NV; i++) tau[i] = p[P_DECAY] * memory[TORQUE + i];
     memset(memory + STATE, 0, NL * sizeof(double));
     info[1] = 0;

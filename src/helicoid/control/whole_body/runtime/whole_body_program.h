@@ -1,14 +1,14 @@
-/* The quadratic program of a step in the variables that are free: costs, bounds and rows. */
+/* The quadratic program of a step in the free variables y: cost, bounds and rows. */
 #ifndef HELICOID_WHOLE_BODY_PROGRAM_H
 #define HELICOID_WHOLE_BODY_PROGRAM_H
 #include "whole_body_reduce.h"
 
-/* Rows of tasks: of accelerations, with the number of the row in E; of one variable; of a torque. */
+/* Kinds of rows of tasks: of accelerations, with the index of the row in E; of one variable; of a torque. */
 enum { OF_ACCELERATIONS, OF_VARIABLE, OF_TORQUE };
 static const int task_rows[][2] = TASK_ROWS;
 static const int contact_start[] = CONTACT_START, contact_size[] = CONTACT_SIZE, cone_rows[] = CONE_ROWS;
 
-/* What is limited, by number: variables, rows of friction cones, torques of actuators. */
+/* Limits in order: variables, rows of friction cones, torques of actuators. */
 enum { NL = NX + NC + NA, NMOST = NL + NX, NROWS = NE + NX + 4 };
 
 typedef struct {
@@ -18,9 +18,9 @@ typedef struct {
   double *T, *t;               /* NA x PX and NA: torques in y */
   double *H, *f, *A, *low, *high, *price, *multiplier, *state, *y;
   double *rows, *right;        /* of costs, NROWS x PX */
-  double *rest;                /* of the solver */
+  double *rest;                /* work of the solver */
   int m;
-  int limit_of[NX + NMOST];    /* which limit a bound or a row is */
+  int limit_of[NX + NMOST];    /* index of the limit of a bound or a row */
 } program;
 
 enum { COSTS_WORK = NROWS * (PX + 1) + (STRICT ? NE * (NX + 1) : NX * NX) + NX };
@@ -44,7 +44,7 @@ static double *program_place(program *s, double *at) {
   return at;
 }
 
-/* Torques of the actuators in y, four rows of G at once. */
+/* Torques of the actuators as functions of y, four rows of G at once. */
 static void program_torques(program *s) {
   const reduction *reduced = s->reduced;
   int j = 0, u = 0;
@@ -59,7 +59,7 @@ static void program_torques(program *s) {
   }
 }
 
-/* Row number i of the tasks, in y. */
+/* Row i of the tasks as a function of y. */
 static void program_task_row(const program *s, int i, double *row, double *right) {
   const int kind = task_rows[i][0], at = task_rows[i][1];
   if (kind == OF_ACCELERATIONS) {
@@ -96,7 +96,7 @@ static void program_add_squares(program *s, int count) {
   }
 }
 
-/* All tasks weighed against each other. What is about one variable costs little where that is free. */
+/* Weighted sum of all tasks. A row of one free variable contributes to the diagonal of H alone. */
 static void program_costs(program *s) {
   const reduction *reduced = s->reduced;
   const int n = reduced->n;
@@ -132,7 +132,7 @@ static void program_costs(program *s) {
     for (int j = 0; j < i; j++) s->H[j * n + i] = s->H[i * n + j];
 }
 #else
-/* All rows of all levels, one below the other. */
+/* Rows of all levels, stacked. */
 static void program_costs(program *s) {
   const int n = s->reduced->n;
   for (int i = 0; i < NE; i++) program_task_row(s, i, s->H + i * n, s->f + i);
@@ -146,7 +146,7 @@ static void program_add_row(program *s, int limit, double constant, double lower
   s->limit_of[at] = limit;
 }
 
-/* Bounds and rows. With a price, accelerations yield before friction cones and torques do. */
+/* Bounds and rows. With a finite price, acceleration limits are soft; friction cones and torque limits stay hard. */
 static void program_limits(program *s, const double *state, double price) {
   const reduction *reduced = s->reduced;
   const int n = reduced->n, yields = price < INFINITY;
@@ -184,7 +184,7 @@ static void program_limits(program *s, const double *state, double price) {
   }
 }
 
-/* Solve, and keep what is active for the next time. */
+/* Solve, and store the active set for the warm start of the next step. */
 static int program_solve(program *s, double *state, int *iterations) {
   const int n = s->reduced->n, most = 10 * (n + s->m) + 50;
 #if STRICT

@@ -1,25 +1,25 @@
-/* Equations of a step, and what they leave free.
+/* Elimination of the equations of a step: the null-space method.
  *
  * Variables x = (a, f, l): accelerations, forces of contacts in their own axes, multipliers of the robot's own
  * constraints; x = scale z. With J of contacts and constraints one below the other,
  *
- *   J a                     = b      what stands does not move; a contact that is off has f = 0 instead
- *   M_u a - J_u' (f, l) + h_u = 0      nothing drives these velocities: a floating base, passive joints
+ *   J a                     = b      contacts do not move; a contact that is off has f = 0 instead
+ *   M_u a - J_u' (f, l) + h_u = 0      unactuated velocities: a floating base, passive joints
  *
- * Gauss and Jordan, row by row with the largest element of the row as pivot: a variable that is solved for is
- * g - G y of those y that stay free. Rows that say nothing new are left out, so that any number of contacts may hold. */
+ * Gauss-Jordan elimination, row by row with the largest element of the row as pivot: an eliminated variable is
+ * g - G y of the free variables y. Dependent rows are skipped, so that any number of contacts may be active. */
 #ifndef HELICOID_WHOLE_BODY_REDUCE_H
 #define HELICOID_WHOLE_BODY_REDUCE_H
 #include "qp_memory.h"
 
 enum { NX = NV + NF + NK, NH = NF + NK, NR = NU + NH, NA = NV - NU, PX = QP_PADDED(NX + 1) };
 
-#define DEPENDENT 1e-7 /* of a row's largest element: what is left of it is rounding */
+#define DEPENDENT 1e-7 /* of a row's largest element, below which the remainder is rounding error */
 
 typedef struct {
   int n;                 /* free variables */
-  int is_used[NX + 1];   /* not so: forces of a contact that is off */
-  int free[NX + 1];      /* which variable y[c] is */
+  int is_used[NX + 1];   /* 0 for forces of an inactive contact */
+  int free[NX + 1];      /* index of the variable y[c] */
   int place[NX + 1];     /* of variable k: its column c in y; or -1 - r: row r of G */
   double *K;             /* NV x PX: torque = K z + h, with column NX = h */
   double *W;             /* NR x PX, column NX is g */
@@ -57,7 +57,7 @@ static void reduction_fill(reduction *s, const double *M, const double *h, const
   }
 }
 
-/* Solve the rows for as many variables. Also with rows that depend on each other. */
+/* Eliminate as many variables as there are independent rows. */
 static void reduction_solve(reduction *s) {
   double largest[NR + 1];
   for (int k = 0; k < NX; k++) s->place[k] = 0;
@@ -116,7 +116,7 @@ static double reduction_row(const reduction *s, int first, int end, const double
   return constant;
 }
 
-/* z of y. */
+/* z as a function of y. */
 static void reduction_expand(const reduction *s, const double *restrict y, double *restrict z) {
   for (int k = 0; k < NX; k++) {
     z[k] = 0;
