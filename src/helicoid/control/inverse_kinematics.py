@@ -20,6 +20,7 @@ from helicoid.control.ik.solution import Path, Solution
 from helicoid.control.ik.targets import numbers, starts
 from helicoid.control.ik.textbook import METHODS, Textbook
 from helicoid.control.tasks import Task
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
@@ -49,7 +50,7 @@ class InverseKinematics:
         starts: the most configurations that a search starts from.
         method: "levenberg_marquardt", or a method of textbooks, for study and where there is no compiler: one
             search from q0 (by default from zero) by the steps of `helicoid.control.ik.textbook`,
-            "pseudo_inverse", "damped" or "transpose", with its `step`, `damping` and `rotation`.
+            "pseudo_inverse", "damped" or "transpose", with its `step`, `damping_factor` and `rotation`.
 
     >>> import helicoid as hc
     >>> robot = hc.load("ur5")
@@ -60,6 +61,7 @@ class InverseKinematics:
     (True, True)
     """
 
+    @renamed_arguments(damping="damping_factor")
     def __init__(
         self,
         robot: Robot,
@@ -286,9 +288,9 @@ def _again(made: dict[str, Any]) -> InverseKinematics:
 
 def _textbook(problem: Problem, method: str, options: dict[str, Any]) -> Textbook:
     for name in options:
-        if name not in ("step", "damping", "rotation"):
+        if name not in ("step", "damping_factor", "rotation"):
             raise InputError(
-                f"InverseKinematics has no option {name!r}; methods take step, damping, rotation"
+                f"InverseKinematics has no option {name!r}; methods take step, damping_factor, rotation"
             )
     return Textbook(problem, method, **options)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 
 import helicoid as hc
 from helicoid.control import CenterOfMassTask, PositionTask, PostureTask
-from helicoid.control.differential.formulation import Formulation
+from helicoid.control.differential.formulation import VelocityProgram
 from random_trees import few, moving_links, robots, seeds, state
 
 
@@ -26,7 +26,9 @@ def test_the_program_weighs_what_tasks_miss(robot, seed):
     tasks = (PositionTask(link, rng.normal(size=3), [1, 2, 3]), PostureTask(q, 0.1, robot.joint_names))
     if robot.mass > 0:
         tasks += (CenterOfMassTask(rng.normal(size=3), 0.5),)
-    weighted, strict = (Formulation(robot, tuple((task,) for task in tasks), s, False) for s in (False, True))
+    weighted, strict = (
+        VelocityProgram(robot, tuple((task,) for task in tasks), s, False) for s in (False, True)
+    )
     numbers = weighted.numbers(0.01, 7.0, None, 0.1, 0.2, 10.0)
     numbers.set({f"{weighted.names[0]}_velocity": (feed := rng.normal(size=3)), "null_velocity": 0.3})
     H, f, _, lower, upper, errors, shift = evaluated(weighted, numbers, q)
@@ -55,7 +57,7 @@ def test_the_program_weighs_what_tasks_miss(robot, seed):
 def test_bounds_lead_to_the_ends_of_joints_and_back_from_beyond():
     robot = hc.load("planar_2r")
     for accelerates in (False, True):
-        f = Formulation(robot, ((PostureTask(np.zeros(2)),),), False, accelerates)
+        f = VelocityProgram(robot, ((PostureTask(np.zeros(2)),),), False, accelerates)
         numbers = f.numbers(0.01, 1.0, 8.0 if accelerates else None, 0.1, 0.0, 10.0)
         for distance in (3.0, 0.3, 1e-3, 0.0, -0.05, -5.0):
             q = np.array([np.pi - distance, -np.pi + distance])

@@ -78,16 +78,16 @@ def test_at_a_singularity_only_the_damped_step_stays_small() -> None:
     target = robot.pose("tip")([0.3, 0.0])[:3, 3] * 0.95  # inwards, where a stretched arm cannot go
     e = np.linalg.norm(Textbook(problem, "damped").rows(q, target)[0])
     for damping in (0.01, 0.1):
-        assert np.linalg.norm(Textbook(problem, "damped", damping=damping).step(q, target)) <= e / (
+        assert np.linalg.norm(Textbook(problem, "damped", damping_factor=damping).step(q, target)) <= e / (
             2 * damping
         )
     assert np.linalg.norm(Textbook(problem, "pseudo_inverse").step(q, target)) > 100
-    found = InverseKinematics(robot, PositionTask("tip"), method="damped", damping=0.02)(target, q0=q)
+    found = InverseKinematics(robot, PositionTask("tip"), method="damped", damping_factor=0.02)(target, q0=q)
     assert found.success
 
 
 def test_the_damped_step_is_the_undamped_where_there_is_nothing_to_damp(problem: Problem) -> None:
-    steps = [Textbook(problem, "damped", damping=d).step(NEAR, target_at(Q)) for d in (1e-7, 1e-1)]
+    steps = [Textbook(problem, "damped", damping_factor=d).step(NEAR, target_at(Q)) for d in (1e-7, 1e-1)]
     plain = Textbook(problem, "pseudo_inverse").step(NEAR, target_at(Q))
     assert np.allclose(steps[0], plain, atol=1e-9) and np.linalg.norm(steps[1]) < np.linalg.norm(plain)
 
@@ -164,7 +164,7 @@ def test_many_targets_and_weights() -> None:
 
 BAD: list[dict[str, Any]] = [
     {"method": "newton"},
-    {"method": "damped", "damping": 0.0},
+    {"method": "damped", "damping_factor": 0.0},
     {"method": "damped", "step": -1.0},
     {"method": "transpose", "step": np.inf},
     {"method": "damped", "rotation": "xx"},

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.control.laws.step import Step
+from helicoid.control.laws.step import CompiledLaw
 
 FRAME = "tip"
-LAWS: dict[str, Callable[[hc.Robot], Step]] = {
+LAWS: dict[str, Callable[[hc.Robot], CompiledLaw]] = {
     "JointImpedance": lambda robot: hc.control.JointImpedance(robot, 100.0, 10.0, friction="measured"),
     "flexible joints": lambda robot: hc.control.JointImpedance(robot, 100.0, 10.0, joint_stiffness=900.0),
     "ComputedTorque": lambda robot: hc.control.ComputedTorque(robot, 9.0, integral=5.0, dt=1e-3),

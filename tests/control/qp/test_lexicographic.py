@@ -32,7 +32,7 @@ def by_projection(levels):
 
 @pytest.mark.parametrize("rank", [None, 1, 2])
 def test_without_limits_it_is_the_recursion_by_null_spaces(rank, rng):
-    program = LexicographicProgram(N, LEVELS, M, damping=1e-12)
+    program = LexicographicProgram(N, LEVELS, M, regularisation=1e-12)
     for _ in range(5):
         levels = random_levels(rng, rank)
         s = program.solve(levels, np.zeros((M, N)))
@@ -41,7 +41,7 @@ def test_without_limits_it_is_the_recursion_by_null_spaces(rank, rng):
 
 
 def test_no_level_takes_from_one_before_it_and_limits_are_kept(rng):
-    program = LexicographicProgram(N, LEVELS, M, damping=1e-9)
+    program = LexicographicProgram(N, LEVELS, M, regularisation=1e-9)
     for _ in range(15):
         levels, A, limit = random_levels(rng), rng.normal(size=(M, N)), rng.uniform(0.05, 1, N)
         s = program.solve(levels, A, -0.1, 0.2, -limit, limit)
@@ -89,5 +89,5 @@ def test_wrong_sizes_are_refused():
         program.solve([(np.eye(4), np.zeros(3))] * 3, np.zeros((M, N)))
     with pytest.raises(HelicoidError, match="levels of rows"):
         LexicographicProgram(3, [])
-    with pytest.raises(HelicoidError, match="damping"):
-        LexicographicProgram(3, [1], damping=0)
+    with pytest.raises(HelicoidError, match="regularisation"):
+        LexicographicProgram(3, [1], regularisation=0)

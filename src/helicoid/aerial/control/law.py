@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.aerial.vehicle import Vehicle
 from helicoid.compiler import Shape
-from helicoid.control.laws.step import Expressions, Number, Step
+from helicoid.control.laws.step import CompiledLaw, Expressions, Number
 from helicoid.errors import InputError
 
 References = Mapping[str, tuple[Shape, ArrayLike]]
@@ -27,7 +27,7 @@ class Command(NamedTuple):
     saturated: Expression | int = 0
 
 
-class FlightLaw(Step):
+class FlightLaw(CompiledLaw):
     """Base of the control laws of vehicles: one compiled call a step.
 
     Where a measurement or a reference is not finite, the last valid controls are held, `ok` is False and

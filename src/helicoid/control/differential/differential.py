@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.control.differential.formulation import OUTPUTS, Formulation, capsules_apart
+from helicoid.control.differential.formulation import OUTPUTS, VelocityProgram, capsules_apart
 from helicoid.control.differential.limits import Limit, limits_at
 from helicoid.control.program.controller import ProgramController
 from helicoid.control.program.levels import Priorities, is_strict, levels_of
 from helicoid.control.program.library import Library
-from helicoid.control.program.loop import Loop, qp_work
+from helicoid.control.program.loop import CompiledStep, qp_work
 from helicoid.control.program.numbers import Numbers, finite
 from helicoid.control.tasks import Task
 from helicoid.deprecation import renamed_arguments
@@ -102,7 +102,7 @@ class DifferentialIK(ProgramController):
         levels = levels_of(robot, tasks)
         shapes, pairs = capsules_apart(robot, self_distance, capsules, solver)
         self.solver = solver
-        self.formulation = Formulation(robot, levels, strict, acceleration is not None, shapes, pairs)
+        self.formulation = VelocityProgram(robot, levels, strict, acceleration is not None, shapes, pairs)
         options: dict[str, Any] = {
             **{"gain": gain, "acceleration": acceleration},
             **{"damping_factor": damping_factor, "error_damping_factor": error_damping_factor},
@@ -170,7 +170,7 @@ class DifferentialIK(ProgramController):
         )
 
 
-def _compiled(f: Formulation, at: Numbers, solver: str) -> Loop:
+def _compiled(f: VelocityProgram, at: Numbers, solver: str) -> CompiledStep:
     """The step of runtime/differential.h: its memory and its sizes."""
     robot = f.robot
     nv, n, rows = robot.nv, robot.nv + f.n_rows, sum(task.rows(robot) for task in f.tasks)
@@ -187,10 +187,10 @@ def _compiled(f: Formulation, at: Numbers, solver: str) -> Loop:
         "P_NULL_VELOCITY": at["null_velocity"].at.start,
     }
     data, tasks = f.data(q, p, at.symbols(p)), zip(f.names, f.tasks, strict=True)
-    return Loop(robot, at, memory, tasks, RUNTIME / "differential.c", sizes, data)
+    return CompiledStep(robot, at, memory, tasks, RUNTIME / "differential.c", sizes, data)
 
 
-def _work(f: Formulation) -> int:
+def _work(f: VelocityProgram) -> int:
     """STEP_WORK of runtime/differential.h; with less, the exported library does not compile."""
     nv, rows, m = f.robot.nv, f.level_rows, f.n_rows
     n, total = nv + m, sum(rows)

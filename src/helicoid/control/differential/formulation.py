@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
-from helicoid.compiler import distinct_identifiers
-from helicoid.control.program.levels import Levels, bounded_coordinates, target_check
+from helicoid.control.program.levels import TaskProgram, bounded_coordinates, target_check
 from helicoid.control.program.numbers import Numbers, finite, numbers_of
-from helicoid.control.tasks import Task
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
@@ -33,25 +31,16 @@ OUTPUTS = ("first", "second", "A", "lower", "upper", "errors", "damping")
 
 
 @dataclass(frozen=True)
-class Formulation:
-    """Quadratic program of a step: the robot, tasks in levels, and whether accelerations are limited."""
+class VelocityProgram(TaskProgram):
+    """Quadratic program of joint velocities; `accelerates` where accelerations are limited."""
 
-    robot: Robot
-    levels: Levels
-    strict: bool
     accelerates: bool
     capsules: Capsules | None = None
     pairs: tuple[Pair, ...] = ()
-
-    @cached_property
-    def tasks(self) -> list[Task]:
-        """All tasks, the most important first."""
-        return [task for level in self.levels for task in level]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the tasks as identifiers."""
-        return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=_RESERVED)
+    reserved = (
+        *("dt", "damping_factor", "error_damping_factor", "null_velocity", "velocity_limit"),
+        *("acceleration_limit", "position_lower", "position_upper", "approach", "self_distance"),
+    )
 
     @property
     def level_rows(self) -> list[int]:
@@ -193,19 +182,6 @@ class Formulation:
             inside = 2 * left / (dt + ca.sqrt(dt**2 + 2 * left / most)) if self.accelerates else rate * left
             bounds.append(inside + rate * ca.fmin(distance, 0))
         return -bounds[0], bounds[1]
-
-
-_RESERVED = (
-    *(
-        "dt",
-        "damping_factor",
-        "error_damping_factor",
-        "null_velocity",
-        "velocity_limit",
-        "acceleration_limit",
-    ),
-    *("position_lower", "position_upper", "approach", "self_distance"),
-)
 
 
 def capsules_apart(

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from helicoid.control.differential.formulation import Formulation
-from helicoid.control.program.loop import Loop
+from helicoid.control.differential.formulation import VelocityProgram
+from helicoid.control.program.loop import CompiledStep
 from helicoid.control.program.numbers import Numbers
 
 Kind = Literal["velocity", "position", "acceleration", "self_distance"]
@@ -23,7 +23,7 @@ class Limit(NamedTuple):
     side: Side
 
 
-def limits_at(formulation: Formulation, loop: Loop) -> Iterator[Limit]:
+def limits_at(formulation: VelocityProgram, loop: CompiledStep) -> Iterator[Limit]:
     """The limits that the velocity in the memory of runtime/differential.h is at."""
     robot, shapes, pairs = formulation.robot, formulation.capsules, formulation.pairs
     numbers, memory, lower = loop.numbers, loop.memory, loop.at["lower"]

@@ -37,7 +37,7 @@ class Textbook:
 
     Args:
         step: k, or α of the transposed Jacobian; by default 1, and |Jᵀe|² / |J Jᵀe|², the best on that line.
-        damping: λ of the damped inverse.
+        damping_factor: λ of the damped inverse.
         rotation: "shortest_path", or the differences of Euler angles in an order such as "zyx".
     """
 
@@ -46,17 +46,22 @@ class Textbook:
         problem: Problem,
         method: str,
         step: float | None = None,
-        damping: float = 0.1,
+        damping_factor: float = 0.1,
         rotation: str = SHORTEST,
     ) -> None:
         if method not in METHODS:
             raise InputError(
                 f"method must be levenberg_marquardt or one of {', '.join(METHODS)}; got {method!r}"
             )
-        for name, value in (("step", 1.0 if step is None else step), ("damping", damping)):
+        for name, value in (("step", 1.0 if step is None else step), ("damping_factor", damping_factor)):
             if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < np.inf:
                 raise InputError(f"{name} must be a number above zero; got {value!r}")
-        self.problem, self.method, self.scale, self.damping = problem, method, step, float(damping)
+        self.problem, self.method, self.scale, self.damping_factor = (
+            problem,
+            method,
+            step,
+            float(damping_factor),
+        )
         e, J = problem.rows if rotation == SHORTEST else _by_euler_angles(problem, rotation)
         inputs = [problem.q, problem.target]
         self._rows = ca.Function("rows", inputs, [ca.densify(e), ca.densify(J[:, problem.moving])])
@@ -80,7 +85,7 @@ class Textbook:
             return np.asarray(g * (g @ g) / max(float(np.sum((J @ g) ** 2)), 1e-300))
         k = 1.0 if self.scale is None else self.scale
         if self.method == "damped":
-            return np.asarray(k * J.T @ np.linalg.solve(J @ J.T + self.damping**2 * np.eye(len(e)), e))
+            return np.asarray(k * J.T @ np.linalg.solve(J @ J.T + self.damping_factor**2 * np.eye(len(e)), e))
         return np.asarray(k * np.linalg.pinv(J) @ e)
 
     def walk(self, target: Array, q: Array, most: int) -> Iterator[Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.step import Expressions, Step
+from helicoid.control.laws.step import CompiledLaw, Expressions
 from helicoid.control.laws.torque import Friction, compensated_friction
 from helicoid.control.program.numbers import Number
 from helicoid.dynamics import kinematics
@@ -18,7 +18,7 @@ from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
 
-class MomentumObserver(Step):
+class MomentumObserver(CompiledLaw):
     """r ≈ τ_ext, the torque from outside on every joint, from q, v and the motors' torque (De Luca 2006).
 
     With the generalised momentum p = M(q) v, whose rate is ṗ = τ + Cᵀ v - g + τ_ext, where C is such that

@@ -67,7 +67,7 @@ class Expressions:
     sensible: Expression | int = 1
 
 
-class Step(ABC):
+class CompiledLaw(ABC):
     """One compiled call for each period of a control loop; base of all laws and observers.
 
     Args:

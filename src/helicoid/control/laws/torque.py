@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Shape
-from helicoid.control.laws.step import Expressions, Step, check_period
+from helicoid.control.laws.step import CompiledLaw, Expressions, check_period
 from helicoid.control.program.numbers import Number
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.rnea import joint_friction
@@ -34,7 +34,7 @@ class Torque(NamedTuple):
     sensible: Expression | int = 1
 
 
-class TorqueLaw(Step):
+class TorqueLaw(CompiledLaw):
     """Base of laws that give τ (nv), within the effort limits of the robot.
 
     Where a measurement or a reference is not finite, the last valid torque decays by the factor `decay` at

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.following import Following, posture_reference
 from helicoid.control.program.library import Library, export_c
-from helicoid.control.program.loop import STATUSES, Loop
+from helicoid.control.program.loop import STATUSES, CompiledStep
 from helicoid.control.tasks import PostureTask, Task
 from helicoid.deprecation import former_attribute
 from helicoid.robot.robot import Robot
@@ -38,7 +38,12 @@ class ProgramController(ABC):
     _library_name: ClassVar[str]
 
     def __init__(
-        self, robot: Robot, formulation: Any, loop: Loop, arguments: Sequence[Any], options: Mapping[str, Any]
+        self,
+        robot: Robot,
+        formulation: Any,
+        loop: CompiledStep,
+        arguments: Sequence[Any],
+        options: Mapping[str, Any],
     ) -> None:
         self.robot, self.formulation, self.numbers = robot, formulation, loop.numbers
         self._loop, self._arguments = loop, (tuple(arguments), dict(options))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, get_args
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.compiler import distinct_identifiers
 from helicoid.control.program.numbers import Check
 from helicoid.control.tasks import Task
 from helicoid.control.tasks.task import check_motion
@@ -19,6 +22,27 @@ from helicoid.robot.robot import Robot
 
 Priorities = Literal["weighted", "strict"]
 Levels = tuple[tuple[Task, ...], ...]
+
+
+@dataclass(frozen=True)
+class TaskProgram:
+    """Quadratic program of tasks in levels of priority; base of those of a step."""
+
+    robot: Robot
+    levels: Levels
+    strict: bool
+    reserved: ClassVar[tuple[str, ...]]
+    """Names of numbers, which no task may have."""
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """All tasks, the most important first."""
+        return [task for level in self.levels for task in level]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the tasks as identifiers."""
+        return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=self.reserved)
 
 
 def is_strict(priorities: Priorities) -> bool:

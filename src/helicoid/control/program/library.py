@@ -20,7 +20,7 @@ from helicoid.compiler import (
     cmake_lists,
     write_files,
 )
-from helicoid.control.program.loop import Loop
+from helicoid.control.program.loop import CompiledStep
 from helicoid.control.program.numbers import Numbers
 from helicoid.robot.robot import Robot
 
@@ -158,7 +158,7 @@ class Library:
 
 def export_c(
     library: Library,
-    loop: Loop,
+    loop: CompiledStep,
     robot: Robot,
     step: Callable[..., Array],
     folder: str | os.PathLike[str],
@@ -207,7 +207,9 @@ def export_c(
     )
 
 
-def _recorded(library: Library, loop: Loop, robot: Robot, step: Callable[..., Array]) -> tuple[Array, Array]:
+def _recorded(
+    library: Library, loop: CompiledStep, robot: Robot, step: Callable[..., Array]
+) -> tuple[Array, Array]:
     """What is measured and what comes out in some steps from the start; the loop is as it was afterwards."""
     kept, measured, results = loop.memory.copy(), [], []
     rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ STATUSES = (
 """Results of a step: the first seven in the order of the enumerations in the runtimes."""
 
 
-class Loop:
+class CompiledStep:
     """Compiled step of a `ProgramController`.
 
     Args:

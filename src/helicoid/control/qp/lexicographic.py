@@ -1,4 +1,4 @@
-"""Levels of least squares, each within what the ones before leave free."""
+"""Lexicographic least squares: each level in the set of minimisers of the levels before."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.compiler import Kernel, compile_kernel
 from helicoid.control.qp.program import RUNTIME, STATUSES, QPResult, fill, needs_compiler
+from helicoid.deprecation import renamed_arguments
 from helicoid.errors import HelicoidError, InputError
 from helicoid.status import Status
 
 
 @dataclass(frozen=True)
 class LevelsSolution(QPResult):
-    """What levels are solved by.
+    """Solution of a lexicographic program.
 
     Args:
         x: (n,); finite and within the bounds of the variables, whatever `status` says.
         status: as in `QPSolution`; that of a later level where it fails, whose result is not used.
         active: (n + m,): as in `QPSolution`, for the first level.
-        iterations: steps of the active sets of all levels.
+        iterations: active-set iterations of all levels.
     """
 
     x: Array
@@ -37,16 +38,16 @@ class LevelsSolution(QPResult):
 class LexicographicProgram:
     """min |E₁x - e₁|², then among its minimisers |E₂x - e₂|², ... with bounds and rows that all levels keep.
 
-    In each level ½ |E x - e|² + ½ damping |x|² is minimised, and E x is an equation for the levels after it.
+    Each level minimises ½ |E x - e|² + ½ regularisation |x|²; its E x is an equation of the levels after it.
     Compiled for the sizes, as `QuadraticProgram`.
 
     Args:
         n: variables.
         levels: how many rows E has in each level, the most important first.
         m: rows of A.
-        damping: what makes a solution unique where E leaves freedom; it moves E x - e by about damping / σ²
-            where σ is a singular value of E.
-        max_iterations: steps of the active set in a level; by default 10 (n + m + rows of all levels) + 50.
+        regularisation: makes the solution unique where E is rank deficient; it changes E x - e by about
+            regularisation / σ² with σ the least singular value of E.
+        max_iterations: of the active set in a level; by default 10 (n + m + rows of all levels) + 50.
 
     >>> from helicoid.control.qp import LexicographicProgram
     >>> program = LexicographicProgram(2, levels=[1, 2])
@@ -55,28 +56,30 @@ class LexicographicProgram:
     (array([2., 1.]), True)
     """
 
+    @renamed_arguments(damping="regularisation")
     def __init__(
         self,
         n: int,
         levels: Sequence[int],
         m: int = 0,
-        damping: float = 1e-10,
+        regularisation: float = 1e-10,
         max_iterations: int | None = None,
     ) -> None:
         self.n, self.m, self.levels = int(n), int(m), tuple(map(int, levels))
         if n < 1 or m < 0 or not self.levels or min(self.levels) < 1:
             raise HelicoidError(f"a program has n, m and levels of rows; got n = {n}, m = {m}, {levels}")
-        if not 0 < damping < np.inf:
-            raise HelicoidError(f"damping is a positive number; got {damping}")
+        if not 0 < regularisation < np.inf:
+            raise HelicoidError(f"regularisation is a positive number; got {regularisation}")
         total = sum(self.levels)
         self._kernel = _compiled(self.n, self.m, self.levels)
         self._inputs = tuple(np.zeros(shape) for shape in _input_shapes(self.n, self.m, total))
         self._outputs = tuple(np.zeros(shape) for shape in _output_shapes(self.n, self.m))
-        self._inputs[5][:] = damping, 10 * (n + m + total) + 50 if max_iterations is None else max_iterations
+        limit = 10 * (n + m + total) + 50 if max_iterations is None else max_iterations
+        self._inputs[5][:] = regularisation, limit
 
     def __reduce__(self) -> tuple[Any, ...]:
-        damping, limit = self._inputs[5]
-        return LexicographicProgram, (self.n, self.levels, self.m, float(damping), int(limit))
+        regularisation, limit = self._inputs[5]
+        return LexicographicProgram, (self.n, self.levels, self.m, float(regularisation), int(limit))
 
     def solve(
         self,

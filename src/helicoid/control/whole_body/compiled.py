@@ -8,14 +8,14 @@ from typing import Any
 import casadi as ca
 
 from helicoid.control.program.library import Library
-from helicoid.control.program.loop import Loop, qp_work
+from helicoid.control.program.loop import CompiledStep, qp_work
 from helicoid.control.program.numbers import Numbers
-from helicoid.control.whole_body.formulation import OUTPUTS, Formulation
+from helicoid.control.whole_body.formulation import OUTPUTS, AccelerationProgram
 
 RUNTIME = Path(__file__).parent / "runtime"
 
 
-def loop(f: Formulation, numbers: Numbers) -> Loop:
+def loop(f: AccelerationProgram, numbers: Numbers) -> CompiledStep:
     """The step of runtime/whole_body.h."""
     robot, contacts = f.robot, len(f.contacts)
     nv, nx = robot.nv, f.n_variables
@@ -29,10 +29,12 @@ def loop(f: Formulation, numbers: Numbers) -> Loop:
     }
     q, v, p = ca.SX.sym("q", robot.nq), ca.SX.sym("v", nv), ca.SX.sym("p", numbers.values.size)
     data = f.data(q, v, p, numbers.symbols(p))
-    return Loop(robot, numbers, memory, measured, RUNTIME / "whole_body.c", _sizes(f, numbers, errors), data)
+    return CompiledStep(
+        robot, numbers, memory, measured, RUNTIME / "whole_body.c", _sizes(f, numbers, errors), data
+    )
 
 
-def library(f: Formulation, made: Loop) -> Library:
+def library(f: AccelerationProgram, made: CompiledStep) -> Library:
     """Description of the exported library."""
     outputs = ", ".join(f"(out)[{k}]" for k in range(len(OUTPUTS)))
     return Library(
@@ -53,7 +55,7 @@ def library(f: Formulation, made: Loop) -> Library:
     )
 
 
-def _sizes(f: Formulation, at: Numbers, errors: int) -> dict[str, Any]:
+def _sizes(f: AccelerationProgram, at: Numbers, errors: int) -> dict[str, Any]:
     """Definitions that runtime/whole_body.h needs."""
     robot = f.robot
     first = f.contact_names[0] if f.contacts else None
@@ -84,7 +86,7 @@ def _sizes(f: Formulation, at: Numbers, errors: int) -> dict[str, Any]:
     }
 
 
-def _work(f: Formulation, made: Loop) -> int:
+def _work(f: AccelerationProgram, made: CompiledStep) -> int:
     """At least STEP_WORK of runtime/whole_body.h; with less, the source that is written does not compile."""
     robot = f.robot
     nx, ne, nv = f.n_variables, len(f.all_rows), robot.nv

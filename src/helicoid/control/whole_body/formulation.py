@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.compiler import distinct_identifiers
 from helicoid.control.laws.torque import Friction, compensated_friction
-from helicoid.control.program.levels import Levels, bounded_coordinates, target_check
+from helicoid.control.program.levels import TaskProgram, bounded_coordinates, target_check
 from helicoid.control.program.numbers import Numbers, finite, numbers_of
-from helicoid.control.tasks import ForceTask, PostureTask, Task, TorqueTask
+from helicoid.control.tasks import ForceTask, PostureTask, TorqueTask
 from helicoid.control.whole_body.contacts import Contact, PointContact, check_friction, check_normal
 from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError
@@ -43,30 +43,22 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Formulation:
-    """Quadratic program of a step: robot, tasks in levels and contacts."""
+class AccelerationProgram(TaskProgram):
+    """Quadratic program of accelerations and contact forces."""
 
-    robot: Robot
-    levels: Levels
     contacts: tuple[Contact, ...]
-    strict: bool
     friction: Friction
-
-    @cached_property
-    def tasks(self) -> list[Task]:
-        """All tasks, the most important first."""
-        return [task for level in self.levels for task in level]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the tasks as identifiers."""
-        return distinct_identifiers([task.name for task in self.tasks], linked=False, taken=RESERVED)
+    reserved = (
+        *("dt", "acceleration_weight", "force_weight", "velocity_limit", "acceleration_limit", "decay"),
+        *("torque_limit", "braking", "position_lower", "position_upper", "approach", "ramp"),
+        *("ramp_force", "contact_rate", "theta", "contacts"),
+    )
 
     @cached_property
     def contact_names(self) -> list[str]:
         """Names of the contacts as identifiers."""
         return distinct_identifiers(
-            [one.name for one in self.contacts], linked=False, taken=[*RESERVED, *self.names]
+            [one.name for one in self.contacts], linked=False, taken=[*self.reserved, *self.names]
         )
 
     @property
@@ -315,21 +307,6 @@ class Formulation:
         least = ca.fmax(ca.fmin((lower - v) / dt, β), -most)
         largest = ca.fmin(ca.fmax((upper - v) / dt, -β), most)
         return ca.fmin(least, largest), largest
-
-
-RESERVED = (
-    *(
-        "dt",
-        "acceleration_weight",
-        "force_weight",
-        "velocity_limit",
-        "acceleration_limit",
-        "torque_limit",
-        "braking",
-    ),
-    *("position_lower", "position_upper", "approach", "ramp", "ramp_force", "contact_rate", "decay"),
-    *("torque_limit", "braking", "theta", "contacts"),
-)
 
 
 def _flat(matrix: Expression) -> Expression:

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 import casadi as ca
 import numpy as np
 
-from helicoid.control.program.loop import Loop
-from helicoid.control.whole_body.formulation import Formulation
+from helicoid.control.program.loop import CompiledStep
+from helicoid.control.whole_body.formulation import AccelerationProgram
 
 Kind = Literal["acceleration", "friction", "force", "torque"]
 
@@ -26,7 +26,7 @@ class Held(NamedTuple):
     excess: float
 
 
-def limits_at(f: Formulation, loop: Loop) -> Iterator[Held]:
+def limits_at(f: AccelerationProgram, loop: CompiledStep) -> Iterator[Held]:
     """The limits that hold the last step back, those that it exceeds included."""
     robot, memory, at, numbers = f.robot, loop.memory, loop.at, loop.numbers
     x, lower, upper, state = memory[at["x"]], memory[at["lower"]], memory[at["upper"]], memory[at["state"]]

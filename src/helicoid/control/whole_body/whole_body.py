@@ -16,7 +16,7 @@ from helicoid.control.program.library import Library
 from helicoid.control.tasks import Task
 from helicoid.control.whole_body import compiled
 from helicoid.control.whole_body.contacts import Contact, named, world_forces
-from helicoid.control.whole_body.formulation import Formulation
+from helicoid.control.whole_body.formulation import AccelerationProgram
 from helicoid.control.whole_body.limits import Held, limits_at
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
@@ -111,7 +111,7 @@ class WholeBody(ProgramController):
             )
         levels = levels_of(robot, tasks, "WholeBody")
         made = named(contacts, robot)
-        self.formulation = Formulation(robot, levels, made, strict, friction)
+        self.formulation = AccelerationProgram(robot, levels, strict, made, friction)
         options: dict[str, Any] = {
             **{"acceleration": acceleration, "braking": braking, "approach": approach, "ramp": ramp},
             **{"contact_rate": contact_rate, "acceleration_weight": acceleration_weight},

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.following import Following
-from helicoid.control.laws.step import Step
+from helicoid.control.laws.step import CompiledLaw
 from helicoid.errors import InputError
 from helicoid.mpc.controller import Controller
 from helicoid.simulation import SimulationError, simulate
@@ -138,7 +138,7 @@ def fresh(controller: Any) -> Any:
         again.controller = fresh(controller.controller)
         again.reset()
         return again
-    if isinstance(controller, Step):
+    if isinstance(controller, CompiledLaw):
         law = copy.copy(controller)  # a step replaces its memory and changes nothing in place
         law.reset()
         return law

@@ -34,8 +34,8 @@ EXPORTED int64_t topp_bounds(int64_t n, const double *bounds) {
   return found;
 }
 
-/* A path on a grid and the x (m) that velocities allow, at most cap. The block is (7, m, n): q, q, q, 0, 0, q', q'', which
-   contains consecutively the three positions, velocities (0, 0, q') and accelerations (0, q', q'') of
+/* A path on a grid and the x (m) that velocities allow, at most cap. The block is (7, m, n): q, q, q, 0, 0, q', q'',
+   which contains consecutively the three positions, velocities (0, 0, q') and accelerations (0, q', q'') of
    topp_torque_rows. `bounds` is (4, n): lower and upper ones of q and of v. Not ALLOWED: the path leaves the limits of
    joint info[0] at point info[1], or moves joint info[0], whose velocity limit is zero. */
 EXPORTED int64_t topp_lay(int64_t pieces, int64_t n, const double *breaks, const double *c, int64_t m, const double *s,
