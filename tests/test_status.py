@@ -30,3 +30,8 @@ def test_former_names_compare_equal_and_warn(former: str, now: Status) -> None:
         assert not (now != former)  # noqa: SIM202
     with pytest.warns(DeprecationWarning):
         assert Status.SATURATED != former  # noqa: SIM300
+
+
+def test_statuses_that_are_gone_are_named_where_they_are_compared() -> None:
+    with pytest.warns(DeprecationWarning, match=r"motion\.arrived"):
+        assert Status.OK != "arrived"

@@ -14,6 +14,10 @@ _FORMER_NAMES = {
 """Values of version 0.1, which compare equal for one version more."""
 
 
+_NO_STATUS = {"moving": "not motion.arrived", "arrived": "motion.arrived", "invalid target": "motion.ok"}
+"""Statuses of version 0.1 that said something else than how the step went."""
+
+
 class Status(str, Enum):
     """Result of the last step of a controller; a string, so that `status == "ok"` works.
 
@@ -59,6 +63,12 @@ class Status(str, Enum):
                 stacklevel=2,
             )
             other = now
+        elif isinstance(other, str) and not isinstance(other, Status) and other in _NO_STATUS:
+            warnings.warn(
+                f"no status is called {other!r} any more: see `{_NO_STATUS[other]}` of OnlineMotion",
+                DeprecationWarning,
+                stacklevel=2,
+            )
         return str.__eq__(self, other) if isinstance(other, str) else NotImplemented
 
     def __ne__(self, other: object) -> bool:

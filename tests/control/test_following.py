@@ -26,9 +26,12 @@ def law() -> ComputedTorque:
     return ComputedTorque(ROBOT, frequency=2.0, dt=0.05)
 
 
-def _at(t: float) -> dict[str, np.ndarray]:
+def _at(t: float, form: str = "") -> dict[str, np.ndarray]:
     samples = {"q_ref": Q, "v_ref": V, "a_ref": A}
-    return {name: np.array([np.interp(t, TIMES, x[:, k]) for k in range(2)]) for name, x in samples.items()}
+    at = {name: np.array([np.interp(t, TIMES, x[:, k]) for k in range(2)]) for name, x in samples.items()}
+    if form == "motion" and t > TIMES[-1] + 1e-6:  # a motion is at rest after its end
+        at["v_ref"] = at["a_ref"] = np.zeros(2)
+    return at
 
 
 FORMS: dict[str, Any] = {
@@ -47,7 +50,7 @@ def test_every_form_gives_the_reference_at_the_time(law: ComputedTorque, form: s
     command = following.step(*MEASURED, t=t)
     assert following.ok and following.status is hc.Status.OK and following.message == ""
     law.reset()
-    np.testing.assert_allclose(command, law.step(*MEASURED, **_at(t)), rtol=1e-12)
+    np.testing.assert_allclose(command, law.step(*MEASURED, **_at(t, form)), rtol=1e-12)
 
 
 def test_a_constant_is_the_first_reference(law: ComputedTorque) -> None:
@@ -155,7 +158,7 @@ def test_targets_are_set_before_each_step() -> None:
     following = ik.following(MOTION)
     assert isinstance(following, Following) and not hasattr(following, "in_loop") and following.command == "v"
     for k in range(8):
-        at = _at(0.05 * k)
+        at = _at(0.05 * k, "motion")
         same.set(posture=at["q_ref"], posture_velocity=at["v_ref"])
         np.testing.assert_allclose(following.step(*MEASURED), same.step(MEASURED[0]), rtol=1e-12)
     constant = ik.following(Q[1])
@@ -179,10 +182,11 @@ def test_a_frame_follows_the_joint_motion() -> None:
 
 def test_a_compiled_loop_has_the_same_references(law: ComputedTorque) -> None:
     times = np.linspace(0.0, 0.5, 11)
-    for form in FORMS.values():
-        inside = law.following(form).in_loop(times)
+    for form, reference in FORMS.items():
+        inside = law.following(reference).in_loop(times)
         for name in ("q_ref", "v_ref", "a_ref"):
-            np.testing.assert_allclose(inside.rows[name], [_at(float(t))[name] for t in times], atol=1e-12)
+            expected = [_at(float(t), form)[name] for t in times]
+            np.testing.assert_allclose(inside.rows[name], expected, atol=1e-12)
     inside = law.following(Q[1]).in_loop(times)
     assert inside.rows["q_ref"].shape == (1, 2) and inside.rows["v_ref"].shape == (1, 2)
 
@@ -205,3 +209,9 @@ def test_after_a_compiled_simulation_the_law_says_how_it_ended() -> None:
     saturated = hc.control.JointImpedance(weak, 100.0, 20.0)
     hc.simulate(weak, [0.1, 0.0], duration=0.01, dt=0.001, controller=saturated.following([2.0, 2.0]))
     assert saturated.status == "saturated" and saturated.message
+
+
+def test_after_the_end_of_a_motion_it_is_at_rest_there(law: ComputedTorque) -> None:
+    still = law.step(*MEASURED, Q[-1])
+    assert np.allclose(law.following(MOTION).step(*MEASURED, t=0.31), still, atol=1e-12)
+    assert not np.allclose(law.following(MOTION).step(*MEASURED, t=0.3), still, atol=1e-3)

@@ -42,7 +42,7 @@ class Following:
             a dict name → array (constant), or name → (N, ...) together with "t" (N,): interpolated;
             a dict name → callable of time (s), or a callable that returns an array or a dict.
             Samples are interpolated linearly, configurations and rotations along geodesics, and held at
-            both ends. (N, ...) without "t" has one row per step.
+            both ends; after its end a motion is at rest. (N, ...) without "t" has one row per step.
         references: further entries by name, such as `q_ref=...`.
 
     A reference that fails within the loop, because a callable raises or returns what is no number, gives the

@@ -170,6 +170,9 @@ def is_motion(reference: Any) -> bool:
 def motion_samples(motion: Any, robot: Robot) -> tuple[Array, tuple[Array, Array, Array]]:
     """Times (N,) and samples q (N, nq), v and a (N, nv) of a motion; zeros where it has no v or a.
 
+    A motion that ends while it moves or accelerates has one sample more, at rest just after its end: what
+    follows it stays there, instead of counting with the last acceleration for ever.
+
     Raises:
         InputError: it is a batch, or of another robot.
     """
@@ -188,4 +191,8 @@ def motion_samples(motion: Any, robot: Robot) -> tuple[Array, tuple[Array, Array
         if x.shape != (len(t), robot.nv):
             raise InputError(f"{name} of the motion has shape {(len(t), robot.nv)}; got {x.shape}")
         rates.append(x)
+    if len(t) and any(np.any(x[-1]) for x in rates):
+        t = np.append(t, t[-1] + 1e-9 * max(1.0, abs(t[-1])))
+        q = np.concatenate([q, q[-1:]])
+        rates = [np.concatenate([x, np.zeros((1, robot.nv))]) for x in rates]
     return t, (q, rates[0], rates[1])
