@@ -1,4 +1,4 @@
-"""The demonstration: a Panda picks up a load that nobody told it about, and finds out what it carries."""
+"""Demonstrations: adaptive MPC of a Panda with an unknown payload, flight, walking."""
 
 from helicoid.demo.demonstration import run
 
