@@ -148,8 +148,8 @@ def test_the_whole_demonstration(tmp_path: Path) -> None:
     text = io.StringIO()
     path = run(tmp_path, console=Console(file=text, width=80))
     assert path.exists()
-    told = re.search(r"known to 2 % ([\d.]+) s after", text.getvalue().replace("\n", " "))
-    assert told is not None and float(told[1]) < 1.0
+    found = re.search(r"known to 2 % ([\d.]+) s after", text.getvalue().replace("\n", " "))
+    assert found is not None and float(found[1]) < 1.0
 
 
 def test_flights_are_flown_and_shown(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The demonstration: a Panda picks up a load that nobody told it about, and finds out what it carries."""
+"""The demonstration: a Panda picks up an unknown load and identifies it online while under MPC."""
 
 from helicoid.demo.demonstration import run
 

@@ -1,4 +1,4 @@
-"""Running the demonstration: prepare, control three times while a table fills, tell, write the report."""
+"""Running the demonstration: prepare, run three controllers with a live table, print, write the report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
     scenario = Scenario(seed, duration)
     console.print(
         f"A Panda follows a path by model predictive control at 1 kHz. After {PICKED_UP:g} s it picks up "
-        f"{MASS:g} kg that nobody told it about.\n"
+        f"{MASS:g} kg that its model does not contain.\n"
     )
     began = time.perf_counter()
     with console.status("preparing the controller (compiled once, then kept)"):
@@ -53,7 +53,7 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
 
 
 class LiveTable:
-    """Collects samples of three runs into rows of half a second, and shows them as they come."""
+    """Live table of three runs: a row for each half second."""
 
     def __init__(self, live: Live, picked_up: float) -> None:
         self._live, self._picked_up = live, picked_up
@@ -67,7 +67,7 @@ class LiveTable:
             self._live.update(self.table(), refresh=True)
 
     def table(self) -> Table:
-        """All rows there are."""
+        """The table of all rows so far."""
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
         table.add_column("\ntime", justify="right")
         for label, heading in zip(LABELS, ("error:\nfixed", "true\nmodel", "\nadaptive"), strict=True):

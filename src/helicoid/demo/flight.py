@@ -1,4 +1,4 @@
-"""Two flights to look at: a quadrotor's figure eight and an aircraft's mission, both in gusts."""
+"""Flight demonstrations: a quadrotor's figure eight and an aircraft's mission, both in gusts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEGS = (
 
 
 class Flown(NamedTuple):
-    """A flight, the page that plays it, and by how much it was off its way (m), largest and rms."""
+    """A flight, the page that plays it, and its largest and rms tracking error (m)."""
 
     trajectory: Trajectory
     page: Path
@@ -49,7 +49,7 @@ def figure_eight(t: Array) -> list[Array]:
 
 
 def fly_eight(folder: Path, seed: int = 0, duration: float = 12.0) -> Flown:
-    """A Hummingbird follows a figure eight in wind and gusts that it knows nothing of."""
+    """Fly a Hummingbird along a figure eight in wind and gusts unknown to its controller."""
     quad = aerial.load("hummingbird")
     windy = quad.with_wind(aerial.Wind((2.0, 0.0, 0.0), gusts=aerial.Dryden(5.0, height=10.0)))
     law = aerial.GeometricControl(
@@ -67,7 +67,7 @@ def fly_eight(folder: Path, seed: int = 0, duration: float = 12.0) -> Flown:
 
 
 def fly_mission(folder: Path, seed: int = 0, duration: float = 185.0) -> Flown:
-    """An Aerosonde flies lines and circles by its autopilot, in 5 m/s of wind and gusts."""
+    """Fly an Aerosonde along lines and circles by its autopilot, in 5 m/s of wind and gusts."""
     aircraft = aerial.load("aerosonde")
     level = aircraft.trim(speed=25.0)
     pilot = aerial.Autopilot(aircraft, LEGS, 25.0, 0.02, wind=BREEZE)
@@ -88,7 +88,7 @@ def _shown(flight: Trajectory, away: Array, page: Path, title: str, scale: float
 
 
 def _enlarged(robot: Robot, scale: float) -> Robot:
-    """The same robot with larger shapes: on a way of a kilometre three metres are not seen."""
+    """The same robot with larger shapes: along a path of kilometres a span of 3 m is invisible."""
 
     def larger(shape: Geometry) -> Geometry:
         placed = replace(shape.placement, translation=scale * shape.placement.translation)

@@ -1,4 +1,4 @@
-"""The page that is left of a demonstration: figures, the motion in 3-D, charts; one file, no server."""
+"""Report of the demonstration: figures, the motion in 3-D, charts; one self-contained file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from helicoid.html_page import write_page
 from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED
 from helicoid.view.player import Marker, motion_html
 
-COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--told)", ADAPTIVE: "var(--adaptive)"}
+COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--informed)", ADAPTIVE: "var(--adaptive)"}
 _EVENT = (PICKED_UP, "picks up the load")
 _TIME = Axis(0.0, DURATION, "t (s)")
 _STEEL, _TARGET = (0.36, 0.40, 0.46, 1.0), (0.78, 0.20, 0.29, 1.0)
@@ -42,28 +42,28 @@ def page(scenario: Scenario, results: Results) -> str:
     """The whole page."""
     charts = tracking(results), payload(results), torques(scenario, results), step_times(results)
     words = f"{_table(results)}\n{_words(results)}"
-    title = "A robot that learns what it carries"
+    title = "Online payload identification with adaptive MPC"
     return document(title, _lead(), _figures(results), _motion(scenario, results), charts, words)
 
 
 def _lead() -> str:
     return (
         f"A Panda follows a path by model predictive control at {1 / PERIOD / 1000:g} kHz. After "
-        f"{PICKED_UP:g} s it picks up a {MASS:g} kg ball of steel that nobody told it about. From noisy "
-        "joint sensors alone it finds out what it carries, hands that to its controller, and goes on."
+        f"{PICKED_UP:g} s it picks up a {MASS:g} kg ball of steel that its model does not contain. From "
+        "noisy joint sensors alone it identifies the payload online and updates the model of its controller."
     )
 
 
 def _figures(results: Results) -> list[tuple[str, str]]:
     fixed, informed, adaptive = (results.error_after(run) for run in results.comparison.runs)
-    mass, doubt = results.mass
+    mass, two_sigma = results.mass
     step = float(np.median(results.comparison.adaptive.seconds))
     return [
-        (f"{results.identified_after:.2f} s", f"until the mass is known to 2 %, and stays so: {MASS:g} kg"),
-        (f"{mass:.3f} kg", f"estimated in the end, ± {doubt:.3f} (two standard deviations)"),
-        (f"{1e3 * adaptive:.1f} mm", f"tracking error with the load; {1e3 * fixed:.0f} mm had it not "
-         f"learned, {1e3 * informed:.1f} had it been told"),
-        (f"{1e3 * step:.2f} ms", f"for a step of control and learning; there is {1e3 * PERIOD:g} ms"),
+        (f"{results.identified_after:.2f} s", f"until the estimated mass stays within 2 % of {MASS:g} kg"),
+        (f"{mass:.3f} kg", f"estimated at the end, ± {two_sigma:.3f} (two standard deviations)"),
+        (f"{1e3 * adaptive:.1f} mm", f"tracking error with the load; {1e3 * fixed:.0f} mm without "
+         f"adaptation, {1e3 * informed:.1f} with the true model"),
+        (f"{1e3 * step:.2f} ms", f"for a control step with identification, every {1e3 * PERIOD:g} ms"),
     ]  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _motion(scenario: Scenario, results: Results) -> str:
 
 
 def tracking(results: Results) -> tuple[Chart, str]:
-    """Distance of the tool from its path, of all three."""
+    """Chart of the tool's tracking error with each controller."""
     runs = results.comparison
     lines = [
         Curve(
@@ -95,36 +95,34 @@ def tracking(results: Results) -> tuple[Chart, str]:
         for run in (runs.fixed, runs.adaptive, runs.informed)
     ]
     top = 1.1e3 * max(float(run.error.max()) for run in runs.runs)
-    note = (
-        "All meet the same noise. Once it has learned, the adaptive controller tracks like one that was told."
-    )
+    note = "All have the same noise. After adaptation, tracking is as good as with the true model."
     return Chart("Tracking error of the tool", _TIME, Axis(0.0, top, "mm"), lines, event=_EVENT), note
 
 
 def payload(results: Results) -> tuple[Chart, str]:
-    """The estimated mass with its confidence, what the controller used, and the truth."""
+    """Chart of the estimated mass ± 2σ, the mass that the controller used, and the true one."""
     run = results.comparison.adaptive
-    t, mean, doubt = run.watched, run.estimate[:, 0], 2 * run.deviation[:, 0]
+    t, mean, two_sigma = run.watched, run.estimate[:, 0], 2 * run.deviation[:, 0]
     parts: list[Curve | Band] = [
-        Band(t, mean - doubt, mean + doubt, "var(--adaptive)"),
+        Band(t, mean - two_sigma, mean + two_sigma, "var(--adaptive)"),
         Curve(run.t, run.true_theta[:, 0], "var(--event)", "true", 1.4, "6 4"),
-        Curve(run.t, run.theta[:, 0], "var(--told)", "used by the controller", 1.4),
+        Curve(run.t, run.theta[:, 0], "var(--informed)", "used by the controller", 1.4),
         Curve(t, mean, "var(--adaptive)", "estimated, ± 2σ"),
     ]
     near = t > PICKED_UP
     closer: list[Curve | Band] = [
-        Band(t[near], (mean - doubt)[near], (mean + doubt)[near], "var(--adaptive)"),
+        Band(t[near], (mean - two_sigma)[near], (mean + two_sigma)[near], "var(--adaptive)"),
         Curve([PICKED_UP, DURATION], [MASS, MASS], "var(--event)", width=2.0, dash="8 6"),
         Curve(t[near], mean[near], "var(--adaptive)"),
     ]
     near_truth = Axis(0.96 * MASS, 1.04 * MASS)
     inset = Chart("the same, closer", Axis(PICKED_UP, DURATION), near_truth, closer)
-    note = "A change is noticed within milliseconds; the estimate is handed over once it is trustworthy."
+    note = "A change is detected within milliseconds; the controller uses the estimate once trustworthy."
     return Chart("Payload", _TIME, Axis(-0.3, 1.35 * MASS, "kg"), parts, (), _EVENT, inset), note
 
 
 def torques(scenario: Scenario, results: Results) -> tuple[Chart, str]:
-    """What the motors give, as parts of what they can."""
+    """Chart of the torques relative to the effort limits."""
     run = results.comparison.adaptive
     effort = scenario.robot.limits.effort
     share = 100 * run.trajectory.tau[:-1] / effort
@@ -133,25 +131,25 @@ def torques(scenario: Scenario, results: Results) -> tuple[Chart, str]:
     ]
     levels = Level(100.0, "limit"), Level(-100.0, "limit")
     limits = ", ".join(f"{x:g}" for x in effort)
-    note = f"Joints 1 to 7 can give {limits} N·m; the controller plans within these limits."
+    note = f"The effort limits of joints 1 to 7 are {limits} N·m; the controller plans within them."
     return Chart("Torques", _TIME, Axis(-118.0, 118.0, "% of the limit"), lines, levels, _EVENT), note
 
 
 def step_times(results: Results) -> tuple[Chart, str]:
-    """How long steps took: the middle one and the slowest but for one in a hundred, in windows."""
+    """Chart of the time for a step: median and 95th percentile of each window."""
     run = results.comparison.adaptive
     n = max(1, round(0.1 / PERIOD))
     t, total = _windows(run.t, n), 1e3 * _windows(run.seconds, n)
     learning = 1e3 * _windows(run.learning_seconds, n)
     middle = t.mean(axis=1)
     parts: list[Curve | Band] = [
-        Curve(middle, np.percentile(total, 95, axis=1), "var(--fixed)", "slowest of twenty", 1.3),
+        Curve(middle, np.percentile(total, 95, axis=1), "var(--fixed)", "95th percentile", 1.3),
         Curve(middle, np.median(total, axis=1), "var(--adaptive)", "median"),
-        Curve(middle, learning.mean(axis=1).clip(1e-6), "var(--told)", "of this, learning (mean)", 1.3),
+        Curve(middle, learning.mean(axis=1).clip(1e-6), "var(--informed)", "identification (mean)", 1.3),
     ]
     levels = (Level(1e3 * PERIOD, "one period"),)
     more = 100 * results.comparison.overhead()
-    note = f"Over windows of 0.1 s. Learning and handing over take {more:.0f} % on top of control."
+    note = f"Over windows of 0.1 s. Identification and model updates add {more:.0f} % to control."
     return Chart("Time for a step", _TIME, Axis(0.01, 20.0, "ms", log=True), parts, levels, _EVENT), note
 
 
@@ -172,10 +170,9 @@ def _table(results: Results) -> str:
 
 def _words(results: Results) -> str:
     noise = f"{1e3 * NOISE['q']:g} mrad, {1e3 * NOISE['v']:g} mrad/s and {NOISE['tau']:g} N·m"
-    told = " ".join(results.sentences)
     how = (
         "Tracking errors: root mean squares of the distance of the tool from its path. Sensors have noise of "
         f"{noise} (standard deviations of joint positions, velocities and torques); accelerations are not "
         "measured. This page was written by <code>helicoid demo</code>."
     )
-    return f'<div class="words"><p>{escape(told)}</p><p>{how}</p></div>'
+    return f'<div class="words"><p>{escape(" ".join(results.sentences))}</p><p>{how}</p></div>'

@@ -1,4 +1,4 @@
-"""The figures of a demonstration, said once for the terminal and for the report."""
+"""Results of the demonstration, as the terminal and the report show them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETTLED = 1.0  # s after picking up: from then on the tracking error counts as t
 
 @dataclass(frozen=True)
 class Results:
-    """What to tell of three runs."""
+    """Figures and sentences about the three runs."""
 
     comparison: Comparison
 
@@ -67,10 +67,10 @@ class Results:
     @property
     def sentences(self) -> list[str]:
         """The outcome in words."""
-        (mass, doubt), share = self.mass, 100 * self.comparison.overhead()
+        (mass, two_sigma), share = self.mass, 100 * self.comparison.overhead()
         return [
             f"The load of {MASS:g} kg was known to 2 % {self.identified_after:.2f} s after it was picked up; "
-            f"at the end {mass:.3f} ± {doubt:.3f} kg.",
-            f"Tracking was back within 10 % of the informed controller's after {self.recovered_after:.2f} s.",
-            f"Learning and handing over took {share:.0f} % of the time for control.",
+            f"at the end {mass:.3f} ± {two_sigma:.3f} kg.",
+            f"Tracking was within 10 % of the informed controller's after {self.recovered_after:.2f} s.",
+            f"Identification and model updates took {share:.0f} % of the time for control.",
         ]

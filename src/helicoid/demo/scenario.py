@@ -1,4 +1,4 @@
-"""What happens in the demonstration: the arm, its task, the load, the sensors, the controllers."""
+"""Scenario of the demonstration: the arm, its task, the load, the sensors, the controllers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRID = np.concatenate(
 WAYPOINTS = np.array(  # s, and m in the world
     [
         [0.0, 0.307, 0.00, 0.590],
-        [1.3, 0.500, -0.32, 0.200],  # where the load lies
+        [1.3, 0.500, -0.32, 0.200],  # position of the load
         [2.0, 0.500, -0.32, 0.200],
         [3.4, 0.450, 0.32, 0.480],
         [4.8, 0.620, 0.00, 0.330],
@@ -51,7 +51,7 @@ class Scenario:
 
     @cached_property
     def robot(self) -> Robot:
-        """The Panda without joint friction, which its own torque control makes up for."""
+        """The Panda without joint friction, which its own torque control compensates."""
         return load("panda").with_joints(friction=0, damping=0)
 
     @cached_property
@@ -83,13 +83,13 @@ class Scenario:
         return payload(MASS, CENTER, 0.4 * MASS * RADIUS**2 * np.eye(3))
 
     def identifier(self) -> OnlineIdentifier:
-        """Knows the arm and the noise of its torques, and nothing of the load."""
+        """An online identifier that knows the arm and the torque noise, but not the load."""
         return OnlineIdentifier(
             self.robot, ("payload",), payload_link=TOOL, noise=NOISE["tau"], cutoff=100.0, forgetting=0.999
         )
 
     def compare(self, watch: Callable[..., None] | None = None) -> Comparison:
-        """The three runs."""
+        """Run the fixed, the informed and the adaptive controller."""
         return compare(
             self.problem, self.plant, self.identifier(), self.duration,
             targets=self.targets, error=self.error, watch=watch, learn_every=4, hand_over_every=30,
@@ -106,18 +106,18 @@ class Scenario:
         return np.tile(self._pose.reshape(16), (len(GRID), 1))
 
     def targets(self, t: float) -> dict[str, ArrayLike]:
-        """Where the tool should be at each node of the horizon that starts at t."""
+        """Reference poses of the tool at the nodes of the horizon that starts at t."""
         self._rows[:, [3, 7, 11]] = position(t + GRID)
         return {"tool": self._rows}
 
     def error(self, t: float, q: Array) -> float:
-        """Distance (m) of the tool from where it should be."""
+        """Tracking error of the tool (m)."""
         away = self.robot.pose(TOOL)(q)[:3, 3] - position(np.array([t]))[0]
         return float(np.sqrt(away @ away))
 
 
 def position(t: Array) -> Array:
-    """The path of the tool (n, 3): from waypoint to waypoint, at rest there, with the least jerk."""
+    """The path of the tool (n, 3): minimum-jerk motions between waypoints, at rest there."""
     times, points = WAYPOINTS[:, 0], WAYPOINTS[:, 1:]
     leg = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
     s = np.clip((t - times[leg]) / (times[leg + 1] - times[leg]), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""A quadruped that walks, is pushed, turns and stops: what happens, and the page that shows it."""
+"""Walking demonstration: a quadruped trots, is pushed, turns and stops; simulation and page."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from helicoid.walking import Gait, Walker
 
 LEGS = ("FL", "FR", "RL", "RR")
 FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
-RADIUS, FRICTION, COUNTED_ON = 0.02, 0.6, 0.5
+RADIUS, FRICTION, ASSUMED_FRICTION = 0.02, 0.6, 0.5
 DT, SPEED, TURN = 0.002, 0.5, 0.6
 GO, PUSHED, TURNED, STOPPED, DURATION = 0.5, 2.5, 4.0, 6.5, 8.0  # s
 PUSH, SHOVE = 50.0, 0.1  # N, s
-MASS = 1.05  # of what the controller thinks
+MASS = 1.05  # of the mass in the controller's model
 
 
 @dataclass
 class Walked:
-    """A walk: its trajectory, and of each step of control the processor time (s) and whether it planned."""
+    """A simulated walk: trajectory, processor time (s) of each control step, and whether that planned."""
 
     walker: Walker
     trajectory: Trajectory
@@ -39,18 +39,18 @@ class Walked:
 
     @property
     def distance(self) -> float:
-        """How long its way was (m)."""
+        """Distance walked (m)."""
         return float(np.linalg.norm(np.diff(self.trajectory.q[:, :2], axis=0), axis=1).sum())
 
     @property
     def tilt(self) -> float:
-        """The largest angle of the trunk against level (rad)."""
+        """Largest tilt of the trunk (rad)."""
         q = self.trajectory.q
         return float(np.arccos(np.clip(1 - 2 * (q[:, 4] ** 2 + q[:, 5] ** 2), -1, 1)).max())
 
     @property
     def used(self) -> Array:
-        """|f_t| / (μ f_n) of each foot (N, 4), 1 at the border of its cone; NaN where it bears nothing."""
+        """|f_t| / (μ f_n) of each foot (N, 4), 1 on the boundary of its cone; NaN in swing."""
         f = self.trajectory.contact_forces
         normal, along = f[..., 2], np.linalg.norm(f[..., :2], axis=-1)
         return np.asarray(np.where(normal > 1.0, along / (FRICTION * np.maximum(normal, 1.0)), np.nan))
@@ -58,7 +58,7 @@ class Walked:
 
 @dataclass
 class _Commands:
-    """The walker as a controller of the simulation, told where to go and timed."""
+    """The walker as a controller of the simulation, with commanded velocities and timed steps."""
 
     walker: Walker
     push: Array
@@ -85,7 +85,7 @@ class _Commands:
 
 
 def quadruped() -> tuple[Robot, Array]:
-    """The bundled one, and how it stands on the ground."""
+    """The bundled quadruped, and its configuration standing on the ground."""
     robot = load("quadruped", base="floating")
     q = robot.neutral()
     q[7:] = np.tile([0.0, 0.8, -1.6], 4)
@@ -94,9 +94,9 @@ def quadruped() -> tuple[Robot, Array]:
 
 
 def walk(seed: int = 0, duration: float = DURATION) -> Walked:
-    """Walk, with a push from a side that the seed chooses; it is heavier than its controller thinks."""
+    """Simulate a walk of a robot heavier than its controller's model, with a push in a random direction."""
     robot, q = quadruped()
-    walker = Walker(robot, q, Gait.trot(*FEET), foot_radius=RADIUS, friction=COUNTED_ON, dt=DT)
+    walker = Walker(robot, q, Gait.trot(*FEET), foot_radius=RADIUS, friction=ASSUMED_FRICTION, dt=DT)
     angle = np.random.default_rng(seed).uniform(0, 2 * np.pi)
     commands = _Commands(walker, PUSH * np.array([np.cos(angle), np.sin(angle), 0.0]))
     motion = simulate(
@@ -126,8 +126,8 @@ def page(walked: Walked) -> str:
     motion = walked.trajectory
     lead = (
         f"A quadruped trots at {SPEED:g} m/s, is pushed by {PUSH:g} N for {SHOVE:g} s, turns and stops. "
-        "Plans of the whole body look half a second ahead 40 times a second; whole-body control follows them "
-        f"at 500 Hz. It weighs {100 * (MASS - 1):.0f} % more than its controller thinks, on a ground with "
+        "Whole-body MPC plans half a second ahead at 40 Hz; whole-body control follows the plans "
+        f"at 500 Hz. It weighs {100 * (MASS - 1):.0f} % more than in its controller's model, on ground with "
         f"μ = {FRICTION:g}."
     )
     stage = motion_html(walked.walker.robot, motion, trace=walked.walker.trunk, follow=walked.walker.trunk)
@@ -137,19 +137,19 @@ def page(walked: Walked) -> str:
         "as long as the robot. The ground is rigid with exact Coulomb cones. This page was written by "
         "<code>helicoid demo walk</code>.</p></div>"
     )
-    return document("A robot that walks", lead, figures(walked), stage, charts, words)
+    return document("Walking with whole-body MPC", lead, figures(walked), stage, charts, words)
 
 
 def figures(walked: Walked) -> list[tuple[str, str]]:
-    """What to tell, as numbers and their meaning."""
+    """Numbers about the walk, each with its meaning."""
     plans, steps = _times(walked)
     used = float(np.nanmax(walked.used))
     return [
         (f"{walked.distance:.2f} m", "walked, without a fall" if walked.tilt < 0.5 else "until it fell"),
         (f"{np.rad2deg(walked.tilt):.1f}°", "largest tilt of the trunk, push included"),
-        (f"{100 * used:.0f} %", "of the friction there is was used at most; at 100 % a foot slips"),
-        (f"{1e3 * np.median(plans):.1f} ms", f"for a plan, of {1e3 * walked.walker.plan_dt:g} ms there are; "
-         f"{1e6 * np.median(steps):.0f} µs for a step of control, of {1e3 * DT:g} ms"),
+        (f"{100 * used:.0f} %", "of the available friction was used at most; at 100 % a foot slips"),
+        (f"{1e3 * np.median(plans):.1f} ms", f"for a plan, every {1e3 * walked.walker.plan_dt:g} ms; "
+         f"{1e6 * np.median(steps):.0f} µs for a step of control, every {1e3 * DT:g} ms"),
     ]  # fmt: skip
 
 
@@ -162,44 +162,44 @@ def _axis(walked: Walked) -> Axis:
 
 
 def height(walked: Walked) -> tuple[Chart, str]:
-    """Of the trunk, beside what was asked for."""
+    """Chart of the height of the trunk and its reference."""
     t, z = walked.trajectory.t, 100 * walked.trajectory.q[:, 2]
-    wanted = 100 * walked.walker.height
-    axis = Axis.around([z, np.array([wanted - 2, wanted + 2])], "cm", 0.1)
+    reference = 100 * walked.walker.height
+    axis = Axis.around([z, np.array([reference - 2, reference + 2])], "cm", 0.1)
     lines = [
         Curve(t, z, "var(--adaptive)", "trunk"),
-        Curve(t, 0 * t + wanted, "var(--told)", "wanted", 1.3, "6 4"),
+        Curve(t, 0 * t + reference, "var(--informed)", "reference", 1.3, "6 4"),
     ]
-    note = "Its weight was not known rightly, and the push comes from a side."
+    note = "The mass in the model is too small, and the push is horizontal."
     return Chart("Height of the body", _axis(walked), axis, lines, event=_event()), note
 
 
 def loads(walked: Walked) -> tuple[Chart, str]:
-    """Normal forces of the feet."""
+    """Chart of the normal forces of the feet."""
     t, f = walked.trajectory.t, walked.trajectory.contact_forces[..., 2]
     lines = [Curve(t, f[:, k], f"var(--j{k + 1})", leg, 1.2) for k, leg in enumerate(LEGS)]
     weight = 9.81 * MASS * walked.walker.robot.mass
     top = float(np.percentile(f, 99.9))
-    note = f"The diagonals take turns. The robot weighs {weight:.0f} N; impacts beyond the picture are cut."
+    note = f"Diagonal pairs alternate. The robot weighs {weight:.0f} N; impacts beyond the axis are cut."
     return Chart("Forces of the feet", _axis(walked), Axis(0.0, 1.15 * top, "N"), lines, event=_event()), note
 
 
 def cones(walked: Walked) -> tuple[Chart, str]:
-    """How much of its friction each foot uses: the largest in windows."""
+    """Chart of |f_t| / (μ f_n) of each foot, the largest in each window."""
     n = max(1, round(0.02 / DT))
     rows = len(walked.used) // n * n
     used = np.nan_to_num(walked.used[:rows]).reshape(-1, n, 4).max(axis=1)
     t = walked.trajectory.t[:rows].reshape(-1, n).mean(axis=1)
     parts: list[Curve | Band] = [Band(t, 0 * t, 100 * used.max(axis=1), "var(--adaptive)", "of all feet")]
     parts += [Curve(t, 100 * used[:, k], f"var(--j{k + 1})", leg, 0.9) for k, leg in enumerate(LEGS)]
-    levels = Level(100.0, "border of the cone"), Level(100 * COUNTED_ON / FRICTION, "counted on")
-    note = "Of windows of 0.02 s. The plan keeps to the friction it counts on; feet slip where they land."
+    levels = Level(100.0, "boundary of the cone"), Level(100 * ASSUMED_FRICTION / FRICTION, "assumed")
+    note = "Largest in windows of 0.02 s. The plan assumes a smaller μ; feet slip at touchdown."
     axis = Axis(0.0, 115.0, "% of μ f_n")
     return Chart("Forces within their cones", _axis(walked), axis, parts, levels, _event()), note
 
 
 def step_times(walked: Walked) -> tuple[Chart, str]:
-    """How long plans and steps of control took."""
+    """Chart of the time for plans and for steps of control."""
     t = walked.trajectory.t[: len(walked.seconds)]
     plans, steps = _times(walked)
     lines = [
@@ -208,7 +208,7 @@ def step_times(walked: Walked) -> tuple[Chart, str]:
     ]
     levels = Level(1e3 * walked.walker.plan_dt, "between plans"), Level(1e3 * DT, "between steps")
     p99 = 1e3 * np.percentile(plans[1:], 99)
-    note = f"Processor time. Of plans, 99 % took less than {p99:.1f} ms, but for the first, from scratch."
+    note = f"Processor time. 99 % of the plans took less than {p99:.1f} ms, without the first (cold start)."
     return Chart("Time for a step", _axis(walked), Axis(0.02, 100.0, "ms", log=True), lines, levels), note
 
 

@@ -29,7 +29,7 @@ from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.refinement.friction_models import FrictionModel, ShapedRegression
 from helicoid.progress import Progress
 
-LEAST_MASS = 0.01
+MIN_MASS = 0.01
 """The least mass of a body, as a part of the mean mass of all."""
 
 _MAX_ITERATIONS = 50
@@ -58,7 +58,7 @@ class FrictionFit:
     ) -> None:
         self.plain, self.model, self.stretches, self.weights = plain, model, stretches, weights
         described = plain.parameters.of(plain.parameters.nominal, "inertia")
-        references = solid_bodies(described, LEAST_MASS)
+        references = solid_bodies(described, MIN_MASS)
         self.bodies = LogCholeskyCoordinates(references)
         self._origin = np.concatenate([np.zeros(0), *(body.parameters for body in references)])
         W = [np.sqrt(regularisation) * Whitening(body).W for body in references]
