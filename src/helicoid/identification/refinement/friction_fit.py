@@ -147,12 +147,12 @@ def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]
     return np.clip(free / size, *limits)  # to the last digit: a URDF cannot state friction below zero
 
 
-def solve(problem: FrictionFit, point: FrictionPoint, tell: Progress) -> tuple[FrictionPoint, Factor]:
+def solve(problem: FrictionFit, point: FrictionPoint, report: Progress) -> tuple[FrictionPoint, Factor]:
     """The point at which steps no longer lower the sum of squares, and the factor there."""
     factor = problem.linearised(point)
     squares, damping = problem.squares(point, factor), 1e-4
     for k in range(_MAX_ITERATIONS):
-        tell("Fitting friction", k / _MAX_ITERATIONS)
+        report("Fitting friction", k / _MAX_ITERATIONS)
         J, r = problem.rows(point, factor)
         trial = problem.moved(point, bounded_step(J, r, damping, problem.limits(point)))
         trial_factor = problem.linearised(trial)

@@ -80,12 +80,12 @@ def fit_nonlinear(
         for one in logs
         for samples in prepare(result.nominal, one, result.cutoff)[0]
     ]
-    with one_blas_thread(), reporting(progress, "Fitting friction") as tell:
+    with one_blas_thread(), reporting(progress, "Fitting friction") as report:
         weights = weighted_samples(plain, stretches).weights
         problem = FrictionFit(plain, model, stretches, weights, max(result.regularisation, 1e-6))
         starts = _starts(problem, result)
         errors = [problem.squares(start, problem.linearised(start)) for start in starts]
-        point, factor = solve(problem, starts[int(np.argmin(errors))], tell)
+        point, factor = solve(problem, starts[int(np.argmin(errors))], report)
     return _result(result, problem, point, factor, friction, logs)
 
 

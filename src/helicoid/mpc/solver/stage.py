@@ -198,12 +198,12 @@ class Stages:
         return ca.sparsify(curvature)
 
     def _is_known(self, expression: Expression) -> bool:
-        """Whether it depends on something that has a derivative of its own."""
+        """Whether an expression depends on an intermediate, which has a derivative of its own."""
         known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.system.intermediates))
         return bool(known.numel() and ca.depends_on(expression, known))
 
     def _exact(self, cost: Cost) -> tuple[Expression, Expression]:
-        """Both derivatives of a cost that is no square, around z."""
+        """Gradient and Hessian of a cost that is not a square."""
         (value,) = self.system.resolve([cost.value])
         return self._twice(value)
 
@@ -290,14 +290,14 @@ class Stages:
         x, u, following, p, theta, h = self._path_inputs
         costate, weight = ca.SX.sym("costate", self.nxp), ca.SX.sym("weight", self.nrp)
         rows = self.row_values(self.path_rows)
-        bent = ca.dot(costate[self.state_at], self.gap(following)) + ca.dot(weight[: rows.numel()], rows)
+        L = ca.dot(costate[self.state_at], self.gap(following)) + ca.dot(weight[: rows.numel()], rows)
         forces, values = [], []
         for cost in self.costs:
             if cost.on_path and cost.square and self._is_known(cost.expression):
                 forces.append(ca.SX.sym("force", cost.expression.numel()))
                 values.append(ca.densify(system.length * cost.weight.symbol * cost.expression))
-                bent = bent + ca.dot(forces[-1], cost.expression)
-        H = second_derivative(system, bent)
+                L = L + ca.dot(forces[-1], cost.expression)
+        H = second_derivative(system, L)
         (H,) = ca.substitute([H], [ca.vertcat(ca.SX(0, 1), *forces)], [ca.vertcat(ca.SX(0, 1), *values)])
         if not ca.sparsify(H).nnz():
             return None
@@ -351,7 +351,7 @@ class Stages:
 
 
 def _symmetric(H: Expression) -> Expression:
-    """The same matrix, in which what stands on both sides of the diagonal is computed once."""
+    """The same symmetric matrix with each element computed once."""
     return ca.triu2symm(ca.triu(H))
 
 
