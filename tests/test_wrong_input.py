@@ -22,7 +22,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "radius": lambda: hc.mpc.Sphere(WRONG, link="tip"),
     "progress is": lambda: hc.simulate(ARM, duration=0.01, progress=WRONG),
     "packages maps": lambda: hc.load("panda", packages=WRONG),
-    "folder of its own": lambda: ARM.gravity.export_c(""),
+    "needs a folder": lambda: ARM.gravity.export_c(""),
 }
 
 

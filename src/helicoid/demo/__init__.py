@@ -1,4 +1,4 @@
-"""The demonstration: a Panda picks up an unknown load and identifies it online while under MPC."""
+"""Demonstrations: adaptive MPC of a Panda with an unknown payload, flight, walking."""
 
 from helicoid.demo.demonstration import run
 

@@ -1,4 +1,4 @@
-"""Running the demonstration: prepare, run three controllers with a live table, print, write the report."""
+"""Adaptive MPC demonstration: three closed-loop runs with a live table, a summary and a report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helicoid.demo.scenario import DURATION, MASS, PICKED_UP, Scenario
 from helicoid.mpc.loop.closed_loop import Sample
 from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED, LABELS
 
-ROW = 0.5  # s of the motion in a row
+ROW_DURATION = 0.5  # s of the motion per row
 COLORS = {FIXED: "dark_orange", INFORMED: "green", ADAPTIVE: "bright_blue"}
 
 
@@ -27,17 +27,17 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
     console = Console() if console is None else console
     scenario = Scenario(seed, duration)
     console.print(
-        f"A Panda follows a path by model predictive control at 1 kHz. After {PICKED_UP:g} s it picks up "
-        f"{MASS:g} kg that its model does not contain.\n"
+        f"A Panda follows a path by model predictive control at 1 kHz. At {PICKED_UP:g} s it picks up "
+        f"a payload of {MASS:g} kg that its model does not contain.\n"
     )
     began = time.perf_counter()
-    with console.status("preparing the controller (compiled once, then kept)"):
+    with console.status("preparing the controller (compiled once, then cached)"):
         scenario.plant.measure()
         scenario.problem.compile()
         identifier = scenario.identifier()
         del identifier
     console.print(f"prepared in {time.perf_counter() - began:.1f} s\n", style="dim")
-    # Drawn between steps: a thread that draws would take time from those that are measured.
+    # Drawn between steps: a drawing thread would disturb the measured step times.
     with Live(console=console, auto_refresh=False) as live:
         table = LiveTable(live, PICKED_UP)
         results = Results(scenario.compare(watch=table))
@@ -53,7 +53,7 @@ def run(folder: Path, seed: int = 0, console: Console | None = None, duration: f
 
 
 class LiveTable:
-    """Live table of three runs: a row for each half second."""
+    """Live table of three runs, one row per half second."""
 
     def __init__(self, live: Live, picked_up: float) -> None:
         self._live, self._picked_up = live, picked_up
@@ -61,13 +61,13 @@ class LiveTable:
         self._count = 0
 
     def __call__(self, label: str, sample: Sample) -> None:
-        self._rows[int(sample.time / ROW + 1e-9)][label].append(sample)
+        self._rows[int(sample.time / ROW_DURATION + 1e-9)][label].append(sample)
         self._count += 1
         if self._count % 10 == 0:
             self._live.update(self.table(), refresh=True)
 
     def table(self) -> Table:
-        """The table of all rows so far."""
+        """Table of the rows so far."""
         table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
         table.add_column("\ntime", justify="right")
         for label, heading in zip(LABELS, ("error:\nfixed", "true\nmodel", "\nadaptive"), strict=True):
@@ -87,10 +87,10 @@ class LiveTable:
             "" if not learned else f"{learned[-1].estimate[0]:.3f} ± {2 * learned[-1].deviation[0]:.3f} kg"
         )
         times = [sample.seconds for samples in row.values() for sample in samples]
-        picked = index == int(self._picked_up / ROW + 1e-9)
+        picked = index == int(self._picked_up / ROW_DURATION + 1e-9)
         true = Text(f"{latest.true_theta[0]:.3f} kg", "bold red" if picked else "")
         return [
-            f"{ROW * (index + 1):.1f} s",
+            f"{ROW_DURATION * (index + 1):.1f} s",
             *errors,
             estimate,
             true,
@@ -105,7 +105,7 @@ class LiveTable:
 
 
 def summary(results: Results) -> Table:
-    """The three controllers beside each other."""
+    """Table that compares the three controllers."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1))
     table.add_column("\ncontroller", min_width=12)
     for name in results.columns:

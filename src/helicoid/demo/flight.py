@@ -1,4 +1,4 @@
-"""Flight demonstrations: a quadrotor's figure eight and an aircraft's mission, both in gusts."""
+"""Flight demonstrations: a quadrotor's figure eight and a fixed-wing mission, both in gusts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from helicoid.simulation import Trajectory, simulate
 from helicoid.view import motion_page
 
 PERIOD = 0.005  # s
-SPEED = 3.0  # m/s, at the middle of the eight
-BREEZE = (0.0, 5.0, 0.0)  # m/s
+SPEED = 3.0  # m/s, at the centre of the eight
+WIND = (0.0, 5.0, 0.0)  # m/s
 LEGS = (
     aerial.Line([0, 0], [700, 0], height=100.0),
     aerial.Circle([700, 250], 250.0, "left", 1.25),
@@ -29,7 +29,7 @@ LEGS = (
 )
 
 
-class Flown(NamedTuple):
+class FlightRecord(NamedTuple):
     """A flight, the page that plays it, and its largest and rms tracking error (m)."""
 
     trajectory: Trajectory
@@ -48,47 +48,47 @@ def figure_eight(t: Array) -> list[Array]:
     return rows
 
 
-def fly_eight(folder: Path, seed: int = 0, duration: float = 12.0) -> Flown:
-    """Fly a Hummingbird along a figure eight in wind and gusts unknown to its controller."""
+def fly_eight(folder: Path, seed: int = 0, duration: float = 12.0) -> FlightRecord:
+    """Fly a figure eight with a Hummingbird quadrotor, in wind and gusts unknown to its controller."""
     quad = aerial.load("hummingbird")
     windy = quad.with_wind(aerial.Wind((2.0, 0.0, 0.0), gusts=aerial.Dryden(5.0, height=10.0)))
     law = aerial.GeometricControl(
         quad, frequency=6.0, damping_ratio=0.9, integral=40.0, attitude_frequency=(25, 25, 8), dt=PERIOD
     )
     t = np.asarray(PERIOD * np.arange(round(duration / PERIOD) + 1), np.float64)
-    way = figure_eight(t)
+    path = figure_eight(t)
     q0, v0 = quad.trim().q.copy(), np.zeros(6)
-    q0[:3], v0[3:] = way[0][0], way[1][0]
+    q0[:3], v0[3:] = path[0][0], path[1][0]
     names = ("position", "velocity", "acceleration", "jerk", "snap")
-    follow = law.following(**dict(zip(names, way, strict=True)))
+    follow = law.following(**dict(zip(names, path, strict=True)))
     flight = simulate(windy, q0, v0, duration, follow, dt=PERIOD, substeps=2, seed=seed)
-    away = np.linalg.norm(flight.q[:, :3] - way[0], axis=1)
-    return _shown(flight, away, folder / "figure_eight.html", "A Hummingbird in gusts")
+    away = np.linalg.norm(flight.q[:, :3] - path[0], axis=1)
+    return _recorded(flight, away, folder / "figure_eight.html", "A Hummingbird in gusts")
 
 
-def fly_mission(folder: Path, seed: int = 0, duration: float = 185.0) -> Flown:
-    """Fly an Aerosonde along lines and circles by its autopilot, in 5 m/s of wind and gusts."""
+def fly_mission(folder: Path, seed: int = 0, duration: float = 185.0) -> FlightRecord:
+    """Fly lines and circles with an Aerosonde's autopilot, in 5 m/s of wind and gusts."""
     aircraft = aerial.load("aerosonde")
     level = aircraft.trim(speed=25.0)
-    pilot = aerial.Autopilot(aircraft, LEGS, 25.0, 0.02, wind=BREEZE)
-    gusty = aircraft.with_wind(aerial.Wind(BREEZE, gusts=aerial.Dryden(5.0, height=100.0)))
+    pilot = aerial.Autopilot(aircraft, LEGS, 25.0, 0.02, wind=WIND)
+    gusty = aircraft.with_wind(aerial.Wind(WIND, gusts=aerial.Dryden(5.0, height=100.0)))
     q0 = level.q + np.array([0, 0, 100.0, 0, 0, 0, 0])
     flight = simulate(gusty, q0, level.v, duration, pilot.following(), dt=0.02, seed=seed)
     away = aerial.cross_track(LEGS, flight.q, aerial.leg_indices(LEGS, flight.q))
-    return _shown(
+    return _recorded(
         flight, away, folder / "mission.html", "An Aerosonde on a mission, drawn 30 times its size", 30.0
     )
 
 
-def _shown(flight: Trajectory, away: Array, page: Path, title: str, scale: float = 1.0) -> Flown:
+def _recorded(flight: Trajectory, away: Array, page: Path, title: str, scale: float = 1.0) -> FlightRecord:
     assert flight.robot is not None
     robot = _enlarged(flight.robot, scale)
     write_page(page, motion_page(robot, flight, title=title, trace=BODY))
-    return Flown(flight, page, float(away.max()), float(np.sqrt(np.mean(away**2))))
+    return FlightRecord(flight, page, float(away.max()), float(np.sqrt(np.mean(away**2))))
 
 
 def _enlarged(robot: Robot, scale: float) -> Robot:
-    """The same robot with larger shapes: along a path of kilometres a span of 3 m is invisible."""
+    """Robot with enlarged shapes: three metres are invisible on a path of a kilometre."""
 
     def larger(shape: Geometry) -> Geometry:
         placed = replace(shape.placement, translation=scale * shape.placement.translation)

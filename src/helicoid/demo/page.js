@@ -1,4 +1,4 @@
-// One clock for the whole page: the charts' cursors follow the player, and a chart that is touched moves it.
+// Chart cursors follow the player's time; clicking or dragging in a chart seeks the player.
 (() => {
   const slider = document.querySelector(".helicoid-player .bar input");
   if (!slider) return;

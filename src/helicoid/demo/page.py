@@ -15,23 +15,23 @@ def document(
     figures: Iterable[tuple[str, str]],
     motion: str,
     charts: Iterable[tuple[Chart, str]],
-    words: str,
+    text: str,
 ) -> str:
-    """The whole page; `figures` are numbers and what they mean, `motion` and `words` are HTML."""
+    """HTML page of a demonstration; `figures` are numbers with captions, `motion` and `text` are HTML."""
     style, script = packaged_text("helicoid.demo", "page.css", "page.js")
-    cards = "".join(f"<div><b>{number}</b><span>{meaning}</span></div>" for number, meaning in figures)
+    cards = "".join(f"<div><b>{number}</b><span>{caption}</span></div>" for number, caption in figures)
     body = (
         f'<main>\n<div class="brand">Helicoid</div>\n<h1>{escape(title)}</h1>\n'
         f'<p class="lead">{lead}</p>\n<div class="figures">{cards}</div>\n'
         f'<div class="stage">\n{motion}\n</div>\n'
         f'<div class="charts">\n{"".join(_figure(*chart) for chart in charts)}\n</div>\n'
-        f"{words}\n</main>"
+        f"{text}\n</main>"
     )
     return html_document(f"Helicoid: {title[0].lower() + title[1:]}", body, style, script)
 
 
 def _figure(chart: Chart, note: str) -> str:
-    """A chart with its title, legend and a sentence below."""
+    """Chart with its title, legend and a note."""
     return (
         f'<figure class="chart"><figcaption><b>{escape(chart.title)}</b></figcaption>'
         f'<div class="keys">{chart.legend}</div>{chart.svg()}<p>{escape(note)}</p></figure>'

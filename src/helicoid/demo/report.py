@@ -1,4 +1,4 @@
-"""Report of the demonstration: figures, the motion in 3-D, charts; one self-contained file."""
+"""Report of the adaptive MPC demonstration: figures, the motion in 3-D and charts in one HTML file."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from helicoid.html_page import write_page
 from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED
 from helicoid.view.player import Marker, motion_html
 
-COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--informed)", ADAPTIVE: "var(--adaptive)"}
+COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--true-model)", ADAPTIVE: "var(--adaptive)"}
 _EVENT = (PICKED_UP, "picks up the load")
 _TIME = Axis(0.0, DURATION, "t (s)")
 _STEEL, _TARGET = (0.36, 0.40, 0.46, 1.0), (0.78, 0.20, 0.29, 1.0)
 
 
 def write_report(scenario: Scenario, results: Results, folder: Path) -> Path:
-    """`report.html` in a folder; returns its path."""
+    """Write `report.html` into a folder and return its path."""
     return write_page(folder / "report.html", page(scenario, results))
 
 
 def page(scenario: Scenario, results: Results) -> str:
-    """The whole page."""
+    """HTML page of the report."""
     charts = tracking(results), payload(results), torques(scenario, results), step_times(results)
-    words = f"{_table(results)}\n{_words(results)}"
-    title = "Online payload identification with adaptive MPC"
-    return document(title, _lead(), _figures(results), _motion(scenario, results), charts, words)
+    text = f"{_table(results)}\n{_text(results)}"
+    title = "Adaptive MPC with an unknown payload"
+    return document(title, _lead(), _figures(results), _motion(scenario, results), charts, text)
 
 
 def _lead() -> str:
     return (
-        f"A Panda follows a path by model predictive control at {1 / PERIOD / 1000:g} kHz. After "
-        f"{PICKED_UP:g} s it picks up a {MASS:g} kg ball of steel that its model does not contain. From "
-        "noisy joint sensors alone it identifies the payload online and updates the model of its controller."
+        f"A Panda follows a path by model predictive control at {1 / PERIOD / 1000:g} kHz. At "
+        f"{PICKED_UP:g} s it picks up a {MASS:g} kg steel ball that its model does not contain. An online "
+        "identifier estimates the payload from noisy joint sensors alone and updates the controller's model."
     )
 
 
@@ -61,9 +61,9 @@ def _figures(results: Results) -> list[tuple[str, str]]:
     return [
         (f"{results.identified_after:.2f} s", f"until the estimated mass stays within 2 % of {MASS:g} kg"),
         (f"{mass:.3f} kg", f"estimated at the end, ± {two_sigma:.3f} (two standard deviations)"),
-        (f"{1e3 * adaptive:.1f} mm", f"tracking error with the load; {1e3 * fixed:.0f} mm without "
-         f"adaptation, {1e3 * informed:.1f} with the true model"),
-        (f"{1e3 * step:.2f} ms", f"for a control step with identification, every {1e3 * PERIOD:g} ms"),
+        (f"{1e3 * adaptive:.1f} mm", f"rms tracking error with the payload; {1e3 * fixed:.0f} mm "
+         f"with the fixed model, {1e3 * informed:.1f} with the true model"),
+        (f"{1e3 * step:.2f} ms", f"median step, identification included; period {1e3 * PERIOD:g} ms"),
     ]  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _motion(scenario: Scenario, results: Results) -> str:
 
 
 def tracking(results: Results) -> tuple[Chart, str]:
-    """Chart of the tool's tracking error with each controller."""
+    """Tracking errors of the three controllers."""
     runs = results.comparison
     lines = [
         Curve(
@@ -95,34 +95,34 @@ def tracking(results: Results) -> tuple[Chart, str]:
         for run in (runs.fixed, runs.adaptive, runs.informed)
     ]
     top = 1.1e3 * max(float(run.error.max()) for run in runs.runs)
-    note = "All have the same noise. After adaptation, tracking is as good as with the true model."
+    note = "All runs have the same noise. After convergence the adaptive controller matches the true model."
     return Chart("Tracking error of the tool", _TIME, Axis(0.0, top, "mm"), lines, event=_EVENT), note
 
 
 def payload(results: Results) -> tuple[Chart, str]:
-    """Chart of the estimated mass ± 2σ, the mass that the controller used, and the true one."""
+    """Estimated mass with its confidence band, the controller's value and the true one."""
     run = results.comparison.adaptive
     t, mean, two_sigma = run.watched, run.estimate[:, 0], 2 * run.deviation[:, 0]
     parts: list[Curve | Band] = [
         Band(t, mean - two_sigma, mean + two_sigma, "var(--adaptive)"),
         Curve(run.t, run.true_theta[:, 0], "var(--event)", "true", 1.4, "6 4"),
-        Curve(run.t, run.theta[:, 0], "var(--informed)", "used by the controller", 1.4),
+        Curve(run.t, run.theta[:, 0], "var(--true-model)", "used by the controller", 1.4),
         Curve(t, mean, "var(--adaptive)", "estimated, ± 2σ"),
     ]
     near = t > PICKED_UP
-    closer: list[Curve | Band] = [
+    zoomed: list[Curve | Band] = [
         Band(t[near], (mean - two_sigma)[near], (mean + two_sigma)[near], "var(--adaptive)"),
         Curve([PICKED_UP, DURATION], [MASS, MASS], "var(--event)", width=2.0, dash="8 6"),
         Curve(t[near], mean[near], "var(--adaptive)"),
     ]
     near_truth = Axis(0.96 * MASS, 1.04 * MASS)
-    inset = Chart("the same, closer", Axis(PICKED_UP, DURATION), near_truth, closer)
-    note = "A change is detected within milliseconds; the controller uses the estimate once trustworthy."
+    inset = Chart("zoomed in", Axis(PICKED_UP, DURATION), near_truth, zoomed)
+    note = "A change is detected within milliseconds; the controller uses the estimate once it is reliable."
     return Chart("Payload", _TIME, Axis(-0.3, 1.35 * MASS, "kg"), parts, (), _EVENT, inset), note
 
 
 def torques(scenario: Scenario, results: Results) -> tuple[Chart, str]:
-    """Chart of the torques relative to the effort limits."""
+    """Motor torques relative to their limits."""
     run = results.comparison.adaptive
     effort = scenario.robot.limits.effort
     share = 100 * run.trajectory.tau[:-1] / effort
@@ -131,12 +131,12 @@ def torques(scenario: Scenario, results: Results) -> tuple[Chart, str]:
     ]
     levels = Level(100.0, "limit"), Level(-100.0, "limit")
     limits = ", ".join(f"{x:g}" for x in effort)
-    note = f"The effort limits of joints 1 to 7 are {limits} N·m; the controller plans within them."
+    note = f"Torque limits of joints 1 to 7: {limits} N·m; the controller plans within them."
     return Chart("Torques", _TIME, Axis(-118.0, 118.0, "% of the limit"), lines, levels, _EVENT), note
 
 
 def step_times(results: Results) -> tuple[Chart, str]:
-    """Chart of the time for a step: median and 95th percentile of each window."""
+    """Computation time of a step: median and 95th percentile over windows."""
     run = results.comparison.adaptive
     n = max(1, round(0.1 / PERIOD))
     t, total = _windows(run.t, n), 1e3 * _windows(run.seconds, n)
@@ -145,11 +145,13 @@ def step_times(results: Results) -> tuple[Chart, str]:
     parts: list[Curve | Band] = [
         Curve(middle, np.percentile(total, 95, axis=1), "var(--fixed)", "95th percentile", 1.3),
         Curve(middle, np.median(total, axis=1), "var(--adaptive)", "median"),
-        Curve(middle, learning.mean(axis=1).clip(1e-6), "var(--informed)", "identification (mean)", 1.3),
+        Curve(middle, learning.mean(axis=1).clip(1e-6), "var(--true-model)", "identification (mean)", 1.3),
     ]
     levels = (Level(1e3 * PERIOD, "one period"),)
     more = 100 * results.comparison.overhead()
-    note = f"Over windows of 0.1 s. Identification and model updates add {more:.0f} % to control."
+    note = (
+        f"Over windows of 0.1 s. Identification and model updates add {more:.0f} % to the time for control."
+    )
     return Chart("Time for a step", _TIME, Axis(0.01, 20.0, "ms", log=True), parts, levels, _EVENT), note
 
 
@@ -168,11 +170,12 @@ def _table(results: Results) -> str:
     return f'<section class="table"><table><tr><th>controller</th>{head}</tr>{rows}</table></section>'
 
 
-def _words(results: Results) -> str:
+def _text(results: Results) -> str:
     noise = f"{1e3 * NOISE['q']:g} mrad, {1e3 * NOISE['v']:g} mrad/s and {NOISE['tau']:g} N·m"
+    summary = " ".join(results.sentences)
     how = (
-        "Tracking errors: root mean squares of the distance of the tool from its path. Sensors have noise of "
+        "Tracking errors: rms distance of the tool from its path. Sensors have noise of "
         f"{noise} (standard deviations of joint positions, velocities and torques); accelerations are not "
         "measured. This page was written by <code>helicoid demo</code>."
     )
-    return f'<div class="words"><p>{escape(" ".join(results.sentences))}</p><p>{how}</p></div>'
+    return f'<div class="words"><p>{escape(summary)}</p><p>{how}</p></div>'

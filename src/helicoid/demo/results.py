@@ -1,4 +1,4 @@
-"""Results of the demonstration, as the terminal and the report show them."""
+"""Figures of the adaptive MPC demonstration, for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from helicoid.demo.scenario import MASS, PICKED_UP
 from helicoid.mpc.loop.closed_loop import Run
 from helicoid.mpc.loop.comparison import Comparison
 
-SETTLED = 1.0  # s after picking up: from then on the tracking error counts as that with the load
+SETTLING_TIME = 1.0  # s after picking up, before the tracking error with the payload is evaluated
 
 
 @dataclass(frozen=True)
 class Results:
-    """Figures and sentences about the three runs."""
+    """Key figures of the three runs."""
 
     comparison: Comparison
 
     columns = (
         "error, before",
         "first s, with load",
-        "after, that",
-        "largest, error",
+        "error, after",
+        "max., error",
         "median, step",
-        "99 %, below",
+        "99th, perc.",
     )
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
-        """A row for each controller, in the order of `columns`."""
+        """Table rows, one per controller, in the order of `columns`."""
         return [(run.label, self._cells(run)) for run in self.comparison.runs]
 
     @staticmethod
     def _cells(run: Run) -> list[str]:
         errors = (
             run.rms(0.2, PICKED_UP),
-            run.rms(PICKED_UP, PICKED_UP + SETTLED),
-            run.rms(PICKED_UP + SETTLED),
+            run.rms(PICKED_UP, PICKED_UP + SETTLING_TIME),
+            run.rms(PICKED_UP + SETTLING_TIME),
             float(run.error.max()),
         )
         times = np.percentile(run.seconds[1:], [50, 99])
@@ -56,21 +56,21 @@ class Results:
 
     @property
     def mass(self) -> tuple[float, float]:
-        """The estimated mass (kg) at the end, and two standard deviations."""
+        """Estimated mass (kg) at the end, and two standard deviations."""
         run = self.comparison.adaptive
         return float(run.estimate[-1, 0]), 2 * float(run.deviation[-1, 0])
 
     def error_after(self, run: Run) -> float:
-        """Tracking error (m, rms) with the load, after the first second."""
-        return run.rms(PICKED_UP + SETTLED)
+        """Rms tracking error (m) with the payload, after the first second."""
+        return run.rms(PICKED_UP + SETTLING_TIME)
 
     @property
     def sentences(self) -> list[str]:
-        """The outcome in words."""
+        """Summary of the results in sentences."""
         (mass, two_sigma), share = self.mass, 100 * self.comparison.overhead()
         return [
-            f"The load of {MASS:g} kg was known to 2 % {self.identified_after:.2f} s after it was picked up; "
-            f"at the end {mass:.3f} ± {two_sigma:.3f} kg.",
-            f"Tracking was within 10 % of the informed controller's after {self.recovered_after:.2f} s.",
+            f"The payload of {MASS:g} kg was known to 2 % {self.identified_after:.2f} s after the pick-up; "
+            f"final estimate {mass:.3f} ± {two_sigma:.3f} kg.",
+            f"Tracking was within 10 % of the true model's error after {self.recovered_after:.2f} s.",
             f"Identification and model updates took {share:.0f} % of the time for control.",
         ]

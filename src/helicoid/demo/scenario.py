@@ -1,4 +1,4 @@
-"""Scenario of the demonstration: the arm, its task, the load, the sensors, the controllers."""
+"""Scenario of the adaptive MPC demonstration: robot, task, payload, sensor noise and controllers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HOME = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)  # rad
 PERIOD = 1e-3  # s: control at 1 kHz
 GRID = np.concatenate(
     [[0.0], PERIOD + 0.02 * np.arange(20)]
-)  # s: 0.38 s ahead, the first interval one period
+)  # s: a horizon of 0.38 s whose first interval is one period
 
 WAYPOINTS = np.array(  # s, and m in the world
     [
         [0.0, 0.307, 0.00, 0.590],
-        [1.3, 0.500, -0.32, 0.200],  # position of the load
+        [1.3, 0.500, -0.32, 0.200],  # pick-up position
         [2.0, 0.500, -0.32, 0.200],
         [3.4, 0.450, 0.32, 0.480],
         [4.8, 0.620, 0.00, 0.330],
@@ -37,34 +37,36 @@ WAYPOINTS = np.array(  # s, and m in the world
 DURATION = float(WAYPOINTS[-1, 0])
 PICKED_UP = 1.6  # s
 
-MASS, RADIUS = 2.5, 0.0424  # kg, m: a ball of steel
+MASS, RADIUS = 2.5, 0.0424  # kg, m: a steel ball
 CENTER = (0.0, 0.0, 0.05)  # m, in the frame of the tool
 NOISE = {"q": 5e-5, "v": 1e-3, "tau": 0.2}  # rad, rad/s, N·m: standard deviations of the sensors
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """The task, with noise of one seed."""
+    """The task, with the noise of a seed."""
 
     seed: int = 0
     duration: float = DURATION
 
     @cached_property
     def robot(self) -> Robot:
-        """The Panda without joint friction, which its own torque control compensates."""
+        """Panda without joint friction, which its torque control compensates."""
         return load("panda").with_joints(friction=0, damping=0)
 
     @cached_property
     def parametric(self) -> Robot:
-        """The same robot whose payload is an input."""
+        """The same robot with its payload as a parameter."""
         return self.robot.parametric("payload", payload_link=TOOL)
 
     @cached_property
     def problem(self) -> Problem:
-        """Follow the path with the tool pointing down, within all limits of the robot."""
+        """Optimal control problem: follow the path with the tool pointing down, within all limits."""
         problem = Problem(self.parametric, grid=GRID)
-        turn, place = [40.0] * 3, [2000.0] * 3
-        problem.add_pose_cost(TOOL, self._pose, [*turn, *place], [2.0] * 3 + [100.0] * 3, name="tool")
+        rotation, translation = [40.0] * 3, [2000.0] * 3
+        problem.add_pose_cost(
+            TOOL, self._pose, [*rotation, *translation], [2.0] * 3 + [100.0] * 3, name="tool"
+        )
         problem.add_posture_cost(HOME, 0.1)
         problem.add_velocity_cost(0.01, end_weight=0.01)
         problem.add_control_cost(4e-3)
@@ -73,23 +75,23 @@ class Scenario:
 
     @cached_property
     def plant(self) -> Plant:
-        """The simulated robot: from the time of picking up it carries the load."""
+        """Simulated robot, with the payload from the pick-up on."""
         true = jump({0.0: np.zeros(10), PICKED_UP: self.load})
         return Plant(self.parametric, HOME, theta=true, noise=NOISE, period=PERIOD, seed=self.seed)
 
     @property
     def load(self) -> Array:
-        """The true payload: a ball, held below the flange."""
+        """True payload parameters: a ball below the flange."""
         return payload(MASS, CENTER, 0.4 * MASS * RADIUS**2 * np.eye(3))
 
     def identifier(self) -> OnlineIdentifier:
-        """An online identifier that knows the arm and the torque noise, but not the load."""
+        """Online identifier of the payload; the arm and the torque noise are known."""
         return OnlineIdentifier(
             self.robot, ("payload",), payload_link=TOOL, noise=NOISE["tau"], cutoff=100.0, forgetting=0.999
         )
 
     def compare(self, watch: Callable[..., None] | None = None) -> Comparison:
-        """Run the fixed, the informed and the adaptive controller."""
+        """Run the three controllers."""
         return compare(
             self.problem, self.plant, self.identifier(), self.duration,
             targets=self.targets, error=self.error, watch=watch, learn_every=4, hand_over_every=30,
@@ -111,13 +113,13 @@ class Scenario:
         return {"tool": self._rows}
 
     def error(self, t: float, q: Array) -> float:
-        """Tracking error of the tool (m)."""
-        away = self.robot.pose(TOOL)(q)[:3, 3] - position(np.array([t]))[0]
-        return float(np.sqrt(away @ away))
+        """Distance (m) of the tool from its reference."""
+        offset = self.robot.pose(TOOL)(q)[:3, 3] - position(np.array([t]))[0]
+        return float(np.sqrt(offset @ offset))
 
 
 def position(t: Array) -> Array:
-    """The path of the tool (n, 3): minimum-jerk motions between waypoints, at rest there."""
+    """Tool path (n, 3): minimum-jerk segments with rest at the waypoints."""
     times, points = WAYPOINTS[:, 0], WAYPOINTS[:, 1:]
     leg = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
     s = np.clip((t - times[leg]) / (times[leg + 1] - times[leg]), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Walking demonstration: a quadruped trots, is pushed, turns and stops; simulation and page."""
+"""Walking demonstration: a quadruped trots, is pushed, turns and stops; simulation and HTML page."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LEGS = ("FL", "FR", "RL", "RR")
 FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 RADIUS, FRICTION, ASSUMED_FRICTION = 0.02, 0.6, 0.5
 DT, SPEED, TURN = 0.002, 0.5, 0.6
-GO, PUSHED, TURNED, STOPPED, DURATION = 0.5, 2.5, 4.0, 6.5, 8.0  # s
-PUSH, SHOVE = 50.0, 0.1  # N, s
-MASS = 1.05  # of the mass in the controller's model
+START, PUSHED, TURNED, STOPPED, DURATION = 0.5, 2.5, 4.0, 6.5, 8.0  # s
+PUSH, PUSH_DURATION = 50.0, 0.1  # N, s
+MASS_RATIO = 1.05  # true mass over that of the controller's model
 
 
 @dataclass
-class Walked:
-    """A simulated walk: trajectory, processor time (s) of each control step, and whether that planned."""
+class WalkRecord:
+    """A walk: its trajectory, and for each control step the processor time (s) and whether it replanned."""
 
     walker: Walker
     trajectory: Trajectory
@@ -39,7 +39,7 @@ class Walked:
 
     @property
     def distance(self) -> float:
-        """Distance walked (m)."""
+        """Length of the path (m)."""
         return float(np.linalg.norm(np.diff(self.trajectory.q[:, :2], axis=0), axis=1).sum())
 
     @property
@@ -49,8 +49,8 @@ class Walked:
         return float(np.arccos(np.clip(1 - 2 * (q[:, 4] ** 2 + q[:, 5] ** 2), -1, 1)).max())
 
     @property
-    def used(self) -> Array:
-        """|f_t| / (μ f_n) of each foot (N, 4), 1 on the boundary of its cone; NaN in swing."""
+    def friction_usage(self) -> Array:
+        """|f_t| / (μ f_n) of each foot (N, 4), 1 at the boundary of the friction cone; NaN without load."""
         f = self.trajectory.contact_forces
         normal, along = f[..., 2], np.linalg.norm(f[..., :2], axis=-1)
         return np.asarray(np.where(normal > 1.0, along / (FRICTION * np.maximum(normal, 1.0)), np.nan))
@@ -58,7 +58,7 @@ class Walked:
 
 @dataclass
 class _Commands:
-    """The walker as a controller of the simulation, with commanded velocities and timed steps."""
+    """Controller callback of the simulation: commands the walker and times its steps."""
 
     walker: Walker
     push: Array
@@ -67,7 +67,7 @@ class _Commands:
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         at = {
-            GO: lambda: self.walker.go(SPEED),
+            START: lambda: self.walker.go(SPEED),
             TURNED: lambda: self.walker.go(SPEED, turn=TURN),
             STOPPED: self.walker.stop,
         }
@@ -81,11 +81,13 @@ class _Commands:
         return tau
 
     def wrench(self, t: float, *_: Array) -> Array:
-        return np.concatenate([np.zeros(3), self.push if PUSHED <= t < PUSHED + SHOVE else np.zeros(3)])
+        return np.concatenate(
+            [np.zeros(3), self.push if PUSHED <= t < PUSHED + PUSH_DURATION else np.zeros(3)]
+        )
 
 
 def quadruped() -> tuple[Robot, Array]:
-    """The bundled quadruped, and its configuration standing on the ground."""
+    """Bundled quadruped and its standing configuration."""
     robot = load("quadruped", base="floating")
     q = robot.neutral()
     q[7:] = np.tile([0.0, 0.8, -1.6], 4)
@@ -93,14 +95,14 @@ def quadruped() -> tuple[Robot, Array]:
     return robot, q
 
 
-def walk(seed: int = 0, duration: float = DURATION) -> Walked:
-    """Simulate a walk of a robot heavier than its controller's model, with a push in a random direction."""
+def walk(seed: int = 0, duration: float = DURATION) -> WalkRecord:
+    """Simulate the walk: a push from a random direction, and a mass above that of the controller's model."""
     robot, q = quadruped()
     walker = Walker(robot, q, Gait.trot(*FEET), foot_radius=RADIUS, friction=ASSUMED_FRICTION, dt=DT)
     angle = np.random.default_rng(seed).uniform(0, 2 * np.pi)
     commands = _Commands(walker, PUSH * np.array([np.cos(angle), np.sin(angle), 0.0]))
     motion = simulate(
-        robot.with_parameters(MASS * robot.parameters.values),
+        robot.with_parameters(MASS_RATIO * robot.parameters.values),
         q + np.array([0, 0, 1e-7, *np.zeros(robot.nq - 3)]),
         duration=duration,
         controller=commands,
@@ -111,104 +113,108 @@ def walk(seed: int = 0, duration: float = DURATION) -> Walked:
         f_ext={walker.trunk: commands.wrench},
         expressed_in="world",
     )
-    return Walked(
+    return WalkRecord(
         walker, motion, np.array(commands.seconds), np.array(commands.planned, dtype=bool), commands.push
     )
 
 
-def write_walk(walked: Walked, folder: Path) -> Path:
-    """`walk.html` in a folder; returns its path."""
+def write_walk(walked: WalkRecord, folder: Path) -> Path:
+    """Write `walk.html` into a folder and return its path."""
     return write_page(folder / "walk.html", page(walked))
 
 
-def page(walked: Walked) -> str:
-    """The whole page."""
+def page(walked: WalkRecord) -> str:
+    """HTML page of the walk."""
     motion = walked.trajectory
     lead = (
-        f"A quadruped trots at {SPEED:g} m/s, is pushed by {PUSH:g} N for {SHOVE:g} s, turns and stops. "
-        "Whole-body MPC plans half a second ahead at 40 Hz; whole-body control follows the plans "
-        f"at 500 Hz. It weighs {100 * (MASS - 1):.0f} % more than in its controller's model, on ground with "
-        f"μ = {FRICTION:g}."
+        f"A quadruped trots at {SPEED:g} m/s, is pushed by {PUSH:g} N for {PUSH_DURATION:g} s, turns and "
+        "stops. Whole-body MPC replans 40 times per second over a horizon of half a second; whole-body "
+        f"control tracks the plan at 500 Hz. The robot is {100 * (MASS_RATIO - 1):.0f} % heavier than "
+        f"its model; μ = {FRICTION:g}."
     )
     stage = motion_html(walked.walker.robot, motion, trace=walked.walker.trunk, follow=walked.walker.trunk)
     charts = [height(walked), loads(walked), cones(walked), step_times(walked)]
-    words = (
-        '<div class="words"><p>Arrows are the forces of the ground on the feet; the weight of the robot is '
-        "as long as the robot. The ground is rigid with exact Coulomb cones. This page was written by "
+    text = (
+        '<div class="words"><p>Arrows are ground reaction forces; one as long as the robot equals its '
+        "weight. The ground is rigid with exact Coulomb friction cones. This page was written by "
         "<code>helicoid demo walk</code>.</p></div>"
     )
-    return document("Walking with whole-body MPC", lead, figures(walked), stage, charts, words)
+    return document("A walking quadruped", lead, figures(walked), stage, charts, text)
 
 
-def figures(walked: Walked) -> list[tuple[str, str]]:
-    """Numbers about the walk, each with its meaning."""
+def figures(walked: WalkRecord) -> list[tuple[str, str]]:
+    """Key figures as numbers with captions."""
     plans, steps = _times(walked)
-    used = float(np.nanmax(walked.used))
+    used = float(np.nanmax(walked.friction_usage))
     return [
         (f"{walked.distance:.2f} m", "walked, without a fall" if walked.tilt < 0.5 else "until it fell"),
         (f"{np.rad2deg(walked.tilt):.1f}°", "largest tilt of the trunk, push included"),
-        (f"{100 * used:.0f} %", "of the available friction was used at most; at 100 % a foot slips"),
-        (f"{1e3 * np.median(plans):.1f} ms", f"for a plan, every {1e3 * walked.walker.plan_dt:g} ms; "
-         f"{1e6 * np.median(steps):.0f} µs for a step of control, every {1e3 * DT:g} ms"),
+        (f"{100 * used:.0f} %", "largest use of the friction cone; at 100 % a foot slips"),
+        (f"{1e3 * np.median(plans):.1f} ms", f"per plan (period {1e3 * walked.walker.plan_dt:g} ms); "
+         f"{1e6 * np.median(steps):.0f} µs per control step (period {1e3 * DT:g} ms)"),
     ]  # fmt: skip
 
 
-def _times(walked: Walked) -> tuple[Array, Array]:
+def _times(walked: WalkRecord) -> tuple[Array, Array]:
     return walked.seconds[walked.planned], walked.seconds[~walked.planned]
 
 
-def _axis(walked: Walked) -> Axis:
+def _axis(walked: WalkRecord) -> Axis:
     return Axis(0.0, float(walked.trajectory.t[-1]), "t (s)")
 
 
-def height(walked: Walked) -> tuple[Chart, str]:
-    """Chart of the height of the trunk and its reference."""
+def height(walked: WalkRecord) -> tuple[Chart, str]:
+    """Height of the trunk and its reference."""
     t, z = walked.trajectory.t, 100 * walked.trajectory.q[:, 2]
     reference = 100 * walked.walker.height
     axis = Axis.around([z, np.array([reference - 2, reference + 2])], "cm", 0.1)
     lines = [
         Curve(t, z, "var(--adaptive)", "trunk"),
-        Curve(t, 0 * t + reference, "var(--informed)", "reference", 1.3, "6 4"),
+        Curve(t, 0 * t + reference, "var(--true-model)", "reference", 1.3, "6 4"),
     ]
-    note = "The mass in the model is too small, and the push is horizontal."
+    note = "The controller's model has a wrong mass, and the push is horizontal."
     return Chart("Height of the body", _axis(walked), axis, lines, event=_event()), note
 
 
-def loads(walked: Walked) -> tuple[Chart, str]:
-    """Chart of the normal forces of the feet."""
+def loads(walked: WalkRecord) -> tuple[Chart, str]:
+    """Normal contact forces of the feet."""
     t, f = walked.trajectory.t, walked.trajectory.contact_forces[..., 2]
     lines = [Curve(t, f[:, k], f"var(--j{k + 1})", leg, 1.2) for k, leg in enumerate(LEGS)]
-    weight = 9.81 * MASS * walked.walker.robot.mass
+    weight = 9.81 * MASS_RATIO * walked.walker.robot.mass
     top = float(np.percentile(f, 99.9))
-    note = f"Diagonal pairs alternate. The robot weighs {weight:.0f} N; impacts beyond the axis are cut."
-    return Chart("Forces of the feet", _axis(walked), Axis(0.0, 1.15 * top, "N"), lines, event=_event()), note
+    note = f"Diagonal pairs alternate. The robot weighs {weight:.0f} N; impact peaks are clipped."
+    return Chart(
+        "Normal forces of the feet", _axis(walked), Axis(0.0, 1.15 * top, "N"), lines, event=_event()
+    ), note
 
 
-def cones(walked: Walked) -> tuple[Chart, str]:
-    """Chart of |f_t| / (μ f_n) of each foot, the largest in each window."""
+def cones(walked: WalkRecord) -> tuple[Chart, str]:
+    """Use of the friction cone by each foot: maxima over windows."""
     n = max(1, round(0.02 / DT))
-    rows = len(walked.used) // n * n
-    used = np.nan_to_num(walked.used[:rows]).reshape(-1, n, 4).max(axis=1)
+    rows = len(walked.friction_usage) // n * n
+    used = np.nan_to_num(walked.friction_usage[:rows]).reshape(-1, n, 4).max(axis=1)
     t = walked.trajectory.t[:rows].reshape(-1, n).mean(axis=1)
-    parts: list[Curve | Band] = [Band(t, 0 * t, 100 * used.max(axis=1), "var(--adaptive)", "of all feet")]
+    parts: list[Curve | Band] = [
+        Band(t, 0 * t, 100 * used.max(axis=1), "var(--adaptive)", "max. of all feet")
+    ]
     parts += [Curve(t, 100 * used[:, k], f"var(--j{k + 1})", leg, 0.9) for k, leg in enumerate(LEGS)]
-    levels = Level(100.0, "boundary of the cone"), Level(100 * ASSUMED_FRICTION / FRICTION, "assumed")
-    note = "Largest in windows of 0.02 s. The plan assumes a smaller μ; feet slip at touchdown."
+    levels = Level(100.0, "friction cone"), Level(100 * ASSUMED_FRICTION / FRICTION, "assumed by the plan")
+    note = "Maxima over windows of 0.02 s. The plan assumes a smaller μ; feet slip at touchdown."
     axis = Axis(0.0, 115.0, "% of μ f_n")
-    return Chart("Forces within their cones", _axis(walked), axis, parts, levels, _event()), note
+    return Chart("Use of the friction cones", _axis(walked), axis, parts, levels, _event()), note
 
 
-def step_times(walked: Walked) -> tuple[Chart, str]:
-    """Chart of the time for plans and for steps of control."""
+def step_times(walked: WalkRecord) -> tuple[Chart, str]:
+    """Computation time of plans and control steps."""
     t = walked.trajectory.t[: len(walked.seconds)]
     plans, steps = _times(walked)
     lines = [
-        Curve(t[walked.planned][1:], 1e3 * plans[1:], "var(--fixed)", "with a plan", 1.3),
-        Curve(t[~walked.planned], 1e3 * steps, "var(--adaptive)", "control alone", 1.3),
+        Curve(t[walked.planned][1:], 1e3 * plans[1:], "var(--fixed)", "with replanning", 1.3),
+        Curve(t[~walked.planned], 1e3 * steps, "var(--adaptive)", "control only", 1.3),
     ]
-    levels = Level(1e3 * walked.walker.plan_dt, "between plans"), Level(1e3 * DT, "between steps")
+    levels = Level(1e3 * walked.walker.plan_dt, "plan period"), Level(1e3 * DT, "control period")
     p99 = 1e3 * np.percentile(plans[1:], 99)
-    note = f"Processor time. 99 % of the plans took less than {p99:.1f} ms, without the first (cold start)."
+    note = f"Processor time. 99th percentile of plans: {p99:.1f} ms, without the first, which starts cold."
     return Chart("Time for a step", _axis(walked), Axis(0.02, 100.0, "ms", log=True), lines, levels), note
 
 

@@ -32,11 +32,11 @@ def built(sources: Sequence[Path], target: Path, *options: str) -> Path:
 class Exported:
     """The C library of a controller, as `model`, with the methods that the controller has."""
 
-    def __init__(self, controller: Controller, folder: Path) -> None:
+    def __init__(self, controller: Controller, folder: Path, *options: str) -> None:
         self.problem, self.robot = controller.problem, controller.problem.robot
         files = controller.export_c(folder, name="model")
         sources = [path for path in files if path.suffix == ".c" and path.name != "main.c"]
-        self.library = ctypes.CDLL(str(built(sources, folder / "model.so", "-shared")))
+        self.library = ctypes.CDLL(str(built(sources, folder / "model.so", "-shared", *options)))
         self.library.model_init.restype = ctypes.c_void_p
         self.library.model_missed.restype = ctypes.c_char_p
         self.library.model_status_text.restype = ctypes.c_char_p

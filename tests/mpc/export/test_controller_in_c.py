@@ -280,3 +280,16 @@ def test_other_problems_step_alike(make: Any, tmp_path: Path) -> None:
     steps = {arriving: 60, on_four_feet: 100}.get(make, 1000)
     seen = compare(controller, exported, x, steps, plant, event)
     assert "bad measurement" in seen and ("time limit" if make is in_a_hurry else "ok") in seen
+
+
+def test_narrower_vectors_use_the_same_sparsity(tmp_path: Path) -> None:
+    """Sparsity is stored by vectors of the exporting processor; others have narrower vectors."""
+    x, u = ca.SX.sym("x", 40), ca.SX.sym("u")
+    problem = Problem.from_ode(x, u, ca.vertcat(x[1:], u) - x, horizon=3, dt=0.1)
+    problem.add_cost("state", x, 1.0, end_weight=10.0)
+    problem.add_cost("effort", u, 0.1)
+    controller, state = Controller(problem), np.linspace(-1.0, 1.0, 40)
+    exported = Exported(controller, tmp_path, "-DPLAIN_C")
+    for _ in range(3):
+        np.testing.assert_allclose(exported.step(state), controller.step(state), rtol=1e-9, atol=1e-12)
+        assert controller.ok and exported.ok

@@ -29,13 +29,13 @@ def test_every_name_that_can_be_set_has_a_function(controller: Controller, tmp_p
         assert re.search(rf"\bint planar_2r_set_{name}\(", header), name
     source = (tmp_path / "planar_2r.c").read_text()
     assert "malloc" not in source
-    for path in (tmp_path / "runtime").iterdir():
+    for path in (tmp_path / "runtime").rglob("*.[ch]"):
         assert "fprintf" not in path.read_text(), path
 
 
 def test_files_of_others_are_left_alone(controller: Controller, tmp_path: Path) -> None:
-    foreign = tmp_path / "runtime" / "loop.h"
-    foreign.parent.mkdir()
+    foreign = tmp_path / "runtime" / "loop" / "loop.h"
+    foreign.parent.mkdir(parents=True)
     foreign.write_text("/* mine */\n")
     with pytest.raises(hc.HelicoidError, match=r"loop\.h.*not written by Helicoid"):
         controller.export_c(tmp_path)
@@ -55,7 +55,10 @@ def test_names_cannot_leave_their_place(tmp_path: Path) -> None:
     problem.add_cost("effort", u, 1.0)
     problem.add_constraint("bound", u, -1, 1, labels=['a"; */ #error \\'])
     files = Controller(problem).export_c(tmp_path, name='../double; #error "')
-    assert {path.parent for path in files} == {tmp_path, tmp_path / "runtime"}
+    assert {path.parent for path in files} == {
+        tmp_path,
+        *(tmp_path / "runtime" / part for part in ("", "loop", "qp")),
+    }
     prefix = c_identifier('../double; #error "')
     texts = [(tmp_path / f"{prefix}{suffix}").read_text() for suffix in (".h", ".c")]
     assert f"int {prefix}_set_{c_identifier('größe')}(" in texts[0]

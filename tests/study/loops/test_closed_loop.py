@@ -233,6 +233,8 @@ def test_every_kind_of_controller_is_an_episode() -> None:
         assert loop.batch is batch
         table = hc.Study(loop, seed=3).run(3, on="here")
         assert table["diverged"].tolist() == [0, 0, 0]
+    with pytest.raises(hc.InputError, match=r"Own has no following\(reference\)"):
+        hc.study.closed_loop(Own(), ROBOT, 0.02, reference=[0.1, 0.5])
         assert hc.Study(loop, seed=3).replay(1).trajectory.q.shape[0] == len(loop.settings.times)
 
 

@@ -133,7 +133,7 @@ def _is_sparse(stages: Stages) -> bool:
 
 
 def _pattern(stages: Stages) -> dict[str, str]:
-    """Sparsity of [B A]: the rows of each column, and those of each vector of columns."""
+    """Sparsity of [B A]: the rows of each column, and those of each group of LANES columns."""
     rows, columns = stages.dynamics.sparsity().get_triplet()
     width = stages.lanes
     texts = {}

@@ -100,6 +100,11 @@ def closed_loop(
     checked_noise(settings.robot, settings.noise)
     settings.longest_delay  # noqa: B018 - refused here and not in a worker
     if reference is not None or (not getattr(controller, "required", True) and not is_observer(controller)):
+        if not callable(getattr(controller, "following", None)):
+            raise InputError(
+                f"{type(controller).__name__} has no following(reference): see ControllerProtocol, or let "
+                "its step(q, v) know the reference"
+            )
         controller = controller.following(reference)
     compiled = callable(getattr(controller, "in_loop", None)) and targets is None and not settings.world
     if compiled and (settings.system is None or method == "rk4"):

@@ -51,7 +51,8 @@ static inline void add_transposed(double *a, const double *y, double h, const do
   (void)h;
   for (int i = 0; i < VZ; i++) {
     vec total = CV(a)[i];
-    for (int e = vector_start[i]; e < vector_start[i + 1]; e++)
+    const int group = i * WIDTH / LANES; /* the table is of LANES columns, also where vectors are narrower */
+    for (int e = vector_start[group]; e < vector_start[group + 1]; e++)
       total += splat(y[vector_rows[e]]) * CV(AB + vector_rows[e] * NZP)[i];
     V(a)[i] = total;
   }
