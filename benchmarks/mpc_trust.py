@@ -1,4 +1,4 @@
-"""Closed loops towards random targets, most out of reach: does the robot rest, keep limits, tell the truth?
+"""Closed loops towards random targets, half out of reach: settling, limits kept, and whether `ok` is true.
 
     python -m benchmarks.mpc_trust [--number 16] [--seed 0] [--only panda] [--quick] [--record FILE]
 
@@ -9,10 +9,10 @@ target moves from where the robot is to a point that may be beyond reach and bac
 for four more; `back` is the largest distance from it at the end, with the exact model and no noise.
 
 `v rms` is the largest rms of a velocity in the last second (rad/s, m/s), of loops with the exact model, a
-wrong one, and noise. One without noise that is above 0.02 is `moving` and goes on, up to 20 s: `rest` is
-when the last came to rest (s), `restless` are those that did not. Excess is beyond hard limits, also between
-samples, without noise, with the exact model and with a wrong one (of torque in all loops). A lie is a step
-that says ok beside a violation of more than 1 %; `ok` is said of loops with the exact model and a wrong one.
+wrong one, and noise. One without noise that is above 0.02 is `moving` and goes on, up to 20 s: `settled`
+is when the last came to rest (s), `unsettled` those that did not. Excess is beyond hard limits, also between
+samples, without noise, with the exact model and with a wrong one (of torque in all loops). A false "ok" is a
+step that says ok beside a violation of more than 1 %; `ok` is its share with the exact model and a wrong one.
 
 With `--record` every loop is a line of a file (JSON), and those that it has are not run again.
 """
@@ -35,8 +35,8 @@ NOISE = 1e-4, 2e-3  # rad, rad/s
 STILL = 0.02  # rad/s, rms over a second
 
 TITLES = (
-    *("system", "loops", "v rms", "wrong", "noise", "moving", "rest", "restless", "back"),
-    *("v excess", "wrong", "q excess", "wrong", "τ excess", "ok", "wrong", "lies"),
+    *("system", "loops", "v rms", "wrong", "noise", "moving", "settled", "unsettled", "back"),
+    *("v excess", "wrong", "q excess", "wrong", "τ excess", "ok", "wrong", "false ok"),
 )
 
 
@@ -50,7 +50,9 @@ def loop(case: Case, rng: np.random.Generator, wrong: bool, noisy: bool, moving:
     second, steps = round(1.0 / controller.period), round(LONGEST / controller.period)
     asked = round((EXCURSION + AFTER if moving else SECONDS) / controller.period)
     x, seen = case.start.copy(), []
-    told: dict[str, Any] = dict(wrong=wrong, noisy=noisy, moving=moving, steps=0, ok=0, lies=0, torque=0.0)
+    told: dict[str, Any] = dict(
+        wrong=wrong, noisy=noisy, moving=moving, steps=0, ok=0, false_ok=0, torque=0.0
+    )
     for k in range(steps):
         if moving:
             away = np.sin(np.pi * min(1.0, k * controller.period / EXCURSION)) ** 2
@@ -63,7 +65,7 @@ def loop(case: Case, rng: np.random.Generator, wrong: bool, noisy: bool, moving:
         u = controller.step(*both)
         told["steps"] += 1
         told["ok"] += int(controller.ok)
-        told["lies"] += int(controller.ok and bool(controller.plan.violation > 0.01))
+        told["false_ok"] += int(controller.ok and bool(controller.plan.violation > 0.01))
         told["torque"] = max(told["torque"], float((np.abs(u) / case.limit).max() - 1))
         seen.append(advance(x, u))
         x = seen[-1][-1]
@@ -100,7 +102,7 @@ def row(name: str, loops: list[dict[str, Any]]) -> str:
         *(f"{sum(not one['still'] for one in quiet)}", f"{most(exact, 'back'):.3f}"),
         *(f"{100 * max(0.0, value):.2f} %" for value in excess),
         *(share("ok", [one for one in loops if one["wrong"] == wrong]) for wrong in (False, True)),
-        share("lies", loops),
+        share("false_ok", loops),
     ]
     return f"| {' | '.join(texts)} |"
 

@@ -143,7 +143,7 @@ def test_rests_at_a_limit_though_its_model_is_wrong(share: float, kind: str) -> 
 
 @pytest.mark.slow
 def test_rests_wherever_the_target_is() -> None:
-    """A small sample of `benchmarks.mpc_trust`: points in and out of reach, limits kept, no lie."""
+    """A small sample of `benchmarks.mpc_trust`: points in and out of reach, limits kept, no false "ok"."""
     robot = hc.load("planar_2r")
     problem = Problem(robot, horizon=15, dt=0.03)
     problem.add_position_cost("tip", np.zeros(3), weight=50.0, end_weight=500.0)
@@ -255,7 +255,7 @@ def test_a_sample_of_the_benchmark_of_trust(name: str) -> None:
         trust.loop(case, np.random.default_rng([23, k]), wrong=k % 2 == 1, noisy=k % 4 == 3, moving=k > 5)
         for k in range(8)
     ]
-    assert sum(one["lies"] for one in loops) == 0
+    assert sum(one["false_ok"] for one in loops) == 0
     for one in loops:
         assert one["torque"] < 0.01
         if not one["wrong"]:
@@ -275,6 +275,6 @@ def test_a_quadruped_whose_knees_end_its_way_rests_and_is_well() -> None:
 
     case = trust.cases(False)[-1]()
     told = trust.loop(case, np.random.default_rng([20261, 3]), wrong=False, noisy=False, moving=False)
-    assert told["still"] and told["lies"] == 0
+    assert told["still"] and told["false_ok"] == 0
     assert told["ok"] > 0.97 * told["steps"]
     assert max(told["velocity"], told["position"]) < 0.01

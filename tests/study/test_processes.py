@@ -112,7 +112,7 @@ def test_a_study_that_is_killed_or_interrupted_goes_on(tmp_path: Path, how: sign
         time.sleep(0.05)
     if how == signal.SIGINT:
         beside = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True)
-        assert f"already, by process {first.pid}" in beside.stderr
+        assert f"another study is writing to this folder (process {first.pid}" in beside.stderr
     first.send_signal(how)
     told = first.communicate(timeout=PATIENCE)[1]
     assert first.returncode != 0
@@ -153,7 +153,7 @@ def test_a_full_disk_is_told_and_the_study_goes_on_when_there_is_room(small_disk
 
     study = hc.Study(much, batch=True)
     study.grid("k", [1])
-    with pytest.raises(StudyError, match=r"no room left .*finished parts are safe"):
+    with pytest.raises(StudyError, match=r"the disk is full .*finished parts are saved"):
         study.run(2000, workers=2, out=small_disk / "out")
     before = len(hc.study.read(small_disk / "out"))
     assert 0 < before < 2000

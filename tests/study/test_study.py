@@ -178,7 +178,7 @@ def test_a_changed_study_is_refused(tmp_path: Path) -> None:
     study().run(5, on="here", out=tmp_path)
     with pytest.raises(StudyError, match="seed is 5 there and 6 here"):
         study(seed=6).run(5, on="here", out=tmp_path)
-    with pytest.raises(StudyError, match="code of the episode was another"):
+    with pytest.raises(StudyError, match="code of the episode differs"):
         study(lambda case: {"reach": 1.0}).run(5, on="here", out=tmp_path)
 
 

@@ -56,8 +56,8 @@ def study(
         typer.Option("--episodes", "-n", help="Number of episodes; by default one per grid point."),
     ] = None,
     on: Annotated[
-        str, typer.Option(help="Where: processes, here, or a dask scheduler such as tcp://10.0.0.1:8786.")
-    ] = "processes",
+        str | None, typer.Option(help="processes, here, or a dask scheduler such as tcp://10.0.0.1:8786.")
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Results folder; an interrupted study is resumed.")
     ] = Path("study"),

@@ -16,7 +16,7 @@ from helicoid.study import Study, Table
 def run(
     file: Path,
     episodes: int | None,
-    on: str,
+    on: str | None,
     out: Path,
     workers: int | None,
     time_limit: float | None,

@@ -54,7 +54,7 @@ class Geometry:
     """A shape to draw. `kind` is box, cylinder, capsule, sphere or mesh.
 
     `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); mesh scale.
-    `filename` is the mesh as the description names it; `folder` is where that description lies.
+    `filename` is the mesh as the description names it; `folder` is that description's folder.
     """
 
     kind: str

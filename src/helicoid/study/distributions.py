@@ -1,8 +1,7 @@
 """Distributions of varied values, drawn for many episodes at once.
 
-A distribution is a frozen value with `draw(rng, n)`, which gives an array with n in front, and `described`,
-numbers and words for the record that a study keeps. Means, bounds and the like may be vectors: a value is
-then a vector too.
+A distribution is immutable, with `draw(rng, n)`, which returns n samples along the first axis, and
+`described`, its parameters for the record of a study. Means and bounds may be vectors; so are samples then.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Distribution(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Spread:
+class _ContinuousDistribution:
     """Transformation of uniform or normal numbers with parameters `a` and `b`."""
 
     kind: str
@@ -49,8 +48,8 @@ class _Spread:
             return a + (b - a) * u
         if self.kind == "log_uniform":
             return np.clip(np.exp(np.log(a) + (np.log(b) - np.log(a)) * u), a, b)
-        # The inverse of the normal distribution, cut where it is bounded: one draw, whatever the bounds are.
-        from scipy.special import ndtr, ndtri  # here: workers start sooner without it
+        # Inverse CDF of the truncated normal distribution: one uniform number per sample for any bounds.
+        from scipy.special import ndtr, ndtri  # imported here: workers start faster
 
         mean, deviation = a, np.where(b > 0, b, 1.0)
         low, high = ndtr((self.least - mean) / deviation), ndtr((self.most - mean) / deviation)
@@ -79,15 +78,15 @@ def normal(
     m, s, low, high = _numbers("normal", mean, deviation, least, most)
     if np.any(s < 0) or not np.all(np.isfinite(m) & np.isfinite(s)):
         raise InputError(
-            f"normal needs a finite mean and a deviation of 0 or more; got {mean!r}, {deviation!r}"
+            f"normal needs a finite mean and a standard deviation >= 0; got {mean!r}, {deviation!r}"
         )
     from scipy.special import ndtr
 
     scale = np.where(s > 0, s, 1.0)
     probability = ndtr((high - m) / scale) - ndtr((low - m) / scale)
     if np.any(np.where(s > 0, probability < 1e-12, (m < low) | (m > high))):
-        raise InputError(f"normal: its probability vanishes between {least!r} and {most!r}")
-    return _Spread("normal", m, s, low, high)
+        raise InputError(f"normal: zero probability between {least!r} and {most!r}")
+    return _ContinuousDistribution("normal", m, s, low, high)
 
 
 def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
@@ -100,7 +99,7 @@ def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
     a, b = _numbers("uniform", low, high)
     if np.any(a > b) or not np.all(np.isfinite(a) & np.isfinite(b)):
         raise InputError(f"uniform needs finite bounds, low <= high; got {low!r} and {high!r}")
-    return _Spread("uniform", a, b, a, b)
+    return _ContinuousDistribution("uniform", a, b, a, b)
 
 
 def log_uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
@@ -114,11 +113,11 @@ def log_uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
     a, b = _numbers("log_uniform", low, high)
     if np.any(a > b) or np.any(a <= 0) or not np.all(np.isfinite(b)):
         raise InputError(f"log_uniform needs 0 < low <= high < inf; got {low!r} and {high!r}")
-    return _Spread("log_uniform", a, b, a, b)
+    return _ContinuousDistribution("log_uniform", a, b, a, b)
 
 
 @dataclass(frozen=True, eq=False)
-class _Choice:
+class _DiscreteDistribution:
     values: tuple[Any, ...]
     shares: tuple[float, ...]
 
@@ -143,9 +142,9 @@ def choice(values: Sequence[float | str | bool], shares: Sequence[float] | None 
     weights = [1.0] * len(known) if shares is None else [float(x) for x in shares]
     if len(weights) != len(known) or min(weights) < 0 or not 0 < sum(weights) < np.inf:
         raise InputError(
-            f"choice needs a share of 0 or more for each of its {len(known)} values; got {shares!r}"
+            f"choice needs a share >= 0 for each of its {len(known)} values, not all 0; got {shares!r}"
         )
-    return _Choice(known, tuple(weights))
+    return _DiscreteDistribution(known, tuple(weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,14 +165,16 @@ def plain_values(name: str, values: Any) -> tuple[Any, ...]:
     """Numbers, booleans or strings of one type, as Python objects.
 
     Raises:
-        InputError: there are none, or they are something else.
+        InputError: empty, or of another type.
     """
     try:
         known = np.array(list(values))
     except (TypeError, ValueError):
         known = np.array([])
     if known.ndim != 1 or not len(known) or known.dtype.kind not in "biufU":
-        raise InputError(f"{name} takes some numbers or some words, such as [4, 6, 8]; got {values!r}")
+        raise InputError(
+            f"{name} takes a list of numbers, booleans or strings, such as [4, 6, 8]; got {values!r}"
+        )
     if known.dtype.kind == "f" and not np.all(np.isfinite(known)):
         raise InputError(f"{name}: all values must be finite; got {values!r}")
     return tuple(known.tolist())
@@ -182,7 +183,7 @@ def plain_values(name: str, values: Any) -> tuple[Any, ...]:
 def code_digest(function: Any) -> str:
     """Digest of the source of a function, or of its bytecode without one; for an object, of its class.
 
-    What the function finds elsewhere, such as globals, does not enter.
+    Globals and closures are not included.
     """
     target = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
     try:

@@ -58,7 +58,7 @@ def library(
     *,
     include: Iterable[Path] = (),
     link: Iterable[str] = ("-lm",),
-    tell: Callable[[float], None] = lambda done: None,
+    report: Callable[[float], None] = lambda done: None,
 ) -> Path:
     """The shared library of some C, from the cache or compiled now.
 
@@ -67,7 +67,7 @@ def library(
         sources: gives the text of each translation unit. They find the headers of `runtime/`.
         include: more folders of headers.
         link: arguments for the linker.
-        tell: is called with the share of the work that is done, 0 to 1.
+        report: is called with the share of the work that is done, 0 to 1.
 
     Raises:
         CompileError: it is not in the cache, and there is no compiler or it fails.
@@ -84,7 +84,7 @@ def library(
     def made(cache: Cache) -> Path:
         found = cache.get(key, compiler)
         places = (KERNEL_HEADERS, *include)
-        return found or cache.build(key, compiler, sources, include=places, link=link, tell=tell)
+        return found or cache.build(key, compiler, sources, include=places, link=link, report=report)
 
     try:
         return made(cache)
@@ -188,7 +188,7 @@ class Cache:
         *,
         include: Iterable[Path] = (),
         link: Iterable[str] = ("-lm",),
-        tell: Callable[[float], None] = lambda done: None,
+        report: Callable[[float], None] = lambda done: None,
     ) -> Path:
         """Compile a library and publish it under this key.
 
@@ -204,7 +204,7 @@ class Cache:
                 units.append(work / f"unit{len(units)}.c")
                 units[-1].write_text(text, encoding="utf-8")
             output = work / "library.so"
-            compiler.compile(units, output, include=include, link=link, tell=tell)
+            compiler.compile(units, output, include=include, link=link, report=report)
             return self._publish(key, compiler, output)
         finally:
             shutil.rmtree(work, ignore_errors=True)

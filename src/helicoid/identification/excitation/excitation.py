@@ -151,12 +151,12 @@ def excitation(
     series = RestingSeries(float(duration), harmonics, at)
     problem = ExcitationProblem(equations, series, bounds, criterion)
     y = _random_start(problem, np.random.default_rng(seed))
-    with reporting(progress, "Excitation trajectory") as tell:
+    with reporting(progress, "Excitation trajectory") as report:
 
-        def report(count: int, loss: float) -> None:
-            tell(f"Excitation trajectory, criterion {loss:.2f}", count / iterations)
+        def on_iteration(count: int, loss: float) -> None:
+            report(f"Excitation trajectory, criterion {loss:.2f}", count / iterations)
 
-        y = _solved(problem, y, iterations, time_limit, report)
+        y = _solved(problem, y, iterations, time_limit, on_iteration)
     return _result(problem, y, rate, notes)
 
 
@@ -165,12 +165,12 @@ def _solved(
     y: Array,
     iterations: int,
     seconds: float,
-    report: Callable[[int, float], None],
+    on_iteration: Callable[[int, float], None],
 ) -> Array:
     """Solve, look between the points, and tighten what is exceeded there until nothing is."""
     start, margins = y, dict[str, float]()
     for part in (0.7, 0.1, 0.1, 0.1):
-        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, report)
+        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, on_iteration)
         exceeded = _exceeded(problem, y)
         if not exceeded:
             return y

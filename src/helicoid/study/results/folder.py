@@ -1,11 +1,11 @@
 """Folder of a study: a record in JSON, and Parquet parts that are written atomically.
 
-    folder/study.json                       what the study is
+    folder/study.json                           record of the study
     folder/part-0000001000-0000001512.parquet   episodes 1000 to 1511
 
-A part is written under another name, flushed to the disk and renamed: one that is there is whole, and says by
-its name what is done. A study that goes on looks for what is missing. A lock that the system releases when
-its holder ends, however it ends, keeps a second study out.
+A part is written under a temporary name, flushed to disk and renamed, so every part is complete; its name
+gives its episodes. A resumed study runs the missing episodes. A file lock, which the system releases when its
+holder ends, excludes a second writer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOCK = ".lock"
 _FORMAT = "helicoid study"
 _VERSION = 1
 _PART = re.compile(r"part-(\d{10,})-(\d{10,})\.parquet")
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StudyError(HelicoidError):
@@ -44,7 +44,7 @@ class StudyWarning(UserWarning):
 
 
 def parquet() -> Any:
-    """pyarrow's Parquet.
+    """Import pyarrow's Parquet module.
 
     Raises:
         StudyError: it is not installed.
@@ -117,13 +117,13 @@ class Folder:
         """Lock the folder for writing; it is created if there is none.
 
         Raises:
-            StudyError: somebody does already, or it cannot be written to.
+            StudyError: another process holds the lock, or the folder is not writable.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            file = open(self.path / _LOCK, "a+", encoding="utf-8")  # noqa: SIM115 - held as long as this lasts
+            file = open(self.path / _LOCK, "a+", encoding="utf-8")  # noqa: SIM115 - open while locked
         except OSError as error:
-            raise StudyError(f"{self.path}: no folder can be made or written to there: {error}") from error
+            raise StudyError(f"{self.path}: no folder can be created or written there: {error}") from error
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -131,35 +131,37 @@ class Folder:
                 file.seek(0)
                 holder = file.read().strip() or "another process"
                 raise StudyError(
-                    f"{self.path}: a study is being written there already, by {holder}: wait for it, end it, "
+                    f"{self.path}: another study is writing to this folder ({holder}): wait for it, stop it, "
                     "or name another folder with out="
                 ) from None
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
             file.flush()
-            self._remove_halves()
+            self._remove_temporary_files()
             yield
 
     def begin(self, record: dict[str, Any], episodes: int = 0) -> None:
         """Write the record of the study, or check it against the one in the folder.
 
         Args:
-            record: what decides on its numbers.
-            episodes: how many are planned, which may become more.
+            record: everything that determines the results.
+            episodes: planned number of episodes; may grow later.
 
         Raises:
-            StudyError: another study is in this folder; says what differs.
+            StudyError: the folder holds another study; the message lists the differences.
         """
         known = self.record
         if known is None and self.parts():
-            raise StudyError(f"{self.path}: has parts of a study but no {RECORD}: name another folder, out=")
-        record = json.loads(json.dumps(record))  # as it would be read
+            raise StudyError(
+                f"{self.path}: has parts of a study but no {RECORD}: name another folder with out="
+            )
+        record = json.loads(json.dumps(record))  # normalise to JSON types
         changed = [name for name, value in record.items() if known and known.get(name) != value]
         if known and changed:
             how = " and ".join(_difference(name, known, record) for name in changed)
             raise StudyError(
-                f"{self.path}: has another study: {how}. "
-                "EpisodeRows of both would be mixed: name another folder with out=, or remove this one"
+                f"{self.path}: holds another study: {how}. "
+                "Rows of both would be mixed: name another folder with out=, or remove this one"
             )
         planned = max(episodes, int(known["episodes"]) if known else 0)
         content = {"format": _FORMAT, "version": _VERSION, **record, "episodes": planned}
@@ -169,18 +171,18 @@ class Folder:
     def done(self) -> list[tuple[int, int]]:
         """Ranges of finished episodes; a part that cannot be read is removed, with a warning."""
         read = parquet().read_metadata
-        good = []
+        complete = []
         for (start, stop), path in self.parts().items():
             try:
                 rows = read(path).num_rows
             except (OSError, ValueError):
                 rows = -1
             if rows == stop - start:
-                good.append((start, stop))
+                complete.append((start, stop))
             else:
-                warn(StudyWarning(f"{path}: is damaged; its episodes are done again"))
+                warn(StudyWarning(f"{path}: is damaged; its episodes are run again"))
                 path.unlink(missing_ok=True)
-        return good
+        return complete
 
     def add(self, rows: EpisodeRows) -> None:
         """Write rows of consecutive episodes as a part."""
@@ -200,13 +202,13 @@ class Folder:
         except OSError as error:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            what = "there is no room left" if error.errno in _NO_ROOM else "it cannot be written to"
+            what = "the disk is full" if error.errno in _DISK_FULL_ERRORS else "the folder is not writable"
             raise StudyError(
-                f"{self.path}: {what} ({error.strerror or error}). All finished parts are safe: see to it "
-                "and run the study again with the same out=, and it goes on"
+                f"{self.path}: {what} ({error.strerror or error}). All finished parts are saved: fix the "
+                "cause and run the study again with the same out= to resume"
             ) from error
 
-    def _remove_halves(self) -> None:
+    def _remove_temporary_files(self) -> None:
         for path in self.path.glob(".*.new"):
             path.unlink(missing_ok=True)
 
@@ -214,7 +216,7 @@ class Folder:
 def _difference(name: str, known: dict[str, Any], record: dict[str, Any]) -> str:
     old, new = known.get(name), record[name]
     if name == "code":
-        return "the code of the episode was another"
+        return "the code of the episode differs"
     if isinstance(old, dict) and isinstance(new, dict):
         names = [key for key in {**old, **new} if old.get(key) != new.get(key)]
         return f"{name} differs in {', '.join(map(repr, names)) or 'its order'}"
@@ -224,8 +226,8 @@ def _difference(name: str, known: dict[str, Any], record: dict[str, Any]) -> str
 def _arrow(rows: EpisodeRows) -> Any:
     import pyarrow as pa
 
-    wrong = np.array([error is not None for error in rows.error])
+    failed = np.array([error is not None for error in rows.error])
     columns = {EPISODE: pa.array(rows.episode), **{name: pa.array(x) for name, x in rows.values.items()}}
-    columns |= {name: pa.array(x, mask=wrong) for name, x in rows.results.items()}
+    columns |= {name: pa.array(x, mask=failed) for name, x in rows.results.items()}
     columns |= {SECONDS: pa.array(rows.seconds), ERROR: pa.array(rows.error, pa.string())}
     return pa.table(columns)

@@ -1,4 +1,4 @@
-"""Pictures of a study: how results are spread, and what they depend on."""
+"""Plots of a study: histograms of results and scatter plots over the varied parameters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from helicoid.study.results.table import Table
 
-_MOST = 5000  # points of a cloud: more of them show no more
-_COLUMNS = 6  # of what varied
+_MAX_SCATTER_POINTS = 5000
+_MAX_VARIED = 6  # varied parameters shown
 
 
 def plot(table: Table, names: Sequence[str]) -> Figure:
-    """A row for each result: its histogram, then a cloud over each number that varied."""
+    """Plot a row per result: its histogram, then a scatter plot over each varied number."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -30,18 +30,18 @@ def plot(table: Table, names: Sequence[str]) -> Figure:
     results = list(names or table.results)
     if not results or not len(table):
         raise InputError("there is no result to plot yet")
-    varied = [name for name in table.values if table[name].dtype.kind in "biuf"][:_COLUMNS]
+    varied = [name for name in table.values if table[name].dtype.kind in "biuf"][:_MAX_VARIED]
     size = 2.9 * (1 + len(varied)), 2.3 * len(results)
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(
         len(results), 1 + len(varied), squeeze=False, sharey="row", width_ratios=[0.8] + [1] * len(varied)
     )
-    some = slice(None, None, max(1, len(table) // _MOST))
+    subset = slice(None, None, max(1, len(table) // _MAX_SCATTER_POINTS))
     for k, (row, name) in enumerate(zip(axes, results, strict=True)):
         values = table[name]
         _histogram(row[0], values, name)
         for axis, cause in zip(row[1:], varied, strict=True):
-            axis.plot(table[cause][some], values[some], ".", markersize=5, alpha=0.4, markeredgewidth=0)
+            axis.plot(table[cause][subset], values[subset], ".", markersize=5, alpha=0.4, markeredgewidth=0)
             axis.grid(alpha=0.3)
             if k == len(results) - 1:
                 axis.set_xlabel(cause)
@@ -51,8 +51,8 @@ def plot(table: Table, names: Sequence[str]) -> Figure:
 
 
 def _title(table: Table) -> str:
-    wrong = f", {table.n_failed:,} failed" if table.n_failed else ""
-    return f"{len(table):,} episodes{wrong}"
+    failed = f", {table.n_failed:,} failed" if table.n_failed else ""
+    return f"{len(table):,} episodes{failed}"
 
 
 def _histogram(axis: Any, values: Any, name: str) -> None:
@@ -61,7 +61,7 @@ def _histogram(axis: Any, values: Any, name: str) -> None:
         axis.hist(
             finite, bins=min(60, max(8, int(np.sqrt(len(finite))))), orientation="horizontal", color="0.55"
         )
-        # A share of one in a hundred that is far away should not make the rest unreadable.
+        # Clip the axis at the 99.5 % quantile if outliers would compress the histogram.
         low, high = np.quantile(finite, [0.0, 0.995])
         if high > low and finite.max() > high + 4 * (high - low):
             axis.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
