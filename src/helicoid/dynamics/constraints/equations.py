@@ -265,10 +265,10 @@ def user_constraint(model: Model, kind: str, written: object, name: str) -> User
         value = value if isinstance(value, ca.SX) else ca.vertcat(*(ca.SX(part) for part in value))
     except (TypeError, NotImplementedError) as error:
         raise ModelError(f"constraint {name!r}: no expression of q: {value!r}") from error
-    wanted = (value.shape[0], 1 if kind == "holonomic" else model.nv)
+    expected = (value.shape[0], 1 if kind == "holonomic" else model.nv)
     if kind == "pfaffian" and value.shape == (model.nv, 1) and model.nv > 1:
-        value, wanted = value.T, (1, model.nv)
-    if value.shape != wanted or 0 in wanted:
+        value, expected = value.T, (1, model.nv)
+    if value.shape != expected or 0 in expected:
         shape = "a column φ(q)" if kind == "holonomic" else f"rows of nv = {model.nv} entries A(q)"
         raise ModelError(f"constraint {name!r}: {kind} needs {shape}, got shape {value.shape}")
     for k in range(value.shape[0]):
