@@ -81,18 +81,18 @@ def library(
             raise
         return found
 
-    def made(cache: Cache) -> Path:
+    def compiled_in(cache: Cache) -> Path:
         found = cache.get(key, compiler)
         places = (KERNEL_HEADERS, *include)
         return found or cache.build(key, compiler, sources, include=places, link=link, report=report)
 
     try:
-        return made(cache)
+        return compiled_in(cache)
     except (OSError, CompileError) as error:
         if isinstance(error, CompileError) and not _FULL.search(str(error)):
             raise
         try:
-            return made(Cache(temporary_folder(f"{cache.folder} cannot be written to ({error})")))
+            return compiled_in(Cache(temporary_folder(f"{cache.folder} cannot be written to ({error})")))
         except OSError as second:
             raise CompileError(f"there is no place to compile in: {second}") from second
 
@@ -235,7 +235,7 @@ class Cache:
         target = entry / f"{compiler.identity[:16]}-{digest}.so"
         for _ in range(3):  # another process may be clearing the cache
             try:
-                check_private(entry, os.lstat(_made(entry)))
+                check_private(entry, os.lstat(_created(entry)))
             except Refused as error:
                 raise PermissionError(str(error)) from error
             with contextlib.suppress(FileNotFoundError):
@@ -278,7 +278,7 @@ class Cache:
                         _remove(path)
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 

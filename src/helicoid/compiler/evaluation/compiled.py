@@ -116,7 +116,7 @@ class CompiledEvaluator:
             return self.kernel
 
     def _load(self, kinds: Sequence[str], report: Callable[[float], None]) -> None:
-        def made() -> Path:
+        def build() -> Path:
             # The extension that calls kernels is compiled once, in parallel with the first kernel.
             path: Path
             path, _ = in_parallel([lambda: kernel_library(self._program, kinds, report), binding.prepare])
@@ -128,7 +128,7 @@ class CompiledEvaluator:
             self._paths = paths
             return kernel
 
-        self.kernel = loaded(made, load)
+        self.kernel = loaded(build, load)
 
     def evaluate(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         self.prepare("scalar").evaluate(inputs, outputs)

@@ -86,8 +86,8 @@ def export_library(
 
     Args:
         name: of the header, the library and the CMake target.
-        functions: by their names in C, which are made into identifiers where they are not.
-        folder: made if it does not exist. Files of these names that an earlier export wrote are replaced,
+        functions: by their names in C, which are turned into identifiers where needed.
+        folder: created if it does not exist. Files of these names that an earlier export wrote are replaced,
             other files stay untouched.
         samples: values of the inputs that the program checks, (n, size) each, row by row; random by default.
 

@@ -29,7 +29,7 @@ def assemble(
     constraints: Constraints,
     held: Sequence[int] = (),
 ) -> Array:
-    """q moved to φ(q) = 0 by Levenberg's and Marquardt's steps, which end as those of Gauss and Newton.
+    """q moved to φ(q) = 0 by Levenberg-Marquardt steps, which end as Gauss-Newton steps.
 
     Their damping is the square of the error: far off it keeps steps short where A is nearly singular, at the
     end it vanishes fast enough to leave the convergence quadratic.
@@ -61,7 +61,7 @@ def assemble(
 def _shortened(
     q: Array, step: Array, error: Array, position: Position, integrate: Integrate
 ) -> tuple[Array, Array] | None:
-    """The first of the step's halves, quarters ... that lessens the error; None when none does."""
+    """Backtracking line search: the first of the step's halves that lessens the error; None if none does."""
     share = min(1.0, 1.0 / max(float(np.max(np.abs(step), initial=0.0)), 1e-300))
     now = float(np.linalg.norm(error))
     for _ in range(30):
