@@ -588,7 +588,7 @@ def test_file_that_is_not_there(name: str, tmp_path: Path) -> None:
 
 def test_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (reader, markup):
-        monkeypatch.setattr(module, "MOST_BYTES", 100)
+        monkeypatch.setattr(module, "MAX_BYTES", 100)
     with pytest.raises(RobotDescriptionError, match="larger than"):
         read_urdf(BUNDLED[0])
 

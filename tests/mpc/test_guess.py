@@ -100,7 +100,7 @@ def test_of_an_ode() -> None:
         (np.full((4, 2), np.nan), "not all finite"),
         (np.zeros((0, 2)), "any number of rows"),
         ("fast", "a guess is a Plan, a Trajectory, an array of q or a dict"),
-        ({"speed": [0.0, 0.0]}, "no use for 'speed'; it takes some of q, v, a, tau, u, t"),
+        ({"speed": [0.0, 0.0]}, "a guess has no 'speed'; it takes some of q, v, a, tau, u, t"),
         ({"q": np.zeros((3, 2)), "t": [0.0, 0.1]}, "2 times and 3 rows of q"),
         ({"q": np.zeros((3, 2)), "t": [0.0, 0.1, 0.1]}, "ascending"),
         ({"q": np.zeros((3, 2)), "duration": 3.0}, "duration is not free"),

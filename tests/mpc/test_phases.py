@@ -61,7 +61,7 @@ def test_steps_are_where_feet_land_and_swings_lead_there() -> None:
         (lambda: Phase(-1.0, A), "positive time"),
         (lambda: Phase(float("nan"), A), "positive time"),
         (lambda: Phase(0.1, "left"), "are names"),  # type: ignore[arg-type]
-        (lambda: Phase(0.1, A, steps={"right": (0, 0, 0)}), "do not stand"),
+        (lambda: Phase(0.1, A, steps={"right": (0, 0, 0)}), "not in stance"),
         (lambda: Phase(0.1, A, steps={"left": (0, 0)}), r"is \(x, y, z\)"),
         (lambda: ContactSchedule.of([], False, 0.0), "list of hc.mpc.Phase"),
         (lambda: ContactSchedule.of([0.1], False, 0.0), "0.1 among them"),  # type: ignore[list-item]

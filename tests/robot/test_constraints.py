@@ -87,7 +87,7 @@ class TestEquations:
             arm.constrain()
         with pytest.raises(hc.ModelError, match="takes a function of q"):
             arm.constrain(holonomic=3)  # type: ignore[arg-type]
-        with pytest.raises(hc.ModelError, match="row 0 holds nothing"):
+        with pytest.raises(hc.ModelError, match="row 0 has no effect"):
             arm.constrain(holonomic=lambda q: ca.SX(1.0))
         with pytest.raises(hc.ModelError, match="may on q alone"):
             arm.constrain(holonomic=lambda q: q[0] - other)

@@ -24,9 +24,9 @@ C runtimes that call functions (solvers, loops)
     loop_pragma             the line of C that has a runtime's loops unrolled
 
 Exported C libraries
-    export_c, export_library, Precision, Routine, cmake_lists, write_files
+    export_c, export_library, Precision, Routine, cmake_lists, write_files, runtime_files
     Program, c_source, optimisation_pragma, KERNEL_HEADERS, UnsupportedOperation
-    c_identifier, distinct_identifiers, c_number, c_array, c_text, c_comment, c_declaration
+    c_identifier, distinct_identifiers, c_number, c_array, c_text, c_comment, c_declaration, c_header
 
 Terms, in the order in which one comes from the other: a Function has a CasADi function; its *flat function*
 takes and gives dense columns in NumPy's order; a *program* is the list of its operations; a *writer* puts a
@@ -61,10 +61,12 @@ if TYPE_CHECKING:
     from helicoid.compiler.export.c_library import export_c as export_c
     from helicoid.compiler.export.c_library import export_library as export_library
     from helicoid.compiler.export.cmake import cmake_lists as cmake_lists
+    from helicoid.compiler.export.files import runtime_files as runtime_files
     from helicoid.compiler.export.files import write_files as write_files
     from helicoid.compiler.export.texts import c_array as c_array
     from helicoid.compiler.export.texts import c_comment as c_comment
     from helicoid.compiler.export.texts import c_declaration as c_declaration
+    from helicoid.compiler.export.texts import c_header as c_header
     from helicoid.compiler.export.texts import c_number as c_number
     from helicoid.compiler.export.texts import c_text as c_text
     from helicoid.compiler.for_runtimes import BatchCode as BatchCode

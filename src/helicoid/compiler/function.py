@@ -382,7 +382,7 @@ class Function:
         return self._bridges[package]
 
     def __repr__(self) -> str:
-        count = f", {self.n_operations} operations" if self._definition.is_made else ""
+        count = f", {self.n_operations} operations" if self._definition.is_built else ""
         return f"Function {self._usage} -> {describe(self.outputs)}{count}"
 
     def _repr_html_(self) -> str:

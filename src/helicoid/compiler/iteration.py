@@ -44,7 +44,7 @@ class Iteration:
         _check(function, self._states, self._inputs, self._repeats)
         self._single = self._states[0].shape[1] == 1
         kind = "scalar" if self._single else "batch"
-        self._evaluator: Evaluator = function._numeric.made(kind)
+        self._evaluator: Evaluator = function._numeric.evaluator_for(kind)
         if isinstance(self._evaluator, CompiledEvaluator):
             self._evaluator = self._evaluator.prepare(kind)
         elif isinstance(self._evaluator, BackgroundEvaluator):

@@ -204,7 +204,7 @@ class _TargetFollowing(Following):
     """An online motion whose target is a reference over time."""
 
     def _check(self) -> None:
-        self.controller._numbers("target", self._at(0.0).get("target", 0.0))
+        self.controller._numbers("target", self._at(0.0, 0).get("target", 0.0))
 
     @property
     def _first(self) -> str:
@@ -213,7 +213,8 @@ class _TargetFollowing(Following):
     def step(self, q: ArrayLike, v: ArrayLike, t: float | None = None, tau: ArrayLike | None = None) -> Any:
         now, self._failure = self._now(t), ""
         try:
-            target, velocity = (self._at(now).get(name) for name in ("target", "target_velocity"))
+            values = self._at(now, self._count)
+            target, velocity = (values.get(name) for name in ("target", "target_velocity"))
         except Exception as error:  # of the user's callable: the loop goes on
             self._failure = f"reference at t = {now:g} s: {error}"
             target, velocity = np.nan, None

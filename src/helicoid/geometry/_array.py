@@ -1,4 +1,4 @@
-"""The one place that knows NumPy from CasADi, and one array from many.
+"""Arrays of NumPy or CasADi behind one interface, single or in batches.
 
 A vector is a 1-D array of shape (n,) in NumPy and a column n×1 in CasADi; a scalar is a number or 1×1.
 As soon as one input is a CasADi one (SX, MX or DM), all of them and the result are.

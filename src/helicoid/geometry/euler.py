@@ -37,7 +37,7 @@ Kind: TypeAlias = Literal["intrinsic", "extrinsic"]
 ORDERS = ("xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 """The twelve orders: six Tait-Bryan, then six proper Euler."""
 
-# Within this distance of the gimbal lock the entries that tell the first and third angle apart are noise.
+# Within this distance of the gimbal lock the entries that distinguish the first and third angle are noise.
 _LOCK_TOLERANCE = 1e-14
 
 
@@ -74,8 +74,8 @@ def to_euler(rotation: Array, order: str, kind: Kind = "intrinsic") -> Array:
     else:
         sin_b, a = polar(r[j, i], -e * r[k, i], _LOCK_TOLERANCE)
         b = atan2(sin_b, r[i, i])
-    # Row j of Ri(a)ᵀ R = Rj(b) R₃(c) holds c alone. Taken from R itself, c would lose its bond with a
-    # close to the lock, where a is uncertain; taken from here it makes up for any error of a.
+    # Row j of Ri(a)ᵀ R = Rj(b) R₃(c) holds c alone. Taken from R itself, c would be independent
+    # of a close to the lock, where a is uncertain; taken from here it compensates any error of a.
     row_i, row_j, row_k = (cos(a) * r[j, n] + e * sin(a) * r[k, n] for n in (i, j, k))
     c = atan2(e * row_i, row_j) if third == k else atan2(-e * row_k, row_j)
     return vector([a, b, c] if kind == "intrinsic" else [c, b, a])

@@ -136,27 +136,27 @@ def identify_fleet(
         raise InputError("identify_fleet takes the logs of at least two units by name: {'unit-1': logs, ...}")
     if estimator in ("huber", "instrumental"):
         raise InputError(f"the estimator {estimator!r} iterates over the samples: take another")
-    with one_blas_thread(), reporting(progress, "Identifying a fleet") as tell:
+    with one_blas_thread(), reporting(progress, "Identifying a fleet") as report:
         options = Options(estimator, "torque", regularisation, None, groups, cutoff, lag, dead_zone)
-        return _Fleet(robot, logs, on, options, tell).result()
+        return _Fleet(robot, logs, on, options, report).result()
 
 
 class _Fleet:
     """The steps of `identify_fleet`: read, choose, compress unit by unit, conclude."""
 
     def __init__(
-        self, robot: Robot, logs: Mapping[str, Any], on: Any, options: Options, tell: Progress
+        self, robot: Robot, logs: Mapping[str, Any], on: Any, options: Options, report: Progress
     ) -> None:
-        self._robot, self._options, self._tell = robot, options, tell
+        self._robot, self._options, self._report = robot, options, report
         known = {unit: sources(given) for unit, given in logs.items()}
         everything = [one for own in known.values() for one in own]
         self._workers = executor(automatic(everything) if on is None else on)
         few = some_of(robot, everything)
         options.check(robot, few)
         some = [part for one in few for part in excerpt(one)]
-        self._selected = select(robot, some, options, tell)[0]
+        self._selected = select(robot, some, options, report)[0]
         self._how = Preparation(robot, self._selected.cutoff, options.dead_zone, tuple(few[0].wrenches))
-        survey = surveyed(self._workers, self._how, everything, tell)
+        survey = surveyed(self._workers, self._how, everything, report)
         self._notes = left_out(everything, survey)
         self._used: dict[str, Any] = {}
         at = 0
@@ -182,9 +182,8 @@ class _Fleet:
     def _compress(self, regression: Regression) -> None:
         for unit, pairs in self._used.items():
             used, seen = [k for k, _ in pairs], [s for _, s in pairs]
-            lag = self._selected.lag
-            form, tell = self._options.form, self._tell
-            self._folds[unit] = compressed(self._workers, self._how, regression, form, lag, used, seen, tell)
+            how, form, lag, report = self._how, self._options.form, self._selected.lag, self._report
+            self._folds[unit] = compressed(self._workers, how, regression, form, lag, used, seen, report)
 
     def _data(self, regression: Regression, units: Sequence[str]) -> WeightedFolds:
         return weighted_folds(regression, *merged([self._folds[unit] for unit in units]))
@@ -193,14 +192,14 @@ class _Fleet:
         return [span for unit in units for _, seen in self._used[unit] for span in seen.spans]
 
     def result(self) -> Fleet:
-        robot, selected, names = self._robot, self._selected, list(self._used)
+        robot, selected, options, names = self._robot, self._selected, self._options, list(self._used)
 
         def of_all(regression: Regression) -> WeightedFolds:
             self._compress(regression)
             return self._data(regression, names)
 
-        common = conclude(robot, selected, of_all, self._spans(names), self._options, self._notes, self._tell)
-        options = replace(self._options, regularisation=common.regularisation)
+        common = conclude(robot, selected, of_all, self._spans(names), options, self._notes, self._report)
+        options = replace(options, regularisation=common.regularisation)
         selected = selected._replace(regression=common.regression)
         data = {unit: self._data(common.regression, [unit]) for unit in names}
         units = {
@@ -215,7 +214,7 @@ class _Fleet:
         """The usual units, none of which differs significantly, and the differences of all from them."""
         usual = list(data)
         while True:
-            self._tell("Comparing units", 1 - len(usual) / len(data))
+            self._report("Comparing units", 1 - len(usual) / len(data))
             differences = [one for unit in data for one in self._differences(unit, common, data[unit], usual)]
             worst = max((one for one in differences if one.unit in usual), key=lambda one: abs(one.z))
             if abs(worst.z) <= _limit(differences) or len(usual) <= max(2, -(-len(data) // 2)):

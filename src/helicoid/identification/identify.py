@@ -133,7 +133,7 @@ def identify(
     """
     options = Options(estimator, form, regularisation, bounds, groups, cutoff, lag, dead_zone)
     workers = None if on is None else executor(on)
-    with one_blas_thread(), reporting(progress, "Identifying") as tell:
+    with one_blas_thread(), reporting(progress, "Identifying") as report:
         if workers is None and (isinstance(log, LogFiles) or _names_files(log)):
             known = sources(log)
             if estimator not in _ITERATIVE and automatic(known) == "processes":
@@ -141,9 +141,9 @@ def identify(
             else:
                 log = [loaded(robot, one) for one in known]
         if workers is not None:
-            return _identified_on(workers, robot, log, options, tell)
+            return _identified_on(workers, robot, log, options, report)
         logs = list(log) if isinstance(log, Iterable) else [log]
-        return _identified(robot, logs, options, tell)
+        return _identified(robot, logs, options, report)
 
 
 def _names_files(given: Any) -> bool:
@@ -153,11 +153,11 @@ def _names_files(given: Any) -> bool:
     return isinstance(given, (list, tuple)) and any(isinstance(one, (str, os.PathLike)) for one in given)
 
 
-def _identified(robot: Robot, logs: list[Log], options: Options, tell: Progress) -> Identification:
+def _identified(robot: Robot, logs: list[Log], options: Options, report: Progress) -> Identification:
     options.check(robot, logs)
     some = [part for one in logs for part in excerpt(one)]
-    selected, stretches, notes = select(robot, some, options, tell)
-    tell("Fitting", 0.0)
+    selected, stretches, notes = select(robot, some, options, report)
+    report("Fitting", 0.0)
     ready = selected.data if some == logs else None
     if some != logs:
         everything, notes = prepared(robot, logs, selected.cutoff, options.dead_zone)
@@ -168,12 +168,12 @@ def _identified(robot: Robot, logs: list[Log], options: Options, tell: Progress)
             return ready
         return weighted_samples(regression, stretches, options.form)
 
-    result = conclude(robot, selected, data, stretches, options, notes, tell)
+    result = conclude(robot, selected, data, stretches, options, notes, report)
     return replace(result, logs=tuple(logs))
 
 
 def _identified_on(
-    workers: Executor, robot: Robot, given: Any, options: Options, tell: Progress
+    workers: Executor, robot: Robot, given: Any, options: Options, report: Progress
 ) -> Identification:
     """As `_identified`, with logs that only workers hold; selection is on some of them."""
     if options.estimator in _ITERATIVE:
@@ -182,19 +182,19 @@ def _identified_on(
     few = some_of(robot, known)
     options.check(robot, few)
     some = [part for one in few for part in excerpt(one)]
-    selected, _, _ = select(robot, some, options, tell)
+    selected, _, _ = select(robot, some, options, report)
     how = Preparation(robot, selected.cutoff, options.dead_zone, tuple(few[0].wrenches))
-    survey = surveyed(workers, how, known, tell)
+    survey = surveyed(workers, how, known, report)
     notes = [*left_out(known, survey), *(note for one in survey for note in one.notes)]
     good = [k for k, one in enumerate(survey) if not one.error]
     used, seen = [known[k] for k in good], [survey[k] for k in good]
 
     def data(regression: Regression) -> WeightedFolds:
-        parts = compressed(workers, how, regression, options.form, selected.lag, used, seen, tell)
+        parts = compressed(workers, how, regression, options.form, selected.lag, used, seen, report)
         return weighted_folds(regression, *parts)
 
     spans: Any = [span for one in seen for span in one.spans]
-    result = conclude(robot, selected, data, spans, options, notes, tell)
+    result = conclude(robot, selected, data, spans, options, notes, report)
     return replace(result, logs=tuple(few))
 
 
@@ -205,13 +205,13 @@ def conclude(
     stretches: Sequence[Samples],
     options: Options,
     notes: Sequence[str],
-    tell: Progress,
+    report: Progress,
 ) -> Identification:
     """The result from factors of the samples; most fits need only lengths and rates of `stretches`."""
     regression = selected.regression
     data = data_of(regression)
     if options.estimator in _WITH_PRIOR and options.regularisation is None:
-        weight = select_regularisation(regression, data, options.estimator, options.bounds, tell)
+        weight = select_regularisation(regression, data, options.estimator, options.bounds, report)
         options = replace(options, regularisation=weight)
     if regression.load_dependent:  # the load is that of the identified bodies, no longer of those described
         x = fitter(options.estimator, regression, data, options.regularisation or 0.0, options.bounds)(
@@ -221,7 +221,7 @@ def conclude(
         data = data_of(regression)
     selected = selected._replace(regression=regression)
     result = fitted(robot, selected, stretches, data, options, notes)
-    tell("Fitting", 1.0)
+    report("Fitting", 1.0)
     return result
 
 

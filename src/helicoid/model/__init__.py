@@ -1,1 +1,1 @@
-"""What a robot is: frozen data, no algorithms."""
+"""The model of a robot: immutable data, no algorithms."""

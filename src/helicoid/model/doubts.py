@@ -1,4 +1,4 @@
-"""Doubtful statements of a model: legal, but probably not intended."""
+"""Warnings about a model: statements that are legal but probably not intended."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from helicoid.model.model import Model
 
 
 def doubts(model: Model) -> list[str]:
-    """Descriptions of what is legal in a model but probably not intended.
+    """Warnings about statements that are legal in a model but probably not intended.
 
     >>> from helicoid.model.urdf.reader import read_urdf_text
     >>> doubts(read_urdf_text('<robot name="table"><link name="table"/></robot>'))
     []
     """
-    return [f'{what} "{name}": {text}' for what, name, text in placed_doubts(model)]
+    return [f'{what} "{name}": {text}' for what, name, text in located_doubts(model)]
 
 
-def placed_doubts(model: Model) -> Iterator[tuple[str, str, str]]:
-    """("link" or "joint", its name, the doubt)."""
+def located_doubts(model: Model) -> Iterator[tuple[str, str, str]]:
+    """Each warning with the part that it is about: ("link" or "joint", name, text)."""
     for link in model.links:
         for text in link.inertia.doubts() if link.inertia is not None else ():
             yield "link", link.name, text

@@ -25,8 +25,8 @@ class JointType(ABC):
     """Interface of all joint types. The defaults suit coordinates that form a vector space (nq = nv).
 
     Where nq > nv the coordinates lie on a manifold: such a type says how they move (`rate_matrix`,
-    `integrate`, `difference`), where zero is (`neutral`) and how to draw them (`random`). Every other room
-    (dynamics, simulation, identification, MPC, the viewer, URDF) works with what stands here alone.
+    `integrate`, `difference`), where zero is (`neutral`) and how to sample them (`random`). Other packages
+    (dynamics, simulation, identification, MPC, the viewer, URDF) use this interface alone.
 
     Its fields are the type's parameters: `axis` stands in a URDF's `<axis>`, any other in `<helicoid>`.
     """

@@ -54,7 +54,7 @@ class Geometry:
     """A shape to draw. `kind` is box, cylinder, capsule, sphere or mesh.
 
     `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); mesh scale.
-    `filename` is the mesh as the description names it; `folder` is where that description lies.
+    `filename` is the mesh as the description names it; `folder` is that description's folder.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class Joint:
     Per velocity coordinate: `damping` (N·m·s/rad), `friction` (Coulomb, N·m), `armature` (kg·m²),
     `static_friction` (N·m, what it takes to break loose; 0 where it is the Coulomb friction),
     `stribeck_velocity` (rad/s, over which friction falls from static to Coulomb; 0: at once) and `stiffness`
-    (N·m/rad) of a spring that is at ease at the coordinates `rest` (nq; the joint's zero when not given).
+    (N·m/rad) of a spring in equilibrium at the coordinates `rest` (nq; the joint's zero when not given).
     `friction_terms` has further terms of friction by their names in `dynamics.friction`, per velocity too.
     """
 

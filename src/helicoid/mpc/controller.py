@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from helicoid.mpc.problem import Problem
     from helicoid.robot import Robot
 
-DISTURBANCE_TIME = 0.2, 1.0  # s, of robots, and of systems that may be unstable
+DISTURBANCE_TIME = 0.2, 1.0  # s: of robots, and of ODEs and vehicles, which may be unstable
 _FIGURES = {
     name: RESULTS.index(name)
     for name in ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
@@ -60,10 +60,10 @@ class Controller:
     the next sample. A disturbance beyond the model is estimated from the motion, and plans include it: see
     `disturbance`.
 
-    Everything is compiled when the controller is made, nothing in a step. A step never raises and never gives
-    NaN: one that fails falls back on the shifted plan, and when that is used up brakes under gravity
-    compensation. Where hard constraints cannot be met, as after a push,
-    it applies the plan that exceeds them least.
+    Everything is compiled at construction, nothing in a step. A step never raises and never gives
+    NaN: one that fails falls back on the shifted plan, and after its end brakes under gravity
+    compensation. Where hard constraints are infeasible, as after a push, it applies the plan that violates
+    them least.
 
     `ok` is True if the step made its plan no worse and the plan meets the hard constraints to `TOLERANCE`.
     `status` is a `hc.Status`:
@@ -104,23 +104,23 @@ class Controller:
         if disturbance_time == "auto":
             disturbance_time = DISTURBANCE_TIME[problem.robot is None]
         finite = float(np.finfo(float).max)
-        for name, value, most in (
+        for name, value, largest in (
             ("budget", budget, np.inf),
             ("disturbance_time", disturbance_time, finite),
         ):
-            if value is not None and not (isinstance(value, Real) and 0 < float(value) <= most):
+            if value is not None and not (isinstance(value, Real) and 0 < float(value) <= largest):
                 also = ', "auto"' if name == "disturbance_time" else ""
                 raise InputError(f"{name} is a positive time (s){also} or None, got {value!r}")
         if iterations < 1:
             raise InputError(f"iterations must be at least 1, got {iterations}")
         if period is None and problem.duration_bounds is not None:
-            raise InputError("the duration of the problem is free: say how long a step takes with period=...")
+            raise InputError("the duration of the problem is free: state the control period with period=...")
         self.problem = problem
         self.period = float(lengths[0] if period is None else period)
         self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
         self._budget = 0.0 if budget is None else float(budget)
         self._disturbance_time = disturbance_time
-        # The present structure: terms that are added to the problem later are for other controllers.
+        # A snapshot of the structure: terms added to the problem later do not affect this controller.
         self._compiled, self._structure = problem._compiled, problem._compiled.structure
         if self._structure.robot is not None:  # compiles the check of the first state now
             on_manifold(self._structure.robot, self._structure.robot.neutral())
@@ -157,7 +157,7 @@ class Controller:
     details = former_attribute("details", "message")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # As its problem, its settings and its numbers: a copy has not started yet.
+        # Problem, settings and numbers only: a copy has not started yet.
         solving = self.iterations, self._budget or None, self.cold_iterations, self._disturbance_time
         return _restored, (
             (self.problem, self.period, *solving),
@@ -179,11 +179,11 @@ class Controller:
 
     def prepare(self) -> None:
         """Preparation phase, before the measurement: shift the plan and linearise around it."""
-        self._go_on()
+        self._advance_contacts()
         self._engine.call("mpc_loop_prepare")
 
-    def _go_on(self) -> None:
-        """Advance contact phases by a period; without contact phases the compiled loop does all of it."""
+    def _advance_contacts(self) -> None:
+        """Advance contact phases by a period; without contact phases the compiled loop shifts the plan."""
         if self._memory.switching is not None and self._loop.due is Due.PLANNED:
             self._engine.call("mpc_loop_shift")
             self._memory.advance(self.period)
@@ -193,12 +193,12 @@ class Controller:
         """Feedback phase: the torque for the measured state, after `prepare` if that was not called."""
         due = self._loop.due
         if due is Due.NEW:
-            # The only place that raises: before the loop has begun.
+            # Only the first step raises, before the loop has begun.
             if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
             initial_state(self._structure, q, v)
         elif due is Due.PLANNED:
-            self._go_on()
+            self._advance_contacts()
         elif due is Due.LOST:
             self._memory.advance(self.period)
         self._measure(q, v)
@@ -220,7 +220,7 @@ class Controller:
                 if q.shape == first.shape and v.shape == second.shape:
                     first[:], second[:] = q, v
                     return
-        except Exception:  # the loop must go on, whatever a foreign type raises
+        except Exception:  # a step never raises, whatever a foreign type does
             pass
         self._loop.measured[:] = np.nan
 
@@ -228,34 +228,34 @@ class Controller:
         """Take status, message and figures of the step from the loop."""
         loop = self._loop
         self.status, self.ok, ran, seconds = loop.last_step()
-        self.message = "" if self.ok else loop.failure or self._missed()
+        self.message = "" if self.ok else loop.failure or self._violated()
         self._last_step = ran, seconds, self._engine.results()
 
     @property
     def statistics(self) -> dict[str, float]:
         """Numbers of the last step, by name.
 
-        `iterations`, `qp_iterations` of the interior point in all of them, `seconds` of what the budget is
-        for; of the plan it led to `cost`, `violation` (largest excess of a hard row in its scaled units),
+        `iterations`, `qp_iterations` of the interior point in all of them, `seconds` that count towards
+        the budget; of the resulting plan `cost`, `violation` (largest excess of a hard row, scaled),
         `gap` (largest of the dynamics and to the measured state; states of a vehicle in units of what they
         start with, such as rotors' speeds in hover); `step_length` (1 for a full one), and `stationarity`,
         the largest element of the Lagrangian's gradient where the step began. Without a new plan, cost,
         violation and gap are those of the old one; NaN where no solver ran.
         """
-        if self._last_step is not None:  # made on demand: most loops do not read it
+        if self._last_step is not None:  # decoded on demand: most loops do not read it
             ran, seconds, numbers = self._last_step
             results = np.frombuffer(numbers).tolist()
             figures = {name: results[at] if ran else np.nan for name, at in _FIGURES.items()}
             self._statistics, self._last_step = {"iterations": ran, **figures, "seconds": seconds}, None
         return self._statistics
 
-    def _missed(self) -> str:
+    def _violated(self) -> str:
         """The constraints that the plan violates, and by how much."""
-        missed = find_violations(self._compiled, self._memory, self._engine["rows"], TOLERANCE, soft=False)
-        said, gap = [str(one) for one in missed], self._engine.result("gap")
+        found = find_violations(self._compiled, self._memory, self._engine["rows"], TOLERANCE, soft=False)
+        texts, gap = [str(one) for one in found], self._engine.result("gap")
         if not gap <= TOLERANCE:
-            said.append(f"the dynamics are missed by {gap:.3g}")
-        return "; ".join(said)
+            texts.append(f"the dynamics are violated by {gap:.3g}")
+        return "; ".join(texts)
 
     def start(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Cold start for a state (v zero when not given), which the first step does otherwise.
@@ -282,7 +282,7 @@ class Controller:
         moved = not values.keys().isdisjoint(("phases", "phase_time"))
         if moved and self._loop.due in (Due.PLANNED, Due.LOST):
             self._memory.advance(-self.period)  # the next step first advances by a period
-        self._engine.call("mpc_loop_changed")  # the linearisation has the former numbers
+        self._engine.call("mpc_loop_changed")  # the linearisation is outdated
 
     def following(self, reference: Any = None, **references: Any) -> Following:
         """This controller with targets over time, which are set before each step; see `control.Following`.
@@ -307,7 +307,7 @@ class Controller:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The names of targets and of parameters of one's own, which `set` and `following` take."""
+        """The names of targets and of user parameters, which `set` and `following` take."""
         return self._memory.targets
 
     @property
@@ -334,7 +334,7 @@ class Controller:
     def motion(self) -> tuple[Array, Array, Array, dict[str, Array]]:
         """q and v (intervals + 1, n), a (intervals, nv) and forces by name of the last plan of a robot.
 
-        It is what a loop needs to follow `plan`, in a quarter of the time that the whole report takes.
+        For loops that follow the plan: four times faster than `plan`.
         """
         robot = self._structure.robot
         if robot is None:
@@ -352,10 +352,10 @@ class Controller:
     def disturbance(self) -> Array:
         """Disturbance beyond the model, as estimated in the last step; the next plan includes it.
 
-        Of a robot d (nv) is a torque, τ = ID(q, v, a) + d: positive where more is needed than the model says.
-        It is zero where none is estimated: with feet that come and go, and of robots with joints that neither
-        motors nor constraints hold. Of an ODE (n) it is a rate, ẋ = f(x, u) + d, of a vehicle (nv) an
-        acceleration beyond that of its model. `start` sets it to zero.
+        Of a robot d (nv) is a torque, τ = ID(q, v, a) + d: positive where the model's is too small.
+        It is zero where none is estimated: with contact phases, and for underactuated robots whose
+        constraints do not balance the unactuated joints. Of an ODE (n) it is a rate, ẋ = f(x, u) + d, of a
+        vehicle (nv) an acceleration beyond that of its model. `start` sets it to zero.
         """
         system, robot = self._structure.system, self._structure.robot
         if system.disturbance.numel():
@@ -366,10 +366,10 @@ class Controller:
     def gains(self) -> Array:
         """K, nv × 2 nv: tau + K (q ⊖ q_measured, v - v_measured) is the feedback between two steps.
 
-        It is the derivative of the controller's own answer, by the Riccati recursion; of an ODE, nu × nx.
+        It is the derivative of the controller's torque, by the Riccati recursion; of an ODE, nu × nx.
         """
         robot = self._structure.robot
-        # Without what a problem adds to the state: a free duration, the control before.
+        # Without states that a problem adds: a free duration, the previous control.
         x, n = self._structure.system.x.numel(), self._structure.n_measured
         dx = self._structure.system.nx - (x - n) if robot is None else 2 * robot.nv
         K = self._engine.gains()[:, :dx]
@@ -385,12 +385,12 @@ class Controller:
     def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
         """Write this controller as a C99 library, with an example and a `CMakeLists.txt`.
 
-        `<name>.h` says what there is: `init`, `prepare`, `feedback`, a function `set_...` for each name that
+        `<name>.h` declares `init`, `prepare`, `feedback`, a function `set_...` for each name that
         `set` takes. It needs libm and memory of the caller's, and starts with the numbers that are set now.
 
         Args:
-            folder: made if it does not exist. Files that an earlier export wrote are replaced.
-            name: what files and functions begin with; by default the robot's name.
+            folder: created if it does not exist. Files that an earlier export wrote are replaced.
+            name: prefix of files and functions; by default the robot's name.
 
         Returns:
             The files written.
@@ -401,7 +401,7 @@ class Controller:
         """
         from helicoid.mpc.export import export_controller
 
-        loop = self._new_loop(self._memory, self._engine["trusted"])  # by the numbers it began with
+        loop = self._new_loop(self._memory, self._engine["trusted"])  # the bounds of d at construction
         return export_controller(self._compiled, loop, self._memory.switching, Path(folder), name)
 
     def __repr__(self) -> str:
@@ -411,7 +411,7 @@ class Controller:
 def _restored(
     settings: tuple[Any, ...], numbers: dict[str, Array], schedule: ContactSchedule | None, trusted: Array
 ) -> Controller:
-    """The controller that `Controller.__reduce__` took apart."""
+    """Inverse of `Controller.__reduce__`."""
     controller = Controller(*settings)
     controller._engine["trusted"][...] = trusted
     controller._memory.take(numbers, schedule)

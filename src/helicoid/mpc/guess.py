@@ -38,26 +38,26 @@ def first_guess(
     guess: Guess | None = None,
     schedule: ContactSchedule | None = None,
 ) -> tuple[Array, Array]:
-    """States (nodes, ...) and controls (intervals, ...) to start from; without a guess, standing still.
+    """States (nodes, ...) and controls (intervals, ...) to start from; without a guess, the robot at rest.
 
-    The weight is carried by those feet that stand, where a schedule says which.
+    With a contact schedule, the feet in stance share the weight.
 
     Raises:
         InputError: the guess does not fit the problem.
     """
     nodes, system = structure.intervals + 1, structure.system
     if guess is None:
-        return _standing(structure, x0, theta, schedule)
+        return _at_rest(structure, x0, theta, schedule)
     shapes = (nodes, system.x.numel()), (nodes - 1, system.nu)
     if isinstance(guess, Plan) and (guess.x.shape, guess.u.shape) == shapes:
         return guess.x.copy(), guess.u.copy()
-    return _Rows(structure, x0, theta, schedule).of(guess)
+    return _GuessAtNodes(structure, x0, theta, schedule).of(guess)
 
 
-def _standing(
+def _at_rest(
     structure: Structure, x0: Array, theta: Array, schedule: ContactSchedule | None
 ) -> tuple[Array, Array]:
-    """Standing still, which torques must hold up."""
+    """The first state at every node, at zero velocity, with the controls that hold it."""
     nodes, system, robot = structure.intervals + 1, structure.system, structure.robot
     x, u = np.tile(x0, (nodes, 1)), np.zeros((nodes - 1, system.nu))
     if robot is not None:
@@ -66,33 +66,33 @@ def _standing(
             held = _holding(robot, structure.formulation, ca.DM(x0[: robot.nq]), theta)
             u[:, : len(held)] = held
         if schedule is not None:
-            u[:, -3 * len(schedule.contacts) :] = _carrying(robot, schedule.nodes(structure.times).holding)
+            u[:, -3 * len(schedule.contacts) :] = _stance(robot, schedule.nodes(structure.times).holding)
     return x, u
 
 
 def _holding(robot: Robot, formulation: str, q: ca.DM, theta: Array) -> Array:
-    """The controls that hold a robot up where it stands.
+    """The controls that hold a robot at rest against gravity.
 
-    q is a DM, for CasADi's virtual machine: to compile a function takes longer than to call it once.
+    q is a DM, for CasADi's virtual machine: compiling a function takes longer than one call.
     """
     g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
     if formulation == "forward_dynamics":
         return np.asarray(robot.selection_matrix @ g)
-    # Constraints carry what no motor can: the least forces with (g + Aᵀ λ) zero there.
+    # Constraint forces balance unactuated joints: the least λ with (g + Aᵀ λ) zero there.
     idle = list(robot.unactuated)
     A = np.asarray(robot.constraint_jacobian(q), np.float64)
     forces = -np.linalg.lstsq(A[:, idle].T, g[idle], rcond=None)[0]
     return np.concatenate([np.zeros(robot.nv), forces])
 
 
-def _carrying(robot: Robot, holding: Booleans) -> Array:
-    """The weight of a robot, shared by the feet that stand in each interval."""
+def _stance(robot: Robot, holding: Booleans) -> Array:
+    """Forces of the feet that share the weight: equal for those in stance in each interval."""
     share = holding[:-1] / np.maximum(1, holding[:-1].sum(axis=1, keepdims=True))
     return np.kron(share, [0.0, 0.0, 9.81 * robot.mass])
 
 
-class _Rows:
-    """A guess of any kind brought to the nodes of a problem, what it does not have filled in."""
+class _GuessAtNodes:
+    """Conversion of a guess of any kind to states and controls at the nodes of a problem."""
 
     def __init__(
         self, structure: Structure, x0: Array, theta: Array, schedule: ContactSchedule | None = None
@@ -111,7 +111,7 @@ class _Rows:
         unknown = [key for key in given if key not in self._sizes]
         if unknown:
             raise InputError(
-                f"the guess has no use for {', '.join(map(repr, unknown))}; it takes some of "
+                f"a guess has no {', '.join(map(repr, unknown))}; it takes some of "
                 f"{', '.join((*self._sizes, 't'))}" + ("" if self._fixed else ", duration")
             )
         rows = {key: self._checked(key, value) for key, value in given.items()}
@@ -119,13 +119,13 @@ class _Rows:
         span = self._span(times, duration)
         nodes = self._structure.times / self._structure.times[-1] * span
         at = {key: self._at_nodes(key, value, times, nodes) for key, value in rows.items()}
-        x, u = _standing(self._structure, self._x0, self._theta, self._schedule)
+        x, u = _at_rest(self._structure, self._x0, self._theta, self._schedule)
         if not self._fixed:
             x[:, self._structure.n_measured] = span
         if self._robot is None:
             x[:, : self._structure.n_measured] = at.get("x", x[:, : self._structure.n_measured])
             return x, at.get("u", u)
-        return self._moving(self._robot, x, u, at, np.diff(nodes)[:, None])
+        return self._robot_motion(self._robot, x, u, at, np.diff(nodes)[:, None])
 
     def _named(self, guess: Guess) -> dict[str, Any]:
         """The given quantities by name: attributes of an object, or the coordinates of an array."""
@@ -143,7 +143,7 @@ class _Rows:
         return self._structure.duration_bounds is None
 
     def _checked(self, key: str, value: Any) -> Array:
-        """Rows of finite numbers, (anything, size); a vector of coordinates is where the motion ends."""
+        """Rows of finite numbers, (anything, size); a vector of coordinates is the end of the motion."""
         size = self._sizes[key]
         try:
             rows = np.array(value, dtype=np.float64)
@@ -178,26 +178,26 @@ class _Rows:
         bounds = self._structure.duration_bounds
         if bounds is None:
             if duration is not None:
-                raise InputError("this problem's duration is not free, so that a guess of it has no use")
+                raise InputError("this problem's duration is not free, so it cannot be part of a guess")
             return float(self._structure.times[-1])
-        wanted = duration if duration is not None else None if times is None else times[-1]
-        return float(np.mean(bounds)) if wanted is None else float(np.clip(float(wanted), *bounds))
+        guessed = duration if duration is not None else None if times is None else times[-1]
+        return float(np.mean(bounds)) if guessed is None else float(np.clip(float(guessed), *bounds))
 
     def _at_nodes(self, key: str, rows: Array, times: Array | None, nodes: Array) -> Array:
-        """Rows at the nodes: by their times, before and after which they stay, or else evenly spread."""
+        """Rows interpolated at the nodes and constant beyond their times; without times, evenly spaced."""
         held = key in ("a", "tau", "u")
-        wanted = nodes[:-1] if held else nodes
+        at = nodes[:-1] if held else nodes
         if times is None:
             times = np.linspace(0.0, nodes[-1], len(rows) + held) if len(rows) > 1 else np.zeros(1)
         if len(times) not in (len(rows), len(rows) + held):
             raise InputError(f"the guess has {len(times)} times and {len(rows)} rows of {key}")
         slack = 1e-9 * nodes[-1]
-        left = np.clip(np.searchsorted(times, wanted + slack, side="right") - 1, 0, len(rows) - 1)
+        left = np.clip(np.searchsorted(times, at + slack, side="right") - 1, 0, len(rows) - 1)
         if held:
             return rows[left]
         right = np.minimum(left + 1, len(rows) - 1)
         length = np.where(right > left, times[right] - times[left], 1.0)
-        s = np.clip((wanted - times[left]) / length, 0.0, 1.0)[:, None]
+        s = np.clip((at - times[left]) / length, 0.0, 1.0)[:, None]
         if key != "q":
             return rows[left] + s * (rows[right] - rows[left])
         return self._moved(rows[left], s * self._chord(rows[left], rows[right]))
@@ -216,10 +216,10 @@ class _Rows:
             return q + dv
         return np.array(self._robot.integrate.casadi(q.T, dv.T), dtype=np.float64).T
 
-    def _moving(
+    def _robot_motion(
         self, robot: Robot, x: Array, u: Array, at: dict[str, Array], h: Array
     ) -> tuple[Array, Array]:
-        """x and u of a robot whose coordinates or velocities are known; the rest by differences."""
+        """x and u of a robot from coordinates or velocities; the missing ones by finite differences."""
         nq, nv, n = robot.nq, robot.nv, len(h)
         q = at.get("q", x[:, :nq])
         v = at.get("v")
@@ -231,7 +231,7 @@ class _Rows:
         if "u" in at:
             return x, at["u"]
         if self._structure.formulation == "inverse_dynamics":
-            u[:, :nv] = a  # where constraints hold it, their forces stay those of standing
+            u[:, :nv] = a  # constraint forces stay those at rest
         elif "tau" in at:
             u[:, : len(robot.actuated)] = at["tau"] @ robot.selection_matrix.T
         elif not robot.constraints:

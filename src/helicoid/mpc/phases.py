@@ -19,9 +19,9 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Phase:
-    """For `duration` (s) the feet `contacts` stand on the ground, and no others.
+    """A contact phase: for `duration` (s) the feet `contacts` are in stance, all others in swing.
 
-    Feet are named by their frames. `steps` says where those are put that touch down in this phase: (x, y, z)
+    Feet are named by their frames. `steps` are the footholds of those that touch down here: (x, y, z)
     of the world (m), NaN for a coordinate that the plan may choose; a height that is not given is that of
     the ground. The last phase may last for ever (`numpy.inf`).
 
@@ -42,7 +42,7 @@ class Phase:
         object.__setattr__(self, "contacts", tuple(self.contacts))
         object.__setattr__(self, "steps", {name: _point(name, at) for name, at in dict(self.steps).items()})
         if idle := [name for name in self.steps if name not in self.contacts]:
-            raise InputError(f"steps of {', '.join(idle)}, which do not stand in this phase")
+            raise InputError(f"steps of {', '.join(idle)}, which are not in stance in this phase")
 
 
 def _point(name: str, at: ArrayLike) -> Array:

@@ -40,8 +40,8 @@ class Problem(Terms):
 
     Args:
         robot: a robot; a vehicle, such as `hc.aerial.load("hummingbird")`, whose controls are planned
-            within their limits (the state is x = (q, v, states), steps are those of Runge and Kutta,
-            `substeps` in an interval, and "auto" of `hessian` is Gauss and Newton's); or a `System` of
+            within their limits (the state is x = (q, v, states), steps are Runge–Kutta,
+            `substeps` in an interval, and "auto" of `hessian` is "gauss_newton"); or a `System` of
             another kind (see `from_ode`).
         horizon: number of intervals; the grid has one node more.
         dt: length of an interval (s), or
@@ -50,7 +50,7 @@ class Problem(Terms):
             "forward_dynamics" (torques are the controls).
         duration: (shortest, longest) total time (s) if that is free; the grid is stretched. The plan has it
             as `t[-1]`, and the symbol `problem.duration` may be used in costs.
-        stabilisation: how fast errors of a constrained robot's constraints die out (1/s).
+        stabilisation: Baumgarte's stabilisation of a constrained robot's constraints (1/s).
         hessian: the second derivatives that the solver uses. "auto" includes those of residuals of positions
             and orientations, so that a controller settles at targets out of reach; and in `solve` and the
             first step of a controller those of dynamics, torques and constraints, as far as the Hessian is
@@ -61,19 +61,19 @@ class Problem(Terms):
             planned accelerations, so that what stops at a limit in the plan stops there; or "semi_implicit"
             Euler, q⁺ = q ⊕ h v⁺, which other solvers use. Both are of order 1 where torques are the controls;
             there "rk4" is of order 4, for robots without quaternions and constraints.
-        phases: which feet stand on the ground when, see `Phase`; times between are rounded to nodes, and
-            `horizon`, where it is not given, is that of all phases. Feet that stand do not move, and land
-            with zero velocity at the height of the ground; their forces are controls, and zero in the air.
-        cyclic: whether the phases begin again after the last one, as a gait does; else that one stays.
+        phases: contact schedule, see `Phase`; switching times are rounded to nodes, and `horizon`, if not
+            given, is that of all phases. Feet in stance do not move, and touch down with zero velocity
+            at the height of the ground; their forces are controls, and zero in swing.
+        cyclic: whether the phases repeat, as in a gait; else the last one continues.
         foot_radius: of feet that are balls around their frames (m).
         substeps: how many steps of the integrator an interval has where torques are the controls.
 
     The state is x = (q, v), the step v⁺ = v + h a and q⁺ as the integrator says. Costs on the path are
-    multiplied by the length of their interval. Symbols for expressions of one's own: `problem.q`, `.v`, `.a`,
+    multiplied by the length of their interval. Symbols for user-defined expressions: `problem.q`, `.v`, `.a`,
     `.tau` of a node, or `.x`, `.u`. Targets, weights and bounds are parameters with names: see `set`.
 
     All constraints take `soft`: None for a hard one, else the price of exceeding it by one scaled unit, or a
-    pair (price, price of the square). A problem can be pickled and copied; a copy has symbols of its own.
+    pair (price, price of the square). A problem can be pickled and copied; a copy has its own symbols.
 
     >>> import helicoid as hc
     >>> robot = hc.load("double_pendulum")
@@ -115,7 +115,7 @@ class Problem(Terms):
         )
 
     def _become(self, structure: Structure) -> None:
-        """Take another structure; controllers keep the one that they were made with."""
+        """Take another structure; existing controllers keep theirs."""
         self._compiled = Compiled(structure, self._numbers)
 
     @property
@@ -166,7 +166,7 @@ class Problem(Terms):
     def _repr_html_(self) -> str:
         return tables.problem(self._structure)
 
-    # What it is ------------------------------------------------------------------------------------------
+    # Properties ------------------------------------------------------------------------------------------
 
     @property
     def robot(self) -> Robot | None:
@@ -258,9 +258,9 @@ class Problem(Terms):
         return self._symbol("duration")
 
     def parameter(self, name: str, value: ArrayLike) -> Expression:
-        """A named number or vector for expressions of one's own: its symbol.
+        """Symbol of a named number or vector for user-defined expressions.
 
-        `value` is what it starts with, for all nodes alike; `set` takes a row for each node too.
+        `value` is the initial one, the same for all nodes; `set` takes a row for each node too.
         """
         made = parameter(name, value, self.intervals + 1)
         self._become(self._structure.with_parameter(made))
@@ -301,7 +301,7 @@ class Problem(Terms):
         return self._compiled.memory.names
 
     def set(self, **values: Any) -> None:
-        """Change targets, weights, bounds, θ or parameters of one's own, by name.
+        """Change targets, weights, bounds, θ or user parameters, by name.
 
         A cost `tool` has the target `tool`, the weight `tool_weight` and at the end `tool_end_weight`; a
         constraint `torque` has `torque_lower` and `torque_upper`. Targets may have a row for each node.
@@ -318,7 +318,7 @@ class Problem(Terms):
         self._compiled.memory.set(values)
         kept = {name: value if name == "phases" else np.array(value, float) for name, value in values.items()}
         if "phases" in kept:
-            self._numbers.pop("phase_time", None)  # new phases begin at their beginning
+            self._numbers.pop("phase_time", None)  # new phases start at time 0
         self._numbers.update(kept)
 
     # Solving ---------------------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ class Problem(Terms):
         )
 
     def compile(self) -> None:
-        """Compile the solver for this problem now, and not when it first solves or controls."""
+        """Compile the solver now instead of at the first solution or controller."""
         _ = self._compiled.engine
 
     def export_c(self, folder: str | os.PathLike[str]) -> list[Path]:

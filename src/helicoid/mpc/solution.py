@@ -1,4 +1,4 @@
-"""Solving a problem once, by our own solver or by one of CasADi's, and looking at what came out."""
+"""Solution of a problem by the SQP solver or by one of CasADi's, and evaluation of the result."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def _by_engine(
     engine.set(tolerance=tolerance, qp_tolerance=min(1e-9, 1e-2 * tolerance), budget=0.0)
     engine.reset()
 
-    def seen() -> tuple[str, float]:  # the solver updates its results as it goes
+    def state() -> tuple[str, float]:  # the solver updates its results as it goes
         iteration, cost, violation = (engine.result(name) for name in ("iterations", "cost", "violation"))
         return f"Solving (iteration {iteration:.0f}, cost {cost:.6g}, violation {violation:.1e})", UNKNOWN
 
-    with reporting(progress, "Solving", seen):
-        # Its time is up at once when the user interrupts.
+    with reporting(progress, "Solving", state):
+        # An interrupt of the user ends the time budget.
         status = attended(lambda: engine.solve(max_iterations), lambda: engine.set(budget=1e-9))
     iterations = int(engine.result("iterations"))
     return SolverResult(
@@ -157,8 +157,7 @@ def find_violations(
 ) -> list[Violation]:
     """The rows that are exceeded by more than a tolerance, each at its worst node.
 
-    Hard ones come first, the worst of them before the others; then, unless `soft` is False, soft ones, which
-    are allowed to be.
+    Hard ones come first, then, unless `soft` is False, soft ones; the worst of each before the others.
     """
     excess, last = _excess(memory, rows), compiled.structure.intervals
     if not soft:

@@ -70,7 +70,7 @@ class Structure:
         schedule: ContactSchedule | None = None,
         substeps: int = 1,
     ) -> Structure:
-        """A problem without costs, and with those constraints that its system and its duration ask for."""
+        """A problem without costs, with the constraints of its system and its duration."""
         if hessian not in ("auto", "exact", "gauss_newton"):
             raise InputError(f"hessian is 'auto', 'exact' or 'gauss_newton', got {hessian!r}")
         vehicle = moved if is_actuated_system(moved) else None
@@ -137,7 +137,7 @@ class Structure:
         return len(self.times) - 1
 
     def duration_of(self, x: Array) -> float:
-        """By what a trajectory (nodes, ...) stretches the grid: its duration (s) where that is free, or 1."""
+        """Factor of a trajectory (nodes, ...) on the grid: its duration (s) where that is free, or 1."""
         if self.duration_bounds is None:
             return 1.0
         return float(x[0, self.n_measured])
@@ -145,7 +145,7 @@ class Structure:
     # Adding ----------------------------------------------------------------------------------------------
 
     def with_parameter(self, parameter: Parameter) -> Structure:
-        """One more number or vector that changes at run time."""
+        """Add a number or vector that changes at run time."""
         taken = {one.name for one in self.parameters} | {"theta"}
         if not parameter.name.isidentifier() or parameter.name in taken:
             raise InputError(
@@ -154,7 +154,7 @@ class Structure:
         return replace(self, parameters=(*self.parameters, parameter))
 
     def with_terms(self, terms: Sequence[Term]) -> Structure:
-        """More costs and constraints, with the parameters and states that they bring along."""
+        """Add costs and constraints, with their parameters and states."""
         made = self
         for term in terms:
             if not isinstance(term, (Cost, Constraint)):
@@ -233,7 +233,7 @@ class Structure:
 
 
 def _restored(fields: dict[str, Any], expressions: ca.Function) -> Structure:
-    """The structure that `Structure.__reduce__` took apart."""
+    """Inverse of `Structure.__reduce__`."""
     bare = Structure(**fields)
     symbols = [ca.SX.sym(one.name, one.initial.shape[1]) for one in bare.parameters]
     return bare._rewritten(symbols, expressions.call([*bare.system.atoms, *symbols]))

@@ -78,7 +78,7 @@ def test_friction_changes_at_run_time_and_what_is_no_contact_is_told() -> None:
         (lambda: problem.add_friction_cone("floor"), "there are: wall"),
         (lambda: problem.add_friction_cone(friction=-1.0), "positive"),
         (lambda: problem.add_friction_cone(kind="ice"), "pyramid"),  # type: ignore[arg-type]
-        (lambda: Problem(hc.load("planar_2r"), horizon=2, dt=0.1).add_friction_cone(), "touches nothing"),
+        (lambda: Problem(hc.load("planar_2r"), horizon=2, dt=0.1).add_friction_cone(), "has no contacts"),
     ]:
         with pytest.raises(HelicoidError, match=said):
             call()

@@ -9,6 +9,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import InputError
+from helicoid.simulation.inputs.controllers import Commanded, SteppedController
 
 Q0 = np.array([0.1, 0.5])
 GOAL = np.array([0.3, 0.2])
@@ -140,6 +141,19 @@ def test_observers_alone_and_beside_a_controller(robot: hc.Robot) -> None:
         assert beside.observed.shape == (101, 2)
     with pytest.raises(InputError, match="observes one robot"):
         hc.simulate(robot, np.zeros((2, 2)), observer=observer, **run)
+
+
+def test_an_observer_in_place_of_a_controller_gets_the_torque_that_acts(robot: hc.Robot) -> None:
+    class Observer:
+        command, seen = "residual", np.zeros(2)
+
+        def step(self, q: Any, v: Any, tau: Any) -> Any:
+            self.seen = np.maximum(self.seen, np.abs(tau))
+            return np.ones(2)
+
+    observer = Observer()
+    loop = SteppedController(observer, Commanded(robot, robot.model.velocity_names), 1e-3)
+    assert not any(np.any(loop(t, Q0, Q0)) for t in (0.0, 1e-3, 2e-3)) and not np.any(observer.seen)
 
 
 @pytest.mark.slow

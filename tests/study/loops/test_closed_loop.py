@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +51,10 @@ def loop() -> Any:
 def test_a_batch_is_what_single_steps_give(loop: Any) -> None:
     cases = study(loop)._sampler.cases(np.arange(6))
     together = loop(cases)
-    single = SingleLoop(
-        loop.controller, loop.settings, None, lambda x: loop.measure(replace(x, reference=loop.reference))
-    )
+    single = SingleLoop(loop.controller, loop.settings, None, loop.measure)
     for k in range(6):
         alone = single(cases[k])
+        assert alone.keys() == together.keys()
         for name, value in alone.items():
             np.testing.assert_allclose(together[name][k], value, rtol=1e-9, atol=1e-12, err_msg=name)
 
@@ -205,6 +203,37 @@ def test_what_each_gives_is_checked() -> None:
         )
         with pytest.raises(hc.InputError, match=match):
             hc.Study(loop).replay(0)
+
+
+def test_errors_of_loops_that_run_step_by_step() -> None:
+    """Against a reference of the law, of one row per step, and of the posture task of a controller."""
+    law = hc.control.JointImpedance(ROBOT, stiffness=50.0, damping=5.0)
+    ik = hc.control.DifferentialIK(ROBOT, [hc.control.PostureTask([0.0, 0.5])], dt=1e-3)
+    rows = np.linspace([0.0, 0.5], [0.1, 0.4], 21)
+    t = 1e-3 * np.arange(21)
+    ramp = {"t": t, "q_ref": rows}
+    for controller, reference in ((law, ramp), (law, {"q_ref": rows}), (ik, {"t": t, "posture": rows})):
+        loop = hc.study.closed_loop(
+            controller, ROBOT, 0.02, q0=[0.0, 0.5], reference=reference, targets=lambda t: {}
+        )
+        assert not loop.batch
+        replay = hc.Study(loop).replay(0)
+        error = np.abs(rows - replay.trajectory.q)
+        assert replay.result["rms"] == pytest.approx(np.sqrt(np.mean(error[1:] ** 2)), rel=1e-12)
+        assert replay.result["peak"] == error[1:].max() and replay.result["final"] == error[-1].max()
+        assert np.array_equal(replay.kept["reference"]["q_ref"], rows)
+
+
+def test_a_reference_that_fails_is_trouble_and_no_error() -> None:
+    def reference(t: float) -> Any:
+        if t > 0.005:
+            raise ValueError("no reference here")
+        return {"q_ref": [0.0, 0.5]}
+
+    law = hc.control.JointImpedance(ROBOT, stiffness=50.0, damping=5.0)
+    loop = hc.study.closed_loop(law, ROBOT, 0.01, reference=reference, targets=lambda t: {})
+    result = hc.Study(loop).replay(0).result
+    assert result["trouble"] == pytest.approx(0.4) and "rms" not in result
 
 
 @pytest.mark.needs_compiler

@@ -28,5 +28,5 @@ def bridge(package: str, of: Function, flat: Function) -> Callable[..., Any]:
         raise HelicoidError(
             f"{of.name}.{package}() needs {package}: pip install 'helicoid[{package}]' ({error})"
         ) from error
-    made: Callable[..., Any] = import_module(f"{__name__}.for_{package}").bridged(of, flat)
-    return made
+    function: Callable[..., Any] = import_module(f"{__name__}.for_{package}").bridged(of, flat)
+    return function

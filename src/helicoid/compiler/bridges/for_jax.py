@@ -57,7 +57,7 @@ def bridged(of: Function, flat: Function) -> Callable[..., Any]:
 
 @functools.cache
 def _array_type() -> Any:
-    """What most values are; `isinstance(value, jax.Array)` takes longer."""
+    """The concrete type of JAX arrays: comparing with it is faster than `isinstance(value, jax.Array)`."""
     return type(jnp.zeros(()))
 
 
@@ -89,8 +89,8 @@ def _differentiable(function: Function) -> Callable[..., Any]:
     vjp = functools.cache(lambda: _differentiable(function.vjp()))
     core = jax.custom_vjp(call)
     core.defvjp(lambda *xs: (core(*xs), xs), lambda xs, y_bars: vjp()(*xs, *y_bars))
-    made: Callable[..., Any] = core
-    return made
+    differentiable: Callable[..., Any] = core
+    return differentiable
 
 
 def _custom_call(function: Function) -> Callable[..., Any]:

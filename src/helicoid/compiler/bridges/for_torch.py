@@ -70,10 +70,10 @@ def _tensor(of: Function, name: str, value: Any) -> torch.Tensor:
 def _apply(
     function: Function, xs: Sequence[torch.Tensor], known: Sequence[Array] = ()
 ) -> Sequence[torch.Tensor]:
-    """One call, known to PyTorch only as far as somebody will differentiate or map it, for that takes time.
+    """Call a function; PyTorch records the call only where it is differentiated or mapped, which takes time.
 
     Args:
-        known: the arrays of the first of xs, where they are made already.
+        known: the arrays of the first of xs, where they exist already.
     """
     if _inside_torch_func():
         return _Transformed.apply(function, *xs)
@@ -98,7 +98,7 @@ def _pullback(function: Function, needed: tuple[bool, ...]) -> Function:
 
 
 def _summed(x_bar: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """What all samples share has the sum of their gradients."""
+    """Sum of the gradients over the samples, for an input that all of them share."""
     return x_bar if x_bar.shape == x.shape else x_bar.sum_to_size(x.shape)
 
 
@@ -136,7 +136,7 @@ class _Recorded(torch.autograd.Function):
 
 
 class _Transformed(torch.autograd.Function):
-    """The same inside `torch.func`, which wants what is saved in a method of its own: some 40 µs more."""
+    """As `_Recorded` inside `torch.func`, which needs `setup_context`: some 40 µs more."""
 
     @staticmethod
     def forward(function: Function, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -45,7 +45,7 @@ def axes_in_front(usage: str, inputs: Sequence[Input], shapes: Sequence[Shape]) 
 
 
 def one_axis_in_front(inputs: Sequence[Input], shapes: Sequence[Shape]) -> bool:
-    """Whether all inputs have one axis in front, the same for all: what training calls.
+    """Whether all inputs have one and the same batch axis in front, as in training.
 
     >>> from helicoid.compiler import Input
     >>> one_axis_in_front([Input("x", (2,)), Input("k", ())], [(5, 2), (5,)])

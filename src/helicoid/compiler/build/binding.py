@@ -122,15 +122,15 @@ def set_num_threads(n: int) -> None:
         _num_threads = int(n)
         if _extension is not None:
             _extension.set_num_threads(_num_threads)
-        for tell in _followers:
-            tell(_num_threads)
+        for callback in _followers:
+            callback(_num_threads)
 
 
-def follow_num_threads(tell: Callable[[int], Any]) -> None:
+def follow_num_threads(callback: Callable[[int], Any]) -> None:
     """Call a function with the number of threads, now and whenever it is set."""
     with _lock:
-        _followers.append(tell)
-        tell(_num_threads)
+        _followers.append(callback)
+        callback(_num_threads)
 
 
 def prepare() -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 class CHeader:
@@ -22,6 +24,8 @@ class CHeader:
     >>> header = CHeader(path)
     >>> header.enumeration("TOLERANCE"), header.fields("FIELDS"), header.number("RATE")
     (('tolerance', 'budget'), ('x', 'u'), 0.5)
+    >>> header.sizes("FIELDS", {"NX": 4, "NU": 2})
+    {'x': 4, 'u': 2}
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,12 +40,19 @@ class CHeader:
 
     def fields(self, macro: str) -> tuple[str, ...]:
         """The names in a list `#define macro(F) F(name, ...) F(name, ...)`."""
-        body = self._found(rf"#define {macro}\(F\)((?:[^\n]*\\\n)*[^\n]*)")
-        return tuple(re.findall(r"\bF\((\w+)", body))
+        return tuple(re.findall(r"\bF\((\w+)", self._list(macro)))
+
+    def sizes(self, macro: str, known: Mapping[str, Any]) -> dict[str, int]:
+        """Sizes in a list `F(name, size)` by name, each a number or one of the `known` constants."""
+        pairs = re.findall(r"\bF\((\w+), *(\w+)\)", self._list(macro))
+        return {name.lower(): int(known.get(size, size)) for name, size in pairs}
 
     def number(self, macro: str) -> float:
         """The number that a macro stands for."""
         return float(self._found(rf"#define {macro} (\S+)"))
+
+    def _list(self, macro: str) -> str:
+        return self._found(rf"#define {macro}\(F\)((?:[^\n]*\\\n)*[^\n]*)")
 
     def _found(self, pattern: str) -> str:
         match = re.search(pattern, self._text, flags=re.DOTALL)

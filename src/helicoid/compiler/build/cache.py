@@ -58,7 +58,7 @@ def library(
     *,
     include: Iterable[Path] = (),
     link: Iterable[str] = ("-lm",),
-    tell: Callable[[float], None] = lambda done: None,
+    report: Callable[[float], None] = lambda done: None,
 ) -> Path:
     """The shared library of some C, from the cache or compiled now.
 
@@ -67,7 +67,7 @@ def library(
         sources: gives the text of each translation unit. They find the headers of `runtime/`.
         include: more folders of headers.
         link: arguments for the linker.
-        tell: is called with the share of the work that is done, 0 to 1.
+        report: is called with the share of the work that is done, 0 to 1.
 
     Raises:
         CompileError: it is not in the cache, and there is no compiler or it fails.
@@ -81,18 +81,18 @@ def library(
             raise
         return found
 
-    def made(cache: Cache) -> Path:
+    def compiled_in(cache: Cache) -> Path:
         found = cache.get(key, compiler)
         places = (KERNEL_HEADERS, *include)
-        return found or cache.build(key, compiler, sources, include=places, link=link, tell=tell)
+        return found or cache.build(key, compiler, sources, include=places, link=link, report=report)
 
     try:
-        return made(cache)
+        return compiled_in(cache)
     except (OSError, CompileError) as error:
         if isinstance(error, CompileError) and not _FULL.search(str(error)):
             raise
         try:
-            return made(Cache(temporary_folder(f"{cache.folder} cannot be written to ({error})")))
+            return compiled_in(Cache(temporary_folder(f"{cache.folder} cannot be written to ({error})")))
         except OSError as second:
             raise CompileError(f"there is no place to compile in: {second}") from second
 
@@ -188,7 +188,7 @@ class Cache:
         *,
         include: Iterable[Path] = (),
         link: Iterable[str] = ("-lm",),
-        tell: Callable[[float], None] = lambda done: None,
+        report: Callable[[float], None] = lambda done: None,
     ) -> Path:
         """Compile a library and publish it under this key.
 
@@ -204,7 +204,7 @@ class Cache:
                 units.append(work / f"unit{len(units)}.c")
                 units[-1].write_text(text, encoding="utf-8")
             output = work / "library.so"
-            compiler.compile(units, output, include=include, link=link, tell=tell)
+            compiler.compile(units, output, include=include, link=link, report=report)
             return self._publish(key, compiler, output)
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -235,7 +235,7 @@ class Cache:
         target = entry / f"{compiler.identity[:16]}-{digest}.so"
         for _ in range(3):  # another process may be clearing the cache
             try:
-                check_private(entry, os.lstat(_made(entry)))
+                check_private(entry, os.lstat(_created(entry)))
             except Refused as error:
                 raise PermissionError(str(error)) from error
             with contextlib.suppress(FileNotFoundError):
@@ -278,7 +278,7 @@ class Cache:
                         _remove(path)
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 

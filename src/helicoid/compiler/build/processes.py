@@ -27,7 +27,7 @@ class Stopped(HelicoidError):
 
 
 def in_parallel(
-    tasks: Iterable[Callable[[], _T]], tell: Callable[[float], None] = lambda done: None
+    tasks: Iterable[Callable[[], _T]], report: Callable[[float], None] = lambda done: None
 ) -> list[_T]:
     """The results of tasks, as many at a time as there are cores, on threads of their own.
 
@@ -37,7 +37,7 @@ def in_parallel(
 
     Args:
         tasks: an iterable, taken one by one while earlier tasks run.
-        tell: is called with the share of the tasks that is done, 0 to 1.
+        report: is called with the share of the tasks that is done, 0 to 1.
     """
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # seldom needed
 
@@ -52,7 +52,7 @@ def in_parallel(
                 done, waiting = wait(waiting, LISTEN, FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                tell(1 - len(waiting) / len(futures))
+                report(1 - len(waiting) / len(futures))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             group.stop()

@@ -92,7 +92,7 @@ class Compiler:
         *,
         include: Iterable[Path] = (),
         link: Iterable[str] = ("-lm",),
-        tell: Callable[[float], None] = lambda done: None,
+        report: Callable[[float], None] = lambda done: None,
     ) -> None:
         """Make one shared library from C files, several at a time if there are several.
 
@@ -101,7 +101,7 @@ class Compiler:
         Args:
             include: folders of headers.
             link: arguments for the linker.
-            tell: is called with the share of the work that is done, 0 to 1.
+            report: is called with the share of the work that is done, 0 to 1.
 
         Raises:
             CompileError: the compiler cannot be run, takes too long or refuses the sources.
@@ -121,7 +121,7 @@ class Compiler:
         if len(sources) > 1:
             objects = [str(output.with_name(f"{output.stem}-{k}.o")) for k in range(len(sources))]
             pairs = zip(parts, objects, strict=True)
-            processes.in_parallel([task("-c", part, "-o", target) for part, target in pairs], tell)
+            processes.in_parallel([task("-c", part, "-o", target) for part, target in pairs], report)
             parts = objects
         processes.in_parallel([task("-shared", *parts, "-o", str(output), *link)])
 

@@ -56,12 +56,12 @@ def compile_is_on() -> bool:
 
 
 def kernel_library(
-    program: Program, kinds: Sequence[str], tell: Callable[[float], None] = lambda done: None
+    program: Program, kinds: Sequence[str], report: Callable[[float], None] = lambda done: None
 ) -> Path:
     """The library with code of these kinds, "scalar" or "batch", from the cache or compiled now."""
     lanes, scalar, batch = native_lanes(), "scalar" in kinds, "batch" in kinds
     content = _content(program, kinds)
-    return library(content, lambda: c_source(program, lanes, scalar, batch), tell=tell)
+    return library(content, lambda: c_source(program, lanes, scalar, batch), report=report)
 
 
 def _content(program: Program, kinds: Sequence[str]) -> str:
@@ -110,16 +110,16 @@ class CompiledEvaluator:
                 kinds = self.kinds(kind)
                 count = f"{self._program.n_operations} operations"
                 text = f"Compiling {self._flat.name} ({count}), once for the cache"
-                with reporting(None, text) as tell:
-                    self._load(kinds, lambda done: tell(text, done))
+                with reporting(None, text) as report:
+                    self._load(kinds, lambda done: report(text, done))
             assert self.kernel is not None
             return self.kernel
 
-    def _load(self, kinds: Sequence[str], tell: Callable[[float], None]) -> None:
-        def made() -> Path:
+    def _load(self, kinds: Sequence[str], report: Callable[[float], None]) -> None:
+        def build() -> Path:
             # The extension that calls kernels is compiled once, in parallel with the first kernel.
             path: Path
-            path, _ = in_parallel([lambda: kernel_library(self._program, kinds, tell), binding.prepare])
+            path, _ = in_parallel([lambda: kernel_library(self._program, kinds, report), binding.prepare])
             return path
 
         def load(path: Path) -> binding.Kernel:
@@ -128,7 +128,7 @@ class CompiledEvaluator:
             self._paths = paths
             return kernel
 
-        self.kernel = loaded(made, load)
+        self.kernel = loaded(build, load)
 
     def evaluate(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         self.prepare("scalar").evaluate(inputs, outputs)

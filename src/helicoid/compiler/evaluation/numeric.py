@@ -44,7 +44,7 @@ class NumericCall:
         results = targets
         if out is None or aliased:
             results = [np.empty(lead + shape) for shape in self._output_shapes]
-        evaluator = self.made("scalar" if n_samples is None else "batch")
+        evaluator = self.evaluator_for("scalar" if n_samples is None else "batch")
         if n_samples is None:
             evaluator.evaluate(arrays, results)
         else:
@@ -71,7 +71,7 @@ class NumericCall:
         """One result as itself, several as a named tuple."""
         return results[0] if len(results) == 1 else self.result_type._make(results)
 
-    def made(self, kind: str) -> Evaluator:
+    def evaluator_for(self, kind: str) -> Evaluator:
         """The evaluator; chosen at the first call, with code of a kind, "scalar" or "batch", if compiled."""
         if self.evaluator is None:
             with self._lock:
@@ -81,7 +81,7 @@ class NumericCall:
 
     def compile(self, kind: str) -> None:
         """Compile code of a kind now, whether compilation is on or off."""
-        evaluator = self.made(kind)
+        evaluator = self.evaluator_for(kind)
         if not isinstance(evaluator, CompiledEvaluator):
             evaluator = CompiledEvaluator(self._flat())
         evaluator.prepare(kind)

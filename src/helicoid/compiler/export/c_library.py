@@ -9,7 +9,6 @@ CMakeLists.txt   a static library, and the program as its test
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,7 @@ from helicoid.compiler.code.program import Program
 from helicoid.compiler.export.check_program import check_program
 from helicoid.compiler.export.cmake import cmake_lists
 from helicoid.compiler.export.files import write_files
+from helicoid.compiler.export.texts import c_declaration, c_header
 from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.expressions import flat_function
 from helicoid.compiler.symbolic.signature import Input, Output, Shape, describe, signature
@@ -86,8 +86,8 @@ def export_library(
 
     Args:
         name: of the header, the library and the CMake target.
-        functions: by their names in C, which are made into identifiers where they are not.
-        folder: made if it does not exist. Files of these names that an earlier export wrote are replaced,
+        functions: by their names in C, which are turned into identifiers where needed.
+        folder: created if it does not exist. Files of these names that an earlier export wrote are replaced,
             other files stay untouched.
         samples: values of the inputs that the program checks, (n, size) each, row by row; random by default.
 
@@ -188,8 +188,7 @@ class Routine:
     @property
     def prototype(self) -> str:
         """The declaration without its semicolon."""
-        text = f"void {self.name}({', '.join(map(str, self.parameters))})"
-        return "\n".join(textwrap.wrap(text, 110, subsequent_indent="    ", break_long_words=False))
+        return c_declaration(f"void {self.name}({', '.join(map(str, self.parameters))})")
 
     def documentation(self) -> Iterator[str]:
         """The lines of the header about this function."""
@@ -236,16 +235,12 @@ def _erfinv(flavour: Flavour) -> str:
 
 
 def _header(library: str, routines: Sequence[Routine]) -> str:
-    guard = f"{library.upper()}_H"
-    lines = [
-        "/* Functions in C99. They need math.h, allocate nothing and keep no state: any number of threads",
-        " * may call them. Arrays hold tensors row after row. Outputs must not overlap inputs. */",
-        f"#ifndef {guard}\n#define {guard}\n",
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-    ]
-    for routine in routines:
-        lines += [*routine.documentation(), f"{routine.prototype};\n"]
-    return "\n".join([*lines, "#ifdef __cplusplus\n}\n#endif\n", "#endif\n"])
+    about = (
+        "Functions in C99. They need math.h, allocate nothing and keep no state: any number of threads may "
+        "call them. Arrays hold tensors row after row. Outputs must not overlap inputs."
+    )
+    declared = ("\n".join([*routine.documentation(), f"{routine.prototype};"]) for routine in routines)
+    return c_header(library, [about], declared)
 
 
 def _extent(shape: Shape) -> str:

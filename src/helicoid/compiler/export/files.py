@@ -42,6 +42,12 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     return list(paths)
 
 
+def runtime_files(folder: Path, pattern: str = "*.h") -> dict[str, str]:
+    """The C of a runtime, all of it as headers in the folder `runtime`, for `write_files`."""
+    paths = {path.relative_to(folder).with_suffix(".h"): path for path in sorted(folder.rglob(pattern))}
+    return {f"runtime/{name.as_posix()}": path.read_text(encoding="utf-8") for name, path in paths.items()}
+
+
 def _is_ours(path: Path) -> bool:
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.readline(200).rstrip("\n") == _first_line(path.name)

@@ -46,6 +46,20 @@ def c_comment(lines: Sequence[str], width: int = 108) -> str:
     return "/* " + "\n".join(wrapped).replace("\n", "\n * ").replace(" * \n", " *\n") + " */"
 
 
+def c_header(name: str, about: Sequence[str], declarations: Iterable[str], includes: str = "") -> str:
+    """A header with its guard, which C++ can include too."""
+    guard = f"{name.upper()}_H"
+    return "\n".join(
+        [
+            c_comment(about),
+            f"#ifndef {guard}\n#define {guard}\n{includes}",
+            '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+            *declarations,
+            "\n#ifdef __cplusplus\n}\n#endif\n#endif\n",
+        ]
+    )
+
+
 def c_declaration(text: str) -> str:
     """A prototype on lines that fit a page."""
     return "\n".join(textwrap.wrap(text, 110, subsequent_indent="    ", break_long_words=False))

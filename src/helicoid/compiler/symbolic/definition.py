@@ -38,7 +38,7 @@ class Definition:
         self._casadi = self._checked(given) if isinstance(given, ca.Function) else None
 
     @property
-    def is_made(self) -> bool:
+    def is_built(self) -> bool:
         """Whether the expressions exist."""
         return self._casadi is not None
 
@@ -48,8 +48,7 @@ class Definition:
         if self._casadi is None:
             with building():
                 if self._casadi is None:
-                    made = cast("ca.Function | Expressions", self._given())
-                    self._casadi = self._checked(made)
+                    self._casadi = self._checked(cast("ca.Function | Expressions", self._given()))
         return self._casadi
 
     @property

@@ -1,6 +1,6 @@
 """One file that holds a function: its names, shapes and tangents, and CasADi's own serialization.
 
-The file is JSON, compressed with gzip, whose checksum also tells a damaged file before CasADi reads it.
+The file is JSON, compressed with gzip, whose checksum also detects a damaged file before CasADi reads it.
 Nothing in it is unpickled.
 """
 

@@ -173,11 +173,10 @@ class DifferentialIK(ProgramController):
 def _compiled(f: VelocityProgram, at: Numbers, solver: str) -> CompiledStep:
     """The step of runtime/differential.h: its memory and its sizes."""
     robot = f.robot
-    nv, n, rows = robot.nv, robot.nv + f.n_rows, sum(task.rows(robot) for task in f.tasks)
+    rows = sum(task.rows(robot) for task in f.tasks)
     q, p = ca.SX.sym("q", robot.nq), ca.SX.sym("p", at.values.size)
-    memory = {"last": nv, "before": nv, "state": n, "lower": n, "upper": n, "errors": rows, "info": 2}
     sizes: dict[str, Any] = {
-        **{"NV": nv, "NP": at.values.size},
+        **{"NV": robot.nv, "NP": at.values.size, "NB": robot.nv + f.n_rows},
         **{"NE": rows, "NM": f.n_rows, "NC": f.constraint_rows},
         **{"STRICT": int(f.strict), "SCALED": int(solver == "projection")},
         **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},
@@ -187,7 +186,7 @@ def _compiled(f: VelocityProgram, at: Numbers, solver: str) -> CompiledStep:
         "P_NULL_VELOCITY": at["null_velocity"].at.start,
     }
     data, tasks = f.data(q, p, at.symbols(p)), zip(f.names, f.tasks, strict=True)
-    return CompiledStep(robot, at, memory, tasks, RUNTIME / "differential.c", sizes, data)
+    return CompiledStep(robot, at, tasks, RUNTIME / "differential.c", sizes, data)
 
 
 def _work(f: VelocityProgram) -> int:

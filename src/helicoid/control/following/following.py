@@ -115,7 +115,7 @@ class Following:
 
     def _check(self) -> None:
         """Refuse names and values that the controller does not take, at t = 0."""
-        values = self._at(0.0)
+        values = self._at(0.0, 0)
         for name, shape in self._shapes.items():
             if name in values and np.shape(values[name]) != shape:
                 raise InputError(f"reference {name!r} has shape {shape}; got {np.shape(values[name])}")
@@ -130,9 +130,14 @@ class Following:
         if targets:
             self.controller.set(**targets)
 
-    def _at(self, t: float) -> dict[str, Any]:
-        """References and targets at a time, by name."""
-        values = {name: signal.at(t, self._count) for name, signal in self._signals.items()}
+    def samples(self, times: Array) -> dict[str, Array]:
+        """References and targets at the times (s) of successive steps, (N, ...) each, by name."""
+        rows = [self._at(float(t), k) for k, t in enumerate(times)]
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _at(self, t: float, k: int) -> dict[str, Any]:
+        """References and targets at a time and in the step k, by name."""
+        values = {name: signal.at(t, k) for name, signal in self._signals.items()}
         if self._whole is not None:
             found = self._whole(t)
             named = found if isinstance(found, Mapping) else {self._first: found}
@@ -149,7 +154,7 @@ class Following:
         """
         now, self._failure = self._now(t), ""
         try:
-            values = self._at(now)
+            values = self._at(now, self._count)
             targets = {name: values.pop(name) for name in list(values) if name not in self._shapes}
             if targets:
                 self.controller.set(**targets)
@@ -301,8 +306,7 @@ class LawFollowing(Following):
                 "its own times as 't'"
             )
         if self._whole is not None:
-            found = [self._at(float(t)) for t in times]
-            rows |= {name: np.array([row[name] for row in found]) for name in found[0] if name not in rows}
+            rows = {**self.samples(times), **rows}
         for name, values in rows.items():
             shape = self._shapes.get(name)
             if shape is not None and values.shape[1:] != shape:

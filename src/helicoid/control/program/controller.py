@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.following import Following, posture_reference
 from helicoid.control.program.library import Library, export_c
-from helicoid.control.program.loop import STATUSES, CompiledStep
+from helicoid.control.program.loop import CompiledStep
 from helicoid.control.tasks import PostureTask, Task
 from helicoid.deprecation import former_attribute
 from helicoid.robot.robot import Robot
@@ -79,7 +79,7 @@ class ProgramController(ABC):
     @property
     def status(self) -> Status:
         """Result of the last step."""
-        return STATUSES[self._loop.code]
+        return self._loop.status
 
     @property
     def message(self) -> str:

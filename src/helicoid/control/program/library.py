@@ -15,40 +15,30 @@ from helicoid.compiler import (
     Input,
     Output,
     Routine,
+    c_array,
+    c_declaration,
+    c_header,
     c_identifier,
-    c_number,
     cmake_lists,
+    runtime_files,
     write_files,
 )
-from helicoid.control.program.loop import CompiledStep
+from helicoid.control.program.loop import STATUSES, CompiledStep
 from helicoid.control.program.numbers import Numbers
 from helicoid.robot.robot import Robot
 
-_HEADER = """\
-/* {what}
- * C99 with nothing but math.h; a controller is a struct without pointers, of which a program may have any
- * number, one for each thread that steps. */
-#ifndef {P}_H
-#define {P}_H
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
+_ABOUT = (
+    "C99 with nothing but math.h; a controller is a struct without pointers, of which a program may have any "
+    "number, one for each thread that steps."
+)
+_DECLARATIONS = """\
 #define {P}_NQ {nq}
 #define {P}_NV {nv}
 /* Places and sizes in `numbers`, which may be changed between steps. */
 {places}
 
 /* What {p}_step returns. {falling_back} */
-enum {{
-  {P}_OK,
-  {P}_INFEASIBLE,
-  {P}_ITERATION_LIMIT,
-  {P}_NOT_FINITE,
-  {P}_NOT_CONVEX,
-  {P}_BAD_MEASUREMENT{statuses}
-}};
+{statuses}
 
 typedef struct {{
   double numbers[{np}];
@@ -60,13 +50,7 @@ typedef struct {{
 void {p}_init({p}_controller *controller);
 
 /* {step} */
-int {p}_step({p}_controller *controller, {parameters}, double *{result});
-
-#ifdef __cplusplus
-}}
-#endif
-#endif
-"""
+int {p}_step({p}_controller *controller, {parameters}, double *{result});"""
 
 _SOURCE = """\
 #include "{p}.h"
@@ -81,7 +65,7 @@ typedef char {p}_memory_fits[sizeof(((({p}_controller *)0)->memory)) == MEMORY *
 typedef char {p}_work_fits[sizeof(((({p}_controller *)0)->work)) >= STEP_WORK * sizeof(double) ? 1 : -1];
 
 void {p}_init({p}_controller *controller) {{
-  static const double numbers[] = {{{numbers}}};
+  {numbers}
   memset(controller, 0, sizeof *controller);
   memcpy(controller->numbers, numbers, sizeof numbers);
 }}
@@ -98,8 +82,8 @@ _CHECK = """\
 #include <math.h>
 #include <stdio.h>
 
-static const double measured[] = {{{measured}}};
-static const double results[] = {{{results}}};
+{measured}
+{results}
 
 int main(void) {{
   static {p}_controller controller;
@@ -123,7 +107,7 @@ int main(void) {{
 
 @dataclass(frozen=True)
 class Library:
-    """What is so of one kind of controller; the rest is the same for all.
+    """The parts of an exported library that differ between kinds of controllers.
 
     Args:
         what: what it gives, in a sentence of the header.
@@ -136,7 +120,7 @@ class Library:
         macro: DATA of the runtime, as that calls the function; {p} stands for the name of the library.
         runtime: the header of the runtime; function: its step.
         work: the doubles that a step works in.
-        statuses: beyond those of all; places: more names of places.
+        places: names of places in `memory`.
         tolerance: what a step may differ by, relatively, on another compiler.
     """
 
@@ -152,7 +136,6 @@ class Library:
     function: str
     work: int
     tolerance: str
-    statuses: tuple[str, ...] = ()
     places: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -175,11 +158,12 @@ def export_c(
     )
     routine = Routine(f"{p}_data", data, "double")
     values = {
-        **{key: getattr(library, key) for key in ("what", "step", "falling_back", "kept", "result")},
-        **{key: getattr(library, key) for key in ("runtime", "function", "work", "tolerance")},
+        **vars(library),
         **{"p": p, "P": p.upper(), "nq": robot.nq, "nv": robot.nv},
         **{"np": loop.p.size, "memory": loop.memory.size, "definitions": loop.definitions},
-        "statuses": "".join(f",\n  {p.upper()}_{status}" for status in library.statuses),
+        "statuses": c_declaration(
+            f"enum {{ {', '.join(f'{p.upper()}_{one.name}' for one in STATUSES[:-2])} }};"
+        ),
         "places": _places(p, loop.numbers, library.places),
         "macro": library.macro.format(p=p),
         "parameters": ", ".join(f"const double *{one}" for one in library.inputs),
@@ -187,22 +171,21 @@ def export_c(
         "read": ", ".join(("q", f"q + {p.upper()}_NQ")[: len(library.inputs)]),
         "stride": measured.shape[1],
         "steps": len(measured),
-        "numbers": _in_c(loop.p),
-        "measured": _in_c(measured),
-        "results": _in_c(results),
+        "numbers": c_array("numbers", loop.p),
+        "measured": c_array("measured", measured),
+        "results": c_array("results", results),
     }
-    headers = [path for runtime in loop.runtimes for path in sorted(runtime.glob("*.h"))]
-    guard = f"{p.upper()}_DATA_H"
+    texts = {name: text for folder in loop.runtimes for name, text in runtime_files(folder).items()}
     return write_files(
         Path(folder),
         {
-            f"{p}.h": _HEADER.format(**values),
+            f"{p}.h": c_header(p, [library.what, _ABOUT], [_DECLARATIONS.format(**values)]),
             f"{p}.c": _SOURCE.format(**values),
-            f"{p}_data.h": f"#ifndef {guard}\n#define {guard}\n{routine.prototype};\n#endif\n",
+            f"{p}_data.h": c_header(routine.name, ["Data of one step."], [f"{routine.prototype};"]),
             f"{p}_data.c": routine.source(f"{p}_data.h"),
             "main.c": _CHECK.format(**values),
             "CMakeLists.txt": cmake_lists(p, [f"{p}.c", f"{p}_data.c"]),
-            **{f"runtime/{path.name}": path.read_text(encoding="utf-8") for path in headers},
+            **texts,
         },
     )
 
@@ -236,8 +219,3 @@ def _places(p: str, numbers: Numbers, others: Mapping[str, int]) -> str:
         lines.append("/* Places in `memory`. */")
         lines += [f"#define {p.upper()}_AT_{name} {place}" for name, place in others.items()]
     return "\n".join(lines)
-
-
-def _in_c(values: Array) -> str:
-    """Numbers as C has them, with commas."""
-    return ", ".join(map(c_number, np.ravel(values)))

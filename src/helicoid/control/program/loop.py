@@ -11,29 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_kernel
+from helicoid.compiler import CHeader, compile_kernel
 from helicoid.control.following import real_array, shown
 from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
-from helicoid.control.qp.program import STATUSES as QP_STATUSES
-from helicoid.control.qp.program import needs_compiler
+from helicoid.control.qp.program import needs_compiler, statuses
 from helicoid.control.tasks import Task
 from helicoid.dynamics.configuration import unit
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 from helicoid.status import Status
 
-NOT_FINITE = 3
-"""Code of a step with numbers that are not finite, as enumerated in the runtimes."""
-NOT_STARTED, NO_TARGET = -2, -1
-STATUSES = (
-    *QP_STATUSES,
-    Status.BAD_MEASUREMENT,
-    Status.NO_CONTACT,
-    Status.NOT_STARTED,
-    Status.NO_TARGET,
-)
-"""Results of a step: the first seven in the order of the enumerations in the runtimes."""
+STATUSES = statuses("configuration.h", "STEP")
+"""Results of a step; the last two, not started and no target, are of Python alone."""
 
 
 class CompiledStep:
@@ -42,11 +32,10 @@ class CompiledStep:
     Args:
         robot: that is controlled.
         numbers: that `set` changes between steps.
-        memory: sizes of the state of the runtime, in its order: "errors", and "info", which begins
-            with the code of the last step and its active-set iterations.
         tasks: whose errors the memory has, with their names as identifiers.
-        source: the runtime, such as `.../runtime/differential.c`.
-        sizes: what it has defined, beside what configuration.h needs.
+        source: the runtime, such as `.../runtime/differential.c`. Its header lists the fields of its memory,
+            with "errors", and "info", which begins with the code of the last step and its iterations.
+        sizes: its constants, beside those of configuration.h.
         data: the function from measurements, q first, and numbers to the program of a step.
     """
 
@@ -54,7 +43,6 @@ class CompiledStep:
         self,
         robot: Robot,
         numbers: Numbers,
-        memory: Mapping[str, int],
         tasks: Iterable[tuple[str, Task]],
         source: Path,
         sizes: Mapping[str, Any],
@@ -63,6 +51,7 @@ class CompiledStep:
         data = _of_unit_quaternions(robot, data)
         self.numbers, self.data = numbers, data
         self.p = numbers.values
+        memory = CHeader(source.with_suffix(".h")).sizes("MEMORY_FIELDS", sizes)
         ends = np.cumsum([0, *memory.values()]).tolist()
         self.at = {name: slice(a, b) for name, a, b in zip(memory, ends[:-1], ends[1:], strict=True)}
         self.memory = np.zeros(ends[-1])
@@ -86,13 +75,13 @@ class CompiledStep:
     def begin(self) -> None:
         """Clear all that earlier steps left behind."""
         self.memory[:] = 0
-        self.memory[self.at["info"].start] = NOT_STARTED
+        self.memory[self.at["info"].start] = STATUSES.index(Status.NOT_STARTED)
 
     @property
-    def code(self) -> int:
-        """Result of the last step, as the runtime enumerates it, or NOT_STARTED, or NO_TARGET."""
-        code = int(self.memory[self.at["info"].start])
-        return NO_TARGET if code == NOT_FINITE and np.isnan(self.p).any() else code
+    def status(self) -> Status:
+        """Result of the last step."""
+        status = STATUSES[int(self.memory[self.at["info"].start])]
+        return Status.NO_TARGET if status is Status.NOT_FINITE and np.isnan(self.p).any() else status
 
     @property
     def ok(self) -> bool:
@@ -140,7 +129,7 @@ class CompiledStep:
             got = f"shape {vector.shape}"
         except InputError:
             got = shown(given)
-        if self.code == NOT_STARTED:
+        if self.status is Status.NOT_STARTED:
             raise InputError(f"{name} must be numbers of shape {(size,)}; got {got}")
         return np.full(size, np.nan)
 

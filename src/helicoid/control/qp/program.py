@@ -13,21 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.compiler import Kernel, compile_kernel
+from helicoid.compiler import CHeader, Kernel, compile_kernel
 from helicoid.deprecation import former_attribute
 from helicoid.errors import CompileError, HelicoidError, InputError
 from helicoid.status import Status
 
 RUNTIME = Path(__file__).parent / "runtime"
 
-STATUSES = (
-    Status.OK,
-    Status.INFEASIBLE,
-    Status.ITERATION_LIMIT,
-    Status.NOT_FINITE,
-    Status.NOT_CONVEX,
-)
-"""Results of the solver, in the order of the enumeration in runtime/qp_memory.h."""
+
+def statuses(header: str, prefix: str) -> tuple[Status, ...]:
+    """The statuses that a header of the runtime enumerates, `PREFIX_OK` first."""
+    names = CHeader(RUNTIME / header).enumeration(f"{prefix}_OK")
+    return tuple(Status[name.upper().removeprefix(f"{prefix}_")] for name in names)
+
+
+STATUSES = statuses("qp_memory.h", "QP")
+"""Results of the solver."""
 
 _MESSAGES = {
     Status.OK: "",

@@ -17,21 +17,12 @@ RUNTIME = Path(__file__).parent / "runtime"
 
 def loop(f: AccelerationProgram, numbers: Numbers) -> CompiledStep:
     """The step of runtime/whole_body.h."""
-    robot, contacts = f.robot, len(f.contacts)
-    nv, nx = robot.nv, f.n_variables
+    robot = f.robot
     measured = [(n, t) for n, t in zip(f.names, f.tasks, strict=True) if t.of in ("motion", "momentum")]
     errors = sum(task.rows(robot) for _, task in measured)
-    limits = nx + f.n_cones + len(robot.actuated)
-    memory = {
-        **{"torque": nv, "wanted": nv, "x": nx, "forces": f.n_forces, "state": limits},
-        **{"lower": nx, "upper": nx, "cap": contacts, "is_on": contacts},
-        **{"fall": contacts, "errors": errors, "info": 3},
-    }
-    q, v, p = ca.SX.sym("q", robot.nq), ca.SX.sym("v", nv), ca.SX.sym("p", numbers.values.size)
+    q, v, p = ca.SX.sym("q", robot.nq), ca.SX.sym("v", robot.nv), ca.SX.sym("p", numbers.values.size)
     data = f.data(q, v, p, numbers.symbols(p))
-    return CompiledStep(
-        robot, numbers, memory, measured, RUNTIME / "whole_body.c", _sizes(f, numbers, errors), data
-    )
+    return CompiledStep(robot, numbers, measured, RUNTIME / "whole_body.c", _sizes(f, numbers, errors), data)
 
 
 def library(f: AccelerationProgram, made: CompiledStep) -> Library:
@@ -50,7 +41,6 @@ def library(f: AccelerationProgram, made: CompiledStep) -> Library:
         function="step_of_body",
         work=_work(f, made),
         tolerance="1e-6",
-        statuses=("NO_CONTACT",),
         places={"ACCELERATIONS": made.at["x"].start, "FORCES": made.at["forces"].start},
     )
 
@@ -63,6 +53,7 @@ def _sizes(f: AccelerationProgram, at: Numbers, errors: int) -> dict[str, Any]:
     return {
         **{"NV": robot.nv, "NU": len(robot.unactuated), "NP": at.values.size},
         **{"NCT": len(f.contacts), "NF": f.n_forces, "NC": f.n_cones, "NK": robot.constraints.rows},
+        **{"NX": f.n_variables, "NL": f.n_variables + f.n_cones + len(robot.actuated)},
         **{"NE": len(rows), "NM": sum(row.kind == 0 for row in rows), "NS": errors},
         **{"STRICT": int(f.strict), "FLOATING": int(robot.model.floating)},
         "NLEVELS": len(f.level_rows),

@@ -12,7 +12,7 @@ from helicoid.dynamics.constraints.equations import Constraints
 from helicoid.errors import ModelError
 
 CLOSED = 1e-12  # m, rad
-_MOST_STEPS = 500
+_MAX_STEPS = 500
 _DAMPING = 0.03
 _RANK = 1e-9  # a singular value below this share of the largest counts as zero
 
@@ -29,7 +29,7 @@ def assemble(
     constraints: Constraints,
     held: Sequence[int] = (),
 ) -> Array:
-    """q moved to φ(q) = 0 by Levenberg's and Marquardt's steps, which end as those of Gauss and Newton.
+    """q moved to φ(q) = 0 by Levenberg-Marquardt steps, which end as Gauss-Newton steps.
 
     Their damping is the square of the error: far off it keeps steps short where A is nearly singular, at the
     end it vanishes fast enough to leave the convergence quadratic.
@@ -38,7 +38,7 @@ def assemble(
     much, when no step closes it further.
     """
     error, best = position(q), np.inf
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         size = float(np.max(np.abs(error), initial=0.0))
         # Rounding of sums of lengths keeps some mechanisms above the aim: done when no step improves.
         if size < CLOSED or (size < 1e3 * CLOSED and size >= best):
@@ -61,7 +61,7 @@ def assemble(
 def _shortened(
     q: Array, step: Array, error: Array, position: Position, integrate: Integrate
 ) -> tuple[Array, Array] | None:
-    """The first of the step's halves, quarters ... that lessens the error; None when none does."""
+    """Backtracking line search: the first of the step's halves that lessens the error; None if none does."""
     share = min(1.0, 1.0 / max(float(np.max(np.abs(step), initial=0.0)), 1e-300))
     now = float(np.linalg.norm(error))
     for _ in range(30):
@@ -81,7 +81,7 @@ def _open(error: Array, constraints: Constraints, held: Sequence[int]) -> str:
     hint = "let the held joints move, or " if len(held) else ""
     return (
         f"constraint {worst!r} stays open by {gaps[worst]:.2g} m or rad{also}: from here no motion of the "
-        f"joints closes it further; {hint}start elsewhere, or check the lengths"
+        f"joints closes it further; {hint}start from another configuration, or check the lengths"
     )
 
 

@@ -47,7 +47,7 @@ class KinematicConstraint(Protocol):
         """φ(q), rows, and A(q), rows × nv."""
 
     def check(self, model: Model) -> None:
-        """Raise ModelError unless it makes sense for this model."""
+        """Raise ModelError unless it applies to this model."""
 
 
 class Equations(NamedTuple):
@@ -85,7 +85,7 @@ def constraint_bias(model: Model, q: Expression, v: Expression, *, constraints: 
     return along_motion(model, constraint_jacobian(model, q, constraints=constraints) @ v, q, v)
 
 
-# Two frames that are held together --------------------------------------------------------------------
+# Closures of two frames -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ class UserConstraint:
 
     @property
     def bouncing(self) -> tuple[bool, ...]:
-        """A surface throws back, a rolling condition does not."""
+        """The rows with restitution at an impact: holonomic ones, not Pfaffian ones."""
         return (self.kind == "holonomic",) * self.rows
 
     def check(self, model: Model) -> None:
@@ -265,20 +265,20 @@ def user_constraint(model: Model, kind: str, written: object, name: str) -> User
         value = value if isinstance(value, ca.SX) else ca.vertcat(*(ca.SX(part) for part in value))
     except (TypeError, NotImplementedError) as error:
         raise ModelError(f"constraint {name!r}: no expression of q: {value!r}") from error
-    wanted = (value.shape[0], 1 if kind == "holonomic" else model.nv)
+    expected = (value.shape[0], 1 if kind == "holonomic" else model.nv)
     if kind == "pfaffian" and value.shape == (model.nv, 1) and model.nv > 1:
-        value, wanted = value.T, (1, model.nv)
-    if value.shape != wanted or 0 in wanted:
+        value, expected = value.T, (1, model.nv)
+    if value.shape != expected or 0 in expected:
         shape = "a column φ(q)" if kind == "holonomic" else f"rows of nv = {model.nv} entries A(q)"
         raise ModelError(f"constraint {name!r}: {kind} needs {shape}, got shape {value.shape}")
     for k in range(value.shape[0]):
         still = value[k, :].is_zero() if kind == "pfaffian" else not ca.depends_on(value[k], q)
         if still:
             raise ModelError(
-                f"constraint {name!r}: row {k} holds nothing, as it does not depend on the motion"
+                f"constraint {name!r}: row {k} has no effect, as it does not depend on the motion"
             )
-    strangers = [symbol.name() for symbol in ca.symvar(value) if not ca.depends_on(q, symbol)]
-    if strangers:
-        raise ModelError(f"constraint {name!r} depends on {', '.join(strangers)}, and may on q alone")
+    others = [symbol.name() for symbol in ca.symvar(value) if not ca.depends_on(q, symbol)]
+    if others:
+        raise ModelError(f"constraint {name!r} depends on {', '.join(others)}, and may on q alone")
     function = ca.Function("constraint", [q], [ca.densify(value)])
     return UserConstraint(name, kind, function, value.shape[0], _owners(model))

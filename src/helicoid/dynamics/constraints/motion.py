@@ -177,7 +177,7 @@ def jacobian_inverse(
     """
     N = _ConstrainedDynamics(model, physics, q, constraints).projector().T
     free = task.jacobian(model, q) @ N
-    # What nothing moves has rows of zeros: a little on the diagonal makes their inverse zero.
+    # Immovable directions have rows of zeros: a small diagonal makes their inverse zero.
     G = free @ free.T + 1e-12 * ca.SX.eye(task.size)
     return N @ (free.T @ _proximal(G, 1e-6).solve(ca.SX.eye(task.size)))
 
@@ -189,7 +189,7 @@ class _Proximal(NamedTuple):
     μ: Expression
 
     def solve(self, r: Expression, contradictory: bool = False) -> Expression:
-        """x of G x = r, of least norm where there are many, and of least error where there may be none."""
+        """x of G x = r, of least norm where G is singular, and of least error where r is inconsistent."""
         if contradictory:
             impossible = r
             for _ in range(_ITERATIONS):

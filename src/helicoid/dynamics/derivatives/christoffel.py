@@ -151,7 +151,7 @@ def as_output(tensor: Tensor) -> Expression:
 
 
 def _own_changes(dM: Tensor, tree: list[ElementaryJoint], mass: Distribution, d: int) -> None:
-    """What moves with d: its own inertia against the axes of its ancestors."""
+    """Add the changes of M along the coordinates of d, which moves the composite inertia behind it."""
     S = tree[d].motion.S
     m, h, Σ = mass
     F = rigid_inertia_times(Moments(m, h, rotational(Σ)), S)

@@ -55,16 +55,16 @@ def forward_dynamics(
 
 
 def has_mimics(model: Model) -> bool:
-    """Does any joint borrow its coordinate from another one?"""
+    """Whether any joint mimics another one."""
     return any(body.joint.mimic is not None for body in model.bodies)
 
 
 def articulated_joints(
     model: Model, physics: Physics, motions: Sequence[JointMotion]
 ) -> list[ArticulatedJoint]:
-    """From the leaves to the root: the articulated inertias, as each joint meets them."""
-    # What a light body was given by a heavy one that turns freely against it, the articulated inertia of that
-    # one takes away again, and the light body's own digits with it.
+    """Inward pass: the articulated inertia at each joint."""
+    # Regrouping adds mass of a heavy body to a light parent, from which the articulated inertia subtracts it
+    # again: without the bound, the parent's own digits would cancel.
     parameters = regrouped(model, physics, at_most=10.0)
     inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in parameters]
     joints: list[ArticulatedJoint] = [None] * len(inertias)  # type: ignore[list-item]
@@ -73,7 +73,7 @@ def articulated_joints(
         armature = physics.armature[body.v]
         U = inertias[i] @ S
         D = factor(S.T @ U + ca.diag(armature), model.velocity_names[body.v])
-        # Nothing that the joint leaves free resists: these rows vanish exactly, and only τ passes.
+        # The joint transmits no force along its free directions: these rows are exactly zero but for τ.
         free = unit_columns(S) if armature.is_zero() else {}
         joints[i] = ArticulatedJoint(U, D, solve(D, U.T), free)
         if body.parent != WORLD:
@@ -112,7 +112,7 @@ def _drives(
     torques: Expression,
     biases: Sequence[Expression],
 ) -> list[Expression]:
-    """From the leaves to the root: D⁻¹ u of each joint, passing the remaining force to the parent."""
+    """Inward pass: D⁻¹ u of each joint; the remaining force goes to the parent."""
     p_A = list(biases)
     drives: list[Expression] = [None] * len(joints)
     for i in reversed(range(len(joints))):

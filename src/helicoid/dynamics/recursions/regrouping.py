@@ -80,7 +80,7 @@ def _placement(joint: JointType, rotation: Array, translation: Array) -> Array:
 
 
 def _noise(P: Array, fixed: Array) -> Array:
-    """How much of each entry of P - Π P Π cannot be told from zero, so that it may vanish from expressions.
+    """Rounding error of each entry of P - Π P Π, below which it is set to zero and leaves expressions.
 
     Each entry by its own size, not by the largest one: beside a mass of 0.1 kg, a product of inertia of
     1e-16 kg·m² is nothing, but of a small link it is five digits away from the last of what it turns with.

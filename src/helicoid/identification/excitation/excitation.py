@@ -151,12 +151,12 @@ def excitation(
     series = RestingSeries(float(duration), harmonics, at)
     problem = ExcitationProblem(equations, series, bounds, criterion)
     y = _random_start(problem, np.random.default_rng(seed))
-    with reporting(progress, "Excitation trajectory") as tell:
+    with reporting(progress, "Excitation trajectory") as report:
 
-        def report(count: int, loss: float) -> None:
-            tell(f"Excitation trajectory, criterion {loss:.2f}", count / iterations)
+        def on_iteration(count: int, loss: float) -> None:
+            report(f"Excitation trajectory, criterion {loss:.2f}", count / iterations)
 
-        y = _solved(problem, y, iterations, time_limit, report)
+        y = _solved(problem, y, iterations, time_limit, on_iteration)
     return _result(problem, y, rate, notes)
 
 
@@ -165,12 +165,12 @@ def _solved(
     y: Array,
     iterations: int,
     seconds: float,
-    report: Callable[[int, float], None],
+    on_iteration: Callable[[int, float], None],
 ) -> Array:
-    """Solve, look between the points, and tighten what is exceeded there until nothing is."""
+    """Solve, and tighten the bounds that are violated between the points until none is."""
     start, margins = y, dict[str, float]()
     for part in (0.7, 0.1, 0.1, 0.1):
-        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, report)
+        y = problem.solve(y, round(iterations * max(part, 0.3)), part * seconds, margins, on_iteration)
         exceeded = _exceeded(problem, y)
         if not exceeded:
             return y
@@ -178,13 +178,13 @@ def _solved(
             margins[what] = margins.get(what, 0.0) + 1.2 * by + 1e-3
         if max(margins.values()) > _MAX_MARGIN:
             break
-    return _withdrawn(problem, start, y)
+    return _feasible(problem, start, y)
 
 
-def _withdrawn(problem: ExcitationProblem, start: Array, y: Array) -> Array:
-    """The first motion within the limits on the way back from y to where the search began.
+def _feasible(problem: ExcitationProblem, start: Array, y: Array) -> Array:
+    """The first feasible motion on the line from y back to the start of the optimisation.
 
-    A solver that ran out of time stops beside the limits, often by very little.
+    A solver that ran out of time often ends with small violations.
     """
     for back in np.geomspace(1e-3, 1.0, 40):
         motion = y + back * (start - y)

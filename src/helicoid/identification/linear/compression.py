@@ -175,11 +175,11 @@ class _Compression:
         return parts, cut("torque")[1] if self.form in ("power", "energy") else recorded
 
 
-def surveyed(engine: Executor, how: Preparation, logs: Sequence[Source], tell: Progress) -> list[Surveyed]:
+def surveyed(engine: Executor, how: Preparation, logs: Sequence[Source], report: Progress) -> list[Surveyed]:
     """Survey of each log."""
     found: dict[int, Surveyed] = {}
     items = [(first, list(logs[first:last])) for first, last in _cuts(len(logs), engine)]
-    for (first, part), result in _done(engine, _Survey(how), items, tell, "Reading logs"):
+    for (first, part), result in _done(engine, _Survey(how), items, report, "Reading logs"):
         if isinstance(result, Failure):
             result = [Surveyed((), (), result.reason)] * len(part)
         found |= dict(enumerate(result, first))
@@ -194,7 +194,7 @@ def compressed(
     lag: float,
     logs: Sequence[Source],
     survey: Sequence[Surveyed],
-    tell: Progress,
+    report: Progress,
 ) -> tuple[Folds, Folds]:
     """The factors of all logs, low-passed and as recorded, in the folds of a cross-validation.
 
@@ -210,7 +210,7 @@ def compressed(
     items = [(n, list(logs[a:b]), before[a:b]) for n, (a, b) in enumerate(cuts)]
     tree = _tree()
     work = _Compression(how, regression, form, lag, sum(lengths))
-    for (n, part, _), result in _done(engine, work, items, tell, "Compressing logs"):
+    for (n, part, _), result in _done(engine, work, items, report, "Compressing logs"):
         if isinstance(result, Failure):
             names = ", ".join(one.source for one in part[:3])
             raise HelicoidError(f"{names}: {result.reason}, again and again, while they were compressed")
@@ -272,7 +272,7 @@ def _cuts(n: int, engine: Executor) -> list[tuple[int, int]]:
 
 
 def _done(
-    engine: Executor, work: Any, items: list[Any], tell: Progress, what: str
+    engine: Executor, work: Any, items: list[Any], report: Progress, what: str
 ) -> Iterator[tuple[Any, Any]]:
     """Items and their results as they come; one whose worker ends is tried once more."""
     left, tried, n = list(reversed(items)), set(), 0
@@ -286,5 +286,5 @@ def _done(
             left.append(item)
             continue
         n += 1
-        tell(what, n / len(items))
+        report(what, n / len(items))
         yield item, result

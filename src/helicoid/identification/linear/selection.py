@@ -58,7 +58,7 @@ class Selected(NamedTuple):
 
 
 def select(
-    robot: Robot, logs: Sequence[Log], options: Options, tell: Progress
+    robot: Robot, logs: Sequence[Log], options: Options, report: Progress
 ) -> tuple[Selected, list[Samples], list[str]]:
     """The options that were not given, selected on some logs; with them, the logs' samples and notes."""
     wrenches = tuple(logs[0].wrenches)
@@ -66,16 +66,16 @@ def select(
     groups = _default_unknowns(robot, options, wrenches)
     parts, notes = _usable(robot, logs)
     cutoff, rough = (
-        select_cutoff(robot, logs, parts, regression_of(groups), tell)
+        select_cutoff(robot, logs, parts, regression_of(groups), report)
         if options.cutoff == "auto"
         else (options.cutoff, None)
     )
     stretches = [smoothed(robot, one, cutoff, options.dead_zone) for one in parts]
-    lag = _lag(regression_of(groups), stretches, rough, tell) if options.lag is None else options.lag
+    lag = _lag(regression_of(groups), stretches, rough, report) if options.lag is None else options.lag
     stretches = [samples.delayed(lag) for samples in stretches]
     if options.groups is not None or wrenches or options.form in ("power", "energy"):
         return Selected(cutoff, lag, regression_of(groups)), stretches, notes
-    groups, data = _selected_unknowns(robot, stretches, regression_of, groups, options.bounds, tell)
+    groups, data = _selected_unknowns(robot, stretches, regression_of, groups, options.bounds, report)
     own = data if options.form == "torque" else None
     return Selected(cutoff, lag, regression_of(groups), own), stretches, notes
 
@@ -100,7 +100,7 @@ def _selected_unknowns(
     regression_of: Callable[[tuple[str, ...]], Regression],
     groups: tuple[str, ...],
     bounds: Bounds | None,
-    tell: Progress,
+    report: Progress,
 ) -> tuple[tuple[str, ...], WeightedFolds]:
     """The default unknowns without those that the motion does not excite, and with terms that generalise."""
     slow = [group for group in linear_terms("fast") if not _fast_enough(robot, stretches, group)]
@@ -114,7 +114,7 @@ def _selected_unknowns(
         for term in linear_terms("candidate")
         if term not in groups and not (single and TERMS[term].depends_on_position)
     ]
-    return select_terms(stretches, regression_of, groups, candidates, bounds, tell)
+    return select_terms(stretches, regression_of, groups, candidates, bounds, report)
 
 
 def _fast_enough(robot: Robot, stretches: Sequence[Samples], group: str) -> bool:
@@ -167,16 +167,16 @@ def excerpt(log: Log) -> list[Log]:
 
 
 def _lag(
-    regression: Regression, stretches: Sequence[Samples], rough: WeightedFolds | None, tell: Progress
+    regression: Regression, stretches: Sequence[Samples], rough: WeightedFolds | None, report: Progress
 ) -> float:
-    tell("Estimating the lag between motion and torque", 0.0)
+    report("Estimating the lag between motion and torque", 0.0)
     data = weighted_samples(regression, stretches) if rough is None else rough
     fit = fitter("ridge", regression, data, _REGULARISATION_DURING_SELECTION, None)
     return estimate_lag(regression, stretches, fit, data.weights)
 
 
 def select_cutoff(
-    robot: Robot, logs: Sequence[Log], parts: Sequence[Stretch], regression: Regression, tell: Progress
+    robot: Robot, logs: Sequence[Log], parts: Sequence[Stretch], regression: Regression, report: Progress
 ) -> tuple[float | None, WeightedFolds]:
     """The cut-off (Hz) whose low-passed model predicts recorded torques best (None: no low-pass), its data.
 
@@ -191,7 +191,7 @@ def select_cutoff(
     def best(tried: Iterable[int]) -> int:
         for k in tried:
             if k not in errors:
-                tell("Selecting the cut-off of the low-pass", len(errors) / len(candidates))
+                report("Selecting the cut-off of the low-pass", len(errors) / len(candidates))
                 stretches = [smoothed(robot, one, candidates[k], edge=edge) for one in parts]
                 data = found[k] = weighted_samples(regression, stretches)
                 fit = fitter("ridge", regression, data, _REGULARISATION_DURING_SELECTION, None)
@@ -218,7 +218,7 @@ def select_terms(
     groups: tuple[str, ...],
     candidates: Sequence[str],
     bounds: Bounds | None,
-    tell: Progress,
+    report: Progress,
 ) -> tuple[tuple[str, ...], WeightedFolds]:
     """Forward selection: the groups with those candidates that lower the error; and the data for them.
 
@@ -236,7 +236,7 @@ def select_terms(
     best, left = error(groups), list(candidates)
     chosen = groups
     while left:
-        tell("Selecting the terms of friction", 1 - len(left) / len(candidates))
+        report("Selecting the terms of friction", 1 - len(left) / len(candidates))
         errors = {term: error((*chosen, term)) for term in left}
         term = min(errors, key=lambda name: errors[name])
         if errors[term] > (1 - _MIN_CV_IMPROVEMENT) * best:
@@ -294,7 +294,7 @@ def _rough_error(regression: Regression, data: WeightedFolds, bounds: Bounds | N
 
 
 def select_regularisation(
-    regression: Regression, data: WeightedFolds, estimator: str, bounds: Bounds | None, tell: Progress
+    regression: Regression, data: WeightedFolds, estimator: str, bounds: Bounds | None, report: Progress
 ) -> float:
     """The regularisation weight towards the description with the least cross-validation error.
 
@@ -305,7 +305,7 @@ def select_regularisation(
     tried = (least, *(weight for weight in _REGULARISATIONS if weight > 2 * least))
     errors = []
     for k, weight in enumerate(tried):
-        tell("Selecting the regularisation weight", k / len(tried))
+        report("Selecting the regularisation weight", k / len(tried))
         fit = fitter(estimator, regression, data, weight, bounds)
         errors.append(cross_validation_error(data.folds, data.folds, fit))
     return float(tried[int(np.argmin(errors))])

@@ -29,7 +29,7 @@ from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.refinement.friction_models import FrictionModel, ShapedRegression
 from helicoid.progress import Progress
 
-LEAST_MASS = 0.01
+MIN_MASS = 0.01
 """The least mass of a body, as a part of the mean mass of all."""
 
 _MAX_ITERATIONS = 50
@@ -58,7 +58,7 @@ class FrictionFit:
     ) -> None:
         self.plain, self.model, self.stretches, self.weights = plain, model, stretches, weights
         described = plain.parameters.of(plain.parameters.nominal, "inertia")
-        references = solid_bodies(described, LEAST_MASS)
+        references = solid_bodies(described, MIN_MASS)
         self.bodies = LogCholeskyCoordinates(references)
         self._origin = np.concatenate([np.zeros(0), *(body.parameters for body in references)])
         W = [np.sqrt(regularisation) * Whitening(body).W for body in references]
@@ -147,12 +147,12 @@ def bounded_step(J: Array, r: Array, damping: float, limits: tuple[Array, Array]
     return np.clip(free / size, *limits)  # to the last digit: a URDF cannot state friction below zero
 
 
-def solve(problem: FrictionFit, point: FrictionPoint, tell: Progress) -> tuple[FrictionPoint, Factor]:
+def solve(problem: FrictionFit, point: FrictionPoint, report: Progress) -> tuple[FrictionPoint, Factor]:
     """The point at which steps no longer lower the sum of squares, and the factor there."""
     factor = problem.linearised(point)
     squares, damping = problem.squares(point, factor), 1e-4
     for k in range(_MAX_ITERATIONS):
-        tell("Fitting friction", k / _MAX_ITERATIONS)
+        report("Fitting friction", k / _MAX_ITERATIONS)
         J, r = problem.rows(point, factor)
         trial = problem.moved(point, bounded_step(J, r, damping, problem.limits(point)))
         trial_factor = problem.linearised(trial)

@@ -191,7 +191,7 @@ def refine(
     problem: OutputError,
     spread: Array,
     iterations: int,
-    tell: Progress,
+    report: Progress,
 ) -> Refinement:
     """Gauss-Newton with a line search, channels weighted by their own residuals.
 
@@ -202,7 +202,7 @@ def refine(
     for _ in range(_REWEIGHTINGS):
         search = _GaussNewton(problem, spread, np.maximum(sigma, _floor(problem.windows)))
         while taken < iterations and not search.done:
-            tell("Refining by output error", taken / iterations)
+            report("Refining by output error", taken / iterations)
             point = search.improved(point)
             taken += 1
         sigma = search.rms

@@ -19,7 +19,7 @@ from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.refinement.friction_fit import (
-    LEAST_MASS,
+    MIN_MASS,
     FrictionFit,
     FrictionPoint,
     bounded_step,
@@ -80,12 +80,12 @@ def fit_nonlinear(
         for one in logs
         for samples in prepare(result.nominal, one, result.cutoff)[0]
     ]
-    with one_blas_thread(), reporting(progress, "Fitting friction") as tell:
+    with one_blas_thread(), reporting(progress, "Fitting friction") as report:
         weights = weighted_samples(plain, stretches).weights
         problem = FrictionFit(plain, model, stretches, weights, max(result.regularisation, 1e-6))
         starts = _starts(problem, result)
         errors = [problem.squares(start, problem.linearised(start)) for start in starts]
-        point, factor = solve(problem, starts[int(np.argmin(errors))], tell)
+        point, factor = solve(problem, starts[int(np.argmin(errors))], report)
     return _result(result, problem, point, factor, friction, logs)
 
 
@@ -94,7 +94,7 @@ def _starts(problem: FrictionFit, result: Identification) -> list[FrictionPoint]
     plain, model = problem.plain, problem.model
     pi = plain.parameters.of(result.x, "inertia")
     eta = problem.bodies.coordinates(
-        np.concatenate([body.parameters for body in solid_bodies(pi, LEAST_MASS)]) if len(pi) else pi
+        np.concatenate([body.parameters for body in solid_bodies(pi, MIN_MASS)]) if len(pi) else pi
     )
     points = []
     for part in _INITIAL_WIDTHS if model.shapes else _INITIAL_WIDTHS[:1]:

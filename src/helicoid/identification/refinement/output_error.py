@@ -66,8 +66,8 @@ def fit_output_error(
     problem = OutputError(Simulator(regression), windows, x, _scale(regression, windows, x))
     spread = np.ones(len(x))
     spread[problem.unknowns.inertial] = _BODY_SIGMA
-    with one_blas_thread(), reporting(progress, "Refining by output error") as tell:
-        refined = refine(problem, spread, iterations, tell)
+    with one_blas_thread(), reporting(progress, "Refining by output error") as report:
+        refined = refine(problem, spread, iterations, report)
     return _refined(result, refined, stretches, log, horizon)
 
 

@@ -66,11 +66,11 @@ def _head(assessment: Assessment, title: str) -> str:
         for check in assessment.checks
     )
     names = [escape(_file(log)) for log in assessment.training]
-    seen = f"fitted to {', '.join(names)}" + (
+    logs = f"fitted to {', '.join(names)}" + (
         f", validated on {escape(_file(assessment.validation))}" if assessment.validation is not None else ""
     )
     return (
-        f'<h1>{escape(title)}</h1><p class="soft">{seen}; estimator: {escape(assessment.result.estimator)}, '
+        f'<h1>{escape(title)}</h1><p class="soft">{logs}; estimator: {escape(assessment.result.estimator)}, '
         f"{len(assessment.result.x)} parameters</p>"
         f'<div class="card verdict {assessment.light}"><span class="lamp {assessment.light}"></span>'
         f"<span>{escape(assessment.verdict)}</span></div>"

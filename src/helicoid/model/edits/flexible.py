@@ -20,7 +20,7 @@ def with_flexible_joints(
 ) -> Model:
     """Joints that turn by θ + δ: `<joint>_motor` by θ, then the spring `<joint>` by δ.
 
-    Between them lies the massless link `<joint>_rotor`. The motor keeps armature, friction and limits; the
+    Between them is the massless link `<joint>_rotor`. The motor keeps armature, friction and limits; the
     spring has the stiffness K (N·m/rad), the damping D (N·m·s/rad), and no drive: its effort limit is 0.
     """
     chosen = _chosen(model, stiffness)

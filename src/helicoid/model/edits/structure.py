@@ -151,17 +151,17 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
         raise ModelError("inertial parameters must be finite")
     carriers = {body.name: Inertia.from_parameters(row) for body, row in zip(model.bodies, rows, strict=True)}
 
-    def weighed(link: Link) -> Link:
+    def with_inertia(link: Link) -> Link:
         moves = model.frame(link.name).body != WORLD
         return replace(link, inertia=carriers.get(link.name)) if moves else link
 
-    return model.replaced(weighed(link) for link in model.links)
+    return model.replaced(with_inertia(link) for link in model.links)
 
 
 def reroot(model: Model, link: str) -> Model:
     """The same robot with `link` as its root: the joints between it and the old root are reversed.
 
-    A joint's frame is where its child is. Turned around, its new child (the old parent) lies elsewhere, so
+    A joint's frame is where its child is. The child of the reversed joint (the old parent) is not there, so
     a massless link `<joint>_reversed` is put where the joint's frame ends and the old parent fixed to it.
     """
     by_child = {joint.child: joint for joint in model.joints}

@@ -47,7 +47,7 @@ def _mimic(element: Element, cls: type[JointType], source: Source) -> Mimic | No
     if mimic is None:
         return None
     if cls.nv == 0:
-        source.doubt(mimic, "it is fixed, so that its <mimic> has no effect")
+        source.add_warning(mimic, "it is fixed, so that its <mimic> has no effect")
         return None
     if not cls.nq == cls.nv == 1:
         text = f"it is {cls.kind}, with {cls.nq} coordinates; only joints with one can mimic another"
@@ -57,7 +57,7 @@ def _mimic(element: Element, cls: type[JointType], source: Source) -> Mimic | No
 
 
 def _friction_terms(element: Element, cls: type[JointType], source: Source) -> dict[str, Array]:
-    """What <helicoid><friction .../></helicoid> states, by name; whoever makes a robot knows the names."""
+    """Friction terms in <helicoid><friction .../></helicoid> by name; `check_friction` checks the names."""
     extension = element.find("helicoid")
     friction = None if extension is None else extension.find("friction")
     if friction is None:
@@ -106,7 +106,7 @@ def _axis(element: Element, cls: type[JointType], source: Source) -> Array:
     axis = element.find("axis")
     if axis is None:
         if not np.array_equal(getattr(cls(), "axis", _AXIS), _AXIS):
-            source.doubt(element, 'it has no <axis>; taken as URDF\'s default, "1 0 0"')
+            source.add_warning(element, 'it has no <axis>; taken as URDF\'s default, "1 0 0"')
         return np.array(_AXIS)
     values = numbers(axis, "xyz", 3, source)
     _check_axis(axis, "xyz", values, source)
@@ -121,7 +121,7 @@ def _check_axis(place: Element, key: str, axis: list[float], source: Source) -> 
         message = f'axis {text} must not be zero; give three numbers such as "0 0 1"'
         raise source.error(place, message) from None
     if abs(np.linalg.norm(axis) - 1) > 1e-3:
-        source.doubt(place, f"axis {text} is not of length 1; it was normalised")
+        source.add_warning(place, f"axis {text} is not of length 1; it was normalised")
 
 
 def _coordinates(element: Element | None, key: str, n: int, default: float, source: Source) -> Array:
@@ -148,14 +148,14 @@ def _limits(element: Element, cls: type[JointType], source: Source) -> Limits | 
     limit = element.find("limit")
     if limit is None:
         if cls.needs_limits:
-            source.doubt(element, "it has no <limit>; taken as unlimited")
+            source.add_warning(element, "it has no <limit>; taken as unlimited")
         return None
     lower, upper = _range(limit, cls, source)
     if np.any(lower > upper):
         raise source.error(limit, "its lower limit is above its upper limit")
     for key in ("velocity", "effort"):
         if key not in limit.attrib:
-            source.doubt(limit, f"its <limit> states no {key}; taken as unlimited")
+            source.add_warning(limit, f"its <limit> states no {key}; taken as unlimited")
     velocity, effort = (_bounds(limit, key, cls.nv, np.inf, source) for key in ("velocity", "effort"))
     return Limits(lower, upper, velocity, effort)
 
@@ -165,12 +165,12 @@ def _range(limit: Element, cls: type[JointType], source: Source) -> tuple[Array,
     stated = [key for key in ("lower", "upper") if key in limit.attrib]
     curved = cls.nq != cls.nv  # its coordinates lie on a manifold, which one number cannot bound
     if stated and (cls.endless or (curved and len(limit.attrib[stated[0]].split()) == 1)):
-        source.doubt(limit, f"it is {cls.kind}, so that lower and upper limits have no effect")
+        source.add_warning(limit, f"it is {cls.kind}, so that lower and upper limits have no effect")
         return np.full(cls.nq, -np.inf), np.full(cls.nq, np.inf)
     if not stated and cls.needs_limits:
-        source.doubt(limit, "its <limit> states neither lower nor upper; taken as unlimited")
+        source.add_warning(limit, "its <limit> states neither lower nor upper; taken as unlimited")
     elif len(stated) == 1:
-        source.doubt(limit, f"its <limit> states only {stated[0]}; the other is 0, URDF's default")
+        source.add_warning(limit, f"its <limit> states only {stated[0]}; the other is 0, URDF's default")
     missing = 0.0 if stated else np.inf
     lower = _coordinates(limit, "lower", cls.nq, -missing, source)
     return lower, _coordinates(limit, "upper", cls.nq, missing, source)

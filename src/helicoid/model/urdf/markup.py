@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError, warn
 
-MOST_BYTES = 50_000_000
+MAX_BYTES = 50_000_000
 _MAX_DEPTH = 256  # of nested elements
 
 
@@ -46,11 +46,11 @@ class Element:
 
 
 class Source:
-    """The source of a description, and its doubtful statements."""
+    """The source of a description, and warnings about it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._doubts: dict[str, tuple[str, int]] = {}
+        self._warnings: dict[str, tuple[str, int]] = {}
 
     def at(self, element: Element) -> str:
         """`panda.urdf:42: joint "elbow"`: the line, and the link or joint that the element belongs to."""
@@ -63,13 +63,13 @@ class Source:
     def error(self, element: Element, text: str) -> RobotDescriptionError:
         return RobotDescriptionError(self.at(element) + text)
 
-    def doubt(self, element: Element, text: str) -> None:
-        first, count = self._doubts.get(text, (self.at(element) + text, 0))
-        self._doubts[text] = first, count + 1
+    def add_warning(self, element: Element, text: str) -> None:
+        first, count = self._warnings.get(text, (self.at(element) + text, 0))
+        self._warnings[text] = first, count + 1
 
-    def warn(self) -> None:
-        """One warning for each doubt, however often it occurred."""
-        for text, count in self._doubts.values():
+    def emit_warnings(self) -> None:
+        """Emit each warning once, with the number of its occurrences."""
+        for text, count in self._warnings.values():
             more = f" (and at {count - 1} more place{'s' * (count > 2)})" if count > 1 else ""
             warn(DoubtfulModelWarning(text + more))
 
@@ -80,8 +80,8 @@ def quoted(text: str) -> str:
 
 def parse(data: bytes, encoding: str | None, source: Source) -> Element:
     """The root element of a URDF."""
-    if len(data) > MOST_BYTES:
-        raise RobotDescriptionError(f"{source.name}: larger than {MOST_BYTES // 10**6} MB, no URDF is")
+    if len(data) > MAX_BYTES:
+        raise RobotDescriptionError(f"{source.name}: larger than {MAX_BYTES // 10**6} MB, no URDF is")
     builder = _Builder(encoding, source)
     try:
         builder.parser.Parse(data, True)
@@ -98,7 +98,7 @@ def parse(data: bytes, encoding: str | None, source: Source) -> Element:
 
 
 class _Builder:
-    """Elements as expat meets them.
+    """Builder of the element tree from expat's events.
 
     Prefixes are part of the name and need not be declared: robots in use have such. The prefix of the root,
     or its default namespace, is that of URDF.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from helicoid.errors import ModelError, RobotDescriptionError
-from helicoid.model.doubts import placed_doubts
+from helicoid.model.doubts import located_doubts
 from helicoid.model.model import Model
 from helicoid.model.urdf.joints import read_joint
 from helicoid.model.urdf.links import named_colors, read_link
 from helicoid.model.urdf.loops import with_loops
-from helicoid.model.urdf.markup import MOST_BYTES, Source, parse
+from helicoid.model.urdf.markup import MAX_BYTES, Source, parse
 from helicoid.model.urdf.syntax import check, check_references, index
 
 
@@ -26,7 +26,7 @@ def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Mode
             folder = "is a folder, not a file" if os.path.isdir(name) else "there is no such file"
             raise RobotDescriptionError(f"{name}: {folder}")
         with open(name, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RobotDescriptionError(f"{name}: cannot be read: {error}") from error
     return _read(data, None, Source(name), os.path.dirname(os.path.abspath(name)), floating)
@@ -59,10 +59,10 @@ def _read(data: bytes, encoding: str | None, source: Source, folder: str, floati
             floating,
         )
         model = with_loops(model, root, source)
-        found = list(placed_doubts(model))
+        found = list(located_doubts(model))
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error
     for what, name, text in found:
-        source.doubt((links if what == "link" else joints)[name], text)
-    source.warn()
+        source.add_warning((links if what == "link" else joints)[name], text)
+    source.emit_warnings()
     return model

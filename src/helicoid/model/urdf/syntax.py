@@ -29,7 +29,7 @@ class _Tag(NamedTuple):
     needed: tuple[str, ...] = ()
     many: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
-    lenient: bool = False  # only drawn, so that what is strange in it is a doubt and no error
+    lenient: bool = False  # only drawn: unknown content is a warning, not an error
 
 
 _SHAPE = _Tag({"name": _TEXT}, (), ("origin", "geometry", "material"), ("geometry",), lenient=True)
@@ -94,7 +94,7 @@ TAGS = {
 
 
 def parameters() -> dict[str, int]:
-    """What joint types have beside an axis, and how many numbers each is: attributes of `<helicoid>`."""
+    """Parameters of joint types besides the axis, with their sizes: attributes of `<helicoid>`."""
     return {
         field.name: int(np.size(getattr(cls(), field.name)))
         for cls in TYPES.values()
@@ -116,7 +116,7 @@ def check(element: Element, source: Source) -> None:
     unknown = [key for key in element.attrib if key not in tag.attributes]
     if unknown:
         known, names = (", ".join(keys) or "none" for keys in (tag.attributes, map(quoted, unknown)))
-        source.doubt(element, f"<{element.tag}> takes the attributes {known}; {names} has no effect")
+        source.add_warning(element, f"<{element.tag}> takes the attributes {known}; {names} has no effect")
     for key in unknown:
         del element.attrib[key]
     for key, count in tag.attributes.items():
@@ -133,14 +133,14 @@ def check(element: Element, source: Source) -> None:
             if child.tag != "origin":
                 raise source.error(child, f"<{element.tag}> has two <{child.tag}>; it takes one")
             # Robots in use have it, and every reader takes the first.
-            source.doubt(child, f"<{element.tag}> has two <origin>; the first one counts")
+            source.add_warning(child, f"<{element.tag}> has two <origin>; the first one counts")
             continue
         seen.add(child.tag)
         if child.tag in tag.once or child.tag in tag.many:
             check(child, source)
             kept.append(child)
         else:
-            _check_stranger(child, element.tag, tag, source)
+            _check_unknown_element(child, element.tag, tag, source)
     element.children = kept
     for name in tag.needed:
         if name not in seen:
@@ -149,13 +149,13 @@ def check(element: Element, source: Source) -> None:
         raise source.error(element, f"<geometry> needs one of {', '.join(tag.once)}; it has {len(kept)}")
 
 
-def _check_stranger(element: Element, place: str, parent: _Tag, source: Source) -> None:
-    """What an element that is none of URDF's means where it stands."""
+def _check_unknown_element(element: Element, place: str, parent: _Tag, source: Source) -> None:
+    """Warn of an element that is not part of URDF, or refuse it."""
     tag = element.tag
     if tag.startswith("xacro:") and tag not in ("xacro:property", "xacro:arg"):
         raise source.error(element, f"<{tag}> must be expanded first: run xacro IN.xacro > OUT.urdf")
     if parent.lenient or ":" in tag:
-        source.doubt(element, f"<{tag}> has no effect")
+        source.add_warning(element, f"<{tag}> has no effect")
     elif tag not in parent.harmless:
         raise source.error(element, f"<{tag}> in <{place}> is not understood; correct or remove it")
 

@@ -88,7 +88,7 @@ def self_collision_constraint(
     if not pairs:
         raise InputError(
             f"constraint {name!r}: no two links of robot {robot.name!r} that are not neighbours can come "
-            f"within {margin:g} m of each other, so that there is nothing to keep apart"
+            f"within {margin:g} m of each other, so the constraint would be empty"
         )
     d, by_v = distances(robot.model, symbols["q"], shapes, pairs)
     system = symbols.system
@@ -96,5 +96,5 @@ def self_collision_constraint(
     jacobian[:, system.nu : system.nu + robot.nv] = by_v
     gap = Intermediate(ca.SX.sym(name, len(pairs)), d, ca.sparsify(jacobian))
     labels = [" and ".join(str(shapes[number].link) for number in pair) for pair in pairs]
-    made = constraint_on(symbols, name, gap.symbol, margin, soft=soft, scale=5.0, labels=labels)
-    return replace(made, intermediates=(gap,))
+    constraint = constraint_on(symbols, name, gap.symbol, margin, soft=soft, scale=5.0, labels=labels)
+    return replace(constraint, intermediates=(gap,))

@@ -58,7 +58,7 @@ def friction_cones(
     """|f_t| ≤ μ f_n and f_n ≥ 0 of a contact's force f, or of all of them: it presses and does not slip.
 
     f_n is the part of f along the contact's normal, f_t the part across. The "pyramid" has four faces,
-    |f_t1|, |f_t2| ≤ μ f_n / √2: it lies inside of the cone, and is linear, which is fastest. The "cone" is
+    |f_t1|, |f_t2| ≤ μ f_n / √2: it is inscribed in the cone and linear, which is fastest. The "cone" is
     √(|f_t|² + ε²) ≤ μ f_n, smooth, with ε a thousandth of the robot's weight. The constraint is called
     `<contact>_cone`; μ changes at run time as `<contact>_friction`.
     """
@@ -68,7 +68,7 @@ def friction_cones(
     normals |= dict.fromkeys(_feet(symbols), np.eye(3))
     if not normals:
         raise InputError(
-            "this robot touches nothing: robot.with_contact(...) adds a contact, phases of the problem feet"
+            "this robot has no contacts: robot.with_contact(...) adds a contact, phases of the problem feet"
         )
     _ = None if contact is None else symbols.forces[contact]
     if contact is not None and contact not in normals:
@@ -88,14 +88,14 @@ def _cone(symbols: Symbols, contact: str, R: Array, friction: float, kind: str, 
         rows = {"normal": n, "+x": side - x, "-x": side + x, "+y": side - y, "-y": side + y}
     else:
         rows = {"normal": n, "cone": μ.symbol * n - ca.sqrt(x**2 + y**2 + (_CONE_SMOOTHING * weight) ** 2)}
-    comes_and_goes = contact in _feet(symbols)
-    if comes_and_goes:  # its force is bounded already
+    is_scheduled = contact in _feet(symbols)
+    if is_scheduled:  # the schedule bounds its normal force
         del rows["normal"]
-    made = constraint_on(
+    cone = constraint_on(
         symbols, foot_row(contact, "cone"), ca.vertcat(*rows.values()), 0.0, np.inf, soft,
         scale=1 / weight, labels=list(rows), parameters=[μ],
     )  # fmt: skip
-    return replace(made, role=Role("cone", contact) if comes_and_goes else None)
+    return replace(cone, role=Role("cone", contact) if is_scheduled else None)
 
 
 def _feet(symbols: Symbols) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A cost: the square of a residual, or any number to make small, with weights that change at run time."""
+"""A cost: the weighted square of a residual, or a scalar; weights change at run time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class Cost:
     """½ Σ w r² of a residual r (`square`), or the expression itself times w; w is a parameter.
 
     On the path it is integrated: multiplied by the length of each interval. `on_path` and `at_end` say where
-    it counts. `parameters` are others that it brings along, such as a target, and `states` what it needs the
-    problem to carry from node to node.
+    it applies. `parameters` are others, such as a target, and `states` additional states of the problem.
     """
 
     name: str

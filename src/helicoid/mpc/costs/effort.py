@@ -16,7 +16,7 @@ def control_cost(symbols: Symbols, weight: ArrayLike, name: str = "control") -> 
     return cost_of(symbols, name, symbols.system.u, weight)
 
 
-PREVIOUS = "previous"  # the state that is the control of the step before
+PREVIOUS = "previous"  # name of the state that holds the previous control
 
 
 def control_rate_cost(symbols: Symbols, weight: ArrayLike, name: str = "control_rate") -> Cost:
@@ -35,10 +35,10 @@ def control_rate_cost(symbols: Symbols, weight: ArrayLike, name: str = "control_
 def torque_cost(
     symbols: Symbols, weight: ArrayLike, reference: ArrayLike | None = None, name: str = "torque"
 ) -> Cost:
-    """½ w |τ - τ_ref|² (N·m, N) of the motors; τ_ref is what holds the robot up, gravity g(q) and what a
-    controller finds that the model lacks, or numbers (nv), settable as `name`.
+    """½ w |τ - τ_ref|² (N·m, N) of the motors; τ_ref is g(q) + d (gravity and
+    the estimated disturbance), or numbers (nv), settable as `name`.
 
-    Where there is no motor τ is zero, and costs nothing. Weights are one for all, or nv of them.
+    Joints without a motor have no cost. Weights are one for all, or nv of them.
     """
     robot, tau = symbols.robot, symbols["tau"]
     driven = list(robot.actuated) or list(range(robot.nv))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helicoid.compiler import c_comment, c_declaration, c_text
+from helicoid.compiler import c_comment, c_declaration, c_header, c_text
 from helicoid.mpc.export.settable import Setter
 from helicoid.mpc.solver.loop import RecedingHorizonLoop
 from helicoid.mpc.structure import Structure
@@ -57,9 +57,6 @@ class Header:
         """The whole header."""
         p, big = self.prefix, self.big
         lines = [
-            c_comment(self._about()),
-            f"#ifndef {big}_H\n#define {big}_H\n#include <stddef.h>\n",
-            '#ifdef __cplusplus\nextern "C" {\n#endif\n',
             *self._sizes(),
             c_comment(
                 ["What a step returns. Whatever it is, there is a torque to apply, finite and within limits."]
@@ -75,13 +72,11 @@ class Header:
             *(f"  double {name}; /* {text} */" for name, text in STATISTICS.items()),
             f"}} {p}_statistics;\n",
             *self._functions(),
-        ]
-        lines += [
-            "/* ---- Numbers that change at run time -------------------------------------------------- */\n"
+            "/* ---- Numbers that change at run time -------------------------------------------------- */\n",
         ]
         for setter in setters:
             lines += [c_comment([setter.meaning]), c_declaration(f"{setter.prototype.format(p)};")]
-        return "\n".join([*lines, "", "#ifdef __cplusplus\n}\n#endif\n#endif\n"])
+        return c_header(p, self._about(), lines, "#include <stddef.h>\n")
 
     def _about(self) -> list[str]:
         structure, robot, p = self.structure, self.structure.robot, self.prefix

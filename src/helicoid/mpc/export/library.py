@@ -15,6 +15,7 @@ from helicoid.compiler import (
     c_source,
     native_lanes,
     optimisation_pragma,
+    runtime_files,
     write_files,
 )
 from helicoid.mpc.export.contacts import Contacts
@@ -73,7 +74,9 @@ def export_controller(
         "main.c": main_program(header),
         "CMakeLists.txt": cmake(header, sources),
     }
-    return write_files(folder, {**texts, **_runtime()})
+    for name in ("kernel.h", "vector_math.h", "vector_rows.h"):
+        texts |= runtime_files(KERNEL_HEADERS, name)
+    return write_files(folder, {**texts, **runtime_files(RUNTIME, "*.[ch]")})
 
 
 def _kernel(entry: str, make: Callable[[], ca.Function], lanes: int) -> str:
@@ -84,14 +87,3 @@ def _kernel(entry: str, make: Callable[[], ca.Function], lanes: int) -> str:
     head = _KERNEL_HEAD.format(pragma=optimisation_pragma(program), lanes=lanes, entry=entry)
     (text,) = c_source(program, lanes, scalar=False, batch=True, head=head)
     return text
-
-
-def _runtime() -> dict[str, str]:
-    """The solver and the loop, as headers: only the file that knows their sizes includes them."""
-    texts = {}
-    for path in sorted(RUNTIME.rglob("*.[ch]")):
-        name = path.relative_to(RUNTIME).with_suffix(".h").as_posix()
-        texts[f"runtime/{name}"] = path.read_text(encoding="utf-8")
-    for name in ("kernel.h", "vector_math.h", "vector_rows.h"):
-        texts[f"runtime/{name}"] = (KERNEL_HEADERS / name).read_text(encoding="utf-8")
-    return texts

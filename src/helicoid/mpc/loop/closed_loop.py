@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,11 +14,10 @@ from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
-from helicoid.simulation.inputs.controllers import step_caller
+from helicoid.simulation.inputs.controllers import Commanded, SteppedController, Targets
 from helicoid.simulation.plant import Plant
 from helicoid.simulation.trajectory import MotionEquations, Trajectory
 
-Targets = Callable[[float], Mapping[str, ArrayLike]]
 TrackingError = Callable[[float, Array], float]
 
 _RECORD_EVERY = 10  # steps between two records of the estimate's uncertainty, which the loop does not need
@@ -133,19 +131,21 @@ def run_on_plant(
     """
     steps = _steps(controller, plant, duration, informed)
     plant.reset()
-    step = step_caller(controller)
+
+    def measure(*_: Array) -> tuple[Array, Array, Array]:
+        measured = plant.measure()
+        return measured.q, measured.v, measured.tau
+
+    def numbers(t: float) -> dict[str, ArrayLike]:
+        return {**(targets(t) if targets else {}), **({"theta": plant.theta} if informed else {})}
+
+    system = Commanded(plant.robot, plant.robot.model.velocity_names)
+    step = SteppedController(controller, system, plant.period, measure, numbers)
     record = _Record(steps, plant, label)
     for k in range(steps):
-        t = plant.time
-        if targets is not None:
-            controller.set(**targets(t))
-        if informed:
-            controller.set(theta=plant.theta)
-        measured = plant.measure()
-        began = time.perf_counter()
-        tau = step(t, measured.q, measured.v, None, measured.tau)
-        seconds = time.perf_counter() - began
-        record.add(k, t, controller, plant, seconds, 0.0 if error is None else float(error(t, plant.q)))
+        t, q = plant.time, plant.q
+        tau = step(t, q, plant.v)
+        record.add(k, t, controller, plant, step.seconds, 0.0 if error is None else float(error(t, q)))
         if watch is not None and k % _RECORD_EVERY == 0:
             watch(record.sample(k))
         plant.apply(tau)

@@ -1,4 +1,4 @@
-"""Compiled functions and solvers of a problem's structure, each made on first use."""
+"""Compiled functions and solvers of a problem's structure, each created on first use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from helicoid.mpc.structure import Structure
 from helicoid.mpc.system.feet import feet
 from helicoid.mpc.system.holding import holding
 
-BRAKING_TIME = 0.1  # s, in which a joint left to itself would lose most of its velocity
+BRAKING_TIME = 0.1  # s: time constant of the braking torque
 
 
 class Compiled:
@@ -69,7 +69,7 @@ class Compiled:
         return Kernels(self.stages)
 
     def new_engine(self, with_loop: bool = False) -> SqpSolver:
-        """A solver with memory of its own, and what a controller's loop needs too if asked for."""
+        """A solver with its own memory, and with `with_loop` the functions of a controller's loop."""
         return SqpSolver(self.kernels, np.diff(self.structure.times), self.loop_code if with_loop else {})
 
     @cached_property
@@ -82,7 +82,7 @@ class Compiled:
     def program(
         self, solver: str, max_iterations: int, tolerance: float, options: dict[str, Any]
     ) -> NonlinearProgram:
-        """The nonlinear program for a solver of CasADi, made once for the same settings."""
+        """The nonlinear program for a solver of CasADi, cached by its settings."""
         key = solver, max_iterations, tolerance, repr(options)
         if key not in self._programs:
             self._programs[key] = NonlinearProgram(
@@ -90,7 +90,7 @@ class Compiled:
             )
         return self._programs[key]
 
-    # Looking at a motion ---------------------------------------------------------------------------------
+    # Evaluation of a trajectory --------------------------------------------------------------------------
 
     @cached_property
     def values(self) -> tuple[ca.Function, ca.Function]:
@@ -112,7 +112,7 @@ class Compiled:
         return function.map("all", "serial", self.structure.intervals, [2], [])
 
     def torque_derivatives(self, x: Array, u: Array, constants: Array, period: float) -> tuple[Array, Array]:
-        """dτ/du and dτ/dx of what is applied to a robot, along the state's tangent space."""
+        """dτ/du and dτ/dx of the applied torque, along the state's tangent space."""
         J, nu = np.array(self._torque_jacobian(x, u, constants, period)), self.structure.system.nu
         return J[:, :nu], J[:, nu:]
 
@@ -157,27 +157,27 @@ class Compiled:
             or one.schedule is not None
         ):
             functions["holding"] = self._holding
-        if self.keeps_speeds:
+        if self.limits_velocities:
             functions |= {"moving": self._moving, "inertias": self._inertias}
         if lacks:
             functions["unexplained"] = self._unexplained
         return functions
 
     @property
-    def keeps_speeds(self) -> bool:
+    def limits_velocities(self) -> bool:
         """Whether a controller changes torques that would exceed hard velocity limits between samples.
 
-        It does where every joint has a motor and nothing else holds the robot.
+        It does where every joint has a motor and the robot has no constraints or contacts.
         """
         robot = self.structure.robot
         limits = [one for one in self.structure.constraints if one.name == "velocity_limit"]
         hard = any(one.price is None for one in limits)
-        if robot is None or self.structure.schedule is not None:  # forces of contacts come and go
+        if robot is None or self.structure.schedule is not None:  # contacts switch
             return False
         return hard and not robot.unactuated and not robot.constraints
 
     def _moving(self) -> ca.Function:
-        """(x, τ, θ, t) -> velocities gained after t / 2 and t under a torque that is held, and x after t.
+        """(x, τ, θ, t) -> changes of v after t / 2 and t under a constant torque, and x after t.
 
         By Runge and Kutta's method of order four (Nyström's form for the coordinates).
         """
@@ -209,21 +209,21 @@ class Compiled:
         return ca.Function("inertias", [system.x, system.constants, h], [ca.densify(M)])
 
     def _applied(self) -> ca.Function:
-        """(x, u, θ, period) -> what a controller applies for a period (s): the torque.
+        """(x, u, θ, period) -> the torque that a controller applies for a period (s).
 
-        Where accelerations are planned, it is the torque for them half a period later: held constant, that
-        one reaches the planned velocity to third order in the period, the torque of the first moment only to
-        second, which near a limit is the difference between keeping it and not.
+        Where accelerations are planned, it is the torque for them half a period later: held constant, it
+        reaches the planned velocity to third order in the period, and the torque at the start only to second
+        order, which may violate a velocity limit.
         """
         system, (tau, period) = self.structure.system, self._applied_torque
         return ca.Function("applied", [system.x, system.u, system.constants, period], [ca.densify(tau)])
 
     def _braking(self) -> ca.Function:
-        """(x, θ) -> the torque that holds a robot up and takes most of its velocity in `BRAKING_TIME`.
+        """(x, θ) -> gravity compensation and a torque that brakes with the time constant `BRAKING_TIME`.
 
         τ = ID(q, 0, -v / T) + d = g(q) - M(q) v / T + d
 
-        Feet that come and go carry an equal share of the weight, each, on the ground or not.
+        Feet of a contact schedule carry equal shares of the weight, in stance or not.
         """
         system, robot = self.structure.system, self.structure.robot
         assert robot is not None
@@ -241,11 +241,11 @@ class Compiled:
         return d if d.numel() else ca.SX.zeros(0 if robot is None else robot.nv)
 
     def _unexplained(self) -> ca.Function:
-        """(x before, x now, τ, θ, period) -> τ - ID of the motion that was measured, and how far that went.
+        """(x before, x now, τ, θ, period) -> τ - ID of the measured motion, and its change of q.
 
         As in `applied`, ID is that of the mean acceleration halfway. Where constraints hold the robot, part
-        of that are their forces, Aᵀ λ, as the model has them under τ. What is left is M (a_model - a), the
-        torque by which a motion is aside of the model's; what else constraints carry cannot be seen.
+        of that are their forces, Aᵀ λ, as the model has them under τ. The residual is M (a_model - a); the
+        part of a disturbance that constraints balance is not observable.
         """
         system, robot, h = self.structure.system, self.structure.robot, ca.SX.sym("period")
         assert robot is not None
@@ -262,15 +262,15 @@ class Compiled:
         return ca.Function("unexplained", [system.x, now, tau, system.constants, h], outputs)
 
     def _unexplained_rate(self) -> ca.Function:
-        """(x before, x now, u, θ, period) -> what the rate of the state was beyond that of the model.
+        """(x before, x now, u, θ, period) -> the rate of the state less that of the undisturbed model.
 
-        That is d, and what the period's end is aside of where the model with d led to, over the period.
+        It is d plus the prediction error of the model with d, divided by the period.
         """
         system, period = self.structure.system, ca.SX.sym("period")
         now = ca.SX.sym("now", system.x.numel())
-        aside = system.local(system.after(period), now)[system.disturbed] / period
-        rest = ca.densify(system.disturbance + aside)
-        return ca.Function("unexplained", [system.x, now, system.u, system.constants, period], [rest])
+        error = system.local(system.after(period), now)[system.disturbed] / period
+        rate = ca.densify(system.disturbance + error)
+        return ca.Function("unexplained", [system.x, now, system.u, system.constants, period], [rate])
 
     @property
     def _share(self) -> float:
@@ -279,7 +279,7 @@ class Compiled:
         return 0.0 if robot is None or schedule is None else 9.81 * robot.mass / len(schedule.contacts)
 
     def _holding(self) -> ca.Function:
-        """(x, θ) -> the controls that hold a robot up where it stands, see `system.holding`."""
+        """(x, θ) -> the controls that hold a robot at rest, see `system.holding`."""
         system, robot = self.structure.system, self.structure.robot
         assert robot is not None
         u, schedule = ca.SX.zeros(robot.nv), self.structure.schedule

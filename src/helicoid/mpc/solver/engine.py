@@ -87,7 +87,7 @@ class SqpSolver:
         return self._results[_RESULT_AT[name]]
 
     def results(self) -> bytes:
-        """All of the last call, in the order of `RESULTS`: doubles, to be read when somebody asks."""
+        """All of the last call, in the order of `RESULTS`: doubles, to be decoded on demand."""
         return bytes(self._results)
 
     def prepare(self) -> None:
@@ -103,11 +103,11 @@ class SqpSolver:
         return SolverStatus(self._library.mpc_solve(self._handle, max_iterations))
 
     def call(self, name: str, *args: int) -> None:
-        """Another function of the runtime, such as those of the loop; addresses as integers."""
+        """Call another function of the runtime, such as those of the loop; addresses as integers."""
         getattr(self._library, name)(self._handle, *args)
 
     def bound(self, name: str, *args: int) -> Callable[[], object]:
-        """The same as a function, for what is called in every step, as long as this engine exists."""
+        """A callable of the same, for calls in every step; valid as long as this engine exists."""
         return partial(getattr(self._library, name), self._handle, *args)
 
     @property
@@ -116,7 +116,7 @@ class SqpSolver:
         return int(self._library.mpc_bytes(self.intervals, self._entries))
 
     def reset(self) -> None:
-        """Forget multipliers, penalties and regularisation."""
+        """Reset multipliers, penalties and regularisation."""
         self._library.mpc_reset(self._handle)
 
     def gains(self) -> Array:

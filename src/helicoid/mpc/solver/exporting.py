@@ -24,7 +24,7 @@ def export_c(stages: Stages, folder: str | os.PathLike[str]) -> list[Path]:
     functions = {}
     for name, function in (("stage", plain.stage()), ("end", plain.end())):
         used = {k: v for k, v in inputs.items() if name == "stage" or k in ("x", "p", "theta")}
-        # Of a controller alone: what it finds that the model lacks.
+        # The disturbance is estimated in a controller only.
         none = ca.SX.zeros(system.disturbance.numel())
         given = [ca.vertcat(v, none) if k == "theta" else v for k, v in used.items()]
         values = list(function.call(given))

@@ -13,7 +13,7 @@ from helicoid.compiler import CHeader, UnsupportedOperation, compile_runtime, lo
 from helicoid.errors import CompileError
 from helicoid.mpc.solver.stage import Stages
 
-FIRST_EXACT_ITERATION = 15  # of an arm with second derivatives: most reaches have converged by then
+FIRST_EXACT_ITERATION = 15  # of an arm with exact Hessians: most problems have converged by then
 RUNTIME = Path(__file__).parent / "runtime"
 LAYOUT = CHeader(RUNTIME / "layout.h")
 KERNELS = LAYOUT.fields("KERNELS")
@@ -59,7 +59,7 @@ def node_functions(stages: Stages) -> dict[str, Callable[[], ca.Function]]:
 
 
 def _closed(stages: Stages) -> str:
-    """The costs and constraints that call functions which CasADi cannot look into."""
+    """The costs and constraints that call functions without expressions of CasADi."""
     terms: list[tuple[str, Expression]] = [(f"cost {one.name!r}", one.expression) for one in stages.costs]
     terms += [(f"constraint {one.name!r}", one.expression) for one in stages.constraints]
     found = []
@@ -76,7 +76,7 @@ def _text(stages: Stages) -> str:
 
 
 def _declare(api: ctypes.CDLL) -> None:
-    """Tell ctypes the types of the solver's functions."""
+    """Declare the types of the solver's functions for ctypes."""
     api.mpc_create.restype = ctypes.c_void_p
     api.mpc_create.argtypes = api.mpc_bytes.argtypes = [ctypes.c_int64, ctypes.c_void_p]
     api.mpc_bytes.restype = ctypes.c_size_t
@@ -127,7 +127,7 @@ def definitions(stages: Stages) -> str:
 
 
 def _is_sparse(stages: Stages) -> bool:
-    """Whether looking for zeros in the derivatives of general rows pays, as for robots with several limbs."""
+    """Whether to exploit zeros in the derivatives of general rows, as for robots with several limbs."""
     J = ca.sparsify(stages.path_jacobian)
     return stages.nzp >= 40 and J.nnz() < 0.5 * J.shape[0] * (stages.system.nu + stages.system.nx)
 

@@ -10,28 +10,28 @@ from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.structure import Structure
 from helicoid.robot import Robot
 
-PART = 0.3  # of an effort limit
-SAMPLES, SHORT = 256, 1e-3  # of the rates of an ODE, and over how long each is taken (s)
-FARTHEST = 1e6  # of a bound that is looked at
+EFFORT_FRACTION = 0.3  # of an effort limit
+SAMPLES, STEP = 256, 1e-3  # of the rates of an ODE; of their finite differences (s)
+MAX_BOUND = 1e6  # within which states and controls are sampled
 
 
 def largest_disturbance(structure: Structure, engine: SqpSolver) -> Array:
-    """The largest d that is believed, of a robot's joints, or of the rates of an ODE or a vehicle.
+    """Bounds of the estimate of d: torques of a robot's joints, or rates of an ODE or a vehicle.
 
-    It is by the bounds that there are when a controller is made; zero if a control of an ODE has none.
+    They follow from the constraints at construction; zero if a control of an ODE is unbounded.
     """
     if structure.robot is not None:
         return _of_joints(structure.robot)
     low, high = _bounds(structure, engine)
     nu = structure.system.nu
     if not (np.isfinite(low[:nu]) & np.isfinite(high[:nu])).all():
-        # Nobody knows what such a control may do. If what it moves is held, d would wind up without end.
+        # An unbounded control has no scale for d, which would wind up where the motion is blocked.
         return np.zeros(structure.system.disturbance.numel())
     return _of_rates(structure, engine, low, high)
 
 
 def _of_joints(robot: Robot) -> Array:
-    """A part of each joint's effort, or its weight if it has none.
+    """A fraction of each joint's effort limit, or a gravity torque where it has none.
 
     The weight m of a robot at its radius of inertia r about the joint, M_jj = m r², is m g r = g √(m M_jj).
     """
@@ -39,7 +39,7 @@ def _of_joints(robot: Robot) -> Array:
     weight = 9.81 * np.sqrt(np.maximum(robot.mass * np.diag(M), 0.0))
     known = np.isfinite(robot.limits.effort)
     known[list(robot.unactuated)] = False
-    return np.where(known, PART * np.where(known, robot.limits.effort, 0.0), weight)
+    return np.where(known, EFFORT_FRACTION * np.where(known, robot.limits.effort, 0.0), weight)
 
 
 def _bounds(structure: Structure, engine: SqpSolver) -> tuple[Array, Array]:
@@ -56,17 +56,17 @@ def _bounds(structure: Structure, engine: SqpSolver) -> tuple[Array, Array]:
 
 
 def _of_rates(structure: Structure, engine: SqpSolver, low: Array, high: Array) -> Array:
-    """As large as the model's own rates are, at random places between the bounds.
+    """The largest rates of the model at random states and controls within the bounds.
 
-    Where a state has no bounds, that is one unit around zero, or around how a vehicle starts.
+    A state without bounds is sampled within one unit of zero, or of a vehicle's initial state.
     """
     system, carried = structure.system, structure.carried
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
     high = np.where(np.isfinite(high), high, low + 2.0)
-    low, high = np.clip(low, -FARTHEST, FARTHEST), np.clip(high, -FARTHEST, FARTHEST)
+    low, high = np.clip(low, -MAX_BOUND, MAX_BOUND), np.clip(high, -MAX_BOUND, MAX_BOUND)
     z = np.random.default_rng(0).uniform(np.minimum(low, high), high, (SAMPLES, len(low))).T
     start = np.zeros(system.x.numel())
-    if carried is not None:  # no quaternion is zero, and rotors turn
+    if carried is not None:  # quaternions have unit length, and rotors turn
         own = system.units[2 * carried.nv :]
         start[: carried.nq] = carried.neutral()
         start[carried.nq + carried.nv : carried.nq + carried.nv + len(own)] = own
@@ -75,5 +75,5 @@ def _of_rates(structure: Structure, engine: SqpSolver, low: Array, high: Array) 
     rate = ca.Function("rate", [system.x, system.u, system.constants, h], [moves])
     place = ca.Function("place", [dx], [system.retract(ca.SX(start), dx)])
     constants = engine["theta"][: system.constants.numel()]
-    rates = np.abs(np.array(rate(place(z[system.nu :]), z[: system.nu], constants, SHORT)))
+    rates = np.abs(np.array(rate(place(z[system.nu :]), z[: system.nu], constants, STEP)))
     return np.asarray(np.nan_to_num(rates, nan=0.0, posinf=0.0).max(axis=1))

@@ -22,7 +22,7 @@ from helicoid.mpc.system.initial import real_numbers
 if TYPE_CHECKING:
     from helicoid.mpc.solver.engine import SqpSolver
 
-HARD = 1e20  # stands for the price of a hard row; the solver puts its own there
+HARD = 1e20  # price of a hard row, which the solver replaces by its own penalty
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class Memory:
 
     @staticmethod
     def fresh(stages: Stages, intervals: int, theta: Array, switching: Switching | None = None) -> Memory:
-        """Arrays of their own, filled with what the problem states."""
+        """New arrays with the initial values of the problem."""
         nodes = intervals + 1
         values = [p.initial.reshape(nodes, -1) for p in stages.parameters]
         rows = [np.empty((nodes, stages.nrp)) for _ in range(5)]
@@ -56,7 +56,7 @@ class Memory:
 
     @staticmethod
     def of(engine: SqpSolver) -> Memory:
-        """The arrays of an engine: what is set here, its next step uses."""
+        """The arrays of an engine: its next step uses what is set here."""
         stages = engine.stages
         n_parameters, n_constants = stages.parameter_symbol.numel(), stages.system.constants.numel()
         names = ("lower", "upper", "penalty", "penalty2", "hard")
@@ -78,13 +78,13 @@ class Memory:
         return None if self.switching is None else self.switching.schedule
 
     def follow(self, switching: Switching | None) -> None:
-        """Take bounds and parameters of contacts that come and go from another schedule."""
+        """Take bounds and parameters of contacts from another schedule."""
         self.switching = switching
         if switching is not None:
             switching.write(self)
 
     def advance(self, time: float) -> None:
-        """The grid begins later by a time (s): contacts that come and go do so earlier in it."""
+        """Advance the contact schedule by a time (s)."""
         if self.switching is not None:
             schedule = self.switching.schedule
             self.follow(self.switching.of(schedule.at(schedule.time + time)))
@@ -129,7 +129,7 @@ class Memory:
 
     @cached_property
     def _setters(self) -> dict[str, tuple[Array, str]]:
-        """For every name the array behind it, and what kind of thing it is."""
+        """For every name its array and its kind: "theta", "weight" or "parameter"."""
         result: dict[str, tuple[Array, str]] = {}
         if self.theta.size:
             result["theta"] = self.theta, "theta"
@@ -151,7 +151,7 @@ class Memory:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The names of targets and of parameters of one's own."""
+        """The names of targets and of user parameters."""
         return tuple(name for name, (_, kind) in self._setters.items() if kind == "parameter")
 
     @property
@@ -187,7 +187,7 @@ class Memory:
         return now
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
-        """A value as what its name takes."""
+        """Check a value for the name that it is set by."""
         numbers = real_numbers(name, value)
         if name in self._bounds:
             return numbers
@@ -202,10 +202,8 @@ class Memory:
         if kind != "theta" and numbers.shape not in ((), array.shape, array.shape[1:]):
             numbers = numbers.reshape(-1) if numbers.size == array.shape[1] else numbers
         if numbers.shape not in ((), array.shape, array.shape[1:]) or (kind == "theta" and not numbers.ndim):
-            wanted = f"{array.shape[-1]} numbers" + (
-                "" if kind == "theta" else f", or {array.shape} for each node"
-            )
-            raise InputError(f"{name} takes {wanted}; got shape {numbers.shape}")
+            by_node = "" if kind == "theta" else f", or {array.shape} for each node"
+            raise InputError(f"{name} takes {array.shape[-1]} numbers{by_node}; got shape {numbers.shape}")
         return numbers
 
     def _set_bound(

@@ -37,7 +37,7 @@ class _Node:
 
 
 class NonlinearProgram:
-    """A problem as one nonlinear program; made once, solved for many parameters and initial states."""
+    """A problem as one nonlinear program, for any parameters and initial states."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from helicoid.mpc.solver.curvature import second_derivative
 from helicoid.mpc.system import System
 from helicoid.mpc.system.parameter import Parameter
 
-MOST_JOINTS = 8  # of an arm whose torques are differentiated twice unasked: that grows with the cube
+MAX_EXACT_JOINTS = 8  # of an arm with exact torque Hessians by default: their cost grows with the cube
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ class Stages:
                 weighted = ca.diag(ca.densify(cost.weight.symbol * ca.SX.ones(J.shape[0]))) @ J
                 g, H = g + weighted.T @ cost.expression, H + J.T @ weighted
                 if self.hessian != "gauss_newton":
-                    H = H + self._bending(cost)
+                    H = H + self._residual_curvature(cost)
             else:
                 own = self._exact(cost)
                 g, H = g + own[0], H + own[1]
@@ -181,8 +181,8 @@ class Stages:
         by_length = self.system.differentiate(self.system.length).T
         return self.system.length * g + by_length * self._total(False), _symmetric(self.system.length * H)
 
-    def _bending(self, cost: Cost) -> Expression:
-        """Σ w r ∇²r of a residual r, which Gauss and Newton leave out.
+    def _residual_curvature(self, cost: Cost) -> Expression:
+        """Σ w r ∇²r of a residual r, which the Gauss-Newton Hessian leaves out.
 
         Where a residual stays large, as that of a target out of reach, it is most of the curvature: without
         it steps overshoot by the ratio of the target's distance to the arm's length, and a controller
@@ -194,16 +194,16 @@ class Stages:
             return ca.SX(nz, nz)
         force = ca.SX.sym("force", cost.expression.numel())
         _, H = self._twice(ca.dot(force, cost.expression))
-        (bending,) = ca.substitute([H], [force], [cost.weight.symbol * cost.expression])
-        return ca.sparsify(bending)
+        (curvature,) = ca.substitute([H], [force], [cost.weight.symbol * cost.expression])
+        return ca.sparsify(curvature)
 
     def _is_known(self, expression: Expression) -> bool:
-        """Whether it depends on something that has a derivative of its own."""
+        """Whether an expression depends on an intermediate, which has a derivative of its own."""
         known = ca.vertcat(ca.SX(0, 1), *(y.symbol for y in self.system.intermediates))
         return bool(known.numel() and ca.depends_on(expression, known))
 
     def _exact(self, cost: Cost) -> tuple[Expression, Expression]:
-        """Both derivatives of a cost that is no square, around z."""
+        """Gradient and Hessian of a cost that is not a square."""
         (value,) = self.system.resolve([cost.value])
         return self._twice(value)
 
@@ -284,20 +284,20 @@ class Stages:
         derivative of its own. None where that is zero, and where the problem's `hessian` does without.
         """
         system = self.system
-        affordable = system.is_nonlinear or (system.uses_double_integrator and system.nu <= MOST_JOINTS)
-        if self.hessian == "gauss_newton" or (self.hessian == "auto" and not affordable):
+        small = system.uses_double_integrator and system.nu <= MAX_EXACT_JOINTS
+        if self.hessian == "gauss_newton" or (self.hessian == "auto" and not (system.is_nonlinear or small)):
             return None
         x, u, following, p, theta, h = self._path_inputs
         costate, weight = ca.SX.sym("costate", self.nxp), ca.SX.sym("weight", self.nrp)
         rows = self.row_values(self.path_rows)
-        bent = ca.dot(costate[self.state_at], self.gap(following)) + ca.dot(weight[: rows.numel()], rows)
+        L = ca.dot(costate[self.state_at], self.gap(following)) + ca.dot(weight[: rows.numel()], rows)
         forces, values = [], []
         for cost in self.costs:
             if cost.on_path and cost.square and self._is_known(cost.expression):
                 forces.append(ca.SX.sym("force", cost.expression.numel()))
                 values.append(ca.densify(system.length * cost.weight.symbol * cost.expression))
-                bent = bent + ca.dot(forces[-1], cost.expression)
-        H = second_derivative(system, bent)
+                L = L + ca.dot(forces[-1], cost.expression)
+        H = second_derivative(system, L)
         (H,) = ca.substitute([H], [ca.vertcat(ca.SX(0, 1), *forces)], [ca.vertcat(ca.SX(0, 1), *values)])
         if not ca.sparsify(H).nnz():
             return None
@@ -351,7 +351,7 @@ class Stages:
 
 
 def _symmetric(H: Expression) -> Expression:
-    """The same matrix, in which what stands on both sides of the diagonal is computed once."""
+    """The same symmetric matrix with each element computed once."""
     return ca.triu2symm(ca.triu(H))
 
 

@@ -1,7 +1,7 @@
 """Contact phases on the nodes: bounds and parameters that follow a schedule.
 
-The functions of all nodes are the same. A foot in the air has forces between 0 and 0, and no bounds on its
-velocity; one that stands has it the other way round. So nothing is built anew when a gait moves on.
+The functions of all nodes are the same. In swing, the force of a foot is bounded to 0 and its velocity is
+free; in stance, its force is free and its velocity bounded to 0. A gait only changes numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROLES = {"force": 3, "velocity": 3, "position": 3, "cone": 1}
 
 
 class Switching:
-    """A schedule on a grid of times (s) for a robot of a weight (N), and where its numbers go."""
+    """A contact schedule on a grid (s) for a robot of a weight (N), and the places of its numbers."""
 
     def __init__(self, stages: Stages, times: Array, schedule: ContactSchedule, weight: float) -> None:
         self.stages, self.schedule, self._times, self.weight = stages, schedule, times, weight
@@ -55,11 +55,11 @@ class Switching:
             columns += size
 
     def of(self, schedule: ContactSchedule) -> Switching:
-        """The same places for another schedule of the same contacts."""
-        made = copy.copy(self)
-        made.schedule = schedule
-        made.__dict__.pop("nodes", None)
-        return made
+        """A copy with another schedule of the same contacts."""
+        other = copy.copy(self)
+        other.schedule = schedule
+        other.__dict__.pop("nodes", None)
+        return other
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -67,7 +67,7 @@ class Switching:
         return self.schedule.nodes(self._times)
 
     def changed(self, values: Mapping[str, Any]) -> Switching | None:
-        """With those of `values` that are of a schedule; None if there are none."""
+        """A copy with the values of `SCHEDULE` changed; None if `values` has none of them."""
         if not any(name in SCHEDULE for name in values):
             return None
         schedule = self.schedule
@@ -94,9 +94,9 @@ class Switching:
         return here, there
 
     def carry(self, u: Array) -> None:
-        """Make the forces in a guess of controls (intervals, nu) those of feet that stand when they do.
+        """Make the contact forces in a guess of controls (intervals, nu) agree with the schedule.
 
-        Feet in the air have none; one that stands and has none gets its share of the weight (N).
+        They are zero in swing; a foot in stance without force gets its share of the weight (N).
         """
         holding = self.nodes.holding[:-1]
         forces = u[:, -3 * holding.shape[1] :].reshape(*holding.shape, 3)
@@ -108,7 +108,7 @@ class Switching:
         u[:, -3 * holding.shape[1] :] = forces.reshape(len(u), -1)
 
     def write(self, memory: Memory) -> None:
-        """Bounds and parameters of all nodes, as the schedule has them now."""
+        """Write bounds and parameters of all nodes by the schedule."""
         nodes = self.nodes
         low, high = self._bounds(nodes)
         (here, there), (end, end_there) = self._path, self._end
@@ -127,9 +127,7 @@ class Switching:
         pressing = np.where(holding, [-np.inf, -np.inf, 0.0], 0.0), np.where(holding, free, 0.0)
         still = np.where(touching, 0.0, -free), np.where(touching, 0.0, free)
         put = landing & ~np.isnan(nodes.steps)
-        if (
-            not self.starts_anywhere
-        ):  # from a given state, one interval takes a foot to rest or to a place, not both
+        if not self.starts_anywhere:  # one interval from a given state cannot fix both position and velocity
             put[1] = False
         low, high = np.where(put, nodes.steps, -np.inf), np.where(put, nodes.steps, np.inf)
         low[..., 2] = np.where(nodes.touching, low[..., 2], nodes.floor)

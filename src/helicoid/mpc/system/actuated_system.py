@@ -16,14 +16,14 @@ from helicoid.simulation.equations.actuated import ActuatedSystem, rk4_step
 def actuated_system(vehicle: ActuatedSystem, substeps: int) -> System:
     """x = (q, v, z) and u of the actuated system, by `substeps` steps of Runge and Kutta in an interval.
 
-    The solver takes a gap of 0.01 as closed, in rad, m and their rates. Machines' own states may be in the
-    hundreds, as speeds of rotors are, where that is less than rounding a plan to the next node leaves: in the
-    tangent space z is in units of what it starts with, where that is more than 1.
+    The solver takes a gap of 0.01 as closed, in rad, m and their rates. Actuator states, as rotor speeds, may
+    be in the hundreds, where 0.01 is too strict: in the tangent space z is in units of its initial value,
+    where that is more than 1.
 
-    The disturbance d (nv) is an acceleration, what a controller finds that v̇ has beyond the model's.
+    The disturbance d (nv) is an acceleration: v̇ less that of the model.
     """
     if vehicle.n_noise:
-        raise InputError("a plan knows no noise: take the vehicle without gusts, vehicle.with_wind(...)")
+        raise InputError("a plan has no noise: take the vehicle without gusts, vehicle.with_wind(...)")
     if isinstance(substeps, bool) or not isinstance(substeps, int) or substeps < 1:
         raise InputError(f"substeps is an integer of at least 1, got {substeps!r}")
     robot, model = vehicle.robot, vehicle.robot.model

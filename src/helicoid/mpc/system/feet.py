@@ -1,4 +1,4 @@
-"""Feet: balls that roll on the ground, or points, and how they move."""
+"""Feet: balls that roll on the ground, or points, and the Jacobians of their contact points."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def foot(robot: Robot, frame: str, radius: float, q: Expression) -> tuple[Expres
 
         p = o - r e_z,   ṗ_material = ȯ + ω × (-r e_z) = J v
 
-    J (3 × nv) is of the point of the body that is there now: it is at rest while the ball rolls, and the
-    force of the ground acts on it.
+    J (3 × nv) is that of the material point in contact: it is at rest while the ball rolls, and the force of
+    the ground acts on it.
     """
     origin = robot.pose(frame)(q)[:3, 3]
     J = robot.jacobian(frame, "world_aligned")(q)

@@ -1,4 +1,4 @@
-"""The forces of what holds a robot, by name: those of contacts in the world's axes."""
+"""Constraint forces on a robot by name: those of contacts in the world's axes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Forces(dict[str, Expression]):
     """Expressions of forces by the names of contacts; an unknown name raises with a list of them."""
 
     def __missing__(self, name: str) -> Expression:
-        there = ", ".join(self) or "none: no contact holds this robot"
+        there = ", ".join(self) or "none: this robot has no contacts"
         raise InputError(f"there is no contact {name!r}; there are: {there}")
 
 
 def as_symbols(forces: dict[str, Expression]) -> dict[str, Expression]:
-    """Forces as a system keeps them among its symbols."""
+    """Forces as symbols of a system."""
     return {_PREFIX + name: force for name, force in forces.items()}
 
 
@@ -40,9 +40,9 @@ def forces_by_name(robot: Robot, multipliers: Expression) -> dict[str, Expressio
     """Constraint forces on a robot, from λ of τ = ID(q, v, a) + Aᵀ λ.
 
     Of a contact that is the force of the world on the robot in the world's axes (3), of a "surface" its
-    wrench (n, f) (6) about the contact point; of a closed loop and of equations of one's own -λ.
+    wrench (n, f) (6) about the contact point; of a closed loop and of user constraints -λ.
     """
-    made, row = {}, 0
+    forces, row = {}, 0
     for one in robot.constraints:
         own = -multipliers[row : row + one.rows]
         row += one.rows
@@ -52,8 +52,8 @@ def forces_by_name(robot: Robot, multipliers: Expression) -> dict[str, Expressio
                 own = ca.vertcat(ca.SX(R) @ own[3:], ca.SX(R) @ own[:3])
             else:
                 own = ca.SX(R[:, -one.rows :]) @ own
-        made[contact_name(one)] = own
-    return made
+        forces[contact_name(one)] = own
+    return forces
 
 
 def contact_name(constraint: KinematicConstraint) -> str:

@@ -11,8 +11,8 @@ from helicoid.robot import Robot
 def holding(robot: Robot, formulation: str, q: Expression, theta: Expression) -> Expression:
     """The controls of a robot at rest: torques of its motors, or no acceleration and the least forces λ.
 
-    Constraints carry what no motor can, (g + Aᵀ λ) = 0 there: with B = Aᵀ of those rows, λ = -B⁺ g, by
-    Bᵀ (B Bᵀ + ε)⁻¹, which has an answer where B has not full rank.
+    Constraint forces balance unactuated joints, (g + Aᵀ λ) = 0 there: with B = Aᵀ of those rows, λ = -B⁺ g,
+    by Bᵀ (B Bᵀ + ε)⁻¹, which exists also where B is rank deficient.
     """
     g = robot.gravity(q, theta)
     if formulation == "forward_dynamics":

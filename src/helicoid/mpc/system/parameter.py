@@ -1,4 +1,4 @@
-"""Numbers of a problem that change at run time, by name, and the checks that numbers pass."""
+"""Parameters of a problem, which change at run time by name, and checks of numbers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ EVERY_NODE, ON_PATH, AT_END = slice(None), slice(None, -1), slice(-1, None)
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A vector that every node of the grid has its own value of: `initial` is (nodes, size).
+    """A vector with a value for each node of the grid: `initial` is (nodes, size).
 
-    `settable` has the names that `Problem.set` knows it by, and the nodes that each name stands for.
+    `settable` has its names in `Problem.set`, and the nodes of each name.
     `configuration` marks a target posture q (nq), which may lie on a manifold.
     """
 

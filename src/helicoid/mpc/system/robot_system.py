@@ -39,12 +39,12 @@ def robot_system(
 
     "inverse_dynamics": the control is a, and τ = ID(q, v, a) an intermediate. Where constraints hold the
     robot, their forces λ are controls too, τ = ID(q, v, a) + Aᵀ λ; `holds` then has the rows that must be
-    zero: what the constraints ask of a (with Baumgarte's stabilisation, 1/s), and τ where there is no motor.
+    zero: A a + Ȧ v of the constraints (with Baumgarte's stabilisation, 1/s), and τ where there is no motor.
     The forces f of a schedule's feet are the last controls, τ = ID(q, v, a) - Jᵀ f.
 
     "forward_dynamics": the control is the torque of the motors, and a = FD(q, v, τ) an intermediate.
 
-    Where motors, with the forces of constraints, can do whatever a robot may need (`is_driven`), it has a
+    Where motors, with the forces of constraints, can compensate it (`is_driven`), a robot has a
     disturbance d, the torque that its model does not explain: τ = ID(q, v, a) + Aᵀ λ + d, and
     a = FD(q, v, τ - d).
     """
@@ -89,10 +89,10 @@ def robot_system(
 
 
 def is_driven(robot: Robot) -> bool:
-    """Whether what a robot's model lacks can be made up for: no joint is without a motor but those whose
-    forces its constraints can carry, as the base of a quadruped on three feet or four.
+    """Whether motors and constraint forces can compensate any disturbance torque.
 
-    Elsewhere, as for a pole on a cart, a wrong guess of what is missing does more harm than good.
+    Each joint has a motor, or constraints can balance it, as the base of a quadruped on three or four feet.
+    For underactuated robots, such as a pole on a cart, compensating a wrong estimate does harm.
     """
     idle = list(robot.unactuated)
     if not idle or not robot.constraints:
@@ -108,7 +108,7 @@ def _less(tau: Expression, d: Expression) -> Expression:
     return tau - d if d.numel() else tau
 
 
-_Made = tuple[Expression, Intermediate, dict[str, Expression], dict[str, Expression]]
+_Dynamics = tuple[Expression, Intermediate, dict[str, Expression], dict[str, Expression]]
 
 
 def _by_inverse_dynamics(
@@ -121,7 +121,7 @@ def _by_inverse_dynamics(
     d: Expression,
     stabilisation: float,
     schedule: ContactSchedule | None,
-) -> _Made:
+) -> _Dynamics:
     dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
     torque = _less(robot.inverse_dynamics(q, v, a, theta), -d)
     holds: dict[str, Expression] = {}
@@ -159,7 +159,7 @@ def _by_forward_dynamics(
     d: Expression,
     stabilisation: float,
     schedule: ContactSchedule | None,
-) -> _Made:
+) -> _Dynamics:
     if schedule is not None:
         raise InputError("phases need the formulation 'inverse_dynamics'")
     S = ca.SX(robot.selection_matrix)
@@ -178,5 +178,4 @@ def _by_forward_dynamics(
     value = robot.forward_dynamics(q, v, acting, theta)
     by_u = M_inverse @ S.T if S.shape[0] < robot.nv else M_inverse
     equation = robot.inverse_dynamics(q, v, a, theta) - acting
-    made = Intermediate(a, value, ca.horzcat(by_u, dq, dv), (equation, M_inverse))
-    return u, made, {}, symbols
+    return u, Intermediate(a, value, ca.horzcat(by_u, dq, dv), (equation, M_inverse)), {}, symbols

@@ -21,7 +21,7 @@ def check_steps(robot: Robot, formulation: str, integrator: str, substeps: int, 
     """Whether steps take more than one acceleration.
 
     Raises:
-        InputError: the integrator is unknown, or such steps make no sense or cannot be made of this robot.
+        InputError: the integrator is unknown, or does not apply to this robot or formulation.
     """
     if integrator not in INTEGRATORS:
         raise InputError(f"integrator is one of {', '.join(map(repr, INTEGRATORS))}, got {integrator!r}")
@@ -45,7 +45,7 @@ def check_steps(robot: Robot, formulation: str, integrator: str, substeps: int, 
 
 
 class _Accelerations:
-    """a = FD(q, v, τ) at states on the way, each a symbol whose derivative is made of those before."""
+    """a = FD(q, v, τ) at the stages of an integrator: symbols, whose derivatives follow by the chain rule."""
 
     def __init__(self, robot: Robot, z: Expression, tau: Expression, theta: Expression) -> None:
         self._robot, self._z, self._tau, self._theta = robot, z, tau, theta

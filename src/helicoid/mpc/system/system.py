@@ -1,7 +1,7 @@
 """Discrete-time dynamics of a problem: x⁺ = F(x, u, h) on a manifold, symbolically.
 
 The state x has coordinates (nq + nv for a robot) and a tangent space of its own dimension (2 nv): derivatives
-and steps live there. A quantity y that is expensive and occurs often, such as the torque of inverse dynamics,
+and steps are taken there. An expensive quantity y that occurs often, such as the torque of inverse dynamics,
 is a symbol of its own with a known derivative, so that nothing is differentiated twice.
 """
 
@@ -42,7 +42,7 @@ class Intermediate:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """More state, in a vector space: its name, its symbol, and its value at the next node."""
+    """An additional state in a vector space: its name, its symbol, and its value at the next node."""
 
     name: str
     symbol: Expression
@@ -54,7 +54,7 @@ class System:
     """Symbols and expressions of one step.
 
     Args:
-        x, u, theta, h: symbols: state, control, parameters of all nodes, what the grid says of a step.
+        x, u, theta, h: symbols: state, control, parameters of all nodes, length of the step on the grid.
         length: the length of the step (s): h, or h times the duration where that is free.
         following: the next state F(x, u, h).
         tangent: Γ(x) with ẋ = Γ w for w in the tangent space; None where that is the identity.
@@ -63,11 +63,11 @@ class System:
         state_names: of the tangent space's coordinates, for messages.
         uses_double_integrator: x = (q, v) and F is v⁺ = v + h u, q⁺ = q + h v + c h² u with c =
         control_share: ½ if u is constant over the step, 1 for semi-implicit Euler.
-        symbols: what users may write expressions with, by name.
+        symbols: those for user-defined expressions, by name.
         holds: expressions that must be zero at every node with a control.
         units: of the tangent space's coordinates where `tangent`, `retract` and `local` scale them, or empty.
         disturbance: a symbol d, of a robot the torque that its model does not explain, τ = ID(q, v, a) + d;
-            of anything else a rate; empty where nothing estimates one.
+            of other systems a rate; empty where none is estimated.
         disturbed: the coordinates of the tangent space whose rate has + d; None where d is a torque.
     """
 
@@ -130,13 +130,13 @@ class System:
         return list(ca.substitute(list(expressions), symbols, values)) if symbols else list(expressions)
 
     def after(self, time: Expression) -> Expression:
-        """The state after a time (s), whatever the grid calls it where the duration is free."""
+        """The state after a time (s), also where the duration is free and the grid dimensionless."""
         h = time / ca.substitute(self.length, self.h, 1)
         (there,) = ca.substitute(self.resolve([self.following]), [self.h], [h])
         return there
 
     def with_state(self, state: State) -> System:
-        """The same system with more state, which starts free; its symbol gets the state's name."""
+        """The same system with an additional state, initially free; its symbol gets the state's name."""
         name, symbol, following = state.name, state.symbol, state.following
         n, m = self.x.numel(), symbol.numel()
         nx, inner_retract, inner_local = self.nx, self.retract, self.local
@@ -212,7 +212,7 @@ def _restored(
     shape: tuple[bool, list[bool], list[str], list[str]],
     rest: dict[str, Any],
 ) -> System:
-    """The system that `System.__reduce__` took apart."""
+    """Inverse of `System.__reduce__`."""
     atoms = [ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in column)) for column in names]
     curved, solves, symbols, holds = shape
     values = iter(expressions.call(atoms))

@@ -1,1 +1,1 @@
-"""What acts on a simulated robot: torques and wrenches, controllers of any kind, laws as symbols."""
+"""Inputs of a simulated robot: torques and wrenches, controllers of any kind, symbolic laws."""

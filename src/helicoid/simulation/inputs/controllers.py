@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -50,6 +51,8 @@ class InLoop(Protocol):
 
 Controller = Force | Stepping | Torques | InLoop
 Command = LoopLaw | Feedback | Array | None
+Measure = Callable[[Array, Array, Array], tuple[Array, Array, Array]]
+Targets = Callable[[float], Mapping[str, ArrayLike]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +110,35 @@ class SteppedController:
 
     A controller that commands joint velocities (`command == "v"`) acts through an ideal inner velocity loop:
     τ = ID(q, v, (v_command - v) / T), the inverse dynamics of the simulated robot, with T the time that is
-    left of the period.
+    left of the period. An observer commands nothing.
+
+    Args:
+        measure: sensors, `(q, v, tau) -> (q, v, tau)`, of the true state and the torque that has acted until
+            now; None measures exactly.
+        targets: `t -> dict` for `controller.set` before each step.
+
+    `seconds` is the computation time of the last step, `n_not_ok` the number of steps that were not ok.
     """
 
-    def __init__(self, controller: Any, system: Commanded, dt: float) -> None:
-        self._step, self._name = step_caller(controller), type(controller).__name__
-        self._system, self._dt = system, dt
+    def __init__(
+        self,
+        controller: Any,
+        system: Commanded,
+        dt: float,
+        measure: Measure | None = None,
+        targets: Targets | None = None,
+    ) -> None:
+        self._controller, self._step, self._name = (
+            controller,
+            step_caller(controller),
+            type(controller).__name__,
+        )
+        self._system, self._dt, self._measure, self._targets = system, dt, measure, targets
         self._every = sampling_multiple(controller, dt)
-        self._commands_velocity = commands_velocity(controller)
+        self._commands_velocity, self._observes = commands_velocity(controller), is_observer(controller)
         self._held: Any = None
         self._applied = np.zeros(len(system.names))
+        self.seconds, self.n_not_ok = 0.0, 0
         if self._commands_velocity and (system.n_states is not None or system.robot.unactuated):
             raise InputError(
                 f"{self._name} commands joint velocities, which {system.robot.name!r} cannot follow: not all "
@@ -130,8 +152,18 @@ class SteppedController:
                 f"{self._name} controls one robot; a batch needs a law, a callable or a function"
             )
         k = 0 if math.isinf(self._dt) else round(t / self._dt) % self._every
-        if k == 0 or self._held is None:
-            self._held = self._step(t, q, v, states, self._applied)
+        begins = k == 0 or self._held is None
+        if begins and self._targets is not None:
+            self._controller.set(**self._targets(t))
+        tau = self._applied
+        if self._measure is not None:
+            q, v, tau = self._measure(q, v, tau)
+        if begins:
+            began = time.perf_counter()
+            found = self._step(t, q, v, states, tau)
+            self.seconds = time.perf_counter() - began
+            self._held = np.zeros(len(self._applied)) if self._observes else found
+            self.n_not_ok += not getattr(self._controller, "ok", True)
         command = self._inner_loop(t, q, v, k) if self._commands_velocity else self._held
         self._applied = self._saturated(command)
         return command

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.following import Following
 from helicoid.control.laws.step import CompiledLaw
 from helicoid.errors import InputError
 from helicoid.mpc.controller import Controller
+from helicoid.robot import Robot
 from helicoid.simulation import SimulationError, simulate
-from helicoid.simulation.inputs.controllers import Commanded, SteppedController, is_observer
+from helicoid.simulation.inputs.controllers import Commanded, SteppedController, Targets
 from helicoid.study.cases import Case
 from helicoid.study.distributions import code_digest
-from helicoid.study.loops.loop_settings import Episode, LoopSettings, drawn_noise
+from helicoid.study.loops.loop_settings import LoopSettings, drawn_noise
 from helicoid.study.loops.measures import Loops, Measure
-
-Targets = Callable[[float], Mapping[str, ArrayLike]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +43,24 @@ class SingleLoop:
                 "equal with closed_loop(..., period=...)"
             )
 
+    @cached_property
+    def reference(self) -> dict[str, Array]:
+        """References at the sampling times, (N + 1, ...) each; the only posture target is also `q_ref`.
+
+        Empty where the controller follows none, or one that fails: then its steps are not ok.
+        """
+        if not isinstance(self.controller, Following):
+            return {}
+        try:
+            rows = self.controller.samples(self.settings.times)
+        except Exception:  # of the user's callable
+            return {}
+        names = getattr(self.controller.controller, "postures", ())
+        postures = [
+            x for name, x in rows.items() if name in names and x.shape[1:] == (self.settings.robot.nq,)
+        ]
+        return {"q_ref": postures[0], **rows} if len(postures) == 1 else rows
+
     @property
     def described(self) -> dict[str, Any]:
         """Settings of the loop for the record of a study."""
@@ -51,13 +68,14 @@ class SingleLoop:
             **self.settings.described,
             "controller": type(self.controller).__name__,
             "targets": None if self.targets is None else code_digest(self.targets),
+            "reference": {name: float(np.sum(rows)) for name, rows in self.reference.items()},
         }
 
     def __call__(self, case: Case) -> dict[str, float]:
         loops = self._run(case)
         found = {name: np.asarray(x)[0] for name, x in self.measure(loops).items()}
         if case.replaying:
-            case.keep(trajectory=loops.trajectory(0))
+            case.keep(trajectory=loops.trajectory(0), reference=self.reference)
         return found
 
     def _run(self, case: Case) -> Loops:
@@ -66,8 +84,11 @@ class SingleLoop:
         controller = fresh(self.controller)
         if episode.numbers:
             controller.set(**episode.numbers)
-        noise = drawn_noise(case, episode, len(times) - 1)
-        loop = _MeasuredController(controller, self.targets, s, episode, noise)
+        sensors = _Sensors(s.robot, drawn_noise(case, episode, len(times) - 1), episode.delay)
+        limit = s.robot.limits.effort if s.system is None else None
+        friction = {"friction": s.friction}
+        system = Commanded(s.robot, s.command_names, s.n_states, limit, friction, episode.theta)
+        loop = SteppedController(controller, system, s.period, sensors, self.targets)
         options: dict[str, Any] = {"states0": episode.states0, "seed": case.rng}
         if s.system is None:
             options = {"method": None if s.world else s.method, "friction": s.friction, "saturate": True}
@@ -80,43 +101,22 @@ class SingleLoop:
         tau = moved.controls if s.system is not None else moved.tau
         q, v, tau = (_completed(x, len(times))[None] for x in (moved.q, moved.v, tau))
         states = _completed(moved.states, len(times))[None] if s.n_states else None
-        trouble = np.array([loop.trouble / max(len(times) - 1, 1)])
-        return Loops(s, times, q, v, tau, episode.theta[None], trouble, {}, states)
+        trouble = np.array([loop.n_not_ok / max(len(times) - 1, 1)])
+        return Loops(s, times, q, v, tau, episode.theta[None], trouble, self.reference, states)
 
 
-class _MeasuredController:
-    """A controller as a callable `(t, q, v, ...)` whose sensors have noise and delay."""
+class _Sensors:
+    """Measurements of the true state with the noise (steps, nv) and the delay (periods) of an episode."""
 
-    def __init__(
-        self,
-        controller: Any,
-        targets: Targets | None,
-        settings: LoopSettings,
-        episode: Episode,
-        noise: Mapping[str, Array],
-    ) -> None:
-        self._controller, self._targets, self._noise, self._delay = controller, targets, noise, episode.delay
-        self._robot, self._period = settings.robot, settings.period
-        limit = settings.robot.limits.effort if settings.system is None else None
-        options = {"friction": settings.friction}
-        system = Commanded(
-            settings.robot, settings.command_names, settings.n_states, limit, options, episode.theta
-        )
-        self._n = len(settings.command_names)
-        self._command = SteppedController(controller, system, settings.period)
+    def __init__(self, robot: Robot, noise: Mapping[str, Array], delay: int) -> None:
+        self._robot, self._noise, self._delay = robot, noise, delay
         self._history: list[tuple[Array, Array]] = []
-        self.trouble = 0
 
-    def __call__(self, t: float, q: Array, v: Array, *states: Array) -> Any:
+    def __call__(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
         k = len(self._history)
         self._history.append((q, v))
-        if self._targets is not None:
-            self._controller.set(**self._targets(t))
         q, v = self._history[max(0, k - self._delay)]
-        q, v = np.asarray(self._robot.integrate(q, self._noise["q"][k])), v + self._noise["v"][k]
-        command = self._command(t, q, v, *states)
-        self.trouble += not getattr(self._controller, "ok", True)
-        return np.zeros(self._n) if is_observer(self._controller) else command
+        return np.asarray(self._robot.integrate(q, self._noise["q"][k])), v + self._noise["v"][k], tau
 
 
 def _completed(rows: Array, n: int) -> Array:

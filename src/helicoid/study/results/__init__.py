@@ -1,1 +1,1 @@
-"""What a study found: rows, the folder that keeps them, tables and pictures of them."""
+"""Results of a study: rows, the folder that stores them, tables and plots."""

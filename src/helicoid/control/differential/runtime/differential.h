@@ -1,7 +1,7 @@
 /* One step of differential inverse kinematics: from q and numbers to velocities within limits.
  *
  * Sizes are constants: those of configuration.h, NV, NP numbers, NE rows of tasks, NM general rows, of which the first
- * NC are constraints, STRICT and LEVELS, the rows of each of NL levels, SCALED: the velocity is scaled to its limits.
+ * NC are constraints, NB = NV + NM, STRICT and LEVELS, the rows of each of NL levels, SCALED: v is scaled to its limits.
  * DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) calls the generated function: H and f of a
  * weighted program, or E, e and damping of levels. P_... are indices in p.
  *
@@ -18,10 +18,9 @@
 #endif
 #include "configuration.h"
 
-enum { STEP_SOLVED, STEP_INFEASIBLE, STEP_OUT_OF_ITERATIONS, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT };
-enum { NB = NV + NM };
-enum { LAST = 0, BEFORE = NV, STATE = 2 * NV, LOWER = STATE + NB, UPPER = LOWER + NB, ERRORS = UPPER + NB, INFO = ERRORS + NE,
-       MEMORY = INFO + 2 };
+#define MEMORY_FIELDS(F) \
+  F(LAST, NV) F(BEFORE, NV) F(STATE, NB) F(LOWER, NB) F(UPPER, NB) F(ERRORS, NE) F(INFO, 2)
+enum { MEMORY_FIELDS(PLACE) MEMORY };
 enum { FIRST = (STRICT ? NE : NV) * NV, SECOND = STRICT ? NE : NV };
 enum { STEP_WORK = FIRST + SECOND + NM * NV + NL + 5 * NB +
                    (STRICT ? QP_LEVELS_WORK(NV, NM, NE) : QP_WORK(NV, NM)) };

@@ -1,8 +1,15 @@
-/* Check of a measured configuration of NQ coordinates; QUATERNIONS lists the first index of each quaternion and ends
- * with -1. */
+/* Of every control step: its result, the layout of its memory, and the check of the measured configuration, NQ
+ * coordinates; QUATERNIONS lists where each quaternion begins, and ends with -1. */
 #ifndef HELICOID_CONFIGURATION_H
 #define HELICOID_CONFIGURATION_H
 #include <math.h>
+
+/* The last three are of a floating base without contact, and of Python alone. */
+enum { STEP_OK, STEP_INFEASIBLE, STEP_ITERATION_LIMIT, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT,
+       STEP_NO_CONTACT, STEP_NOT_STARTED, STEP_NO_TARGET };
+
+/* Enumerators of a list of fields (name, size): where each begins. */
+#define PLACE(name, size) name, LAST_OF_##name = name + (size) - 1,
 
 /* Whether all coordinates are finite and quaternions of unit length to 10 %; the caller normalises them. */
 static int is_configuration(const double *q) {

@@ -277,14 +277,14 @@ static int qp_factorise(qp *s) {
 
 static int qp_end(qp *s, int status) {
   QP_SIZES(s);
-  int finite = status != QP_INVALID && status != QP_NOT_CONVEX;
+  int finite = status != QP_NOT_FINITE && status != QP_NOT_CONVEX;
   for (int i = 0; finite && i < n; i++) finite = s->point[i] - s->point[i] == 0;
   for (int c = 0; finite && c < n + m; c++) finite = s->multiplier[c] - s->multiplier[c] == 0;
   if (!finite) {
     memset(s->multiplier, 0, (size_t)(n + m) * sizeof(double));
     memset(s->state, 0, (size_t)(n + m) * sizeof(double));
     for (int i = 0; i < n; i++) s->point[i] = 0;
-    if (status < QP_INVALID) status = QP_INVALID;
+    if (status < QP_NOT_FINITE) status = QP_NOT_FINITE;
   }
   for (int i = 0; i < n; i++) { /* bounds of variables hold exactly */
     double value = s->point[i];
@@ -301,7 +301,7 @@ static int qp_solve(qp *s) {
   int idle_turns = 0, contradiction = 0;
   qp_place(s);
   s->iterations = 0, s->elastic = 0, s->shift = 0, s->q = 0;
-  if (!qp_is_valid(s)) return qp_end(s, QP_INVALID);
+  if (!qp_is_valid(s)) return qp_end(s, QP_NOT_FINITE);
   if (!qp_factorise(s)) return qp_end(s, QP_NOT_CONVEX);
   for (int i = 0; i < m; i++) contradiction |= s->norm[i] == 0 && (s->lower[n + i] > 0 || s->upper[n + i] < 0);
   qp_warm_start(s);
@@ -310,14 +310,14 @@ static int qp_solve(qp *s) {
     int p, turned = 0;
     while ((p = qp_choose(s, idle_turns > 2 * (n + m))) >= 0) {
       turned = 1;
-      if (!qp_enter(s, p, &idle_turns)) return qp_end(s, QP_OUT_OF_ITERATIONS);
+      if (!qp_enter(s, p, &idle_turns)) return qp_end(s, QP_ITERATION_LIMIT);
     }
     if (!turned && (round || qp_is_exact(s))) break;
     qp_refine(s);
   }
   for (int i = 0; i < m; i++)
     contradiction |= fabs(s->state[n + i]) == QP_GIVEN_UP_ABOVE && !qp_is_soft(s, n + i);
-  return qp_end(s, contradiction ? QP_INFEASIBLE : QP_SOLVED);
+  return qp_end(s, contradiction ? QP_INFEASIBLE : QP_OK);
 }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options

@@ -53,7 +53,7 @@ static inline double qp_row(int n, const double *restrict a, const double *restr
 
 static int qp_solve_levels(qp_levels *s) {
   const int n = QP_N, m = s->m;
-  int total = 0, done = 0, status = QP_SOLVED;
+  int total = 0, done = 0, status = QP_OK;
   for (int k = 0; k < s->levels; k++) total += s->rows[k];
   const int all = n + m + total;
   double *at = s->work, *H = at, *f = H + n * n, *A = f + n, *lower = A + (m + total) * n, *upper = lower + all;

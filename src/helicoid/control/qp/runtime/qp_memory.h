@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { QP_SOLVED, QP_INFEASIBLE, QP_OUT_OF_ITERATIONS, QP_INVALID, QP_NOT_CONVEX };
+enum { QP_OK, QP_INFEASIBLE, QP_ITERATION_LIMIT, QP_NOT_FINITE, QP_NOT_CONVEX };
 
 /* State of a constraint: inactive, active at a side, or a violated row with its multiplier at its price. */
 enum { QP_GIVEN_UP_BELOW = -2, QP_AT_LOWER = -1, QP_IDLE = 0, QP_AT_UPPER = 1, QP_GIVEN_UP_ABOVE = 2 };

@@ -2,7 +2,8 @@
  *
  * Sizes are constants: those of configuration.h, NV velocities, NU of them without an actuator, NP numbers, NCT
  * contacts with NF forces and NC rows of friction cones, NK rows of the robot's own constraints, NE rows of tasks, NM of
- * them of accelerations, NS of errors. DATA(q, v, p, out, scratch) calls the generated function; P_... are indices in p.
+ * them of accelerations, NS of errors; NX = NV + NF + NK variables, NL limits.
+ * DATA(q, v, p, out, scratch) calls the generated function; P_... are indices in p.
  *
  * `memory` is the state between steps, with the results of the last one. */
 #ifndef HELICOID_WHOLE_BODY_H
@@ -20,10 +21,10 @@
 #endif
 #include "whole_body_program.h"
 
-enum { STEP_SOLVED, STEP_INFEASIBLE, STEP_OUT_OF_ITERATIONS, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT,
-       STEP_NO_CONTACT };
-enum { TORQUE = 0, WANTED = NV, X = 2 * NV, FORCES = X + NX, STATE = FORCES + NF, LOWER = STATE + NL, UPPER = LOWER + NX, CAP = UPPER + NX,
-       IS_ON = CAP + NCT, FALL = IS_ON + NCT, ERRORS = FALL + NCT, INFO = ERRORS + NS, MEMORY = INFO + 3 };
+#define MEMORY_FIELDS(F)                                                                        \
+  F(TORQUE, NV) F(WANTED, NV) F(X, NX) F(FORCES, NF) F(STATE, NL) F(LOWER, NX) F(UPPER, NX)     \
+  F(CAP, NCT) F(IS_ON, NCT) F(FALL, NCT) F(ERRORS, NS) F(INFO, 3)
+enum { MEMORY_FIELDS(PLACE) MEMORY };
 enum { D_M = NV * NV, D_J = NH * NV, D_E = NM * NV,
        DATA_SIZE = D_M + NV + D_J + NH + D_E + 2 * NE + 2 * NV + CONE_NUMBERS + NX + 9 * NCT };
 #if STRICT
@@ -81,7 +82,7 @@ static int solve(program *s, double *memory) {
   program_costs(s);
   program_limits(s, state, INFINITY);
   int status = program_solve(s, state, &iterations);
-  if (status == QP_INFEASIBLE || status == QP_OUT_OF_ITERATIONS) {
+  if (status == QP_INFEASIBLE || status == QP_ITERATION_LIMIT) {
     double price = 1;
     for (int i = 0; !STRICT && i < s->reduced->n; i++)
       price = qp_larger(price, qp_larger(fabs(s->f[i]), s->H[i * s->reduced->n + i]));
@@ -156,7 +157,7 @@ static int step_of_body(const double *q, const double *v, const double *p, doubl
     info[1] = 0;
   } else {
     info[2] = 1;
-    if (FLOATING && !holding && status == STEP_SOLVED) status = STEP_NO_CONTACT;
+    if (FLOATING && !holding && status == STEP_OK) status = STEP_NO_CONTACT;
   }
   memcpy(memory + WANTED, tau, NV * sizeof(double));
   for (int i = 0, j = 0, u = 0; i < NV; i++) {

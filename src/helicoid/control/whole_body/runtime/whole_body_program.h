@@ -9,7 +9,7 @@ static const int task_rows[][2] = TASK_ROWS;
 static const int contact_start[] = CONTACT_START, contact_size[] = CONTACT_SIZE, cone_rows[] = CONE_ROWS;
 
 /* Limits in order: variables, rows of friction cones, torques of actuators. */
-enum { NL = NX + NC + NA, NMOST = NL + NX, NROWS = NE + NX + 4 };
+enum { NMOST = NL + NX, NROWS = NE + NX + 4 };
 
 typedef struct {
   const double *E, *e, *weight, *cones, *damping, *torque_limit;

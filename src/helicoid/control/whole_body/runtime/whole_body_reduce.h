@@ -12,7 +12,7 @@
 #define HELICOID_WHOLE_BODY_REDUCE_H
 #include "qp_memory.h"
 
-enum { NX = NV + NF + NK, NH = NF + NK, NR = NU + NH, NA = NV - NU, PX = QP_PADDED(NX + 1) };
+enum { NH = NF + NK, NR = NU + NH, NA = NV - NU, PX = QP_PADDED(NX + 1) };
 
 #define DEPENDENT 1e-7 /* of a row's largest element, below which the remainder is rounding error */
 

@@ -66,14 +66,14 @@ def log_cholesky(pi: Any) -> Any:
     return _joined([log(m) / 2, log(e1), log(e2), log(e3), s12, s23, s13, t1, t2, t3], pi)
 
 
-LEAST = 0.5 * np.log(1e-3)
-"""Where α and d of a body, measured by its reference, stop: a thousandth of its mass or squared extent."""
+MIN_LOG_SIZE = 0.5 * np.log(1e-3)
+"""Lower bound of α and d of a body: a thousandth of the reference body's mass or squared extent."""
 
 
 def least_step(eta: Array) -> Array:
     """Largest decrease of η (10 n): it keeps some mass and extent of each body."""
     least = np.full((len(eta) // 10, 10), -np.inf)
-    least[:, :4] = np.minimum(LEAST - eta.reshape(-1, 10)[:, :4], 0.0)
+    least[:, :4] = np.minimum(MIN_LOG_SIZE - eta.reshape(-1, 10)[:, :4], 0.0)
     return least.ravel()
 
 
