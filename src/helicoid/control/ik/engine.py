@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_with_functions, loop_pragma, new_lock
+from helicoid.compiler import CHeader, compile_with_functions, loop_pragma, new_lock
 from helicoid.control.ik.problem import CONSTRAINT, WISH, Problem
 from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError
@@ -29,7 +29,7 @@ DEFAULTS = {
     "easier": 0.5,
     "harder": 5.0,
 }
-KINDS = ("numbers", "rotation", "pose")
+KINDS = CHeader(RUNTIME / "model.h").enumeration("NUMBERS")
 
 
 class Found(NamedTuple):

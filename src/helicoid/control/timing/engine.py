@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import compile_runtime, loop_pragma
+from helicoid.compiler import CHeader, compile_runtime, loop_pragma
 from helicoid.errors import CompileError
 
 RUNTIME = Path(__file__).parent / "runtime"
 
 
-class Outcome(IntEnum):
-    """How the passes ended, in the order of the enumeration in runtime/passes.h."""
-
-    SOLVED = 0
-    NO_SPEED = 1
-    NO_START = 2
-    STANDS = 3
-
-
-class Verdict(IntEnum):
-    """Whether a path can be taken at all, in the order of the enumeration in runtime/time_optimal.c."""
-
-    ALLOWED = 0
-    LEAVES = 1
-    STUCK = 2
+OUTCOMES = CHeader(RUNTIME / "passes.h").enumeration("SOLVED")
+VERDICTS = CHeader(RUNTIME / "time_optimal.c").enumeration("ALLOWED")
 
 
 class Rows(NamedTuple):
@@ -57,8 +43,8 @@ class Passed(NamedTuple):
     """Results of the two passes.
 
     Args:
-        outcome: SOLVED; NO_SPEED: at `point` no speed leads to the end; NO_START: the first speed does not;
-            STANDS: the path cannot leave `point`.
+        outcome: "solved"; "no_speed": at `point` no speed leads to the end; "no_start": the first speed does
+            not; "stands": the path cannot leave `point`.
         profile: (5, N + 1): time, path velocity, path acceleration of the interval that follows, the highest
             controllable path velocity and that of the velocity limits.
         lowest, highest: the path velocities to start with from which the end can be reached; these and what
@@ -68,7 +54,7 @@ class Passed(NamedTuple):
             end of the interval; -1 for a bound of x.
     """
 
-    outcome: Outcome
+    outcome: str
     profile: Array
     lowest: float = np.nan
     highest: float = np.nan
@@ -80,13 +66,14 @@ class Laid(NamedTuple):
     """A path on a grid.
 
     Args:
-        verdict: ALLOWED; LEAVES: leaves the limits of a joint at a point; STUCK: moves a joint that may not.
+        verdict: "allowed"; "leaves": leaves the limits of a joint at a point; "stuck": moves a joint that may
+            not.
         block: (7, N + 1, n): q, q, q, 0, 0, q', q''; what `torque_rows` needs of inverse dynamics is in it.
         x_max: (N + 1), the squared path velocity that velocity limits allow.
         joint, point: where it is not allowed.
     """
 
-    verdict: Verdict
+    verdict: str
     block: Array
     x_max: Array
     joint: int
@@ -134,7 +121,7 @@ def lay(breaks: Array, c: Array, s: Array, bounds: Array, fastest: float) -> Lai
     path = pieces, n, _at(breaks), _at(c)
     verdict = _library().topp_lay(*path, m, _at(s), _at(bounds), fastest, _at(block), _at(x_max), _at(info))
     joint, point = info.tolist()
-    return Laid(Verdict(verdict), block, x_max, joint, point)
+    return Laid(VERDICTS[verdict], block, x_max, joint, point)
 
 
 def torque_rows(tau: Array, block: Array | None, taken: Array | None) -> tuple[Array, Array, Array]:
@@ -157,12 +144,13 @@ def solve(rows: Rows, start: float, end: float, both_ends: bool) -> Passed:
     out, info, work = np.empty((8, n)), np.zeros(3, np.int64), np.empty(4 * (2 * m + 1))
     s, a, b, c, *bounds = rows
     given = _at(s), _at(a), _at(b), None if c is None else _at(c), *map(_at, bounds)
-    outcome = _library().topp_solve(n, m, both_ends, *given, start, end, _at(out), _at(info), _at(work))
-    if outcome == Outcome.SOLVED:
-        return Passed(Outcome.SOLVED, out[:5])
+    ended = _library().topp_solve(n, m, both_ends, *given, start, end, _at(out), _at(info), _at(work))
+    outcome = OUTCOMES[ended]
+    if outcome == "solved":
+        return Passed(outcome, out[:5])
     point, first, second = info.tolist()
     lowest, highest = np.sqrt(out.ravel()[6 * n : 6 * n + 2]).tolist()
-    return Passed(Outcome(outcome), out[:5], lowest, highest, point, (first, second))
+    return Passed(outcome, out[:5], lowest, highest, point, (first, second))
 
 
 def motion(breaks: Array, c: Array, s: Array, profile: Array, times: Array) -> Array:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.control.timing.engine import Rows, Verdict, lay, torque_rows
+from helicoid.control.timing.engine import Rows, lay, torque_rows
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.limits import Limits
 from helicoid.errors import InputError
@@ -39,9 +39,9 @@ class PathLimits:
         laid = lay(path.breaks, path.coefficients, s, limits.position_and_velocity, fastest)
         self.block, self.x_max = laid.block, laid.x_max
         self.q, self.q1, self.q2 = laid.block[2], laid.block[5], laid.block[6]
-        if laid.verdict == Verdict.LEAVES:
+        if laid.verdict == "leaves":
             self._refuse_position(laid.joint, laid.point)
-        if laid.verdict == Verdict.STUCK:
+        if laid.verdict == "stuck":
             name = robot.model.velocity_names[laid.joint]
             raise InputError(f"velocity: {name} moves at s = {s[laid.point]:.4g}, and its limit is zero")
         if path.seams:

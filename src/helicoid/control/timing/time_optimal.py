@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.inverse_kinematics import InverseKinematics
-from helicoid.control.timing.engine import Outcome, Passed, Rows, solve
+from helicoid.control.timing.engine import Passed, Rows, solve
 from helicoid.control.timing.errors import InfeasiblePath
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.limits import read_limits
@@ -152,14 +152,14 @@ def _settled(problem: PathLimits, start: float, end: float, both_ends: bool) -> 
 def _passed(problem: PathLimits, taken: Array | None, start: float, end: float, both_ends: bool) -> Passed:
     rows = problem.rows(taken)
     passed = solve(rows, start, end, both_ends)
-    if passed.outcome == Outcome.SOLVED:
+    if passed.outcome == "solved":
         return passed
     where = f"at s = {problem.s[passed.point]:.4g} of {problem.path.start:.4g} to {problem.path.end:.4g}"
     held = _not_held(problem, rows, passed.point)
-    if passed.outcome == Outcome.NO_START:
+    if passed.outcome == "no_start":
         reason = held or f"the end can be reached from {passed.lowest:.4g} to {passed.highest:.4g}"
         raise InfeasiblePath(f"start_speed: {start:.4g} is no speed to start with: {reason}")
-    if passed.outcome == Outcome.STANDS:
+    if passed.outcome == "stands":
         raise InfeasiblePath(f"no motion leads on {where}{': ' + held if held else ''}")
     named = (problem.row_name(row // 2) if row >= 0 else "what follows on the path" for row in passed.rows)
     raise InfeasiblePath(
