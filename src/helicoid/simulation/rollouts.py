@@ -107,10 +107,9 @@ class Rollouts:
         self.inputs.sample(0, 0.0, self.states)
 
     def _public(self, values: Array, n: int) -> Array:
-        """n rows, or the only one; rollouts first. Commands have no row for the last sample: it repeats."""
-        if 1 < len(values) < n:
-            values = np.concatenate([values, values[-1:]])
-        return values[:n].transpose(1, 0, 2) if self._many else values[:n, 0]
+        """n rows, or the only one; rollouts first."""
+        rows = _completed(values, n)
+        return rows.transpose(1, 0, 2) if self._many else rows[:, 0]
 
     def _command(self, n: int) -> Array:
         """The first n rows of the command."""
@@ -239,10 +238,9 @@ class VehicleRollouts(Rollouts):
         """The first n rows as a trajectory; its torque is the generalised force of all actuators."""
         u, (q, v, z) = self._command(n), (self._public(x, n) for x in self.states)
         u = np.broadcast_to(u, (*q.shape[:-1], u.shape[-1]))
-        rows = self.inputs.command
-        flat = [x[:n].reshape(-1, x.shape[-1]) for x in self.states if x.shape[-1]]
-        if rows.shape[-1]:
-            flat.append(self._by_rows(rows, n))
+        rows = _completed(self.inputs.command, n)
+        rows = np.broadcast_to(rows, (n, self.q.shape[1], rows.shape[-1]))
+        flat = [x[:n].reshape(-1, x.shape[-1]) for x in (*self.states, rows) if x.shape[-1]]
         force = np.asarray(force_function(self._system)(*flat)).reshape(self.v[:n].shape)
         tau = self._public(force, n)
         theta = self.theta if self._many else self.theta[:1]
@@ -250,13 +248,6 @@ class VehicleRollouts(Rollouts):
         motion = MotionEquations(self.robot, inputs, "rk4", {"friction": True})
         known = {"controls": u, "states": z}
         return Trajectory(self.times[:n], q, v, tau, self.robot, motion=motion, known=known)
-
-    def _by_rows(self, command: Array, n: int) -> Array:
-        """The command of every row and rollout (n · rollouts, size)."""
-        rows = command[:n]
-        if 1 < len(command) < n:
-            rows = np.concatenate([command, command[-1:]])
-        return np.broadcast_to(rows, (n, self.q.shape[1], rows.shape[-1])).reshape(-1, rows.shape[-1])
 
 
 def has_friction(robot: Robot) -> bool:
@@ -268,3 +259,8 @@ def has_friction(robot: Robot) -> bool:
 
 def _speeds(v: Array) -> Array:
     return np.nan_to_num(np.abs(v), nan=np.inf, posinf=np.inf)
+
+
+def _completed(values: Array, n: int) -> Array:
+    """The first n rows, or the only one; commands have no row for the last sample: it repeats."""
+    return np.concatenate([values, values[-1:]]) if 1 < len(values) < n else values[:n]

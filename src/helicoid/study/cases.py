@@ -16,7 +16,23 @@ _BLOCK = 256  # episodes whose values are drawn together
 _EPISODE, _VALUES = 0, 1  # streams of the study's seed
 
 
-class Case(Mapping[str, Any]):
+class _Replayed:
+    """Objects that an episode, in a batch the first one, stores for `Study.replay`."""
+
+    _kept: dict[str, Any] | None
+
+    @property
+    def replaying(self) -> bool:
+        """Whether `Study.replay` runs the episode."""
+        return self._kept is not None
+
+    def keep(self, **things: Any) -> None:
+        """Store objects for `Study.replay`, such as trajectory=...; no effect while a study runs."""
+        if self._kept is not None:
+            self._kept.update(things)
+
+
+class Case(_Replayed, Mapping[str, Any]):
     """One episode: `case["mass"]`, `case.index`, `case.rng`, `case.seed`.
 
     `keep` stores objects for `Study.replay`, such as a trajectory; while a study runs it does nothing.
@@ -42,16 +58,6 @@ class Case(Mapping[str, Any]):
         state = _sequence(self._study_seed, _EPISODE, self.index).generate_state(1, np.uint64)
         return int(state[0] >> np.uint64(1))
 
-    @property
-    def replaying(self) -> bool:
-        """Whether `Study.replay` runs the episode."""
-        return self._kept is not None
-
-    def keep(self, **things: Any) -> None:
-        """Store objects for `Study.replay`, such as trajectory=...; no effect while a study runs."""
-        if self._kept is not None:
-            self._kept.update(things)
-
     def __getitem__(self, name: str) -> Any:
         return _known(self._values, name)
 
@@ -72,7 +78,7 @@ class Case(Mapping[str, Any]):
         return f"Case({self.index}: {', '.join(f'{k}={v}' for k, v in self._values.items())})"
 
 
-class Cases(Sequence[Case]):
+class Cases(_Replayed, Sequence[Case]):
     """Batch of episodes: `cases["mass"]` is an array with an entry for each; `cases[k]` is a `Case`."""
 
     def __init__(
@@ -97,16 +103,6 @@ class Cases(Sequence[Case]):
     def names(self) -> tuple[str, ...]:
         """Names of the varied values."""
         return tuple(self._values)
-
-    @property
-    def replaying(self) -> bool:
-        """Whether `Study.replay` runs the episode, the first of the cases."""
-        return self._kept is not None
-
-    def keep(self, **things: Any) -> None:
-        """As `Case.keep`."""
-        if self._kept is not None:
-            self._kept.update(things)
 
     def __len__(self) -> int:
         return len(self.indices)
