@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,16 +15,16 @@ from helicoid.geometry import so3
 from helicoid.robot.robot import Robot
 
 
-class Signal:
+class Signal(ABC):
     """Base of quantities over time: `at(t, k)` gives the value at the time t (s), in the step k."""
 
     constant: ClassVar[bool] = False
     length: int | None = None
     """Number of rows where there is one per step."""
 
+    @abstractmethod
     def at(self, t: float, k: int) -> Any:
         """Value at the time t (s), in the step k."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
