@@ -26,10 +26,10 @@ def steps() -> dict[str, Callable[[], Any]]:
     impedance = control.JointImpedance(robot, 100.0, 10.0)
     computed = control.ComputedTorque(robot, 10.0)
     task = control.TaskSpaceControl(robot, FRAME, frequency=10.0)
-    hybrid = control.OperationalSpaceControl(robot, FRAME, (1, 1, 1, 1, 1, 0))
+    hybrid = control.OperationalSpaceControl(robot, FRAME, motion=(1, 1, 1, 1, 1, 0))
     ordered = control.PrioritisedInverseDynamics(robot, [control.PoseTask(FRAME, T), control.PostureTask(q)])
-    adaptive = control.AdaptiveControl(robot, 1e-3, 10.0, 5.0)
-    observer = control.MomentumObserver(robot, 1e-3)
+    adaptive = control.AdaptiveControl(robot, 10.0, 5.0, dt=1e-3)
+    observer = control.MomentumObserver(robot, dt=1e-3)
     return {
         "robot.gravity": lambda: robot.gravity(q),
         "JointImpedance": lambda: impedance.step(q, v, q, rest),

@@ -200,7 +200,7 @@ CASES: dict[str, Case] = {
         lambda r: _control.TaskSpaceControl(r, "tip", 5.0, rows=(3, 5)), references=_T, number=_GAIN
     ),
     "OperationalSpaceControl": _of_arm(
-        lambda r: _control.OperationalSpaceControl(r, "tip", (1, 1, 1, 1, 1, 0), frequency=5.0),
+        lambda r: _control.OperationalSpaceControl(r, "tip", 5.0, motion=(1, 1, 1, 1, 1, 0)),
         references={**_T, "wrench_ref": np.zeros(6)},
         number=_GAIN,
     ),
@@ -210,9 +210,11 @@ CASES: dict[str, Case] = {
         number=_GAIN,
     ),
     "AdaptiveControl": _of_arm(
-        lambda r: _control.AdaptiveControl(r, 0.002, 5.0, 5.0), references=_Q, number=_GAIN
+        lambda r: _control.AdaptiveControl(r, 5.0, 5.0, dt=0.002), references=_Q, number=_GAIN
     ),
-    "MomentumObserver": _of_arm(lambda r: _control.MomentumObserver(r, 0.002, 50.0), number=("gain", 20.0)),
+    "MomentumObserver": _of_arm(
+        lambda r: _control.MomentumObserver(r, gain=50.0, dt=0.002), number=("gain", 20.0)
+    ),
     "DifferentialIK": _of_arm(
         lambda r: _control.DifferentialIK(r, _tasks(), 0.002),
         target={"posture": START},

@@ -88,7 +88,7 @@ def test_ten_newton_while_a_circle_is_traced_on_a_plate(
     plate = T[2, 3] - ball - 0.002
     plant = MuJoCoPlant(robot, tmp_path, tip=frame, plate=plate, radius=ball, friction_time=friction_time)
     law = hc.control.OperationalSpaceControl(
-        robot, frame, (1, 1, 1, 1, 1, 0), frequency=20.0, force_gain=10.0, force_damping=100.0, dt=1e-3
+        robot, frame, 20.0, motion=(1, 1, 1, 1, 1, 0), force_gain=10.0, force_damping=100.0, dt=1e-3
     )
     wanted, pressed, errors = np.array([0, 0, 0, 0, 0, -10.0]), [], []
     plant.start(Q)
@@ -147,7 +147,7 @@ def watched(panda: hc.Robot, plant: MuJoCoPlant, seconds: float, seed: int, push
     rng = np.random.default_rng(seed)
     wrong = panda.with_parameters(panda.parameters.values * 0.95)
     observer = hc.control.MomentumObserver(
-        wrong, 1e-3, gain=100.0, velocity_noise=2e-3, torque_noise=0.1, model_error=0.06, floor=0.5
+        wrong, dt=1e-3, gain=100.0, velocity_noise=2e-3, torque_noise=0.1, model_error=0.06, floor=0.5
     )
     law = hc.control.ComputedTorque(panda, 10.0)
     J, told = panda.jacobian(FRAME, "world_aligned"), []

@@ -16,7 +16,7 @@ DT, VELOCITY, ACCELERATION, JERK = 0.01, 1.5, 5.0, 50.0
 
 @pytest.fixture
 def motion() -> OnlineMotion:
-    return OnlineMotion(hc.load("planar_2r"), DT, ACCELERATION, JERK, VELOCITY)
+    return OnlineMotion(hc.load("planar_2r"), ACCELERATION, JERK, VELOCITY, dt=DT)
 
 
 def test_one_joint_arrives_in_the_time_of_the_textbook(motion):
@@ -71,12 +71,12 @@ def test_wrong_input_is_refused_by_name(motion):
     with pytest.raises(InputError, match="finite"):
         motion.reset([np.nan, 0.0])
     with pytest.raises(InputError, match="dt must be positive"):
-        OnlineMotion(robot, 0.0, 1.0, 1.0)
+        OnlineMotion(robot, 1.0, 1.0, dt=0.0)
     with pytest.raises(InputError, match="coordinates are numbers"):
-        OnlineMotion(hc.load("quadruped", base="floating"), 0.01, 1.0, 1.0)
+        OnlineMotion(hc.load("quadruped", base="floating"), 1.0, 1.0, dt=0.01)
 
 
 def test_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ruckig", None)
     with pytest.raises(HelicoidError, match=r"pip install 'helicoid\[online\]'"):
-        OnlineMotion(hc.load("planar_2r"), 0.01, 1.0, 1.0)
+        OnlineMotion(hc.load("planar_2r"), 1.0, 1.0, dt=0.01)

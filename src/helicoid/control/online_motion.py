@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.following import Following, real_array, shown
-from helicoid.deprecation import former_attribute
+from helicoid.deprecation import former_attribute, former_order
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.status import Status
@@ -35,15 +35,15 @@ class OnlineMotion:
 
     Args:
         robot: on joints whose coordinates are numbers.
-        dt: time between steps (s).
-        acceleration, jerk: a number, or one for each joint (nv).
+        acceleration, jerk: limits, a number or one for each joint (nv).
         velocity: the same; by default the robot's own limits.
+        dt: time between steps (s).
 
     Raises:
         HelicoidError: ruckig is not installed.
 
     >>> import helicoid as hc
-    >>> motion = hc.control.OnlineMotion(hc.load("planar_2r"), 0.01, acceleration=5.0, jerk=50.0)
+    >>> motion = hc.control.OnlineMotion(hc.load("planar_2r"), acceleration=5.0, jerk=50.0, dt=0.01)
     >>> motion.reset([0.0, 0.0])
     >>> while not motion.arrived:
     ...     q, v, a = motion.step([0.5, -0.2])
@@ -56,13 +56,15 @@ class OnlineMotion:
     """Quantity that `step` returns: q, v and a for a controller to track."""
     references: ClassVar[dict[str, tuple[int, ...]]] = {}
 
+    @former_order("dt", "acceleration", "jerk", "velocity")
     def __init__(
         self,
         robot: Robot,
-        dt: float,
         acceleration: ArrayLike,
         jerk: ArrayLike,
         velocity: ArrayLike | None = None,
+        *,
+        dt: float,
     ) -> None:
         try:
             import ruckig

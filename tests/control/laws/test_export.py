@@ -18,16 +18,16 @@ LAWS: dict[str, Callable[[hc.Robot], CompiledLaw]] = {
     "JointImpedance": lambda robot: hc.control.JointImpedance(robot, 100.0, 10.0, friction="measured"),
     "flexible joints": lambda robot: hc.control.JointImpedance(robot, 100.0, 10.0, joint_stiffness=900.0),
     "ComputedTorque": lambda robot: hc.control.ComputedTorque(robot, 9.0, integral=5.0, dt=1e-3),
-    "AdaptiveControl": lambda robot: hc.control.AdaptiveControl(robot, 1e-3, 9.0, 5.0),
+    "AdaptiveControl": lambda robot: hc.control.AdaptiveControl(robot, 9.0, 5.0, dt=1e-3),
     "TaskSpaceControl": lambda robot: hc.control.TaskSpaceControl(robot, FRAME, frequency=5.0, rows=(3, 5)),
     "with stiffness": lambda robot: hc.control.TaskSpaceControl(robot, FRAME, stiffness=50.0, rows=(3, 5)),
     "OperationalSpaceControl": lambda robot: hc.control.OperationalSpaceControl(
-        robot, FRAME, (1, 1, 1, 1, 1, 0), force_gain=2.0, dt=1e-3
+        robot, FRAME, motion=(1, 1, 1, 1, 1, 0), force_gain=2.0, dt=1e-3
     ),
     "PrioritisedInverseDynamics": lambda robot: hc.control.PrioritisedInverseDynamics(
         robot, [hc.control.PositionTask(FRAME, [0.5, 0.0, 0.5]), hc.control.PostureTask(np.zeros(2))]
     ),
-    "MomentumObserver": lambda robot: hc.control.MomentumObserver(robot, 1e-3, 50.0, frame=FRAME),
+    "MomentumObserver": lambda robot: hc.control.MomentumObserver(robot, FRAME, 50.0, dt=1e-3),
 }
 
 

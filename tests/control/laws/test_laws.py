@@ -36,7 +36,7 @@ def laws(robot: hc.Robot) -> dict[str, object]:
     return {
         "joint impedance": JointImpedance(robot, 100.0, 10.0),
         "computed torque": ComputedTorque(robot, 10.0, integral=10.0, dt=1e-3),
-        "adaptive": AdaptiveControl(robot, 1e-3, 10.0, 5.0),
+        "adaptive": AdaptiveControl(robot, 10.0, 5.0, dt=1e-3),
     }
 
 
@@ -142,7 +142,7 @@ def test_a_stiff_frame_gives_way_by_what_its_stiffness_says(panda: hc.Robot) -> 
 
 
 def test_force_and_motion_do_not_disturb_each_other(panda: hc.Robot, rng: np.random.Generator) -> None:
-    law = OperationalSpaceControl(panda, FRAME, (1, 1, 1, 1, 1, 0), damping_factor=0.0)
+    law = OperationalSpaceControl(panda, FRAME, motion=(1, 1, 1, 1, 1, 0), damping_factor=0.0)
     T, v = panda.pose(FRAME)(Q), np.zeros(7)
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     R *= np.sign(np.linalg.det(R))
@@ -160,7 +160,9 @@ def test_force_and_motion_do_not_disturb_each_other(panda: hc.Robot, rng: np.ran
 
 
 def test_a_measured_force_is_brought_to_what_is_asked_for(panda: hc.Robot) -> None:
-    law = OperationalSpaceControl(panda, FRAME, (1, 1, 1, 1, 1, 0), force_gain=5.0, force_limit=4.0, dt=1e-2)
+    law = OperationalSpaceControl(
+        panda, FRAME, motion=(1, 1, 1, 1, 1, 0), force_gain=5.0, force_limit=4.0, dt=1e-2
+    )
     T, wanted, felt = panda.pose(FRAME)(Q), np.array([0, 0, 0, 0, 0, -10.0]), np.array([0, 0, 0, 0, 0, -9.0])
     J = panda.jacobian(FRAME, "world_aligned")(Q)
     first = law.step(Q, np.zeros(7), T, wanted, felt, q_posture=Q)
@@ -194,7 +196,7 @@ def test_learning_never_raises_the_lyapunov_function_and_stays_physical() -> Non
     w, dt, Λ = np.array([1.7, 2.9]), 5e-4, 5.0
     ends = []
     for rate in (0.0, 3.0):
-        law, V = AdaptiveControl(told, dt, Λ, 20.0, rate), [np.inf]
+        law, V = AdaptiveControl(told, Λ, 20.0, rate, dt=dt), [np.inf]
 
         def control(t: float, q: Array, v: Array, law: AdaptiveControl = law, V: list[float] = V) -> Array:
             q_ref, v_ref, a_ref = 0.6 * np.sin(w * t), 0.6 * w * np.cos(w * t), -0.6 * w**2 * np.sin(w * t)
@@ -312,7 +314,7 @@ def test_wrong_numbers_are_refused_by_name() -> None:
     with pytest.raises(hc.InputError, match="1 for motion and 0 for force"):
         OperationalSpaceControl(hc.load("panda"), FRAME, motion=(1, 1, 1, 1, 1, 0.5))
     with pytest.raises(hc.InputError, match="gain must stay below"):
-        MomentumObserver(robot, 1e-3, gain=2000.0)
+        MomentumObserver(robot, gain=2000.0, dt=1e-3)
     with pytest.raises(hc.InputError, match=r"shape"):
         JointImpedance(robot, 1.0, 1.0).step([1.0], [0.0, 0.0], [0.0, 0.0])
 
@@ -341,8 +343,8 @@ def test_friction_is_that_of_the_parameters(kind: str) -> None:
             "impedance": lambda: JointImpedance(robot, 10.0, 1.0, friction=friction),
             "computed torque": lambda: ComputedTorque(robot, 10.0, friction=friction),
             "task space": lambda: TaskSpaceControl(robot, "tip", 5.0, rows=(3, 5), friction=friction),
-            "observer": lambda: MomentumObserver(robot, 1e-3, friction=friction),
-            "adaptive": lambda: AdaptiveControl(robot, 1e-3, 5.0, 2.0, friction=friction),
+            "observer": lambda: MomentumObserver(robot, dt=1e-3, friction=friction),
+            "adaptive": lambda: AdaptiveControl(robot, 5.0, 2.0, dt=1e-3, friction=friction),
         }[kind]()
         if robot.theta.groups:
             law.set(theta=2 * np.array(robot.theta.values))
@@ -362,7 +364,7 @@ def test_what_is_no_rotation_is_a_bad_reference(panda: hc.Robot, wrong: Array) -
     T, v = panda.pose(FRAME)(Q), np.zeros(7)
     bad = T.copy()
     bad[:3, :3] = wrong
-    press = OperationalSpaceControl(panda, FRAME, (1, 1, 1, 1, 1, 0))
+    press = OperationalSpaceControl(panda, FRAME, motion=(1, 1, 1, 1, 1, 0))
     task = TaskSpaceControl(panda, FRAME, frequency=5.0)
     good = press.step(Q, v, T, np.zeros(6))
     task.step(Q, v, T)

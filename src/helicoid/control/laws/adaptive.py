@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.control.laws.torque import Friction, JointTrackingLaw, Torque
 from helicoid.control.program.numbers import Number
+from helicoid.deprecation import former_order
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError
@@ -33,29 +34,31 @@ class AdaptiveControl(JointTrackingLaw):
 
     Args:
         robot: with an actuator at every joint; its parameters are the initial estimate. All bodies have mass.
-        dt: time between steps (s).
         frequency: Λ, of one joint or all (rad/s).
         damping: K, of one joint or all (N·m·s/rad).
         rate: γ, the adaptation gain.
+        dt: time between steps (s).
         friction: whether the joints' friction is compensated, as the robot models it, at the
             "reference" or the "measured" velocity.
         decay: factor of the last valid torque at every step without a valid measurement.
 
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
-    >>> law = hc.control.AdaptiveControl(robot, dt=1e-3, frequency=5.0, damping=10.0)
+    >>> law = hc.control.AdaptiveControl(robot, frequency=5.0, damping=10.0, dt=1e-3)
     >>> tau = law.step([0.1, 0.0], [0.0, 0.0], q_ref=[0.2, 0.0])
     >>> law.parameters.shape, law.ok
     ((20,), True)
     """
 
+    @former_order("dt", "frequency", "damping", "rate", "friction", "decay")
     def __init__(
         self,
         robot: Robot,
-        dt: float,
         frequency: ArrayLike,
         damping: ArrayLike,
         rate: float = 1.0,
+        *,
+        dt: float,
         friction: Friction = "none",
         decay: float = 0.95,
     ) -> None:

@@ -12,6 +12,7 @@ from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import CompiledLaw, Expressions
 from helicoid.control.laws.torque import Friction, compensated_friction
 from helicoid.control.program.numbers import Number
+from helicoid.deprecation import former_order
 from helicoid.dynamics import kinematics
 from helicoid.dynamics.linear import factor, solve
 from helicoid.errors import InputError
@@ -33,9 +34,9 @@ class MomentumObserver(CompiledLaw):
 
     Args:
         robot: any, also on a floating base: r is per velocity.
-        dt: time between steps (s).
-        gain: k (1/s), below 1/dt.
         frame: the link at which `wrench` is estimated, if any.
+        gain: k (1/s), below 1/dt.
+        dt: time between steps (s).
         velocity_noise, torque_noise: standard deviations of what is measured (rad/s, N·m), of one or all.
         model_error: ε, the share by which torques of the model may be wrong.
         z: how many standard deviations are still noise. 6 is one false alarm in 10⁹ samples.
@@ -45,7 +46,7 @@ class MomentumObserver(CompiledLaw):
     >>> import numpy as np
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
-    >>> observer = hc.control.MomentumObserver(robot, dt=1e-3, gain=50.0)
+    >>> observer = hc.control.MomentumObserver(robot, gain=50.0, dt=1e-3)
     >>> q, v = np.array([0.3, 0.8]), np.zeros(2)
     >>> push = robot.jacobian("tip", "world_aligned")(q).T @ [0, 0, 0, 5, 0, 0]
     >>> for _ in range(300):  # held at rest against a push of 5 N
@@ -57,12 +58,16 @@ class MomentumObserver(CompiledLaw):
     command = "residual"
     measures = "q v tau"
 
+    @former_order(
+        *("dt", "gain", "frame", "velocity_noise", "torque_noise", "model_error", "z", "floor", "friction")
+    )
     def __init__(
         self,
         robot: Robot,
-        dt: float,
-        gain: ArrayLike = 100.0,
         frame: str | None = None,
+        gain: ArrayLike = 100.0,
+        *,
+        dt: float,
         velocity_noise: ArrayLike = 0.0,
         torque_noise: ArrayLike = 0.0,
         model_error: float = 0.0,

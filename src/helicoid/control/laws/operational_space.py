@@ -12,7 +12,7 @@ from helicoid._typing import Array, Expression
 from helicoid.control.laws.task_space import FrameLaw
 from helicoid.control.laws.torque import Friction, Torque, is_rotation
 from helicoid.control.program.numbers import Number
-from helicoid.deprecation import renamed_arguments
+from helicoid.deprecation import former_order, renamed_arguments
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
@@ -31,9 +31,9 @@ class OperationalSpaceControl(FrameLaw):
     Args:
         robot: with an actuator at every joint.
         frame: the name of a link.
+        frequency, damping_ratio: ω (rad/s) and ζ of the motion, of one row or all.
         motion: six numbers, 1 where motion is controlled and 0 where force is, about and then along the axes
             of `axes` in `step`: (1, 1, 1, 1, 1, 0) presses along its z axis.
-        frequency, damping_ratio: ω (rad/s) and ζ of the motion, of one row or all.
         force_gain: k (1/s); needs `dt` and a measured wrench.
         force_damping: d along the directions of force (N·s/m, N·m·s/rad), which damps the impact.
         force_limit: most that the integral may add, in each row (N, N·m).
@@ -52,14 +52,19 @@ class OperationalSpaceControl(FrameLaw):
     True
     """
 
+    @former_order(
+        *("motion", "frequency", "damping_ratio", "force_gain", "force_damping", "force_limit", "dt"),
+        *("posture_frequency", "damping_factor", "friction", "decay"),
+    )
     @renamed_arguments(singularity_damping="damping_factor")
     def __init__(
         self,
         robot: Robot,
         frame: str,
-        motion: ArrayLike,
         frequency: ArrayLike = 20.0,
         damping_ratio: ArrayLike = 1.0,
+        *,
+        motion: ArrayLike,
         force_gain: ArrayLike = 0.0,
         force_damping: ArrayLike = 0.0,
         force_limit: ArrayLike = 100.0,
