@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import helicoid as hc
-from helicoid.identification.linear.equations.wrenches import wrench_regressor
 
 Array = NDArray[np.float64]
 
@@ -68,7 +67,7 @@ class LeastSquares:
 
     def __init__(self, robot: hc.Robot, theta: Array) -> None:
         bodies = [body.name for body in robot.model.bodies]
-        self._regressors = [wrench_regressor(robot, name) for name in bodies]
+        self._regressors = [robot.wrench_regressor(name) for name in bodies]
         self._last = np.zeros((0, len(theta))), np.zeros(0)
         self.theta = theta.copy()
 

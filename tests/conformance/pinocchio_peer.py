@@ -73,6 +73,17 @@ class Pinocchio:
         each = self._each(states)
         return np.array([self.G.T @ pin.rnea(self.model, self.data, q, v, a) for q, v, a, _ in each])
 
+    def joint_wrenches(self, states: States, links: Sequence[str]) -> Array:
+        """`data.f` of the joints that carry these links, (N, links, 6), angular first."""
+        joints = [
+            self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)].parentJoint for link in links
+        ]
+        found = []
+        for q, v, a, _ in self._each(states):
+            pin.rnea(self.model, self.data, q, v, a)
+            found.append([self.data.f[joint].vector[ANGULAR_FIRST] for joint in joints])
+        return np.array(found)
+
     def dynamics(self, states: States) -> dict[str, Array]:
         """Everything but forward dynamics, by the names that Robot has for it."""
         model, data, G = self.model, self.data, self.G

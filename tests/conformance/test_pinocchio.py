@@ -52,6 +52,16 @@ def test_dynamics(name: str, base: str) -> None:
 
 
 @every_robot
+def test_joint_wrenches(name: str, base: str) -> None:
+    """The spatial force of every joint is Pinocchio's data.f."""
+    robot = load(name, base)
+    peer, states = Pinocchio(FILES[name], robot, base), random_states(robot, N)
+    theirs = peer.joint_wrenches(states, [body.name for body in robot.model.bodies])
+    if robot.n_bodies:
+        assert relative_error(evaluate(robot.joint_wrenches, states), theirs) <= TOLERANCE
+
+
+@every_robot
 def test_forward_dynamics(name: str, base: str) -> None:
     if is_singular(name, base):
         robot = load(name, base)

@@ -71,6 +71,13 @@ def jacobian_dot(model: Model, q: Expression, v: Expression, frame: str, referen
     return along_motion(model, jacobian(model, q, frame, reference), q, v)
 
 
+def jacobian_ddot(
+    model: Model, q: Expression, v: Expression, a: Expression, frame: str, reference: Reference
+) -> Expression:
+    """J̈(q, v, a) = d²J/dt², 6 × nv: the jerk of the twist is J ȧ + 2 J̇ a + J̈ v."""
+    return along_motion(model, jacobian_dot(model, q, v, frame, reference), q, v, a)
+
+
 def velocity(model: Model, q: Expression, v: Expression, frame: str, reference: Reference) -> Expression:
     """The frame's twist (ω, v), 6 (rad/s, m/s)."""
     return jacobian(model, q, frame, reference) @ v

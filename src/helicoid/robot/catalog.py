@@ -17,6 +17,7 @@ from helicoid.dynamics.derivatives import state as by_state
 from helicoid.dynamics.derivatives.rates import TimeDerivative
 from helicoid.dynamics.recursions import aba, centroidal, crba, mass_inverse, rnea
 from helicoid.dynamics.recursions import coriolis as coriolis_terms
+from helicoid.dynamics.recursions import joint_wrenches as transmitted
 from helicoid.dynamics.recursions import regressor as regressors
 from helicoid.dynamics.recursions.regressor import armature_names, friction_names, inertial_names
 from helicoid.dynamics.task_space import coordinates
@@ -28,7 +29,8 @@ from helicoid.robot.function import FunctionOf
 # Options of functions, and attributes of the robot that algorithms take (`knows`).
 GRAVITY = ("gravity",)
 WITH_FRICTION = (*GRAVITY, "friction", "smoothing")
-WITH_FORCES = (*WITH_FRICTION, "f_ext", "expressed_in")
+FORCES = ("f_ext", "expressed_in")
+WITH_FORCES = (*WITH_FRICTION, *FORCES)
 CONSTRAINTS = ("constraints",)
 ACTUATED = ("constraints", "actuated")
 
@@ -49,6 +51,17 @@ class Catalog:
     forward_dynamics_crba = FunctionOf(crba.forward_dynamics_crba, "q v tau -> a[nv]", """
         a = M⁻¹ (τ - h): the acceleration (rad/s², m/s²) that a force causes, by factors of the mass
         matrix.""", WITH_FORCES)
+    joint_wrenches = FunctionOf(transmitted.joint_wrenches, "q v a -> F[n,6]", """
+        F_i = (n, f): the spatial force (N·m, N) that each body's joint transmits from its parent, about the
+        body's origin in its axes (RNEA before the projection τ = Sᵀ F). What a six-axis sensor in the joint
+        reads; friction, springs and armature act along the joint's axis and are not part of it.""",
+        (*GRAVITY, *FORCES))
+    composite_inertias = FunctionOf(crba.composite_inertias, "q -> I_c[n,6,6]", """
+        Iᶜ: the spatial inertia of each body and all that it carries as one rigid body, about the body's
+        origin in its axes (CRBA).""")
+    articulated_inertias = FunctionOf(aba.articulated_inertias, "q -> I_A[n,6,6]", """
+        Iᴬ: the articulated-body inertia of each body, with the joints beyond it free to move, about the
+        body's origin in its axes (ABA).""")
     mass_matrix = FunctionOf(crba.mass_matrix, "q -> M[nv,nv]", """
         M(q) of τ = M a + h, symmetric, armature included (kg·m², kg·m, kg), by composite rigid bodies.""")
     mass_matrix_inverse = FunctionOf(mass_inverse.mass_matrix_inverse, "q -> M_inverse[nv,nv]", """
@@ -193,6 +206,9 @@ class Catalog:
         J(q) with twist (ω, v) = J v of a link's frame (rad/s, m/s).""", physical=False)
     jacobian_dot = FrameFunctionOf(frames.of_reference, kinematics.jacobian_dot, "q v -> J_dot[6,nv]", """
         J̇(q, v): the rate of a frame's Jacobian.""", physical=False)
+    jacobian_ddot = FrameFunctionOf(
+        frames.of_reference, kinematics.jacobian_ddot, "q v a -> J_ddot[6,nv]", """
+        J̈(q, v, a): the second rate of a frame's Jacobian.""", physical=False)
     velocity = FrameFunctionOf(frames.of_reference, kinematics.velocity, "q v -> twist[6]", """
         Twist (ω, v) = J v of a link's frame (rad/s, m/s).""", physical=False)
     acceleration = FrameFunctionOf(frames.of_reference, kinematics.acceleration, "q v a -> twist_dot[6]", """
@@ -201,6 +217,10 @@ class Catalog:
     jacobian_dot_times_velocity = FrameFunctionOf(
         frames.of_reference, task_space.jacobian_dot_times_velocity, "q v -> J_dot_v[6]", """
         J̇ v: the rate of the twist (rad/s², m/s²) when no joint accelerates.""", physical=False)
+    wrench_regressor = FrameFunctionOf(
+        frames.of_carried_frame, transmitted.wrench_regressor, "q v a -> Y[6,10n]", """
+        Y with Y π the wrench (n, f) (N·m, N) that the joint of a frame's body transmits, about the frame's
+        origin in its axes.""", GRAVITY, columns=inertial_names)
 
     # Task space: F = Λ ẍ + μ + p ------------------------------------------------------------------------
 
@@ -212,6 +232,10 @@ class Catalog:
         (2, 2)""")
     task_coriolis = FrameFunctionOf(frames.of_task, task_space.task_coriolis, "q v -> mu[rows]", """
         μ of F = Λ ẍ + μ + p: Coriolis and centrifugal force on the task (N, N·m).""")
+    task_coriolis_matrix = FrameFunctionOf(
+        frames.of_task, task_space.task_coriolis_matrix, "q v -> C_task[rows,rows]", """
+        J̄ᵀ C J̄ - Λ J̇ J̄: the Coriolis matrix of the task space, with Λ̇ - 2 C_task skew-symmetric; C_task ẋ is
+        `task_coriolis` where the task has as many rows as velocities move it.""")
     task_gravity = FrameFunctionOf(frames.of_task, task_space.task_gravity, "q -> p[rows]", """
         p of F = Λ ẍ + μ + p: the force that balances gravity in the task space (N, N·m).""", GRAVITY)
     task_dynamics = FrameFunctionOf(

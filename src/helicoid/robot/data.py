@@ -210,6 +210,7 @@ class RobotData(Catalog):
             "nq": self.nq,
             "nv": self.nv,
             "3nv": 3 * self.nv,
+            "n": self.n_bodies,
             "10n": 10 * self.n_bodies,
             "k": self.constraints.rows,
             "nu": len(self.actuated),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 
+from helicoid.dynamics.external import check_movable
 from helicoid.dynamics.kinematics import Reference, check_reference
 from helicoid.dynamics.task_space.coordinates import pose_task
 from helicoid.dynamics.task_space.dynamics import Rows, check_rank, twist_task
@@ -91,9 +92,10 @@ class FrameFunctionOf(Generic[P]):
         doc: str,
         options: tuple[str, ...] = (),
         physical: bool = True,
+        columns: Callable[[Model], Sequence[str]] | None = None,
         knows: tuple[str, ...] = (),
     ) -> None:
-        self.spec = FunctionSpec("", algorithm, signature, doc, options, physical, knows=knows)
+        self.spec = FunctionSpec("", algorithm, signature, doc, options, physical, columns, knows)
         self.choose = choose
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -124,6 +126,12 @@ def _signature(choose: Callable[..., Chosen]) -> inspect.Signature:
 def of_frame(model: Model, frame: str) -> Chosen:
     """`frame` is the name of a link."""
     model.frame(frame)
+    return (frame,)
+
+
+def of_carried_frame(model: Model, frame: str) -> Chosen:
+    """`frame` is the name of a link that moves; a sensor's own frame is one of `robot.with_frame`."""
+    check_movable(model, frame)
     return (frame,)
 
 

@@ -20,6 +20,7 @@ from helicoid.dynamics.recursions.mass_distribution import rotate_symmetric
 from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, passive_torque
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
+from helicoid.errors import ModelError
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
@@ -62,10 +63,32 @@ def has_mimics(model: Model) -> bool:
 def articulated_joints(
     model: Model, physics: Physics, motions: Sequence[JointMotion]
 ) -> list[ArticulatedJoint]:
-    """Inward pass: the articulated inertia at each joint."""
+    """Inward pass: the factors of the articulated inertia at each joint."""
     # Regrouping adds mass of a heavy body to a light parent, from which the articulated inertia subtracts it
     # again: without the bound, the parent's own digits would cancel.
-    parameters = regrouped(model, physics, at_most=10.0)
+    return _inward(model, physics, motions, regrouped(model, physics, at_most=10.0))[0]
+
+
+def articulated_inertias(model: Model, physics: Physics, q: Expression) -> Expression:
+    """Iᴬ of each body, 6 × 6 below each other: Iᴬ_i = I_i + Σ X* (Iᴬ_j - U D⁻¹ Uᵀ) X over its children j.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> q = [0.3, 0.8]  # the last body carries nothing
+    >>> np.allclose(robot.articulated_inertias(q)[-1], robot.composite_inertias(q)[-1])
+    True
+    """
+    if has_mimics(model):
+        raise ModelError("articulated inertias do not exist where a joint mimics another one")
+    inertias = _inward(model, physics, joint_motions(model, q), physics.inertias)[1]
+    return ca.vertcat(ca.SX(0, 6), *inertias)
+
+
+def _inward(
+    model: Model, physics: Physics, motions: Sequence[JointMotion], parameters: Sequence[Expression]
+) -> tuple[list[ArticulatedJoint], list[Expression]]:
+    """The factors at each joint, and the articulated inertia of each body."""
     inertias = [rigid_inertia_times(moments(pi), ca.SX.eye(6)) for pi in parameters]
     joints: list[ArticulatedJoint] = [None] * len(inertias)  # type: ignore[list-item]
     for i in reversed(range(len(inertias))):
@@ -79,7 +102,7 @@ def articulated_joints(
         if body.parent != WORLD:
             reduced = reduced_inertia(inertias[i], U, joints[i].gain, free)
             inertias[body.parent] = inertias[body.parent] + inertia_to_parent(motions[i], reduced)
-    return joints
+    return joints, inertias
 
 
 def accelerations(

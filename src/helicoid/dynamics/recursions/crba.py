@@ -46,6 +46,27 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
     return diagonal + above + above.T + ca.diag(physics.armature)
 
 
+def composite_inertias(model: Model, physics: Physics, q: Expression) -> Expression:
+    """Iᶜ of each body, 6 × 6 below each other: Iᶜ_i = I_i + Σ X* Iᶜ_j X over its children j.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> I_c = robot.composite_inertias([0.3, 0.8])
+    >>> np.allclose(I_c[0, 3:, 3:], robot.mass * np.eye(3))  # the first body carries all of them
+    True
+    """
+    motions = joint_motions(model, q)
+    composites = [distribution(pi) for pi in physics.inertias]
+    for i in reversed(range(len(composites))):
+        parent, (R, p, _) = model.bodies[i].parent, motions[i]
+        if parent != WORLD:
+            carried = distribution_to_parent(composites[i], R, p)
+            composites[parent] = add_distributions(composites[parent], carried)
+    bodies = (Moments(m, h, rotational(Σ)) for m, h, Σ in composites)
+    return ca.vertcat(ca.SX(0, 6), *(rigid_inertia_times(body, ca.SX.eye(6)) for body in bodies))
+
+
 def _add_columns(M: Expression, rows: slice, columns: list[int], block: Expression) -> None:
     """Add a block to some rows and columns; a column occurs several times where mimic joints share it.
 

@@ -91,12 +91,16 @@ def body_forces(
     a: Expression,
     wrenches: Wrenches | None = None,
     gravity: Expression | None = None,
+    inertias: Sequence[Expression] | None = None,
 ) -> list[Expression]:
-    """Outward pass: the wrench (n, f) that each body's own motion needs beyond external wrenches."""
+    """Outward pass: the wrench (n, f) that each body's own motion needs beyond external wrenches.
+
+    Inertias are regrouped unless given: that preserves joint torques, not the wrench of each body.
+    """
     zero = ca.SX.zeros(3)
     # A base that accelerates upwards feels the same as a base at rest under gravity.
     base = (zero, zero, ca.SX.zeros(3, 3), -(physics.gravity if gravity is None else gravity))
-    inertias = regrouped(model, physics)
+    inertias = regrouped(model, physics) if inertias is None else inertias
     states: list[tuple[Expression, ...]] = []
     forces = []
     for i, (body, (R, p, S)) in enumerate(zip(model.bodies, motions, strict=True)):
@@ -120,13 +124,21 @@ def body_forces(
 
 
 def joint_forces(model: Model, motions: Sequence[JointMotion], forces: Sequence[Expression]) -> Expression:
-    """Inward pass: each joint carries its body and all bodies beyond it; τ_i = Sᵀ (n, f)."""
+    """τ_i = Sᵀ (n, f) of the wrench that each joint transmits."""
+    carried = transmitted(model, motions, forces)
+    return gather(model, [motion.S.T @ f for motion, f in zip(motions, carried, strict=True)])
+
+
+def transmitted(
+    model: Model, motions: Sequence[JointMotion], forces: Sequence[Expression]
+) -> list[Expression]:
+    """Inward pass: each joint transmits the wrenches of its body and of all bodies beyond it."""
     carried = list(forces)
     for i in reversed(range(len(carried))):
         parent = model.bodies[i].parent
         if parent != WORLD:
             carried[parent] = carried[parent] + to_parent(motions[i], carried[i])
-    return gather(model, [motion.S.T @ f for motion, f in zip(motions, carried, strict=True)])
+    return carried
 
 
 def acceleration_tensor(ω: Expression, ωd: Expression) -> Expression:

@@ -29,6 +29,7 @@ from helicoid.dynamics.kinematics import Reference, check_reference
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions import rnea
+from helicoid.dynamics.recursions.coriolis import coriolis_matrix
 from helicoid.dynamics.recursions.crba import mass_matrix
 from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError, ModelError
@@ -135,6 +136,19 @@ def task_coriolis(
     """μ(q, v) = J̄ᵀ c - Λ J̇ v: Coriolis and centrifugal force on the task (N or N·m)."""
     J, Λ, J_bar = _inverses(model, physics, q, task)
     return _coriolis(model, physics, q, v, J, Λ, J_bar)
+
+
+def task_coriolis_matrix(
+    model: Model, physics: Physics, q: Expression, v: Expression, task: TaskCoordinates
+) -> Expression:
+    """J̄ᵀ C J̄ - Λ J̇ J̄, size × size.
+
+    From Λ = J̄ᵀ M J̄, Λ J = J̄ᵀ M and J J̄ = 1 follows Λ̇ = J̄ᵀ Ṁ J̄ - Λ J̇ J̄ - (Λ J̇ J̄)ᵀ, so that Λ̇ - 2 C_task is
+    skew-symmetric with the C of `coriolis_matrix`.
+    """
+    J, Λ, J_bar = _inverses(model, physics, q, task)
+    C = coriolis_matrix(model, physics, q, v)
+    return (J_bar.T @ C - Λ @ along_motion(model, J, q, v)) @ J_bar
 
 
 def task_gravity(model: Model, physics: Physics, q: Expression, task: TaskCoordinates) -> Expression:

@@ -29,9 +29,10 @@ class Log:
     """A recording: t (N,) s, q (N, nq), v and a (N, nv), tau (N, nv), as measured and never changed.
 
     `v` and `a` may be None: they are then derived from q when the log is used. `wrenches` maps links to
-    six-axis readings (N, 6), moment then force, about the origin of the link's body in its axes; a log needs
-    torques or wrenches to identify from, and neither to predict for. `columns` names the columns of each
-    array in messages, `source` the file.
+    six-axis readings (N, 6), moment then force, about the link's own origin in its own axes (a sensor with an
+    offset is a frame of `robot.with_frame`): the wrench that the joint of the link's body transmits. A log
+    needs torques or wrenches to identify from, and neither to predict for. `columns` names the columns of
+    each array in messages, `source` the file.
 
     >>> import helicoid as hc
     >>> log = hc.Log.from_arrays([0.0, 0.1, 0.2], q=[[0.0], [0.1], [0.2]], tau=[[1.0], [1.1], [1.2]])

@@ -24,7 +24,6 @@ from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
 from helicoid.identification.linear.equations.friction_columns import friction_columns, linear_terms, suffix
 from helicoid.identification.linear.equations.known import known_torque
-from helicoid.identification.linear.equations.wrenches import wrench_regressor
 from helicoid.robot import Robot, as_robot
 from helicoid.robot.function import RobotFunction
 
@@ -118,7 +117,7 @@ class Regression:
 
     @cached_property
     def _inertial_functions(self) -> list[RobotFunction]:
-        own = [wrench_regressor(self.robot, link) for link in self.wrenches]
+        own = [self.robot.wrench_regressor(link) for link in self.wrenches]
         return own or [self.robot.regressor]
 
     def with_groups(self, groups: Sequence[str]) -> Regression:

@@ -1,0 +1,90 @@
+"""Wrenches that joints transmit, and their regressors.
+
+The wrench F_i = (n, f) that the parent exerts on body i through its joint is the spatial force of the
+recursive Newton-Euler algorithm (Featherstone 2008, section 5.3), before its projection τ_i = S_iᵀ F_i. A
+six-axis force/torque sensor in the joint measures it. Armature, friction and springs act along the joint's
+axis between rotor, stator and link: they belong to the joint torque and not to this wrench.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from helicoid._typing import Expression
+from helicoid.dynamics.physics import Physics, moments
+from helicoid.dynamics.recursions.composite import elements, motion_cross
+from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, transmitted
+from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
+from helicoid.model.model import WORLD, Model
+
+
+def joint_wrenches(
+    model: Model,
+    physics: Physics,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    wrenches: Wrenches | None = None,
+) -> Expression:
+    """(n, f) of each body's joint, n_bodies × 6, about the body's origin in its axes (N·m, N).
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> F = robot.joint_wrenches([0.3, 0.8], [0.0, 0.0], [0.0, 0.0])
+    >>> weight = robot.mass * 9.81  # the first joint carries the whole robot
+    >>> np.allclose(np.linalg.norm(F[0, 3:]), weight)
+    True
+    """
+    motions = joint_motions(model, q)
+    forces = body_forces(model, physics, motions, q, v, a, wrenches, inertias=physics.inertias)
+    return ca.horzcat(ca.SX(6, 0), *transmitted(model, motions, forces)).T
+
+
+def wrench_regressor(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, frame: str
+) -> Expression:
+    """Y with Y π the wrench (n, f) that carries the frame's body, 6 × 10 n_bodies, about the frame's origin.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("double_pendulum")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> Y = robot.wrench_regressor(robot.model.bodies[-1].name)(q, v, a)
+    >>> np.allclose(Y @ robot.parameters.values, robot.joint_wrenches(q, v, a)[-1])
+    True
+    """
+    body, placement = model.frame(frame)
+    tree = elements(model, q)
+    at_rest = ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -physics.gravity)
+    twists: list[tuple[Expression, Expression]] = []
+    Y = ca.SX(6, 10 * len(model.bodies))
+    for i, element in enumerate(tree):
+        motion, S = element.motion, element.motion.S
+        V_p, A_p = at_rest if element.parent == WORLD else twists[element.parent]
+        V = from_parent(motion, V_p) + S @ element.velocity(v)
+        A = from_parent(motion, A_p) + S @ element.velocity(a) + motion_cross(V, S @ element.velocity(v))
+        twists.append((V, A))
+        if element.body < 0:
+            continue
+        W, j = _body_regressor(V, A), i
+        while j != WORLD and tree[j].body != body:
+            W, j = to_parent(tree[j].motion, W), tree[j].parent
+        if j != WORLD:
+            Y[:, 10 * element.body : 10 * element.body + 10] = W
+    R, p = placement.rotation, placement.translation
+    return to_parent(JointMotion(ca.SX(R.T), ca.SX(-R.T @ p), ca.SX(6, 0)), Y)
+
+
+def _body_regressor(V: Expression, A: Expression) -> Expression:
+    """6 × 10: the wrench that the motion of one body needs, by its parameters.
+
+    With a = u̇ + ω × u, the acceleration of its origin,
+    n = h × a + I ω̇ + ω × I ω and f = m a + ω̇ × h + ω × (ω × h).
+    """
+    pi = ca.SX.sym("pi", 10)
+    m, h, I = moments(pi)
+    ω, ωd, a = V[:3], A[:3], A[3:] + ca.cross(V[:3], V[3:])
+    n = ca.cross(h, a) + I @ ωd + ca.cross(ω, I @ ω)
+    f = m * a + ca.cross(ωd, h) + ca.cross(ω, ca.cross(ω, h))
+    return ca.jacobian(ca.vertcat(n, f), pi)
