@@ -28,7 +28,7 @@ def floors() -> list[list[str]]:
     exists = {
         path.name
         for path in (ROOT / "src" / "helicoid").iterdir()
-        if path.is_dir()
+        if path.is_dir() and path.name != "pages"
     }
     kept = [[room for room in row if room in exists] for row in rows]
     return [row for row in kept if row]

@@ -12,7 +12,7 @@ import helicoid as hc
 from helicoid.compiler.evaluation import numeric
 from helicoid.compiler.evaluation.compiled import CompiledEvaluator
 from helicoid.mpc import Controller
-from helicoid.mpc.controller import TOLERANCE, Due
+from helicoid.mpc.solver.receding_horizon.loop import TOLERANCE, Due
 from mpc.nodes import TREE
 from mpc.problems import FORMULATIONS, START, arm, reset
 

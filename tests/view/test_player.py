@@ -16,10 +16,10 @@ import pytest
 import helicoid as hc
 from helicoid.cli import view as command
 from helicoid.view import Marker, motion_html, motion_page
-from helicoid.view.drawing import visual_parts
+from helicoid.view.drawing.drawing import visual_parts
+from helicoid.view.drawing.triangles import Triangles
 from helicoid.view.player.page import _MAX_FACES, _simplified
 from helicoid.view.poses import body_poses
-from helicoid.view.triangles import Triangles
 
 T = np.linspace(0.0, 1.0, 31)
 

@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.gains import torques_from_currents
 from helicoid.identification.identify import identify
+from helicoid.identification.loads.gains import torques_from_currents
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.refinement.friction_models import MODELS
 from helicoid.identification.refinement.nonlinear import fit_nonlinear

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from helicoid.cli.identify import log_warnings, read_log
-from helicoid.identification.gains import drive_gains
 from helicoid.identification.identify import identify
-from helicoid.identification.payload import identify_payload
+from helicoid.identification.loads.gains import drive_gains
+from helicoid.identification.loads.payload import identify_payload
 from helicoid.robot import Robot
 
 

@@ -21,8 +21,9 @@ from helicoid.compiler.build.binding import Kernel, cannot_be_loaded, load_kerne
 from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.processes import in_parallel
 from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.code.c_source import SCALAR, Writer, embedded, translation_units
+from helicoid.compiler.code.c_source import embedded, translation_units
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.code.writer import SCALAR, Writer
 from helicoid.compiler.evaluation.compiled import kernel_library
 from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.signature import Shape

@@ -30,7 +30,7 @@ from helicoid.compiler.symbolic.signature import (
 from helicoid.compiler.symbolic.storage import load_function, save_function
 from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
-from helicoid.tables import table
+from helicoid.pages.tables import table
 
 __all__ = ["Function", "Input", "Output", "count_operations"]
 

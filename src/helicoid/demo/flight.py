@@ -11,8 +11,8 @@ import numpy as np
 from helicoid import aerial
 from helicoid._typing import Array
 from helicoid.aerial.vehicle import BODY
-from helicoid.html_page import write_page
 from helicoid.model.parts import Geometry
+from helicoid.pages.html_page import write_page
 from helicoid.robot import Robot
 from helicoid.simulation import Trajectory, simulate
 from helicoid.view import motion_page

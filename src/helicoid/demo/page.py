@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from helicoid.charts import Chart
-from helicoid.html_page import html_document, packaged_text
+from helicoid.pages.charts import Chart
+from helicoid.pages.html_page import html_document, packaged_text
 
 
 def document(

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.charts import Axis, Band, Chart, Curve, Level
 from helicoid.demo.page import document
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (
@@ -23,8 +22,9 @@ from helicoid.demo.scenario import (
     WAYPOINTS,
     Scenario,
 )
-from helicoid.html_page import write_page
 from helicoid.mpc.loop.comparison import ADAPTIVE, FIXED, INFORMED
+from helicoid.pages.charts import Axis, Band, Chart, Curve, Level
+from helicoid.pages.html_page import write_page
 from helicoid.view.player import Marker, motion_html
 
 COLORS = {FIXED: "var(--fixed)", INFORMED: "var(--true-model)", ADAPTIVE: "var(--adaptive)"}

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.charts import Axis, Band, Chart, Curve, Level
 from helicoid.demo.page import document
-from helicoid.html_page import write_page
+from helicoid.pages.charts import Axis, Band, Chart, Curve, Level
+from helicoid.pages.html_page import write_page
 from helicoid.robot import Robot, load
 from helicoid.simulation import ContactPoint, Ground, Trajectory, simulate
 from helicoid.view.player import motion_html

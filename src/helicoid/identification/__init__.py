@@ -5,7 +5,7 @@ A log is read and screened (`logs`) and becomes rows of a linear least squares p
 torques and is written as a URDF, with an assessment (`report`) and a diagnosis of the log (`diagnosis`).
 Which parameters torques identify depends on the robot (`identifiability`) and on the trajectory
 (`excitation`). A result can be refined (`refinement`): friction curves, or the simulated motion in place of
-the torques. `payload.py` identifies a load, `gains.py` the torque constants of drives, `fleet.py` robots of
+the torques. `loads` identifies a payload and the torque constants of drives, `fleet.py` robots of
 one type, and `online` runs in a control loop.
 
 The verbs `identify`, `excitation` and `identifiability` are `hc.identify`, `hc.excitation` and
@@ -18,17 +18,17 @@ from helicoid._lazy import lazy_names
 
 if TYPE_CHECKING:
     from helicoid.identification.excitation.excitation import Excitation as Excitation
-    from helicoid.identification.gains import drive_gains as drive_gains
-    from helicoid.identification.gains import torques_from_currents as torques_from_currents
     from helicoid.identification.identifiability.identifiability import Identifiability as Identifiability
     from helicoid.identification.identifiability.sparsity import plot_sparsity as plot_sparsity
     from helicoid.identification.linear.equations.regression import Regression as Regression
     from helicoid.identification.linear.solving.consistent import Bounds as Bounds
+    from helicoid.identification.loads.gains import drive_gains as drive_gains
+    from helicoid.identification.loads.gains import torques_from_currents as torques_from_currents
+    from helicoid.identification.loads.payload import Payload as Payload
+    from helicoid.identification.loads.payload import identify_payload as identify_payload
     from helicoid.identification.logs.log import DoubtfulLogWarning as DoubtfulLogWarning
     from helicoid.identification.logs.log import Log as Log
     from helicoid.identification.online.identifier import OnlineIdentifier as OnlineIdentifier
-    from helicoid.identification.payload import Payload as Payload
-    from helicoid.identification.payload import identify_payload as identify_payload
     from helicoid.identification.refinement.nonlinear import (
         NonlinearIdentification as NonlinearIdentification,
     )

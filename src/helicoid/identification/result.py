@@ -20,8 +20,8 @@ from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.logs.single_frequency import SineMotion
 from helicoid.identification.report.score import Score
 from helicoid.identification.report.validity import Range, Validity, motion_range, validity
+from helicoid.pages.tables import table
 from helicoid.robot import Robot
-from helicoid.tables import table
 
 _BLOCK = 4096  # samples
 _MAX_SPEED_RATIO = 10.0  # beyond it a joint was at rest, and its friction has the prior's uncertainty

@@ -2,10 +2,10 @@
 
 from helicoid import simulation
 from helicoid.deprecation import warn_renamed
-from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
 from helicoid.mpc.loop.closed_loop import Run, Sample, closed_loop, run_on_plant
 from helicoid.mpc.loop.comparison import Comparison, compare
+from helicoid.mpc.loop.controller import Controller
 from helicoid.mpc.phases import Phase
 from helicoid.mpc.plan import Plan, Violation
 from helicoid.mpc.problem import Problem

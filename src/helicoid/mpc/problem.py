@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.deprecation import warn_renamed
 from helicoid.interrupts import interruptible
-from helicoid.mpc import tables
-from helicoid.mpc.guess import Guess
 from helicoid.mpc.phases import ContactSchedule, Phase
-from helicoid.mpc.plan import Plan
+from helicoid.mpc.plan import Plan, tables
 from helicoid.mpc.solution import solve
 from helicoid.mpc.solver.compiled import Compiled
+from helicoid.mpc.solver.guess import Guess
 from helicoid.mpc.structure import Structure, Term
 from helicoid.mpc.system.forces import Forces
 from helicoid.mpc.system.grid import node_times
@@ -367,6 +366,6 @@ class Problem(Terms):
         gap of the dynamics and its derivative, and the rows of the constraints; those that bound single
         elements of z come first, `jacobian` is of the others. `end(x, p, theta)` gives both of the last node.
         """
-        from helicoid.mpc.solver.exporting import export_c
+        from helicoid.mpc.export.functions import export_c
 
         return export_c(self._compiled.stages, folder)

@@ -11,13 +11,13 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.interrupts import attended, interruptible
-from helicoid.mpc.guess import Guess, first_guess
 from helicoid.mpc.plan import Plan, Violation, as_numbers
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.engine import SqpSolver
+from helicoid.mpc.solver.guess import Guess, first_guess
 from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.nodes.stage import ConstraintRow
 from helicoid.mpc.solver.outcome import SolverResult, SolverStatus
-from helicoid.mpc.solver.stage import ConstraintRow
 from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 

@@ -5,7 +5,6 @@ To add an algorithm: a file in `dynamics/` and an entry here. Sizes in brackets 
 
 from __future__ import annotations
 
-from helicoid.dynamics import configuration, energy, kinematics, springs
 from helicoid.dynamics.closed_form import derivatives as closed_form_state
 from helicoid.dynamics.closed_form import equations as closed_forms
 from helicoid.dynamics.constraints import equations as constraints
@@ -15,7 +14,10 @@ from helicoid.dynamics.derivatives import parameters as by_parameters
 from helicoid.dynamics.derivatives import recursive as derivatives
 from helicoid.dynamics.derivatives import state as by_state
 from helicoid.dynamics.derivatives.rates import TimeDerivative
-from helicoid.dynamics.recursions import aba, centroidal, crba, mass_inverse, rnea
+from helicoid.dynamics.forces import springs
+from helicoid.dynamics.kinematics import configuration
+from helicoid.dynamics.kinematics import frames as kinematics
+from helicoid.dynamics.recursions import aba, centroidal, crba, energy, mass_inverse, rnea
 from helicoid.dynamics.recursions import coriolis as coriolis_terms
 from helicoid.dynamics.recursions import joint_wrenches as transmitted
 from helicoid.dynamics.recursions import regressor as regressors

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.pages.tables import table
 from helicoid.robot.options import RULES, Options
-from helicoid.tables import table
 
 if TYPE_CHECKING:
     from helicoid.compiler import Function

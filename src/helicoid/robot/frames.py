@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
 
-from helicoid.dynamics.external import check_movable
-from helicoid.dynamics.kinematics import Reference, check_reference
+from helicoid.dynamics.forces.external import check_movable
+from helicoid.dynamics.kinematics.frames import Reference, check_reference
 from helicoid.dynamics.task_space.coordinates import pose_task
 from helicoid.dynamics.task_space.dynamics import Rows, check_rank, twist_task
 from helicoid.errors import InputError

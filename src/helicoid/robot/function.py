@@ -13,7 +13,7 @@ import numpy as np
 
 from helicoid._typing import Expression
 from helicoid.compiler import Expressions, Function, Input, Output
-from helicoid.dynamics.external import body_wrenches, check_movable
+from helicoid.dynamics.forces.external import body_wrenches, check_movable
 from helicoid.dynamics.parametric import term_groups
 from helicoid.dynamics.physics import Physics
 from helicoid.errors import InputError

@@ -15,10 +15,10 @@ from helicoid.simulation.contacts import TimeStepping, World
 from helicoid.simulation.equations import rate_function, settling_function, step_function
 from helicoid.simulation.equations.actuated import ActuatedSystem, actuated_step_function, force_function
 from helicoid.simulation.equations.adaptive import VariableStepSolver
-from helicoid.simulation.inputs.controllers import Observation
 from helicoid.simulation.inputs.forces import SystemInputs
 from helicoid.simulation.inputs.laws import LawFeedback, LawLoop
 from helicoid.simulation.inputs.start import Start
+from helicoid.simulation.inputs.stepped import Observation
 from helicoid.simulation.running import Advance
 from helicoid.simulation.trajectory import MotionEquations, Trajectory
 

@@ -18,9 +18,10 @@ from helicoid.simulation.contacts import ContactPoint, Ground, World
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.equations.adaptive import SOLVERS
-from helicoid.simulation.inputs.controllers import Commanded, Controller, command_of, is_observer
+from helicoid.simulation.inputs.controllers import Controller, command_of
 from helicoid.simulation.inputs.forces import Force, NotFinite, SystemInputs
 from helicoid.simulation.inputs.start import check_memory, initial_states, sampling_times, start
+from helicoid.simulation.inputs.stepped import Commanded, is_observer
 from helicoid.simulation.rollouts import RobotRollouts, VehicleRollouts
 from helicoid.simulation.running import Advance, run
 from helicoid.simulation.trajectory import Trajectory

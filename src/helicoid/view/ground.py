@@ -10,10 +10,10 @@ from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.simulation.contacts import Ground
-from helicoid.view.drawing import Part
-from helicoid.view.meshes import Color
+from helicoid.view.drawing.drawing import Part
+from helicoid.view.drawing.meshes import Color
+from helicoid.view.drawing.triangles import Triangles
 from helicoid.view.motion import PlayedMotion
-from helicoid.view.triangles import Triangles
 
 GROUND_COLOR: Color = (0.62, 0.65, 0.68, 1.0)
 FORCE_COLOR = (0.86, 0.16, 0.26)

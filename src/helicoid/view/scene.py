@@ -10,10 +10,17 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
-from helicoid.view.drawing import Part, capsule_parts, collision_parts, extent, inertia_parts, visual_parts
+from helicoid.view.drawing.drawing import (
+    Part,
+    capsule_parts,
+    collision_parts,
+    extent,
+    inertia_parts,
+    visual_parts,
+)
+from helicoid.view.drawing.triangles import creased
 from helicoid.view.ground import FORCE_COLOR
 from helicoid.view.poses import body_poses, quaternions
-from helicoid.view.triangles import creased
 
 LAYERS = ("links", "collision shapes", "capsules", "frames", "center of mass", "inertia ellipsoids")
 _INNER_LAYERS = LAYERS[3:]  # links are transparent while one of these is shown

@@ -14,7 +14,7 @@ from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot, as_robot
 from helicoid.view.controls import JointSliders, neutral_within_limits
-from helicoid.view.drawing import bounds
+from helicoid.view.drawing.drawing import bounds
 from helicoid.view.ground import arrows, floor_height, ground_parts
 from helicoid.view.motion import PlayedMotion, as_motion
 from helicoid.view.playback import Playback, sample

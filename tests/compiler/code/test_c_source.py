@@ -17,8 +17,9 @@ from helicoid.compiler.build.binding import CtypesKernel
 from helicoid.compiler.build.cache import KERNEL_HEADERS
 from helicoid.compiler.build.toolchain import find_compiler, native_lanes
 from helicoid.compiler.code import c_source as c_source_module
-from helicoid.compiler.code.c_source import SCALAR, Flavour, c_source
+from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.code.writer import SCALAR, Flavour
 from random_graphs import (
     by_virtual_machine,
     deep_graph,

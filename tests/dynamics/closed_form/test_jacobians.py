@@ -9,7 +9,7 @@ from hypothesis import given
 from helicoid import Robot
 from helicoid.dynamics import physics
 from helicoid.dynamics.closed_form.equations import inertia_times, jacobians
-from helicoid.dynamics.recursions.composite import elements, motion_cross, wrench_cross
+from helicoid.dynamics.recursions.composites.composite import elements, motion_cross, wrench_cross
 from helicoid.dynamics.tree import along_motion, from_parent
 from helicoid.model.model import WORLD
 from random_trees import Array, assert_close, fewer, robots, seeds, state

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import helicoid as hc
-from helicoid.mpc.solver import loop
 from helicoid.mpc.solver.engine import ONCE, RESULTS, SETTINGS
 from helicoid.mpc.solver.kernels import KERNELS, LAYOUT
 from helicoid.mpc.solver.outcome import SolverStatus
+from helicoid.mpc.solver.receding_horizon import loop
 
 
 def test_enumerations_have_the_names_and_numbers_of_the_header() -> None:

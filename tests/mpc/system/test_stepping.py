@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import helicoid as hc
 from helicoid.mpc import Problem
-from helicoid.mpc.solver.curvature import second_derivative
+from helicoid.mpc.solver.nodes.curvature import second_derivative
 from helicoid.mpc.system import System
 from mpc.nodes import TREE
 

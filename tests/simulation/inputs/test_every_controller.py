@@ -9,7 +9,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import InputError
-from helicoid.simulation.inputs.controllers import Commanded, SteppedController
+from helicoid.simulation.inputs.stepped import Commanded, SteppedController
 
 Q0 = np.array([0.1, 0.5])
 GOAL = np.array([0.3, 0.2])

@@ -19,8 +19,8 @@ import casadi as ca
 
 from helicoid._typing import Array
 from helicoid.compiler.code.c_names import c_identifier, distinct_identifiers
-from helicoid.compiler.code.c_source import Flavour, Writer
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.code.writer import Flavour, Writer
 from helicoid.compiler.export.check_program import check_program
 from helicoid.compiler.export.cmake import cmake_lists
 from helicoid.compiler.export.files import write_files

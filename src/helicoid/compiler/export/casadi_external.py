@@ -20,8 +20,9 @@ from helicoid.compiler.build.binding import cannot_be_loaded
 from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.code.c_names import c_identifier
-from helicoid.compiler.code.c_source import SCALAR, Writer, translation_units
+from helicoid.compiler.code.c_source import translation_units
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.code.writer import SCALAR, Writer
 from helicoid.compiler.locks import building
 from helicoid.errors import HelicoidError
 from helicoid.progress import reporting

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler.code.c_source import SCALAR
+from helicoid.compiler.code.writer import SCALAR
 
 if TYPE_CHECKING:
     from helicoid.compiler.export.c_library import Routine

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from helicoid._typing import Array, Expression
 from helicoid.control.tasks import PoseTask, PostureTask, Task
 from helicoid.control.tasks.task import check_motion
-from helicoid.dynamics import configuration
 from helicoid.dynamics.constraints.equations import UserConstraint, equations
+from helicoid.dynamics.kinematics import configuration
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 

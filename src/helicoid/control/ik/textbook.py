@@ -22,7 +22,7 @@ from helicoid._typing import Array, Expression
 from helicoid.control.ik.problem import WISH, Problem
 from helicoid.control.tasks import OrientationTask, PoseTask
 from helicoid.control.tasks.task import square
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.geometry import euler
@@ -112,7 +112,7 @@ def _by_euler_angles(problem: Problem, order: str) -> tuple[Expression, Expressi
     for task, size in zip(problem.tasks, problem.sizes, strict=True):
         if isinstance(task, (PoseTask, OrientationTask)):
             wanted = square(problem.target[start : start + size], 4 if size == 16 else 3)[:3, :3]
-            R, _ = kinematics.frame_pose(problem.robot.model, problem.q, task.frame)
+            R, _ = frames.frame_pose(problem.robot.model, problem.q, task.frame)
             difference = ca.SX(euler.to_euler(wanted, order)) - ca.SX(euler.to_euler(R, order))
             e[at : at + 3] = ca.atan2(ca.sin(difference), ca.cos(difference))
         at, start = at + task.rows(problem.robot), start + size

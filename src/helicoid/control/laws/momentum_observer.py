@@ -13,7 +13,7 @@ from helicoid.control.laws.step import CompiledLaw, Expressions
 from helicoid.control.laws.torque import Friction, compensated_friction
 from helicoid.control.program.numbers import Number
 from helicoid.deprecation import former_order
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.dynamics.linear import factor, solve
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
@@ -151,7 +151,7 @@ class MomentumObserver(CompiledLaw):
             "wrench": ca.SX.zeros(6),
         }
         if self.frame is not None:
-            J = kinematics.jacobian(robot.model, q, self.frame, "world_aligned")
+            J = frames.jacobian(robot.model, q, self.frame, "world_aligned")
             results["wrench"] = solve(factor(J @ J.T + 1e-9 * ca.SX.eye(6)), J @ r)
         memory = {"estimate": estimate + dt * (tau + r), "r": r, "known": known, "begun": ca.SX(1)}
         otherwise = {"r": x["r"], "threshold": ca.SX(np.full(robot.nv, 1e9)), "wrench": ca.SX.zeros(6)}

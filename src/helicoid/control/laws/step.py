@@ -25,7 +25,7 @@ from helicoid.control.following import LawFollowing, shown
 from helicoid.control.program.numbers import Number as Number
 from helicoid.control.program.numbers import Numbers
 from helicoid.deprecation import former_attribute
-from helicoid.dynamics.configuration import is_near_unit, unit
+from helicoid.dynamics.kinematics.configuration import is_near_unit, unit
 from helicoid.errors import InputError
 from helicoid.geometry import so3
 from helicoid.interrupts import interruptible

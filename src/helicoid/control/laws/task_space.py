@@ -15,7 +15,7 @@ from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, is_rotatio
 from helicoid.control.program.numbers import Number
 from helicoid.control.tasks.frame import rotation_error
 from helicoid.deprecation import renamed_arguments
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.task_space.dynamics import Rows, check_rank, jacobian_dot_times_velocity, twist_task
 from helicoid.errors import InputError
@@ -75,12 +75,12 @@ class FrameLaw(TorqueLaw):
     def _frame_motion(self, rows: list[int], x: Mapping[str, Expression]) -> FrameMotion:
         """J, J̇ v, Λ and errors of the frame for the references T_ref and twist_ref."""
         model, q, v = self.robot.model, x["q"], x["v"]
-        J = kinematics.jacobian(model, q, self.frame, "world_aligned")[rows, :]
+        J = frames.jacobian(model, q, self.frame, "world_aligned")[rows, :]
         J_dot_v = jacobian_dot_times_velocity(model, q, v, self.frame, "world_aligned")[rows]
         M = self.robot.mass_matrix(q, *self._known_theta(x))
         JMJ = J @ solve(factor(M, model.velocity_names), J.T)
         inertia = inverse(JMJ + x["damping_factor"] ** 2 * ca.SX.eye(len(rows)))
-        R, p = kinematics.frame_pose(model, q, self.frame)
+        R, p = frames.frame_pose(model, q, self.frame)
         T = x["T_ref"]
         e = ca.vertcat(rotation_error(R, T[:3, :3]), T[:3, 3] - p)[rows]
         return FrameMotion(J, J_dot_v, inertia, e, x["twist_ref"][rows] - J @ v)

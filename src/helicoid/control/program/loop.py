@@ -17,7 +17,7 @@ from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
 from helicoid.control.qp.program import needs_compiler, statuses
 from helicoid.control.tasks import Task
-from helicoid.dynamics.configuration import unit
+from helicoid.dynamics.kinematics.configuration import unit
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 from helicoid.status import Status

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
 from helicoid.control.tasks.task import Axes, Task, check_axes, check_frames, flat, square
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.geometry import so3
 from helicoid.robot.robot import Robot
 
@@ -35,10 +35,10 @@ class FrameTask(Task):
         check_frames(robot, [self.frame])
 
     def _pose(self, robot: Robot, q: Expression) -> tuple[Expression, Expression]:
-        return kinematics.frame_pose(robot.model, q, self.frame)
+        return frames.frame_pose(robot.model, q, self.frame)
 
     def jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
-        return kinematics.jacobian(robot.model, q, self.frame, self.reference)
+        return frames.jacobian(robot.model, q, self.frame, self.reference)
 
 
 class PoseTask(FrameTask):
@@ -69,7 +69,7 @@ class PoseTask(FrameTask):
         return ca.vertcat(rotation, R.T @ e if self.reference == "body" else e)
 
     def measure(self, robot: Robot, q: Expression) -> Expression:
-        return ca.vec(kinematics.pose(robot.model, q, self.frame).T)
+        return ca.vec(frames.pose(robot.model, q, self.frame).T)
 
 
 class PositionTask(FrameTask):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.tasks.task import Task
-from helicoid.dynamics import configuration
+from helicoid.dynamics.kinematics import configuration
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 

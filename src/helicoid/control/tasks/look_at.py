@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
 from helicoid.control.tasks.task import Task, check_frames
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
@@ -58,13 +58,13 @@ class LookAtTask(Task):
 
     def jacobian(self, robot: Robot, q: Expression, target: Expression) -> Expression:
         a, u, distance = self._sight(robot, q, target)
-        J = kinematics.jacobian(robot.model, q, self.frame, "world_aligned")
+        J = frames.jacobian(robot.model, q, self.frame, "world_aligned")
         # -u̇ = (1 - u uᵀ) ṗ / |p* - p| and ȧ = ω × a
         across = (ca.SX.eye(3) - u @ u.T) / distance
         return across @ J[3:, :] - ca.skew(a) @ J[:3, :]
 
     def _sight(self, robot: Robot, q: Expression, target: Expression) -> tuple[Expression, ...]:
-        R, p = kinematics.frame_pose(robot.model, q, self.frame)
+        R, p = frames.frame_pose(robot.model, q, self.frame)
         away = target - p
         # The direction to a point at the frame's own origin is undefined: u = 0 there keeps the error finite.
         distance = ca.sqrt(ca.sumsqr(away) + 1e-24)

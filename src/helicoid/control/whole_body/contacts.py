@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.following import real_array, shown
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
@@ -93,8 +93,8 @@ class PointContact(Contact):
         return turn
 
     def jacobian(self, robot: Robot, q: Expression, turn: Expression) -> Expression:
-        J = kinematics.jacobian(robot.model, q, self.frame, "world_aligned")
-        R, _ = kinematics.frame_pose(robot.model, q, self.frame)
+        J = frames.jacobian(robot.model, q, self.frame, "world_aligned")
+        R, _ = frames.frame_pose(robot.model, q, self.frame)
         arm = R @ ca.SX(np.asarray(self.point)) - self.radius * turn[:, 2]
         return turn.T @ (J[3:, :] - ca.skew(arm) @ J[:3, :])
 
@@ -145,10 +145,10 @@ class SurfaceContact(Contact):
         object.__setattr__(self, "center", _three(f"center of {self.name!r}", self.center))
 
     def axes(self, robot: Robot, q: Expression, turn: Expression) -> Expression:
-        return kinematics.frame_pose(robot.model, q, self.frame)[0]
+        return frames.frame_pose(robot.model, q, self.frame)[0]
 
     def jacobian(self, robot: Robot, q: Expression, turn: Expression) -> Expression:
-        J = kinematics.jacobian(robot.model, q, self.frame, "body")
+        J = frames.jacobian(robot.model, q, self.frame, "body")
         arm = ca.SX(np.asarray(self.center))
         return ca.vertcat(J[:3, :], J[3:, :] - ca.skew(arm) @ J[:3, :])
 

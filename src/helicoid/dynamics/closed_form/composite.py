@@ -23,8 +23,13 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times
-from helicoid.dynamics.recursions.composite import ElementaryJoint, add_block, elements, motion_cross
-from helicoid.dynamics.recursions.mass_distribution import (
+from helicoid.dynamics.recursions.composites.composite import (
+    ElementaryJoint,
+    add_block,
+    elements,
+    motion_cross,
+)
+from helicoid.dynamics.recursions.composites.mass_distribution import (
     Distribution,
     add_distributions,
     distribution,

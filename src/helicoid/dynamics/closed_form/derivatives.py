@@ -19,7 +19,12 @@ from helicoid.dynamics.closed_form.equations import (
 )
 from helicoid.dynamics.derivatives.christoffel import as_output
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import ElementaryJoint, elements, motion_cross, wrench_cross
+from helicoid.dynamics.recursions.composites.composite import (
+    ElementaryJoint,
+    elements,
+    motion_cross,
+    wrench_cross,
+)
 from helicoid.dynamics.tree import from_parent
 from helicoid.model.model import WORLD, Model
 

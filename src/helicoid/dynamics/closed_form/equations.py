@@ -20,7 +20,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.closed_form.composite import matrices
 from helicoid.dynamics.physics import Physics, moments
-from helicoid.dynamics.recursions.composite import ElementaryJoint, motion_cross
+from helicoid.dynamics.recursions.composites.composite import ElementaryJoint, motion_cross
 from helicoid.dynamics.tree import JointMotion, along_motion, from_parent
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model

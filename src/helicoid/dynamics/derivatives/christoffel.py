@@ -17,22 +17,22 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
-from helicoid.dynamics.recursions.composite import (
+from helicoid.dynamics.recursions.composites.composite import (
     ElementaryJoint,
     add_block,
     elements,
     force_cross,
     motion_cross,
 )
-from helicoid.dynamics.recursions.crba import mass_matrix
-from helicoid.dynamics.recursions.mass_distribution import (
+from helicoid.dynamics.recursions.composites.mass_distribution import (
     Distribution,
     add_distributions,
     distribution,
     distribution_to_parent,
     rotational,
 )
-from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
+from helicoid.dynamics.recursions.crba import mass_matrix
 from helicoid.dynamics.tree import to_parent
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.springs import spring_stiffness
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
-from helicoid.dynamics.recursions.composite import (
+from helicoid.dynamics.recursions.composites.composite import (
     Composite,
     ElementaryJoint,
     add_block,
@@ -26,10 +27,9 @@ from helicoid.dynamics.recursions.composite import (
     force_cross,
     motion_cross,
 )
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.recursions.mass_inverse import times_inverse
-from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import acceleration_tensor, bias, euler_moment, joint_friction
-from helicoid.dynamics.springs import spring_stiffness
 from helicoid.dynamics.tree import from_parent, rate_matrix, to_parent
 from helicoid.model.model import WORLD, Model
 

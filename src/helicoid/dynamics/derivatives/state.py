@@ -20,10 +20,10 @@ from helicoid.dynamics.derivatives.christoffel import (
     mass_matrix_changes,
 )
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import add_block, elements
+from helicoid.dynamics.recursions.composites.composite import add_block, elements
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.recursions.coriolis import coriolis_matrix
 from helicoid.dynamics.recursions.mass_inverse import times_inverse
-from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import bias, joint_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.geometry import so3

@@ -15,9 +15,9 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.linear import Factors, factor, solve
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times, symmetric
+from helicoid.dynamics.recursions.composites.mass_distribution import rotate_symmetric
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.recursions.crba import forward_dynamics_crba
-from helicoid.dynamics.recursions.mass_distribution import rotate_symmetric
-from helicoid.dynamics.recursions.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, passive_torque
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
 from helicoid.errors import ModelError

@@ -13,7 +13,7 @@ import numpy as np
 
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times, symmetric
-from helicoid.dynamics.recursions.mass_distribution import (
+from helicoid.dynamics.recursions.composites.mass_distribution import (
     Distribution,
     add_distributions,
     distribution,

@@ -13,8 +13,8 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Physics, rigid_inertia_times
-from helicoid.dynamics.recursions.composite import Composite, add_block, elements, motion_cross
-from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.composites.composite import Composite, add_block, elements, motion_cross
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.tree import from_parent, to_parent
 from helicoid.model.model import WORLD, Model
 

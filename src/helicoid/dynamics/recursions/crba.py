@@ -11,14 +11,14 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
-from helicoid.dynamics.recursions.carried_wrenches import CarriedWrenches
-from helicoid.dynamics.recursions.mass_distribution import (
+from helicoid.dynamics.recursions.composites.carried_wrenches import CarriedWrenches
+from helicoid.dynamics.recursions.composites.mass_distribution import (
     add_distributions,
     distribution,
     distribution_to_parent,
     rotational,
 )
-from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, joint_forces, passive_torque
 from helicoid.dynamics.tree import joint_motions
 from helicoid.model.model import WORLD, Model

@@ -12,7 +12,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Physics, moments
-from helicoid.dynamics.recursions.composite import elements, motion_cross
+from helicoid.dynamics.recursions.composites.composite import elements, motion_cross
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, transmitted
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
 from helicoid.model.model import WORLD, Model

@@ -15,7 +15,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics.friction import TERMS, JointState, direction
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.composite import (
+from helicoid.dynamics.recursions.composites.composite import (
     ElementaryJoint,
     add_block,
     elements,

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.friction import friction_torque, needs_load
 from helicoid.dynamics.physics import Physics, moments
-from helicoid.dynamics.recursions.regrouping import regrouped
-from helicoid.dynamics.springs import spring_torque
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.tree import (
     JointMotion,
     gather,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics import kinematics
+from helicoid.dynamics.kinematics import frames
 from helicoid.errors import InputError
 from helicoid.geometry import coordinates, dual_quaternion, euler, quaternion, se3, so3
 from helicoid.model.model import Model
@@ -52,11 +52,11 @@ class PoseCoordinates:
         return self._chart(model, q)[1]
 
     def _chart(self, model: Model, q: Expression) -> tuple[Expression, Expression]:
-        R, p = kinematics.frame_pose(model, q, self.frame)
+        R, p = frames.frame_pose(model, q, self.frame)
         if self.orientation == DUAL_QUATERNION:
             chi = dual_quaternion.from_pose(se3.pose(R, p))
-            return chi, dual_quaternion.rate_matrix(chi) @ kinematics.jacobian(model, q, self.frame, "body")
-        J = kinematics.jacobian(model, q, self.frame, "world_aligned")
+            return chi, dual_quaternion.rate_matrix(chi) @ frames.jacobian(model, q, self.frame, "body")
+        J = frames.jacobian(model, q, self.frame, "world_aligned")
         values, rates = [], []
         if self.position is not None:
             chi, E_inverse = _position(p, self.position)

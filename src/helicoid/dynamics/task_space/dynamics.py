@@ -24,8 +24,8 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.dynamics import kinematics
-from helicoid.dynamics.kinematics import Reference, check_reference
+from helicoid.dynamics.kinematics import frames
+from helicoid.dynamics.kinematics.frames import Reference, check_reference
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions import rnea
@@ -72,7 +72,7 @@ class TwistCoordinates:
 
     def jacobian(self, model: Model, q: Expression) -> Expression:
         """J(q), size × nv, with ẋ = J v."""
-        return kinematics.jacobian(model, q, self.frame, self.reference)[list(self.rows), :]
+        return frames.jacobian(model, q, self.frame, self.reference)[list(self.rows), :]
 
 
 def twist_task(frame: str, reference: Reference, rows: Rows, damping: float = 0.0) -> TwistCoordinates:
@@ -200,7 +200,7 @@ def jacobian_dot_times_velocity(
     model: Model, q: Expression, v: Expression, frame: str, reference: Reference
 ) -> Expression:
     """J̇ v, 6: the rate of the twist's components when no joint accelerates (rad/s², m/s²)."""
-    return along_motion(model, kinematics.jacobian(model, q, frame, reference) @ v, q, v)
+    return along_motion(model, frames.jacobian(model, q, frame, reference) @ v, q, v)
 
 
 def _coriolis(

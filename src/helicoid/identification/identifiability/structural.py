@@ -29,7 +29,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.dynamics.physics import nominal
-from helicoid.dynamics.recursions.composite import elements
+from helicoid.dynamics.recursions.composites.composite import elements
 from helicoid.geometry import se3, spatial
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import Inertia, transformation

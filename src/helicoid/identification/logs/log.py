@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
+from helicoid.pages.tables import table
 from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive
-from helicoid.tables import table
 
 if TYPE_CHECKING:
     from helicoid.robot import Robot

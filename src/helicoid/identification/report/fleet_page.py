@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helicoid.html_page import html_document, packaged_text, write_page
-from helicoid.tables import table
+from helicoid.pages.html_page import html_document, packaged_text, write_page
+from helicoid.pages.tables import table
 
 if TYPE_CHECKING:
     from helicoid.identification.fleet import Difference, Fleet

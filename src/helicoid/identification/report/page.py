@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.charts import Axis, Chart, Curve
-from helicoid.html_page import html_document, packaged_text, write_page
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import measured
 from helicoid.identification.report.assessment import Assessment
 from helicoid.identification.report.score import Score
+from helicoid.pages.charts import Axis, Chart, Curve
+from helicoid.pages.html_page import html_document, packaged_text, write_page
 
 if TYPE_CHECKING:
     from helicoid.identification.result import Identification

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.tables import table
+from helicoid.pages.tables import table
 
 
 @dataclass(frozen=True, eq=False)

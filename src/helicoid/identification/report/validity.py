@@ -14,8 +14,8 @@ from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import motion
 from helicoid.identification.logs.single_frequency import SineMotion
+from helicoid.pages.tables import table
 from helicoid.robot import Robot
-from helicoid.tables import table
 
 _MAX_BEYOND_RANGE = 0.2  # of the recorded range of positions
 _MAX_RATIO = {"v": 1.3, "a": 1.6}  # of the largest recorded |v|, |a|

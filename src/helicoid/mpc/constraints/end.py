@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid.dynamics import configuration
+from helicoid.dynamics.kinematics import configuration
 from helicoid.errors import InputError
 from helicoid.mpc.constraints.constraint import Constraint, Soft, constraint_on
 from helicoid.mpc.system.parameter import mask as chosen_elements

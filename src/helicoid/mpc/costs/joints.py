@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from helicoid.dynamics import configuration
+from helicoid.dynamics.kinematics import configuration
 from helicoid.mpc.costs.cost import Cost, cost_of
 from helicoid.mpc.system.symbols import Symbols
 

@@ -10,7 +10,7 @@ from helicoid._typing import Array
 from helicoid.compiler import c_array, c_number, c_text
 from helicoid.mpc.costs.swing import PROFILE
 from helicoid.mpc.phases import ContactSchedule
-from helicoid.mpc.solver.stage import ConstraintRow
+from helicoid.mpc.solver.nodes.stage import ConstraintRow
 from helicoid.mpc.solver.switching import Switching
 
 _ROLES = {"force": "OF_FORCE", "velocity": "OF_VELOCITY", "position": "OF_POSITION", "cone": "OF_CONE"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from helicoid.compiler import c_comment, c_declaration, c_header, c_text
 from helicoid.mpc.export.settable import Setter
-from helicoid.mpc.solver.loop import RecedingHorizonLoop
+from helicoid.mpc.solver.receding_horizon.loop import RecedingHorizonLoop
 from helicoid.mpc.structure import Structure
 
 STATUS = {

@@ -25,8 +25,8 @@ from helicoid.mpc.export.settable import Settable
 from helicoid.mpc.export.source import source
 from helicoid.mpc.solver.compiled import Compiled
 from helicoid.mpc.solver.kernels import RUNTIME, node_functions
-from helicoid.mpc.solver.loop import RecedingHorizonLoop
 from helicoid.mpc.solver.memory import Memory
+from helicoid.mpc.solver.receding_horizon.loop import RecedingHorizonLoop
 from helicoid.mpc.solver.switching import Switching
 
 _KERNEL_HEAD = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from helicoid.compiler import c_number, c_text, distinct_identifiers
 from helicoid.mpc.export.contacts import Contacts
 from helicoid.mpc.solver.memory import Memory
-from helicoid.mpc.solver.stage import ConstraintRow
+from helicoid.mpc.solver.nodes.stage import ConstraintRow
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from helicoid.status import Status
 
 if TYPE_CHECKING:
     from helicoid.identification.online.identifier import OnlineIdentifier
-    from helicoid.mpc.controller import Controller
+    from helicoid.mpc.loop.controller import Controller
     from helicoid.robot import Robot
 
 

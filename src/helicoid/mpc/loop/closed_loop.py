@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from helicoid._typing import Array
 from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
-from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
-from helicoid.simulation.inputs.controllers import Commanded, SteppedController, Targets
+from helicoid.mpc.loop.controller import Controller
+from helicoid.simulation.inputs.stepped import Commanded, SteppedController, Targets
 from helicoid.simulation.plant import Plant
 from helicoid.simulation.trajectory import MotionEquations, Trajectory
 

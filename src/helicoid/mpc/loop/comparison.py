@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.mpc.controller import Controller
 from helicoid.mpc.loop.adaptive import Adaptive
 from helicoid.mpc.loop.closed_loop import Run, Sample, TrackingError, run_on_plant
-from helicoid.simulation.inputs.controllers import Targets
+from helicoid.mpc.loop.controller import Controller
+from helicoid.simulation.inputs.stepped import Targets
 from helicoid.simulation.plant import Plant
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        from helicoid.mpc import tables
+        from helicoid.mpc.plan import tables
 
         return tables.plan(self)
 

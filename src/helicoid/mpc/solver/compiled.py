@@ -11,14 +11,14 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import BatchCode, compile_batch
-from helicoid.dynamics import configuration
+from helicoid.dynamics.kinematics import configuration
 from helicoid.errors import InputError
 from helicoid.mpc.plan import as_numbers
 from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.solver.kernels import Kernels
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.nlp import NonlinearProgram
-from helicoid.mpc.solver.stage import Stages, best_lanes
+from helicoid.mpc.solver.nodes.stage import Stages, best_lanes
 from helicoid.mpc.solver.switching import Switching
 from helicoid.mpc.structure import Structure
 from helicoid.mpc.system.feet import feet

@@ -11,7 +11,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.compiler import CHeader, UnsupportedOperation, compile_runtime, loop_pragma
 from helicoid.errors import CompileError
-from helicoid.mpc.solver.stage import Stages
+from helicoid.mpc.solver.nodes.stage import Stages
 
 FIRST_EXACT_ITERATION = 15  # of an arm with exact Hessians: most problems have converged by then
 RUNTIME = Path(__file__).parent / "runtime"

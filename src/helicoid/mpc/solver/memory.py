@@ -15,7 +15,7 @@ from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.phases import ContactSchedule
-from helicoid.mpc.solver.stage import ConstraintRow, Stages
+from helicoid.mpc.solver.nodes.stage import ConstraintRow, Stages
 from helicoid.mpc.solver.switching import SCHEDULE, Switching
 from helicoid.mpc.system.initial import real_numbers
 

@@ -21,7 +21,7 @@ from helicoid.mpc.solver.outcome import SolverResult
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.memory import Memory
-    from helicoid.mpc.solver.stage import Stages
+    from helicoid.mpc.solver.nodes.stage import Stages
     from helicoid.mpc.structure import Structure
 
 

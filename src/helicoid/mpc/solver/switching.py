@@ -18,7 +18,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.mpc.costs.swing import PROFILE
 from helicoid.mpc.phases import ContactSchedule, Nodes
-from helicoid.mpc.solver.stage import ConstraintRow, Stages
+from helicoid.mpc.solver.nodes.stage import ConstraintRow, Stages
 from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:

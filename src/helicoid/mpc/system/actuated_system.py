@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.dynamics import configuration
+from helicoid.dynamics.kinematics import configuration
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.mpc.system.system import System

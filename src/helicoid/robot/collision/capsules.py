@@ -13,10 +13,10 @@ from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
+from helicoid.pages.tables import table
 from helicoid.robot.collision.fitting import Fit, Names, fewer, fit
 from helicoid.robot.collision.pairs import Pair, could_meet, distance_function, separate_pairs
 from helicoid.robot.collision.shapes import Capsule
-from helicoid.tables import table
 
 if TYPE_CHECKING:
     from helicoid.robot.robot import Robot

@@ -21,8 +21,8 @@ import casadi as ca
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Input, row_major
-from helicoid.dynamics.configuration import integrate
-from helicoid.dynamics.kinematics import frame_pose, jacobian
+from helicoid.dynamics.kinematics.configuration import integrate
+from helicoid.dynamics.kinematics.frames import frame_pose, jacobian
 from helicoid.dynamics.linear import Factors, factor, solve
 from helicoid.robot import Robot
 from helicoid.simulation.equations.stiction import stiction_terms

@@ -10,7 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Expressions, Function, Input, Output
-from helicoid.dynamics.configuration import unit
+from helicoid.dynamics.kinematics.configuration import unit
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.robot import Robot
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helicoid._typing import Expression
-from helicoid.dynamics.configuration import integrate, unit
+from helicoid.dynamics.kinematics.configuration import integrate, unit
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.model.model import Model
 

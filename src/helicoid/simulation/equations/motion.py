@@ -13,7 +13,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.compiler import Expressions, Function, Input, Output
-from helicoid.dynamics.configuration import integrate, unit
+from helicoid.dynamics.kinematics.configuration import integrate, unit
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError

@@ -19,8 +19,8 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.configuration import integrate
 from helicoid.dynamics.friction import dry_friction_bound, sliding_friction
+from helicoid.dynamics.kinematics.configuration import integrate
 from helicoid.dynamics.linear import factor, inverse, solve
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.crba import mass_matrix

@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError
-from helicoid.tables import table
+from helicoid.pages.tables import table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,7 +11,7 @@ from helicoid.errors import InputError
 from helicoid.robot import Robot, as_robot
 from helicoid.simulation import ContactPoint, Ground
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
-from helicoid.simulation.inputs.controllers import is_observer
+from helicoid.simulation.inputs.stepped import is_observer
 from helicoid.study.loops.compiled_loop import CompiledLoop
 from helicoid.study.loops.loop_settings import Each, LoopSettings, checked_noise
 from helicoid.study.loops.measures import Measure, usual_measures

@@ -14,10 +14,10 @@ from helicoid._typing import Array
 from helicoid.control.following import Following
 from helicoid.control.laws.step import CompiledLaw
 from helicoid.errors import InputError
-from helicoid.mpc.controller import Controller
+from helicoid.mpc.loop.controller import Controller
 from helicoid.robot import Robot
 from helicoid.simulation import SimulationError, simulate
-from helicoid.simulation.inputs.controllers import Commanded, SteppedController, Targets
+from helicoid.simulation.inputs.stepped import Commanded, SteppedController, Targets
 from helicoid.study.cases import Case
 from helicoid.study.distributions import code_digest
 from helicoid.study.loops.loop_settings import LoopSettings, drawn_noise

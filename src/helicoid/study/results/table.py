@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import HelicoidError, InputError
+from helicoid.pages.tables import table as html_table
 from helicoid.study.results.folder import Folder, StudyError
 from helicoid.study.results.rows import EPISODE, ERROR, SECONDS
-from helicoid.tables import table as html_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

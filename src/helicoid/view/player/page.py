@@ -18,15 +18,15 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.html_page import html_document, packaged_text
 from helicoid.model.model import WORLD
+from helicoid.pages.html_page import html_document, packaged_text
 from helicoid.robot import Robot
-from helicoid.view.drawing import Part, corners, extent, visual_parts
+from helicoid.view.drawing.drawing import Part, corners, extent, visual_parts
+from helicoid.view.drawing.meshes import Color
+from helicoid.view.drawing.triangles import Triangles, cone, creased, rod, sphere, tube, welded
 from helicoid.view.ground import FORCE_COLOR, arrows, floor_height, ground_parts
-from helicoid.view.meshes import Color
 from helicoid.view.motion import PlayedMotion, as_motion, thinned
 from helicoid.view.poses import body_poses
-from helicoid.view.triangles import Triangles, cone, creased, rod, sphere, tube, welded
 
 Theme = Literal["auto", "light", "dark"]
 

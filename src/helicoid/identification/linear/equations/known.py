@@ -8,10 +8,10 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
+from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.friction import TERMS, friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.rnea import friction_load
-from helicoid.dynamics.springs import spring_torque
 from helicoid.model.edits.joint_values import with_joints
 from helicoid.model.model import Model
 from helicoid.robot import Robot

@@ -14,11 +14,11 @@ from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry, Placement
 from helicoid.robot import Robot
 from helicoid.robot.collision.meshes import find_mesh
-from helicoid.view import triangles
-from helicoid.view.meshes import Color, MeshPiece, read_mesh
+from helicoid.view.drawing import triangles
+from helicoid.view.drawing.meshes import Color, MeshPiece, read_mesh
+from helicoid.view.drawing.stick_figure import LINK_COLOR, sticks
+from helicoid.view.drawing.triangles import Triangles, joined
 from helicoid.view.poses import body_poses
-from helicoid.view.stick_figure import LINK_COLOR, sticks
-from helicoid.view.triangles import Triangles, joined
 
 COLLISION_COLOR: Color = (0.95, 0.45, 0.15, 0.4)
 CAPSULE_COLOR: Color = (0.15, 0.65, 0.60, 0.4)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.kinematics import frame_pose
+from helicoid.dynamics.kinematics.frames import frame_pose
 from helicoid.dynamics.tree import JointMotion, to_parent
 from helicoid.errors import ModelError
 from helicoid.model.model import WORLD, Model

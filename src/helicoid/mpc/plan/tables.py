@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.tables import table
+from helicoid.pages.tables import table
 
 if TYPE_CHECKING:
     from helicoid.mpc.plan import Plan

@@ -15,12 +15,12 @@ from helicoid.control.following import Following
 from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
+from helicoid.mpc.loop.last_step import FIGURES, feedback_gains, figures, violated
 from helicoid.mpc.plan import Plan
-from helicoid.mpc.solution import find_violations, report
-from helicoid.mpc.solver.engine import RESULTS
-from helicoid.mpc.solver.loop import TOLERANCE, Due, RecedingHorizonLoop
+from helicoid.mpc.solution import report
 from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import SolverResult
+from helicoid.mpc.solver.receding_horizon.loop import Due, RecedingHorizonLoop
 from helicoid.mpc.solver.switching import Switching
 from helicoid.mpc.system.initial import initial_state, on_manifold, real_numbers
 from helicoid.status import Status
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from helicoid.robot import Robot
 
 DISTURBANCE_TIME = 0.2, 1.0  # s: of robots, and of ODEs and vehicles, which may be unstable
-_FIGURES = {
-    name: RESULTS.index(name)
-    for name in ("qp_iterations", "seconds", "cost", "violation", "gap", "step_length", "stationarity")
-}
 
 
 class Controller:
@@ -142,7 +138,7 @@ class Controller:
         self._memory, self._first_switching = Memory.of(loop.engine), switching
         self._memory.follow(switching)
         self.status, self.message, self.ok = Status.NOT_STARTED, "", False
-        self._statistics = dict.fromkeys(("iterations", *_FIGURES), np.nan)
+        self._statistics = dict.fromkeys(FIGURES, np.nan)
         self._last_step: tuple[float, float, bytes] | None = None  # figures not yet in `_statistics`
         n = 0 if self._structure.robot is None else self._structure.robot.nq
         self._places = loop.measured[:n], loop.measured[n:]
@@ -228,7 +224,7 @@ class Controller:
         """Take status, message and figures of the step from the loop."""
         loop = self._loop
         self.status, self.ok, ran, seconds = loop.last_step()
-        self.message = "" if self.ok else loop.failure or self._violated()
+        self.message = "" if self.ok else loop.failure or violated(self._compiled, self._memory, self._engine)
         self._last_step = ran, seconds, self._engine.results()
 
     @property
@@ -243,19 +239,8 @@ class Controller:
         violation and gap are those of the old one; NaN where no solver ran.
         """
         if self._last_step is not None:  # decoded on demand: most loops do not read it
-            ran, seconds, numbers = self._last_step
-            results = np.frombuffer(numbers).tolist()
-            figures = {name: results[at] if ran else np.nan for name, at in _FIGURES.items()}
-            self._statistics, self._last_step = {"iterations": ran, **figures, "seconds": seconds}, None
+            self._statistics, self._last_step = figures(*self._last_step), None
         return self._statistics
-
-    def _violated(self) -> str:
-        """The constraints that the plan violates, and by how much."""
-        found = find_violations(self._compiled, self._memory, self._engine["rows"], TOLERANCE, soft=False)
-        texts, gap = [str(one) for one in found], self._engine.result("gap")
-        if not gap <= TOLERANCE:
-            texts.append(f"the dynamics are violated by {gap:.3g}")
-        return "; ".join(texts)
 
     def start(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Cold start for a state (v zero when not given), which the first step does otherwise.
@@ -368,19 +353,7 @@ class Controller:
 
         It is the derivative of the controller's torque, by the Riccati recursion; of an ODE, nu × nx.
         """
-        robot = self._structure.robot
-        # Without states that a problem adds: a free duration, the previous control.
-        x, n = self._structure.system.x.numel(), self._structure.n_measured
-        dx = self._structure.system.nx - (x - n) if robot is None else 2 * robot.nv
-        K = self._engine.gains()[:, :dx]
-        if robot is None:
-            units = self._structure.system.units
-            return K / np.array(units) if units else K
-        if self._structure.formulation == "forward_dynamics":
-            return np.asarray(robot.selection_matrix.T @ K)
-        here = self._engine["initial"], self._engine["u"][0], self._memory.constants, self.period
-        by_u, by_x = self._compiled.torque_derivatives(*here)
-        return np.asarray(by_x[:, :dx] + by_u @ K)
+        return feedback_gains(self._compiled, self._memory, self._engine, self.period)
 
     def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
         """Write this controller as a C99 library, with an example and a `CMakeLists.txt`.

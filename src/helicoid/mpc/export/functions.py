@@ -10,7 +10,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.compiler import Function, export_library
-from helicoid.mpc.solver.stage import Stages
+from helicoid.mpc.solver.nodes.stage import Stages
 
 
 def export_c(stages: Stages, folder: str | os.PathLike[str]) -> list[Path]:

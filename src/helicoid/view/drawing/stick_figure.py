@@ -10,9 +10,9 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.model.model import WORLD, Body
 from helicoid.robot import Robot
-from helicoid.view import triangles
-from helicoid.view.meshes import Color
-from helicoid.view.triangles import Triangles
+from helicoid.view.drawing import triangles
+from helicoid.view.drawing.meshes import Color
+from helicoid.view.drawing.triangles import Triangles
 
 LINK_COLOR: Color = (0.80, 0.82, 0.85, 1.0)
 JOINT_COLOR: Color = (0.16, 0.42, 0.72, 1.0)

@@ -16,10 +16,17 @@ from helicoid.model.inertia import Inertia
 from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry
 from helicoid.robot.collision.meshes import find_mesh
-from helicoid.view.drawing import bounds, capsule_parts, collision_parts, extent, inertia_parts, visual_parts
-from helicoid.view.meshes import read_mesh
+from helicoid.view.drawing.drawing import (
+    bounds,
+    capsule_parts,
+    collision_parts,
+    extent,
+    inertia_parts,
+    visual_parts,
+)
+from helicoid.view.drawing.meshes import read_mesh
+from helicoid.view.drawing.stick_figure import JOINT_COLOR, sticks
 from helicoid.view.poses import body_poses
-from helicoid.view.stick_figure import JOINT_COLOR, sticks
 from random_trees import Array, assert_close, few, robots, seeds, state
 
 URDF = """<robot name="one"><link name="base"/>

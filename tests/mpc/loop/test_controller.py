@@ -12,7 +12,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.mpc import Controller, Problem
-from helicoid.mpc.solver.loop import Due
+from helicoid.mpc.solver.receding_horizon.loop import Due
 from mpc.problems import START, TARGET, arm, reset
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from helicoid.model.parts import Placement
-from helicoid.view import triangles
-from helicoid.view.triangles import Triangles, creased, joined, welded
+from helicoid.view.drawing import triangles
+from helicoid.view.drawing.triangles import Triangles, creased, joined, welded
 
 SOLIDS = {
     "box": (triangles.box([0.2, 0.3, 0.5]), 0.2 * 0.3 * 0.5),

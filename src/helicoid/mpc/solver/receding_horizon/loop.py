@@ -12,9 +12,9 @@ from helicoid.errors import InputError
 from helicoid.mpc.costs.effort import PREVIOUS
 from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.solver.kernels import LAYOUT
-from helicoid.mpc.solver.largest_disturbance import largest_disturbance
+from helicoid.mpc.solver.nodes.stage import ConstraintRow, Stages
 from helicoid.mpc.solver.outcome import SolverStatus
-from helicoid.mpc.solver.stage import ConstraintRow, Stages
+from helicoid.mpc.solver.receding_horizon.largest_disturbance import largest_disturbance
 from helicoid.mpc.structure import Structure
 from helicoid.status import Status
 

@@ -16,7 +16,7 @@ from helicoid._typing import Expression
 from helicoid.compiler import native_lanes
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.costs import Cost
-from helicoid.mpc.solver.curvature import second_derivative
+from helicoid.mpc.solver.nodes.curvature import second_derivative
 from helicoid.mpc.system import System
 from helicoid.mpc.system.parameter import Parameter
 

@@ -17,7 +17,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.physics import Moments
-from helicoid.dynamics.recursions.mass_distribution import (
+from helicoid.dynamics.recursions.composites.mass_distribution import (
     Distribution,
     add_distributions,
     distribution,

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from helicoid.charts import Axis, Band, Chart, Curve, Level, thinned
+from helicoid.pages.charts import Axis, Band, Chart, Curve, Level, thinned
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, 40.0), (2.4, 2.6), (0.0, 8.0), (1e-9, 3e-9)])

@@ -11,9 +11,9 @@ from hypothesis import given
 
 import helicoid as hc
 from helicoid import Robot
+from helicoid.dynamics.forces.springs import spring_energy, spring_stiffness
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.rnea import passive_torque
-from helicoid.dynamics.springs import spring_energy, spring_stiffness
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Prismatic, Revolute, Spherical, Universal
 from helicoid.model.model import Model

@@ -10,7 +10,7 @@ import numpy as np
 
 from helicoid.errors import HelicoidError
 from helicoid.robot.collision.meshes import mesh_scene
-from helicoid.view.triangles import Triangles, welded
+from helicoid.view.drawing.triangles import Triangles, welded
 
 Color = tuple[float, float, float, float]
 

@@ -8,7 +8,7 @@ import pytest
 
 from helicoid import Robot
 from helicoid.dynamics.physics import nominal
-from helicoid.dynamics.recursions.regrouping import regrouped
+from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import Planar, Prismatic, Revolute, Spherical, Universal
 from helicoid.model.model import Model

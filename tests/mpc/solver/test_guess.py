@@ -10,7 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import InputError
-from helicoid.mpc.guess import first_guess
+from helicoid.mpc.solver.guess import first_guess
 from helicoid.mpc.system.initial import initial_state
 from mpc.problems import START, arm
 

@@ -1,0 +1,1 @@
+"""Kinematics: the configuration manifold, and poses, velocities and Jacobians of frames."""

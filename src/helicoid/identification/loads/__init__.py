@@ -1,0 +1,1 @@
+"""Loads: the payload of a known robot, and the gains of drives by a known load."""

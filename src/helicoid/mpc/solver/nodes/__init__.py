@@ -1,0 +1,1 @@
+"""Functions of the nodes of a problem, with first and second derivatives."""

@@ -1,0 +1,1 @@
+"""Pages: self-contained HTML, line charts as SVG, and the tables of notebooks."""

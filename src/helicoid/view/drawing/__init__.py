@@ -1,0 +1,1 @@
+"""Drawable geometry: triangles of primitives, meshes and stick figures, and the parts of a robot."""
