@@ -32,6 +32,7 @@ CALLS = {
         "angular_velocity_to_angle_axis_rate": [0.8, UNIT],
     },
     quaternion: {
+        "left_matrix": [Q], "right_matrix": [Q],
         "multiply": [Q, P], "conjugate": [Q], "normalize": [2 * Q], "rotate": [Q, V], "to_matrix": [Q],
         "from_matrix": [R], "exp": [V], "log": [Q], "from_angle_axis": [0.8, V], "to_angle_axis": [Q],
         "rate_matrix": [Q], "rate_matrix_inverse": [Q], "slerp": [Q, P, 0.3],
@@ -51,7 +52,7 @@ CALLS = {
     spatial: {
         "cross": [V, W], "motion_cross": [XI], "force_cross": [XI], "motion_transform": [R, V],
         "force_transform": [R, V], "spatial_inertia": [2.0, V, R @ R.T], "inertia_from_parameters": [PI],
-        "inertia_to_parameters": [spatial.inertia_from_parameters(PI)],
+        "inertia_to_parameters": [spatial.inertia_from_parameters(PI)], "inertia_map": [XI],
     },
     dual_quaternion: {
         "multiply": [DQ, DP], "conjugate": [DQ], "normalize": [DQ + 0.1], "from_pose": [T], "to_pose": [DQ],

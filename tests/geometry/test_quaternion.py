@@ -153,3 +153,15 @@ def test_what_has_no_answer_is_an_error():
         quaternion.normalize(np.zeros(4))
     with pytest.raises(InputError, match="expressed_in"):
         quaternion.rate_matrix(ONE, "local")
+
+
+@quick
+@given(quaternions, quaternions)
+def test_matrices_of_the_product(p, q):
+    """q ⊗ p = M_l(q) p = M_r(p) q, and M_l commutes with M_r."""
+    left, right = quaternion.left_matrix(q), quaternion.right_matrix(p)
+    assert np.allclose(left @ p, quaternion.multiply(q, p), atol=1e-15)
+    assert np.allclose(right @ q, quaternion.multiply(q, p), atol=1e-15)
+    assert np.allclose(left @ right, right @ left, atol=1e-14)
+    rotated = left @ quaternion.right_matrix(quaternion.conjugate(q))
+    assert np.allclose(rotated[1:, 1:], quaternion.to_matrix(q), atol=1e-14)

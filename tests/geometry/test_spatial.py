@@ -89,3 +89,15 @@ def test_the_order_of_the_parameters():
 def test_a_lone_rotation_is_not_a_pose():
     with pytest.raises(InputError, match=r"\(4, 4\) is right"):
         spatial.motion_transform(np.eye(3))
+
+
+@quick
+@given(vectors(6), vectors(10))
+def test_momentum_is_linear_in_the_parameters(v, pi):
+    assert np.allclose(spatial.inertia_map(v) @ pi, spatial.inertia_from_parameters(pi) @ v, atol=1e-9)
+
+
+def test_angular_and_linear_parts_change_places():
+    swap = spatial.LINEAR_FIRST
+    assert np.array_equal(swap @ np.arange(6.0), [3, 4, 5, 0, 1, 2])
+    assert np.array_equal(swap @ swap, np.eye(6))

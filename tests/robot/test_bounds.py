@@ -121,8 +121,39 @@ def test_parametric_robots_are_taken_at_their_nominal_parameters() -> None:
     assert plain.gravity.value == parametric.gravity.value
 
 
+def test_textbook_bounds_in_the_1_norm() -> None:
+    """|θ| ≤ π/2: m_1, m_2, c_b and g_b of a worked example in the 1-norm; n² max |Γ| for the 2-norm."""
+    robot = limited(hc.load("planar_2r"), np.pi / 2)
+    found = bounds(robot, samples=200, norm=1)
+    expected = {
+        "mass_lower": (M1 + M2) * L1**2 + 2 * M2 * L2**2,
+        "mass_upper": (M1 + M2) * L1**2 + 2 * M2 * L2**2 + 3 * M2 * L1 * L2,
+        "coriolis": M2 * L1 * L2,
+        "gravity": (M1 + M2) * G * L1 + 2 * M2 * G * L2,
+        "christoffel": 4 * M2 * L1 * L2,
+    }
+    for name, value in expected.items():
+        np.testing.assert_allclose(getattr(found, name).value, value, rtol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_bounds_hold_in_every_norm(norm: float, rng: np.random.Generator) -> None:
+    robot = hc.load("ur5")
+    found = bounds(robot, samples=100, norm=norm)
+    Q, V = robot.random(rng, size=50), rng.normal(size=(50, robot.nv))
+    c = np.linalg.norm(robot.coriolis(Q, V), norm, axis=1) / np.linalg.norm(V, norm, axis=1) ** 2
+    assert c.max() <= found.coriolis.value * (1 + 1e-9)
+    assert np.linalg.norm(robot.gravity(Q), norm, axis=1).max() <= found.gravity.value * (1 + 1e-9)
+    sizes = np.linalg.norm(robot.mass_matrix(Q), norm, axis=(1, 2))
+    assert sizes.max() <= found.mass_upper.value * (1 + 1e-9)
+    assert norm == 2 or sizes.min() >= found.mass_lower.value * (1 - 1e-9)
+    assert norm != 2 or found.coriolis.value <= found.christoffel.value
+
+
 def test_impossible_searches_are_refused() -> None:
     robot = hc.load("double_pendulum")
+    with pytest.raises(hc.InputError, match="norm is 1, 2 or"):
+        bounds(robot, norm=3)
     for arguments in ({"samples": 0}, {"samples": 3, "starts": 4}, {"starts": 0}):
         with pytest.raises(hc.InputError, match="1 <= starts <= samples"):
             bounds(robot, **arguments)
@@ -131,8 +162,9 @@ def test_impossible_searches_are_refused() -> None:
 def test_progress_counts_every_search() -> None:
     told: list[tuple[str, float]] = []
     bounds(hc.load("double_pendulum"), samples=5, starts=2, progress=lambda *step: told.append(step))
-    assert [done for _, done in told] == [k / 8 for k in range(9)]
-    searched = ["μ1", "μ1", "μ2", "μ2", "c_b", "c_b", "g_b", "g_b", "g_b"]
+    assert [done for _, done in told] == [k / 10 for k in range(11)]
+    searched = ["μ1", "μ1", "μ2", "μ2", "c_b", "c_b", "g_b", "g_b"]
+    searched += ["n² max |Γ|"] * 3
     assert [what for what, _ in told] == [f"Searching {name}" for name in searched]
 
 

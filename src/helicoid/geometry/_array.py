@@ -26,7 +26,7 @@ Array: TypeAlias = Any
 _CASADI_TYPES = (ca.MX, ca.SX, ca.DM)
 _FLOAT64 = np.dtype(np.float64)
 # The quickest way from a small array to Python floats and back.
-_SHAPES: tuple[tuple[int, ...], ...] = ((3,), (4,), (6,), (3, 3), (4, 4), (6, 6))
+_SHAPES: tuple[tuple[int, ...], ...] = ((3,), (4,), (6,), (3, 3), (4, 4), (6, 6), (6, 10))
 _UNPACK = {shape: struct.Struct(f"{math.prod(shape)}d").unpack for shape in _SHAPES}
 _PACK_INTO = {shape: struct.Struct(f"{math.prod(shape)}d").pack_into for shape in _SHAPES}
 _ndarray, _empty = np.ndarray, np.empty

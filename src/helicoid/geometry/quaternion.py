@@ -45,6 +45,30 @@ def multiply(a: Array, b: Array) -> Array:
     return assemble(_product(p0, p1, p2, p3, q0, q1, q2, q3), (4,), like)
 
 
+def left_matrix(q: Array) -> Array:
+    """M_l(q), 4 × 4, of the product from the left: q ⊗ p = M_l(q) p.
+
+    >>> import numpy as np
+    >>> q, p = np.array([0.5, 0.5, -0.5, 0.5]), np.array([0.0, 1.0, 0.0, 0.0])
+    >>> np.allclose(left_matrix(q) @ p, multiply(q, p))
+    True
+    """
+    w, x, y, z = components(q, (4,), "q")
+    return assemble((w, -x, -y, -z, x, w, -z, y, y, z, w, -x, z, -y, x, w), (4, 4), w)
+
+
+def right_matrix(q: Array) -> Array:
+    """M_r(q), 4 × 4, of the product from the right: p ⊗ q = M_r(q) p.
+
+    >>> import numpy as np
+    >>> q, p = np.array([0.5, 0.5, -0.5, 0.5]), np.array([0.0, 1.0, 0.0, 0.0])
+    >>> np.allclose(right_matrix(q) @ p, multiply(p, q))
+    True
+    """
+    w, x, y, z = components(q, (4,), "q")
+    return assemble((w, -x, -y, -z, x, w, z, -y, y, -z, w, x, z, y, -x, w), (4, 4), w)
+
+
 def conjugate(q: Array) -> Array:
     """(w, −x, −y, −z), the inverse of a unit quaternion.
 

@@ -26,6 +26,12 @@ from helicoid.geometry._array import (
 )
 from helicoid.geometry.so3 import hat, vee
 
+LINEAR_FIRST = np.roll(np.eye(6), 3, axis=1)
+"""P, 6 × 6, with P (ω, v) = (v, ω), and back: P P = 1.
+
+For interchange with libraries whose spatial vectors are linear first, such as Pinocchio: a twist or wrench is
+P x, a Jacobian P J, an inertia P I P. Drake's and RBDL's are angular first, as here."""
+
 _ZERO = np.zeros((3, 3))
 _NONE = (0.0, 0.0, 0.0)
 
@@ -132,6 +138,30 @@ def inertia_to_parameters(inertia: Array) -> Array:
     h = vee(i[:3, 3:])
     upper = [i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]]
     return vector([i[3, 3], h[0], h[1], h[2], *upper])
+
+
+def inertia_map(v: Array) -> Array:
+    """A(v), 6 × 10, with I v = A(v) π: the momentum of a body is linear in its inertial parameters.
+
+    (Garofalo, Ott and Albu-Schäffer 2013, proposition 1, here angular first and for our order of π.)
+
+    >>> import numpy as np
+    >>> pi = [2.0, 0.0, 0.0, 1.0, 0.6, 0.0, 0.0, 0.6, 0.0, 0.1]
+    >>> twist = np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])
+    >>> np.allclose(inertia_map(twist) @ pi, inertia_from_parameters(pi) @ twist)
+    True
+    """
+    x, y, z, a, b, c = components(v, (6,), "v")
+    o = 0.0 * x
+    rows = (
+        (o, o, c, -b, x, y, z, o, o, o),
+        (o, -c, o, a, o, x, o, y, z, o),
+        (o, b, -a, o, o, o, x, o, y, z),
+        (a, o, -z, y, o, o, o, o, o, o),
+        (b, z, o, -x, o, o, o, o, o, o),
+        (c, -y, x, o, o, o, o, o, o, o),
+    )
+    return assemble(tuple(entry for row in rows for entry in row), (6, 10), x)
 
 
 def _rotation_translation(

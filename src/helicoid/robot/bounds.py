@@ -1,6 +1,10 @@
 """Bounds on the terms of the equations of motion over the joint limits, as stability proofs need them.
 
-    μ1 1 ≤ M(q) ≤ μ2 1        ‖c(q, v)‖ ≤ c_b ‖v‖²        ‖g(q)‖ ≤ g_b        (2-norms)
+    μ1 1 ≤ M(q) ≤ μ2 1        ‖c(q, v)‖ ≤ c_b ‖v‖²        ‖g(q)‖ ≤ g_b
+
+in the 2-norm, where μ1 and μ2 are the extreme eigenvalues of M; in the 1-norm and the ∞-norm, whose induced
+norms of the symmetric M are the same largest column sum, μ1 ≤ ‖M(q)‖ ≤ μ2. For the 2-norm n² max |Γ_ijk(q)|
+over the Christoffel symbols is a simpler and larger c_b.
 
 The numbers are found by search: extreme values over random configurations, improved by local optimisation
 from the best of them. They are attained at the returned configuration, so the true bound is at least as
@@ -40,13 +44,17 @@ class Bound:
 
 
 class DynamicsBounds(NamedTuple):
-    """μ1, μ2, c_b and g_b, and the ranges assumed for joints without limits."""
+    """μ1, μ2, c_b and g_b, the ranges assumed for joints without limits, and n² max |Γ|."""
 
     mass_lower: Bound
     mass_upper: Bound
     coriolis: Bound
     gravity: Bound
     assumed: tuple[str, ...]
+    christoffel: Bound
+
+
+_NORMS: dict[float, Callable[[ca.SX], ca.SX]] = {1: ca.norm_1, 2: ca.norm_2, np.inf: ca.norm_inf}
 
 
 def bounds(
@@ -55,6 +63,7 @@ def bounds(
     starts: int = 5,
     seed: int = 0,
     progress: Progress | bool | None = None,
+    norm: float = 2,
 ) -> DynamicsBounds:
     """Search the bounds of a robot over its joint limits; of a parametric one, at its nominal parameters.
 
@@ -63,6 +72,7 @@ def bounds(
         starts: number of local optimisations for each bound, from the best configurations.
         seed: of the random numbers; the same seed gives the same result.
         progress: a callback, True or False; by default a bar if it takes long (`helicoid.progress`).
+        norm: 1, 2 or numpy.inf.
 
     >>> import helicoid as hc
     >>> found = bounds(hc.load("planar_2r"), samples=200)
@@ -76,14 +86,17 @@ def bounds(
             f"bounds need a robot that moves and 1 <= starts <= samples; "
             f"got nv = {robot.nv}, samples = {samples}, starts = {starts}"
         )
+    if norm not in _NORMS:
+        raise InputError(f"norm is 1, 2 or numpy.inf; got {norm!r}")
     with reporting(progress, "Searching bounds") as tell:
-        search = _BoundSearch(Robot(robot.model), samples, starts, np.random.default_rng(seed), tell)
+        search = _BoundSearch(Robot(robot.model), samples, starts, np.random.default_rng(seed), tell, norm)
         return DynamicsBounds(
-            search.eigenvalue(-1),
-            search.eigenvalue(1),
+            search.inertia(-1),
+            search.inertia(1),
             search.coriolis(),
             search.gravity(),
             tuple(_assumed(robot)),
+            search.christoffel(),
         )
 
 
@@ -103,11 +116,12 @@ class _BoundSearch:
         starts: int,
         rng: np.random.Generator,
         tell: Progress,
+        norm: float,
     ) -> None:
-        self.robot, self.starts, self.tell = robot, starts, tell
+        self.robot, self.starts, self.tell, self.norm = robot, starts, tell, norm
         self.Q = robot.random(rng, size=samples)
         W = rng.normal(size=(samples, robot.nv))
-        self.W = W / np.linalg.norm(W, axis=1, keepdims=True)
+        self.W = W / np.linalg.norm(W, norm, axis=1, keepdims=True)
         self.done = 0
         self.q0, self.dv, self.w = (
             ca.SX.sym("q0", robot.nq),
@@ -115,6 +129,24 @@ class _BoundSearch:
             ca.SX.sym("w", robot.nv),
         )
         self.q = robot.integrate(self.q0, self.dv)
+
+    def inertia(self, sign: int) -> Bound:
+        """The largest of the norms of M for sign 1, the smallest for sign -1; eigenvalues for the 2-norm."""
+        if self.norm == 2:
+            return self.eigenvalue(sign)
+        M = self.robot.mass_matrix(self.q)
+        size = ca.mmax(ca.sum1(ca.fabs(M)))
+        name = "μ2" if sign > 0 else "μ1"
+        values = sign * np.abs(self.robot.mass_matrix(self.Q)).sum(axis=1).max(axis=1)
+        return self._of_configuration(name, sign * size, values, "largest" if sign > 0 else "smallest", sign)
+
+    def christoffel(self) -> Bound:
+        """n² max |Γ_ijk|."""
+        n = self.robot.nv
+        symbols = np.abs(self.robot.christoffel_symbols(self.Q)).reshape(len(self.Q), -1)
+        Γ = self.robot.christoffel_symbols(self.q)
+        size = n**2 * ca.mmax(ca.fabs(ca.vec(Γ)))
+        return self._of_configuration("n² max |Γ|", size, n**2 * symbols.max(axis=1), "largest")
 
     def eigenvalue(self, sign: int) -> Bound:
         """The largest eigenvalue of M for sign 1, the smallest for sign -1."""
@@ -140,9 +172,9 @@ class _BoundSearch:
 
     def coriolis(self) -> Bound:
         """The largest ‖c(q, w)‖ over unit velocities w."""
-        robot = self.robot
-        values = np.linalg.norm(robot.coriolis(self.Q, self.W), axis=1)
-        ratio = ca.norm_2(robot.coriolis(self.q, self.w)) / ca.dot(self.w, self.w)
+        robot, norm = self.robot, _NORMS[self.norm]
+        values = np.linalg.norm(robot.coriolis(self.Q, self.W), self.norm, axis=1)
+        ratio = norm(robot.coriolis(self.q, self.w)) / norm(self.w) ** 2
         x = ca.vertcat(self.dv, self.w)
         climb = ca.Function("climb", [self.q0, x], [ratio, ca.gradient(ratio, x)])
 
@@ -150,34 +182,35 @@ class _BoundSearch:
             q0, start = self.Q[k], np.concatenate([np.zeros(robot.nv), self.W[k]])
             box = self._box(q0) + [(None, None)] * robot.nv
             x = self._ascend(lambda x: _numbers(climb(q0, x)), start, box)
-            w = x[robot.nv :] / np.linalg.norm(x[robot.nv :])
+            w = x[robot.nv :] / np.linalg.norm(x[robot.nv :], self.norm)
             q = robot.integrate(q0, x[: robot.nv])
-            return _Extremum(float(np.linalg.norm(robot.coriolis(q, w))), q, w)
+            return _Extremum(float(np.linalg.norm(robot.coriolis(q, w), self.norm)), q, w)
 
         best = self._best("c_b", values, refine)
         return Bound(best.value, best.q, best.w, self._how("largest"))
 
     def gravity(self) -> Bound:
         """The largest ‖g(q)‖."""
-        robot = self.robot
-        values = np.linalg.norm(robot.gravity(self.Q), axis=1)
-        norm = ca.norm_2(robot.gravity(self.q))
-        climb = ca.Function("climb", [self.q0, self.dv], [norm, ca.gradient(norm, self.dv)])
+        values = np.linalg.norm(self.robot.gravity(self.Q), self.norm, axis=1)
+        return self._of_configuration("g_b", _NORMS[self.norm](self.robot.gravity(self.q)), values, "largest")
+
+    def _of_configuration(self, name: str, size: ca.SX, values: Array, word: str, sign: int = 1) -> Bound:
+        """The largest value of an expression in `q`, `sign` times it in the result."""
+        climb = ca.Function("climb", [self.q0, self.dv], [size, ca.gradient(size, self.dv)])
 
         def refine(k: int) -> _Extremum:
             q0 = self.Q[k]
-            dv = self._ascend(lambda x: _numbers(climb(q0, x)), np.zeros(robot.nv), self._box(q0))
-            q = robot.integrate(q0, dv)
-            return _Extremum(float(np.linalg.norm(robot.gravity(q))), q, None)
+            dv = self._ascend(lambda x: _numbers(climb(q0, x)), np.zeros(self.robot.nv), self._box(q0))
+            return _Extremum(float(climb(q0, dv)[0]), self.robot.integrate(q0, dv), None)
 
-        best = self._best("g_b", values, refine)
-        return Bound(best.value, best.q, None, self._how("largest"))
+        best = self._best(name, values, refine)
+        return Bound(sign * best.value, best.q, None, self._how(word))
 
     def _best(self, name: str, values: Array, refine: Callable[[int], _Extremum]) -> _Extremum:
         """The best of the local optimisations from the best samples."""
         results = []
         for k in np.argsort(values)[::-1][: self.starts]:
-            self.tell(f"Searching {name}", self.done / (4 * self.starts))
+            self.tell(f"Searching {name}", self.done / (5 * self.starts))
             results.append(refine(int(k)))
             self.done += 1
         return max(results, key=lambda result: result.value)

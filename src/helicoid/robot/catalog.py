@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from helicoid.dynamics.closed_form import derivatives as closed_form_state
 from helicoid.dynamics.closed_form import equations as closed_forms
+from helicoid.dynamics.closed_form import parameters as closed_form_parameters
 from helicoid.dynamics.constraints import equations as constraints
 from helicoid.dynamics.constraints import motion as constrained
 from helicoid.dynamics.derivatives import christoffel
@@ -31,6 +32,8 @@ from helicoid.robot.function import FunctionOf
 # Options of functions, and attributes of the robot that algorithms take (`knows`).
 GRAVITY = ("gravity",)
 WITH_FRICTION = (*GRAVITY, "friction", "smoothing")
+COLUMNS = ("parameters",)
+WITH_COLUMNS = (*GRAVITY, *COLUMNS)
 FORCES = ("f_ext", "expressed_in")
 WITH_FORCES = (*WITH_FRICTION, *FORCES)
 CONSTRAINTS = ("constraints",)
@@ -163,6 +166,10 @@ class Catalog:
         by_parameters.coriolis_matrix_parameter_derivatives, "q v -> dC_dpi[nv,nv,10n]", """
         ∂C/∂π of `coriolis_matrix`, entry [i, j, k] for the inertial parameter that `columns` names at
         k.""", columns=inertial_names)
+    closed_form_coriolis_parameter_derivatives = FunctionOf(
+        closed_form_parameters.coriolis_parameter_derivatives, "q v -> dC_dpi[nv,nv,10n]", """
+        ∂C/∂π of the C of `closed_form`, entry [i, j, k] for the inertial parameter that `columns` names at
+        k.""", columns=inertial_names)
     gravity_parameter_derivatives = FunctionOf(
         by_parameters.gravity_parameter_derivatives, "q -> dg_dpi[nv,10n]", """
         ∂g/∂π of `gravity`; `columns` names the inertial parameters.""", GRAVITY, columns=inertial_names)
@@ -170,22 +177,28 @@ class Catalog:
     # Regressors: linear in the parameters that `columns` names -----------------------------------------
 
     regressor = FunctionOf(regressors.regressor, "q v a -> Y[nv,10n]", """
-        Y(q, v, a) with τ = Y π for the inertial parameters π.""", GRAVITY, columns=inertial_names)
+        Y(q, v, a) with τ = Y π for the inertial parameters π.""", WITH_COLUMNS, columns=inertial_names)
     slotine_li_regressor = FunctionOf(regressors.slotine_li_regressor, "q v v_r a_r -> Y[nv,10n]", """
-        Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix`.""", GRAVITY, columns=inertial_names)
+        Y with M a_r + C v_r + g = Y π, for the C of `coriolis_matrix`.""",
+        WITH_COLUMNS, columns=inertial_names)
+    closed_form_slotine_li_regressor = FunctionOf(
+        closed_form_parameters.slotine_li_regressor, "q v v_r a_r -> Y[nv,10n]", """
+        Y with M a_r + C v_r + g = Y π, for the C of `closed_form`.""",
+        WITH_COLUMNS, columns=inertial_names)
     momentum_regressor = FunctionOf(regressors.momentum_regressor, "q v -> Y[nv,10n]", """
-        Y with M v = Y π.""", columns=inertial_names)
+        Y with M v = Y π.""", COLUMNS, columns=inertial_names)
     momentum_rate_regressor = FunctionOf(regressors.momentum_rate_regressor, "q v -> Y[nv,10n]", """
         Y with τ = d/dt (M v) + Y π: the filtered-momentum form needs no acceleration.""",
-        GRAVITY, columns=inertial_names)
+        WITH_COLUMNS, columns=inertial_names)
     energy_regressor = FunctionOf(regressors.energy_regressor, "q v -> y[10n]", """
-        y with T + U = y π, kinetic and potential energy (J).""", GRAVITY, columns=inertial_names)
+        y with T + U = y π, kinetic and potential energy (J).""", WITH_COLUMNS, columns=inertial_names)
     power_regressor = FunctionOf(regressors.power_regressor, "q v a -> y[10n]", """
-        y with vᵀ τ = y π, the power (W).""", GRAVITY, columns=inertial_names)
+        y with vᵀ τ = y π, the power (W).""", WITH_COLUMNS, columns=inertial_names)
     friction_regressor = FunctionOf(regressors.friction_regressor, "v -> Y[nv,3nv]", """
-        Y with friction = Y (damping, Coulomb friction, offset).""", ("smoothing",), columns=friction_names)
+        Y with friction = Y (damping, Coulomb friction, offset).""",
+        ("smoothing", *COLUMNS), columns=friction_names)
     armature_regressor = FunctionOf(regressors.armature_regressor, "a -> Y[nv,nv]", """
-        Y with the armatures' torque = Y armature.""", columns=armature_names)
+        Y with the armatures' torque = Y armature.""", COLUMNS, columns=armature_names)
 
     # Configuration --------------------------------------------------------------------------------------
 
@@ -199,6 +212,11 @@ class Catalog:
     link_velocities = FunctionOf(configuration.link_velocities, "v -> v_link[nv_link]", """
         Velocities of the links: θ̇ + δ̇ of motor and spring at a flexible joint; v as if all joints were
         stiff. Accelerations are mapped in the same way.""", physical=False)
+
+    mixed_velocity_matrix = FunctionOf(kinematics.mixed_velocity_matrix, "q -> T[nv,nv]", """
+        T(q) of u = T v with u = (I_v_B, B_ω, φ̇) of a floating base: the velocity of the base's origin in
+        world axes (m/s), then its angular velocity in body axes (rad/s), as in MuJoCo; other joints
+        unchanged. With it M_u = T⁻ᵀ M T⁻¹ and J_u = J T⁻¹.""", physical=False)
 
     # Frames ---------------------------------------------------------------------------------------------
 
@@ -222,7 +240,7 @@ class Catalog:
     wrench_regressor = FrameFunctionOf(
         frames.of_carried_frame, transmitted.wrench_regressor, "q v a -> Y[6,10n]", """
         Y with Y π the wrench (n, f) (N·m, N) that the joint of a frame's body transmits, about the frame's
-        origin in its axes.""", GRAVITY, columns=inertial_names)
+        origin in its axes.""", WITH_COLUMNS, columns=inertial_names)
 
     # Task space: F = Λ ẍ + μ + p ------------------------------------------------------------------------
 

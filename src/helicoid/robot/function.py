@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -84,10 +85,12 @@ class RobotFunction(Function):
     def __init__(self, robot: RobotData, spec: FunctionSpec, options: Options) -> None:
         self._robot, self._spec, self._options = robot, spec, options
         sizes = robot.sizes | ({"rows": getattr(spec.arguments[0], "size", 0)} if spec.arguments else {})
-        outputs = [
-            Output(name, tuple(sizes[n] if isinstance(n, str) else n for n in shape))
-            for name, shape in spec.outputs.items()
+        shapes = [
+            tuple(sizes[n] if isinstance(n, str) else n for n in shape) for shape in spec.outputs.values()
         ]
+        if options.parameters is not None:
+            shapes = [(*shape[:-1], len(options.parameters)) for shape in shapes]
+        outputs = [Output(name, shape) for name, shape in zip(spec.outputs, shapes, strict=True)]
         super().__init__(spec.name, _inputs(robot, spec, options), outputs, self._expressions)
         self._no_theta = spec.physical and "theta" not in self._input_names
         # Of the instance, since each function has its own; `help` and notebooks read it.
@@ -112,7 +115,9 @@ class RobotFunction(Function):
         """The names of the last axis of a regressor: the parameter that each column multiplies."""
         if self._spec.columns is None:
             raise InputError(f"{self.name} is no regressor: its columns have no names")
-        return tuple(self._spec.columns(self._robot.model))
+        known = tuple(self._spec.columns(self._robot.model))
+        chosen = self._options.parameters
+        return known if chosen is None else tuple(known[k] for k in self._places(chosen))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -127,6 +132,8 @@ class RobotFunction(Function):
         updated = self._options.updated(self.options, self.name, options)
         for link in updated.f_ext:
             check_movable(self._robot.model, link)
+        if updated.parameters is not None:
+            self._places(updated.parameters)
         return self._robot.function(self._spec, updated)
 
     def _variant(self, **options: Any) -> Callable[..., Any]:
@@ -151,7 +158,22 @@ class RobotFunction(Function):
         known = {name: getattr(robot, name) for name in spec.knows}
         known |= {name: getattr(options, name) for name in spec.options if name in _PASSED_ON}
         result = spec.algorithm(robot.model, *operands, *spec.arguments, **known)
+        if options.parameters is not None:
+            places = self._places(options.parameters)
+            result = result[:, places] if result.shape[1] > 1 else result[places]
         return symbols, list(result) if isinstance(result, tuple) else [result]
+
+    def _places(self, names: tuple[str, ...]) -> list[int]:
+        """The columns of a regressor that have these names."""
+        known = tuple(self._spec.columns(self._robot.model)) if self._spec.columns else ()
+        names = tuple(re.sub(r"\.mass$", ".m", name) for name in names)
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 3) or known[:3]
+                raise InputError(f"{self.name} has no column {name!r}; near it: {', '.join(near)}")
+        if not names or len(set(names)) < len(names):
+            raise InputError(f"{self.name}: parameters names each column once; got {list(names)!r}")
+        return [known.index(name) for name in names]
 
     def _physics(self, theta: Expression) -> Physics:
         options, own = self._options, self._robot.theta

@@ -24,6 +24,7 @@ class Options:
     expressed_in: str = "body"
     stabilisation: float = 0.0
     restitution: float = 0.0
+    parameters: tuple[str, ...] | None = None
 
     def updated(self, allowed: Iterable[str], name: str, changes: Mapping[str, Any]) -> Options:
         """These options with some changed; refused unless the function `name` has them."""
@@ -71,7 +72,7 @@ def _one_of(*choices: Any) -> Callable[[Any], Any]:
     return read
 
 
-def _links(value: Any) -> tuple[str, ...]:
+def _names(value: Any) -> tuple[str, ...]:
     links = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(link, str) for link in links):
         raise TypeError
@@ -95,14 +96,20 @@ RULES = {
         "velocity (rad/s, m/s) over which Coulomb friction changes its sign; 0 is the exact sign",
     ),
     "f_ext": _Rule(
-        _links,
+        _names,
         "f_ext names links,",
         "wrenches (n, f) (N·m, N) that act on links, such as {'tool0': w}",
     ),
     "expressed_in": _Rule(
-        _one_of("body", "world"),
-        "expressed_in is 'body' or 'world',",
-        "axes of f_ext: 'body', those of each link, or 'world'",
+        _one_of("body", "world", "world_origin"),
+        "expressed_in is 'body', 'world' or 'world_origin',",
+        "axes of f_ext: 'body', those of each link, or 'world', both at the link's origin; 'world_origin': "
+        "axes and origin of the world",
+    ),
+    "parameters": _Rule(
+        _names,
+        "parameters names columns of the regressor,",
+        "names of the columns, in order, such as ['link1.mass', 'link2.hx']; all of them unless given",
     ),
     "stabilisation": _Rule(
         _within(lambda x: (x >= 0) & (x < np.inf)),

@@ -14,11 +14,11 @@ from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
 from random_trees import Array, assert_close, fewer, inertia, moving_links, robots, seeds, state
 
-REFERENCES = {"body": "body", "world": "world_aligned"}
+REFERENCES = {"body": "body", "world": "world_aligned", "world_origin": "world"}
 
 
 @fewer
-@given(robots(max_bodies=4), seeds, st.sampled_from(["body", "world"]))
+@given(robots(max_bodies=4), seeds, st.sampled_from(list(REFERENCES)))
 def test_wrench_acts_through_the_jacobian(robot: hc.Robot, seed: int, expressed_in: str) -> None:
     """ID(f_ext = w) = ID - Jᵀ w, and FD(τ, f_ext = w) = FD(τ + Jᵀ w), both ways."""
     q, v, a = state(robot, seed)

@@ -114,3 +114,19 @@ def test_unknown_reference_is_refused(function: str) -> None:
 def test_unknown_frame_suggests_the_nearest(function: str) -> None:
     with pytest.raises(hc.ModelError, match="'tool_0'; did you mean 'tool0'"):
         getattr(hc.load("ur5"), function)("tool_0")
+
+
+@fewer
+@given(robots(max_bodies=4), seeds)
+def test_velocities_of_floating_bodies_in_world_axes(robot: hc.Robot, seed: int) -> None:
+    """u = T v has a floating body's velocity in world axes, then its angular velocity in its own axes."""
+    q, v, _ = state(robot, seed)
+    u = robot.mixed_velocity_matrix(q) @ v
+    expected = v.copy()
+    for body in robot.model.bodies:
+        if body.joint.type.kind == "floating" and body.parent == -1:
+            expected[body.v][:3] = robot.velocity(body.name, "world_aligned")(q, v)[3:]
+            expected[body.v][3:] = robot.velocity(body.name, "body")(q, v)[:3]
+        elif body.joint.type.kind == "floating":
+            expected[body.v] = u[body.v]
+    assert_close(u, expected)

@@ -118,3 +118,36 @@ def test_pinocchio() -> None:
 def test_columns_of_what_is_no_regressor() -> None:
     with pytest.raises(InputError, match="gravity is no regressor"):
         _ = hc.load("double_pendulum").gravity.columns
+
+
+def test_chosen_columns(rng: np.random.Generator) -> None:
+    """`parameters=` selects columns by name, in order, in each regressor."""
+    robot = hc.load("ur5")
+    q, v, a = state(robot, rng)
+    names = ("wrist_3_link.m", "upper_arm_link.hx")
+    for function, arguments in (
+        (robot.regressor, (q, v, a)),
+        (robot.energy_regressor, (q, v)),
+        (robot.wrench_regressor("tool0"), (q, v, a)),
+        (robot.closed_form_slotine_li_regressor, (q, v, v, a)),
+    ):
+        places = [function.columns.index(name) for name in names]
+        assert_close(function(*arguments, parameters=names), function(*arguments)[..., places])
+        assert function.with_options(parameters=names).columns == names
+    assert robot.regressor.with_options(parameters=["wrist_3_link.mass"]).columns == names[:1]
+    with pytest.raises(InputError, match=r"no column 'wrist_3_link.weight'; near it: wrist_3_link"):
+        robot.regressor(q, v, a, parameters=["wrist_3_link.weight"])
+    with pytest.raises(InputError, match="each column once"):
+        robot.regressor(q, v, a, parameters=[names[0], names[0]])
+
+
+@fewer
+@given(robots(max_bodies=4), seeds)
+def test_closed_form_parameters(robot: Robot, seed: int) -> None:
+    """∂C/∂π π = C and Y π = M a_r + C v_r + g, for the C of the closed form."""
+    q, v, a_r = state(robot, seed)
+    v_r, pi = np.random.default_rng(seed).normal(size=robot.nv), robot.parameters.values
+    M, C, g = robot.closed_form(q, v)
+    assert_close(robot.closed_form_coriolis_parameter_derivatives(q, v) @ pi, C, scale=10.0)
+    expected = (M - np.diag(armature(robot))) @ a_r + C @ v_r + g
+    assert_close(robot.closed_form_slotine_li_regressor(q, v, v_r, a_r) @ pi, expected, scale=10.0)

@@ -24,16 +24,18 @@ def body_wrenches(
 ) -> dict[int, Expression]:
     """Per body, the sum of the wrenches (n, f) on its links, about the body's origin in body coordinates.
 
-    A wrench acts at its link's origin. Its components are along the link's own axes ("body") or along the
-    world's ("world").
+    A wrench acts at its link's origin, with components along the link's own axes ("body") or along the
+    world's ("world"); or its moment is about the world's origin, along the world's axes ("world_origin").
     """
     acting: dict[int, Expression] = {}
     for link, wrench in wrenches.items():
         body, placement = model.frame(link)
         check_movable(model, link)
         R, p = ca.SX(placement.rotation), ca.SX(placement.translation)
-        if expressed_in == "world":
-            R_f = frame_pose(model, q, link)[0]
+        if expressed_in != "body":
+            R_f, p_f = frame_pose(model, q, link)
+            if expressed_in == "world_origin":
+                wrench = ca.vertcat(wrench[:3] - ca.cross(p_f, wrench[3:]), wrench[3:])
             wrench = ca.diagcat(R_f.T, R_f.T) @ wrench
         moved = to_parent(JointMotion(R, p, ca.SX.zeros(6, 0)), wrench)
         acting[body] = acting.get(body, ca.SX.zeros(6)) + moved

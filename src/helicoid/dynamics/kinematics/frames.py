@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.tree import Pose, along_motion, path_to_root
+from helicoid.dynamics.tree import Pose, along_motion, joint_motions, path_to_root, world_poses
 from helicoid.errors import InputError
 from helicoid.geometry import se3
 from helicoid.model.model import WORLD, Model
@@ -89,3 +89,17 @@ def acceleration(
     """The rate of the frame's twist, J a + J̇ v, 6 (rad/s², m/s²)."""
     J = jacobian(model, q, frame, reference)
     return J @ a + along_motion(model, J, q, v) @ v
+
+
+def mixed_velocity_matrix(model: Model, q: Expression) -> Expression:
+    """T(q), nv × nv, of u = T v, in which a floating body has (I_v_B, B_ω) in place of its body twist.
+
+    Inertia, forces and Jacobians for velocities u are T⁻ᵀ M T⁻¹, T⁻ᵀ h and J T⁻¹.
+    """
+    poses = world_poses(model, joint_motions(model, q))
+    T = ca.SX.eye(model.nv)
+    for body, (R, _) in zip(model.bodies, poses, strict=True):
+        S = body.joint.type.subspace(q[body.q]) if body.joint.mimic is None else ca.SX(6, 0)
+        if S.shape == (6, 6) and (S - ca.SX.eye(6)).is_zero():
+            T[body.v, body.v] = ca.blockcat([[ca.SX.zeros(3, 3), R], [ca.SX.eye(3), ca.SX.zeros(3, 3)]])
+    return T
