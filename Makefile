@@ -17,7 +17,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler test-bridges \
-  test-sanitize lint format bench bench-mpc bench-aerial bench-control bench-contact bench-identify bench-study \
+  test-sanitize fuzz lint format bench bench-mpc bench-aerial bench-control bench-contact bench-identify bench-study \
   bench-bridges docs docs-serve wheel clean
 
 help:  ## list the targets
@@ -77,9 +77,13 @@ test-sanitize: $(VENV)/.dev $(VENV)/.zig  ## C runtimes and generated code under
 	@$(SANITIZED) $(BIN)/python -m pytest -p no:faulthandler -m "not slow" \
 	  tests/control/qp/test_program.py tests/control/qp/test_lexicographic.py tests/control/timing tests/control/ik \
 	  tests/control/test_inverse_kinematics.py tests/control/differential/test_differential.py \
-	  tests/control/whole_body/test_whole_body.py
+	  tests/control/whole_body/test_whole_body.py tests/control/test_absurd_numbers.py
 	@echo "Testing programs in C under sanitizers and on aarch64"
 	@$(BIN)/python -m pytest -rs tests/portable
+
+STEPS ?= 100000
+fuzz: $(VENV)/.dev  ## garbage numbers and states into DifferentialIK and WholeBody under sanitizers: make fuzz STEPS=1000000
+	@$(SANITIZED) $(BIN)/python -m tests.control.number_fuzz --steps $(STEPS)
 
 lint: $(VENV)/.dev  ## check style, types and the direction of imports
 	@echo "Checking style"

@@ -37,6 +37,7 @@ class Status(str, Enum):
     NO_PROGRESS = "no progress"
     NOT_CONVEX = "not convex"
     NOT_FINITE = "not finite"
+    INACCURATE = "inaccurate"
     BAD_MEASUREMENT = "bad measurement"
     BAD_REFERENCE = "bad reference"
     NO_TARGET = "no target"
@@ -87,6 +88,7 @@ _REMEDIES = {
     Status.NO_PROGRESS: "Check the weights: no step length reduced the merit function.",
     Status.NOT_CONVEX: "Give every task a positive weight, or raise the regularisation.",
     Status.NOT_FINITE: "Look for absurd numbers among gains, weights and targets: the result overflowed.",
+    Status.INACCURATE: "Look for absurd numbers among gains, weights and targets: rounding breaks limits.",
     Status.BAD_MEASUREMENT: "Check the sensors: q or v was not finite, or of the wrong size.",
     Status.BAD_REFERENCE: "Check the reference: it was not finite, of the wrong size, or no rotation.",
     Status.NO_TARGET: "Set the target of every task with set(name=target) before the first step.",

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Expression
 from helicoid.control.program.levels import TaskProgram, bounded_coordinates, target_check
-from helicoid.control.program.numbers import Numbers, finite, numbers_of
+from helicoid.control.program.numbers import Numbers, finite, numbers_of, weights_of
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.robot.collision import Capsules
@@ -81,7 +81,7 @@ class VelocityProgram(TaskProgram):
             rows = task.rows(robot)
             numbers.add(name, task.target, target_check(robot, task), task.name)
             numbers.add(f"{name}_velocity", 0.0, finite((rows,)))
-            numbers.add(f"{name}_weight", task.weights(robot), finite((rows,), 0))
+            numbers.add(f"{name}_weight", task.weights(robot), weights_of((rows,)))
             numbers.add(f"{name}_gain", one, finite((), 0))
         positive = numbers_of((), 0, 1e100, strict=True)
         numbers.add("damping_factor", damping_factor, positive, former="damping")

@@ -18,12 +18,17 @@ Shape = tuple[int, ...]
 Check = Callable[[str, Any], Array]
 """Reads a value that was given under a name, or raises an InputError."""
 
+LARGEST_NUMBER = 1e30
+"""Largest size of a number; also the inverse of the smallest weight and the smallest positive number."""
+
 
 @dataclass(frozen=True)
 class Number:
     """A number, or an array of them, that `set` may change: lower ≤ x ≤ upper, and finite.
 
     With `above` and `below` the bounds themselves are excluded; with `infinite`, infinite values are valid.
+    Finite values are at most `LARGEST_NUMBER` in size, and those above 0, by `above` or with `weight`, at
+    least its inverse: products of a few of them neither overflow nor underflow.
     """
 
     value: ArrayLike | None
@@ -33,6 +38,7 @@ class Number:
     upper: float = np.inf
     below: bool = False
     infinite: bool = False
+    weight: bool = False
 
     def read(self, name: str, given: Any) -> Array:
         """A value as an array of this shape, one number for all elements.
@@ -49,6 +55,11 @@ class Number:
         high = values >= self.upper if self.below else values > self.upper
         if np.any(low | high):
             raise InputError(f"{name} must be {self._range()}; got {shown(given)}")
+        size = np.abs(values)
+        tiny = (size > 0) & (size < 1 / LARGEST_NUMBER) & (self.weight or (self.above and self.lower == 0))
+        if np.any(tiny | (~np.isinf(size) & (size > LARGEST_NUMBER))):
+            least = f" and, where it is not 0, at least {1 / LARGEST_NUMBER:g}" if np.any(tiny) else ""
+            raise InputError(f"{name} must be at most {LARGEST_NUMBER:g} in size{least}; got {shown(given)}")
         return np.array(np.broadcast_to(values, self.shape))
 
     def _range(self) -> str:
@@ -150,3 +161,8 @@ def numbers_of(shape: Shape, low: float = -np.inf, high: float = np.inf, strict:
 def finite(shape: Shape, low: float = -np.inf) -> Check:
     """A check for finite numbers of a shape, not below `low`."""
     return Number(None, shape, low).read
+
+
+def weights_of(shape: Shape) -> Check:
+    """A check for weights of a shape: 0, or positive and neither absurdly small nor large."""
+    return Number(None, shape, 0.0, weight=True).read

@@ -76,7 +76,8 @@ class PostureTask(JointTask):
         values = super().numbers(robot, target)
         selected = {k for name in self._names(robot) for k in range(robot.nq)[robot.index(name)[0]]}
         for place in robot.model.quaternions:
-            length = np.linalg.norm(values[..., place], axis=-1)
+            with np.errstate(over="ignore"):
+                length = np.linalg.norm(values[..., place], axis=-1)
             if place.start in selected and np.any(np.abs(length - 1) > 1e-3):
                 raise InputError(f"target of {self.name!r}: a quaternion is {length} long; divide it by that")
         return values

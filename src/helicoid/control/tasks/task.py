@@ -129,9 +129,11 @@ def check_axes(reference: str) -> None:
 def check_rotations(flat: Array, what: str) -> None:
     """Refuse rows of 9 numbers that are no rotations."""
     matrices = flat.reshape(*flat.shape[:-1], 3, 3)
-    product = matrices @ np.swapaxes(matrices, -1, -2)
-    skewed = np.abs(product - np.eye(3)).max(axis=(-1, -2)) > 1e-6
-    _refuse(skewed | (np.linalg.det(matrices) < 0), what, "is no rotation: RᵀR = 1 and det R = 1", matrices)
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = matrices @ np.swapaxes(matrices, -1, -2)
+        skewed = ~(np.abs(product - np.eye(3)).max(axis=(-1, -2)) <= 1e-6)
+        mirrored = np.linalg.det(matrices) < 0
+    _refuse(skewed | mirrored, what, "is no rotation: RᵀR = 1 and det R = 1", matrices)
 
 
 def check_poses(flat: Array, what: str) -> None:

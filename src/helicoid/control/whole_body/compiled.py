@@ -31,7 +31,7 @@ def library(f: AccelerationProgram, made: CompiledStep) -> Library:
     return Library(
         what="Torques from tasks, contacts and limits, one call a step.",
         step="Torques (nv) for a state (nq, nv), to be held for dt; finite and within limits.",
-        falling_back="From the third to the sixth, the last torque decays.",
+        falling_back="From the third to the seventh, the last torque decays.",
         kept="the last torque first; AT_FORCES: of all contacts, world axes",
         inputs=("q", "v"),
         outputs=OUTPUTS,

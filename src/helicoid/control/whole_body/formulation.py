@@ -22,7 +22,7 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler import distinct_identifiers
 from helicoid.control.laws.torque import Friction, compensated_friction
 from helicoid.control.program.levels import TaskProgram, bounded_coordinates, target_check
-from helicoid.control.program.numbers import Numbers, finite, numbers_of
+from helicoid.control.program.numbers import Numbers, finite, numbers_of, weights_of
 from helicoid.control.tasks import ForceTask, PostureTask, TorqueTask
 from helicoid.control.whole_body.contacts import Contact, PointContact, check_friction, check_normal
 from helicoid.dynamics.tree import along_motion
@@ -160,12 +160,12 @@ class AccelerationProgram(TaskProgram):
         for task, name, ω, ζ in zip(self.tasks, self.names, frequencies, ratios, strict=True):
             rows = task.rows(robot)
             numbers.add(name, task.target, target_check(robot, task), task.name)
-            numbers.add(f"{name}_weight", task.weights(robot), finite((rows,), 0))
+            numbers.add(f"{name}_weight", task.weights(robot), weights_of((rows,)))
             if task.of == "motion":
                 numbers.add(f"{name}_velocity", 0.0, finite((rows,)))
                 numbers.add(f"{name}_acceleration", 0.0, finite((rows,)))
-                numbers.add(f"{name}_frequency", ω, finite((), 0))
-                numbers.add(f"{name}_damping_ratio", ζ, finite((), 0))
+                numbers.add(f"{name}_frequency", ω, numbers_of((), 0, 1e6))
+                numbers.add(f"{name}_damping_ratio", ζ, numbers_of((), 0, 1e6))
             elif task.of == "momentum":
                 numbers.add(f"{name}_rate", 0.0, finite((rows,)))
                 numbers.add(f"{name}_gain", ω, finite((), 0))

@@ -88,9 +88,10 @@ static int differential_step(const double *q, const double *p, double *v, double
     if (SCALED && status <= QP_INFEASIBLE) scale(lower, upper, v);
   }
   if (status > STEP_INFEASIBLE) { /* the last velocity decays */
-    const double share = qp_smaller(1, p[P_APPROACH] * p[P_DT]);
+    const double rate = p[P_APPROACH] * p[P_DT], share = rate >= 0 && rate <= 1 ? rate : 1;
     for (int i = 0; i < NV; i++) {
-      const double most = p[P_ACCELERATION + i] * p[P_DT], wanted = -share * last[i];
+      const double change = p[P_ACCELERATION + i] * p[P_DT], most = change >= 0 ? change : INFINITY;
+      const double wanted = -share * last[i];
       v[i] = last[i] + qp_larger(-most, qp_smaller(most, wanted));
       if (fabs(v[i]) < 1e-9) v[i] = 0;
     }

@@ -95,7 +95,8 @@ static inline void qp_combine(const qp *s, double factor, const double *restrict
   for (; k < s->q; k++) qp_add(0, QP_STRIDE, factor * c[k], s->Q + k * QP_STRIDE, b);
 }
 
-/* r := Q'm_p, w := m_p - Q r. Returns w'w, or 0 where w is rounding error alone. */
+/* r := Q'm_p, w := m_p - Q r. Returns w'w, or 0 where w is rounding error alone: always with n active constraints,
+ * whatever the numbers, so that the active set never outgrows its memory. */
 static double qp_orthogonalise(qp *s) {
   QP_SIZES(s);
   double *restrict w = s->w, *restrict r = s->r, *restrict c = s->scratch;
@@ -112,7 +113,7 @@ static double qp_orthogonalise(qp *s) {
     for (int k = 0; k < s->q; k++) r[k] += c[k];
     left = qp_dot(0, QP_STRIDE, w, w);
   } while (left < 0.5 * before && left > 1e-22 * all && ++pass < 4);
-  return left > 1e-20 * all ? left : 0;
+  return s->q < n && left > 1e-20 * all ? left : 0;
 }
 
 /* Add constraint c to the active set, with m_p, r and w of qp_orthogonalise. */

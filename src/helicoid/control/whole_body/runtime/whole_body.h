@@ -32,6 +32,9 @@ enum { SOLVER_WORK = QP_LEVELS_WORK(NX, NMOST, NE) };
 #else
 enum { SOLVER_WORK = QP_WORK(NX, NMOST) };
 #endif
+
+#define ACCURACY 1e-6 /* relative, of limits and equations of motion in a result that is ok */
+
 enum { STEP_WORK = DATA_SIZE + REDUCTION_WORK + PROGRAM_WORK + SOLVER_WORK + NX };
 
 static int are_numbers(int size, const double *values) {
@@ -49,6 +52,7 @@ static int contacts_now(const double *p, double *memory) {
   for (int i = 0; i < NCT; i++) {
     double *cap = memory + CAP + i, *is_on = memory + IS_ON + i, *fall = memory + FALL + i;
     const double most = p[P_MOST + i], rise = p[P_RISE];
+    if (!(*cap >= 0)) *cap = 0; /* after numbers that were none */
     if (p[P_ACTIVE + i] > 0) {
       if (!*is_on) *cap = started ? 0 : most;
       *is_on = 1, *fall = 0;
@@ -95,15 +99,58 @@ static int solve(program *s, double *memory) {
   return status;
 }
 
-/* Torques, accelerations and forces of y; 0 if one is not finite. */
-static int found(program *s, const double *turn, double *z, double *tau, double *memory) {
+/* Whether unactuated velocities satisfy the equations of motion, tau = K z + h = 0, to rounding. */
+static int moves_as_computed(const program *s, const double *z, const double *tau) {
+  for (int r = 0; r < NU; r++) {
+    const double *K = s->reduced->K + unactuated[r] * PX;
+    double size = fabs(K[NX]) + 1e-3 / CONE_SCALE;
+    for (int k = 0; k < NX; k++) size += fabs(K[k] * z[k]);
+    if (!(fabs(tau[unactuated[r]]) <= ACCURACY * size)) return 0;
+  }
+  return 1;
+}
+
+static inline int is_within(double value, double lower, double upper, double size) {
+  const double tolerance = ACCURACY * (size + fabs(value));
+  return value <= upper + tolerance && value >= lower - tolerance;
+}
+
+/* Whether accelerations, forces, friction cones and torques are within their limits. The solver's tolerance is relative
+ * to the largest variable, which absurd numbers make as large as they like. */
+static int keeps_limits(const program *s, const double *tau, const double *memory) {
+  const double *x = memory + X, *cone = s->cones;
+  for (int k = 0; k < NX; k++)
+    if (s->reduced->is_used[k] && !is_within(x[k], s->lower[k], s->upper[k], k < NV ? 1 : 1e-3 / CONE_SCALE)) return 0;
+  for (int i = 0; i < NCT; i++) {
+    const double *f = x + NV + contact_start[i];
+    for (int k = 0; k < cone_rows[i]; k++, cone += contact_size[i]) {
+      double value = 0, size = 1e-3 / CONE_SCALE;
+      if (!s->reduced->is_used[NV + contact_start[i]]) continue;
+      for (int j = 0; j < contact_size[i]; j++) value += cone[j] * f[j], size += fabs(cone[j] * f[j]);
+      if (!(value <= ACCURACY * size)) return 0;
+    }
+  }
+  for (int i = 0, j = 0, u = 0; i < NV; i++) {
+    if (u < NU && unactuated[u] == i) {
+      u++;
+      continue;
+    }
+    const double most = s->torque_limit[j++];
+    if (!is_within(tau[i], -most, most, 1)) return 0;
+  }
+  return 1;
+}
+
+/* Torques, accelerations and forces of y, and the status after the check of what the solver found. */
+static int found(program *s, int status, const double *turn, double *z, double *tau, double *memory) {
   reduction_expand(s->reduced, s->y, z);
   for (int i = 0; i < NV; i++) {
     double value = s->reduced->K[i * PX + NX];
     for (int k = 0; k < NX; k++) value += s->reduced->K[i * PX + k] * z[k];
     tau[i] = value;
   }
-  if (!are_numbers(NX, z) || !are_numbers(NV, tau)) return 0;
+  if (!are_numbers(NX, z) || !are_numbers(NV, tau)) return STEP_NOT_FINITE;
+  if (!moves_as_computed(s, z, tau)) return STEP_INACCURATE;
   for (int r = 0; r < NU; r++) tau[unactuated[r]] = 0;
   for (int k = 0; k < NX; k++) memory[X + k] = z[k] * scale[k];
   for (int i = 0; i < NCT; i++, turn += 9)
@@ -113,7 +160,7 @@ static int found(program *s, const double *turn, double *z, double *tau, double 
       for (int k = 0; k < 3; k++)
         world[k] = turn[3 * k] * local[0] + turn[3 * k + 1] * local[1] + turn[3 * k + 2] * local[2];
     }
-  return 1;
+  return status == STEP_OK && !keeps_limits(s, tau, memory) ? STEP_INACCURATE : status;
 }
 
 /* For any q and v, tau is finite and within limits, and memory has the status. work has STEP_WORK doubles. */
@@ -149,10 +196,11 @@ static int step_of_body(const double *q, const double *v, const double *p, doubl
     reduction_fill(&reduced, M, h, J, b);
     reduction_solve(&reduced);
     status = solve(&s, memory);
-    if (status <= STEP_INFEASIBLE && !found(&s, turn, z, tau, memory)) status = STEP_NOT_FINITE;
+    if (status <= STEP_INFEASIBLE) status = found(&s, status, turn, z, tau, memory);
   }
   if (status > STEP_INFEASIBLE) { /* the last torque decays */
-    for (int i = 0; i < NV; i++) tau[i] = p[P_DECAY] * memory[TORQUE + i];
+    const double decay = p[P_DECAY] >= 0 && p[P_DECAY] <= 1 ? p[P_DECAY] : 0;
+    for (int i = 0; i < NV; i++) tau[i] = decay * memory[TORQUE + i];
     memset(memory + STATE, 0, NL * sizeof(double));
     info[1] = 0;
   } else {
@@ -165,7 +213,7 @@ static int step_of_body(const double *q, const double *v, const double *p, doubl
       u++;
       continue;
     }
-    const double most = p[P_TORQUE + j++];
+    const double limit = p[P_TORQUE + j++], most = limit >= 0 ? limit : 0;
     tau[i] = qp_larger(-most, qp_smaller(most, tau[i]));
   }
   memcpy(memory + TORQUE, tau, NV * sizeof(double));
