@@ -259,7 +259,7 @@ def test_optimisation_is_limited_by_the_environment(monkeypatch):
     monkeypatch.delenv("HELICOID_OPTIMISE", raising=False)
     assert optimisation_limit() == () and "O3" in loop_pragma()
     monkeypatch.setenv("HELICOID_OPTIMISE", "1")
-    assert optimisation_limit() == ("-O1",) and loop_pragma() == ""
+    assert optimisation_limit() == ("-O1", "-DHELICOID_OPTIMISE=1") and loop_pragma() == ""
     monkeypatch.setenv("HELICOID_OPTIMISE", "fast")
     with pytest.raises(CompileError, match="0, 1 or 2"):
         optimisation_limit()

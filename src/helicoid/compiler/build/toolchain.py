@@ -32,7 +32,9 @@ FLAGS = (
 
 
 def optimisation_limit() -> tuple[str, ...]:
-    """The flag that `$HELICOID_OPTIMISE` (0, 1 or 2) stands for: faster builds, slower code.
+    """The flags that `$HELICOID_OPTIMISE` (0, 1 or 2) stands for: faster builds, slower code.
+
+    The macro of the same name tells runtimes that ask for more by themselves.
 
     Raises:
         CompileError: it is something else.
@@ -40,7 +42,7 @@ def optimisation_limit() -> tuple[str, ...]:
     level = os.environ.get("HELICOID_OPTIMISE", "").strip()
     if level not in ("", "0", "1", "2"):
         raise CompileError(f"HELICOID_OPTIMISE is 0, 1 or 2, or not set for full optimisation; got {level!r}")
-    return (f"-O{level}",) if level else ()
+    return (f"-O{level}", f"-DHELICOID_OPTIMISE={level}") if level else ()
 
 
 def loop_pragma() -> str:

@@ -15,7 +15,9 @@
 /* Sums may be reordered; the other options of -ffast-math would hide NaN. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
+#ifndef HELICOID_OPTIMISE /* defined where a short build matters more than speed */
 #pragma GCC optimize("O3", "associative-math", "no-signed-zeros", "no-trapping-math", "no-math-errno")
+#endif
 #endif
 #include <math.h>
 #include <stddef.h>

@@ -17,7 +17,9 @@
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
+#ifndef HELICOID_OPTIMISE /* defined where a short build matters more than speed */
 #pragma GCC optimize("O3", "associative-math", "no-signed-zeros", "no-trapping-math", "no-math-errno")
+#endif
 #endif
 #include "whole_body_program.h"
 
