@@ -1,5 +1,6 @@
 """Control: inverse kinematics, control laws, whole-body control, observers and time-optimal motion."""
 
+from helicoid.control import tasks
 from helicoid.control.differential import DifferentialIK
 from helicoid.control.following import Following
 from helicoid.control.inverse_kinematics import InverseKinematics
@@ -12,52 +13,30 @@ from helicoid.control.laws.prioritised import PrioritisedInverseDynamics
 from helicoid.control.laws.task_space import TaskSpaceControl
 from helicoid.control.online_motion import OnlineMotion
 from helicoid.control.protocol import ControllerProtocol
-from helicoid.control.tasks import (
-    CenterOfMassTask,
-    ForceTask,
-    LookAtTask,
-    MomentumTask,
-    OrientationTask,
-    PoseTask,
-    PositionTask,
-    PostureTask,
-    RelativePoseTask,
-    Task,
-    TorqueTask,
-)
+from helicoid.control.tasks import *  # noqa: F403
 from helicoid.control.timing import InfeasiblePath, JointPath, PathMotion, PosePath, time_optimal
 from helicoid.control.whole_body import PointContact, SurfaceContact, WholeBody
 
-__all__ = [
+__all__ = [  # and, below, the tasks
     "AdaptiveControl",
-    "CenterOfMassTask",
     "ComputedTorque",
     "ControllerProtocol",
     "DifferentialIK",
     "Following",
-    "ForceTask",
     "InfeasiblePath",
     "InverseKinematics",
     "JointImpedance",
     "JointPath",
-    "LookAtTask",
     "MomentumObserver",
-    "MomentumTask",
     "OnlineMotion",
     "OperationalSpaceControl",
-    "OrientationTask",
     "PathMotion",
     "PointContact",
     "PosePath",
-    "PoseTask",
-    "PositionTask",
-    "PostureTask",
     "PrioritisedInverseDynamics",
-    "RelativePoseTask",
     "SurfaceContact",
-    "Task",
     "TaskSpaceControl",
-    "TorqueTask",
     "WholeBody",
     "time_optimal",
 ]
+__all__ += tasks.__all__

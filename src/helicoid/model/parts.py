@@ -51,9 +51,9 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """A shape to draw. `kind` is box, cylinder, capsule, sphere or mesh.
+    """Visual or collision shape. `kind` is a key of `model.shapes.PRIMITIVES` or "mesh".
 
-    `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); mesh scale.
+    `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); mesh scale (m).
     `filename` is the mesh as the description names it; `folder` is that description's folder.
     """
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
-from helicoid.model import bundled
+from helicoid.model import bundled, formats
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
 from helicoid.robot.robot import Robot
@@ -64,18 +64,16 @@ def serial_chain(n: int) -> Robot:
 
 
 def _read(source: str | os.PathLike[str], floating: bool) -> Model:
-    from helicoid.model.urdf.reader import read_urdf, read_urdf_text
-
     if isinstance(source, str):
         if source.lstrip("\ufeff \t\r\n").startswith("<"):
-            return read_urdf_text(source, floating=floating)
+            return formats.read_text(source, floating)
         if source in bundled.names():
-            return read_urdf_text(bundled.text(source), floating=floating, name=source)
+            return formats.read_text(bundled.text(source), floating, source)
         if not (os.sep in source or Path(source).suffix or os.path.exists(source)):
             bundled.text(source)  # raises, with the nearest names
     elif not isinstance(source, os.PathLike):
         raise InputError(f"load takes a name, a path or URDF text, not {type(source).__name__}")
-    return read_urdf(source, floating=floating)
+    return formats.read_file(source, floating)
 
 
 def _with_meshes(model: Model, packages: Packages) -> Model:

@@ -11,6 +11,7 @@ from helicoid._typing import Array, Expression
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Geometry
+from helicoid.model.shapes import PRIMITIVES, is_solid
 
 _SHARPNESS = 200.0  # 1/m: the least of n distances is underestimated by at most log(n)/200 m
 
@@ -33,6 +34,8 @@ def covering_spheres(model: Model) -> tuple[list[BodySphere], list[str]]:
             if shape.kind == "mesh":
                 meshes.append(link.name)
                 continue
+            if not is_solid(shape):
+                continue
             placed = placement @ shape.placement
             for center, radius in _cover(shape):
                 spheres.append(BodySphere(body, placed.translation + placed.rotation @ center, radius))
@@ -41,20 +44,15 @@ def covering_spheres(model: Model) -> tuple[list[BodySphere], list[str]]:
 
 def _cover(shape: Geometry) -> list[tuple[Array, float]]:
     """Spheres along the longest direction, in the shape's own frame."""
-    if shape.kind == "sphere":
-        return [(np.zeros(3), shape.size[0])]
-    if shape.kind == "box":
-        long = int(np.argmax(shape.size))
-        across = np.delete(np.array(shape.size), long) / 2
-        length, thickness = shape.size[long], float(np.linalg.norm(across))
-    else:
-        thickness, length = shape.size
-        long = 2
+    primitive = PRIMITIVES[shape.kind]
+    spheres, extent = primitive.spheres(*shape.size), primitive.extent(shape.size)
+    long = 2 if len(primitive.circles(*shape.size)) else int(np.argmax(extent))
+    length, thickness = 2 * extent[long], primitive.distance_from(long, shape.size)
     n = max(1, int(np.ceil(length / (2 * thickness))))
     half = length / (2 * n)
     places = (np.arange(n) + 0.5) * 2 * half - length / 2
     # A capsule ends in half spheres that reach further than its cylinder.
-    radius = float(np.hypot(thickness, half)) if shape.kind != "capsule" else thickness + half
+    radius = thickness + half if np.any(spheres[:, 3]) else float(np.hypot(thickness, half))
     return [(place * np.eye(3)[long], radius) for place in places]
 
 

@@ -9,12 +9,11 @@ import numpy as np
 from helicoid.geometry import euler
 from helicoid.model.inertia import Inertia
 from helicoid.model.parts import Geometry, Link, Placement
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.model.urdf.markup import Element, Source
 from helicoid.model.urdf.syntax import ANY, numbers
 
 Color = tuple[float, float, float, float]
-
-_SIZES = {"box": ("size",), "sphere": ("radius",), "mesh": ("scale",)}  # of all others: radius and length
 
 
 def placement(owner: Element, source: Source) -> Placement:
@@ -74,7 +73,7 @@ def _inertia(inertial: Element, source: Source) -> Inertia:
 def _geometry(owner: Element, colors: Mapping[str, Color], folder: str, source: Source) -> Geometry:
     """The shape of a `<visual>` or `<collision>`."""
     shape = owner.findall("geometry")[0].children[0]
-    keys = _SIZES.get(shape.tag, ("radius", "length"))
+    keys = ("scale",) if shape.tag == "mesh" else PRIMITIVES[shape.tag].attributes
     size = [x for key in keys if key in shape.attrib for x in numbers(shape, key, ANY, source)]
     if shape.tag == "mesh":
         size = (size or [1.0]) * (3 if len(size) < 2 else 1)

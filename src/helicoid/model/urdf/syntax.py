@@ -10,6 +10,7 @@ import numpy as np
 
 from helicoid.model.joints import TYPES
 from helicoid.model.parts import PER_VELOCITY
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.model.urdf.markup import Element, Source, quoted
 
 _MAX_NUMBER = 1e30  # m, kg, rad ...: larger numbers are not physical, and their products overflow
@@ -33,7 +34,6 @@ class _Tag(NamedTuple):
 
 
 _SHAPE = _Tag({"name": _TEXT}, (), ("origin", "geometry", "material"), ("geometry",), lenient=True)
-_ROUND = _Tag({"radius": 1, "length": 1}, ("radius", "length"))
 _SIMULATED = (
     *("collision_checking", "self_collision_checking", "self_filter", "contact", "surface"),
     *("gravity", "kinematic", "sensor", "gazebo", "material"),
@@ -81,11 +81,6 @@ TAGS = {
     ),
     "visual": _SHAPE,
     "collision": _SHAPE,
-    "geometry": _Tag({"name": _TEXT}, once=("box", "cylinder", "capsule", "sphere", "mesh")),
-    "box": _Tag({"size": 3}, ("size",)),
-    "cylinder": _ROUND,
-    "capsule": _ROUND,
-    "sphere": _Tag({"radius": 1}, ("radius",)),
     "mesh": _Tag({"filename": _TEXT, "scale": ANY}, ("filename",)),
     "material": _Tag({"name": _TEXT}, once=("color", "texture"), lenient=True),
     "color": _Tag({"rgba": 4}, ("rgba",)),
@@ -111,6 +106,11 @@ def check(element: Element, source: Source) -> None:
         tag = _Tag(parameters(), once=("friction",))
     elif place == "helicoid/friction":  # dynamics knows the names of its terms
         tag = _Tag(dict.fromkeys(element.attrib, ANY))
+    elif element.tag == "geometry":
+        tag = _Tag({"name": _TEXT}, once=(*PRIMITIVES, "mesh"))
+    elif element.tag in PRIMITIVES:
+        attributes = PRIMITIVES[element.tag].attributes
+        tag = _Tag(attributes, tuple(attributes))
     else:
         tag = TAGS.get(place) or TAGS[element.tag]
     unknown = [key for key in element.attrib if key not in tag.attributes]

@@ -7,6 +7,7 @@ import uuid
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from itertools import islice
 from xml.etree.ElementTree import Element, SubElement
 from xml.parsers import expat
 
@@ -20,6 +21,7 @@ from helicoid.model.joint_type import JointType
 from helicoid.model.loops import KinematicLoop
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.model.urdf.joints import UNLIMITED
 
 
@@ -127,17 +129,17 @@ def _add_inertial(link: Element, inertia: Inertia, what: str) -> None:
 
 def _add_shape(element: Element, shape: Geometry, what: str) -> None:
     _add_origin(element, shape.placement, what)
-    size = [_words([value], what) for value in shape.size]
-    attributes = {
-        "box": lambda: {"size": " ".join(size)},
-        "sphere": lambda: {"radius": size[0]},
-        "cylinder": lambda: {"radius": size[0], "length": size[1]},
-        "capsule": lambda: {"radius": size[0], "length": size[1]},
-        "mesh": lambda: {"filename": shape.filename, "scale": " ".join(size)},
-    }
-    if shape.kind not in attributes:
-        raise ModelError(f"{what}: unknown kind {shape.kind!r}; there are {', '.join(attributes)}")
-    SubElement(SubElement(element, "geometry"), shape.kind, attributes[shape.kind]())
+    attributes: dict[str, str] = {}
+    if shape.kind == "mesh":
+        attributes = {"filename": shape.filename, "scale": _words(shape.size, what)}
+    elif shape.kind in PRIMITIVES:
+        values = iter(shape.size)
+        for key, count in PRIMITIVES[shape.kind].attributes.items():
+            attributes[key] = _words(islice(values, count), what)
+    else:
+        known = ", ".join([*PRIMITIVES, "mesh"])
+        raise ModelError(f"{what}: unknown kind {shape.kind!r}; there are {known}")
+    SubElement(SubElement(element, "geometry"), shape.kind, attributes)
     if shape.color is not None:
         rgba = _words(shape.color, what)
         material = SubElement(element, "material", name=f"rgba {rgba}")

@@ -13,6 +13,7 @@ from helicoid.compiler import Function
 from helicoid.errors import InputError
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
+from helicoid.model.shapes import is_solid
 from helicoid.pages.tables import table
 from helicoid.robot.collision.fitting import Fit, Names, fewer, fit
 from helicoid.robot.collision.pairs import Pair, could_meet, distance_function, separate_pairs
@@ -155,7 +156,7 @@ def fit_capsules(robot: Robot, geometry: Kind) -> Capsules:
 
 def _of_link(link: Link, geometry: Kind) -> list[tuple[Fit, str]]:
     shapes = link.collisions if geometry == "collision" else link.visuals
-    solid = [shape for shape in _with_round_ends(shapes) if shape.kind == "mesh" or any(shape.size)]
+    solid = [shape for shape in _with_round_ends(shapes) if is_solid(shape)]
     return [(fit(shape).moved(shape.placement), _word(shape)) for shape in solid]
 
 

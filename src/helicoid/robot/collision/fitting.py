@@ -8,6 +8,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.model.parts import Geometry, Placement
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.robot.collision.meshes import mesh_points
 
 Names = tuple[tuple[str, str], ...]
@@ -50,29 +51,19 @@ class Fit:
 
 
 def fit(shape: Geometry) -> Fit:
-    """The capsule of a box, cylinder, capsule, sphere or mesh."""
-    z = np.array([0.0, 0.0, 1.0])
-    if shape.kind == "sphere":
-        (r,) = shape.size
-        return _capsule(0 * z, r, 4 / 3 * np.pi * r**3)
-    if shape.kind == "capsule":
-        r, length = shape.size
-        return _capsule(z * length / 2, r, np.pi * r**2 * (length + 4 / 3 * r))
-    if shape.kind == "cylinder":
-        r, length = shape.size
-        made = _around_rims(z, r, length / 2)
-        return _capsule(made[0], made[1], np.pi * r**2 * length)
-    if shape.kind == "box":
-        edges = np.array(shape.size)
-        corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-        widths = [float(np.linalg.norm(np.delete(edges, k))) / 2 for k in range(3)]
-        fits = [
-            _capsule(*_around_rims(np.eye(3)[k], widths[k], edges[k] / 2), float(np.prod(edges)))
-            for k in range(3)
-        ]
-        return replace(min(fits, key=lambda one: one.volume), points=corners * edges, radii=np.zeros(8))
-    points, held = _hull(mesh_points(shape))
-    return around(points, np.zeros(len(points)), held)
+    """Enclosing capsule of a primitive or a mesh."""
+    if shape.kind == "mesh":
+        points, held = _hull(mesh_points(shape))
+        return around(points, np.zeros(len(points)), held)
+    primitive = PRIMITIVES[shape.kind]
+    spheres, circles = primitive.spheres(*shape.size), primitive.circles(*shape.size)
+    held, extent = primitive.volume(*shape.size), primitive.extent(shape.size)
+    if not len(circles) and len(spheres) <= 2:  # a sphere, a capsule
+        return _capsule(spheres[-1, :3], spheres[:, 3].max(), held)
+    axes = (2,) if len(circles) else (0, 1, 2)
+    ends = [(np.eye(3)[k], primitive.distance_from(k, shape.size), extent[k]) for k in axes]
+    best = min((_capsule(*_around_rims(*end), held) for end in ends), key=lambda one: one.volume)
+    return best if len(circles) else replace(best, points=spheres[:, :3], radii=spheres[:, 3])
 
 
 def _capsule(end: Array, radius: float, held: float) -> Fit:

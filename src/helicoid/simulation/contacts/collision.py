@@ -11,6 +11,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry
+from helicoid.model.shapes import PRIMITIVES, is_solid
 from helicoid.robot import Robot
 from helicoid.robot.collision.meshes import mesh_points
 
@@ -32,7 +33,7 @@ def collision_points(robot: Robot) -> list[Contact]:
     for link in robot.model.links:
         if robot.model.frame(link.name).body == WORLD:
             continue
-        shapes = [shape for shape in link.collisions if shape.kind == "mesh" or any(shape.size)]
+        shapes = [shape for shape in link.collisions if is_solid(shape)]
         found += [(link.name, link.name, _points(shape)) for shape in shapes]
     if not found:
         raise InputError(
@@ -45,23 +46,21 @@ def collision_points(robot: Robot) -> list[Contact]:
 def _points(shape: Geometry) -> list[PointRow]:
     R, p = shape.placement.rotation, shape.placement.translation
 
-    def balls(centers: Array, radius: float) -> list[PointRow]:
-        return [(BALL, R @ center + p, _Z, float(radius), 0.0) for center in np.atleast_2d(centers)]
+    def balls(centers: Array, radii: Array) -> list[PointRow]:
+        return [(BALL, R @ c + p, _Z, float(radius), 0.0) for c, radius in zip(centers, radii, strict=True)]
 
-    if shape.kind == "sphere":
-        return balls(np.zeros(3), shape.size[0])
-    if shape.kind == "capsule":
-        radius, length = shape.size
-        return balls(np.array([[0, 0, -length / 2], [0, 0, length / 2]]), radius)
-    if shape.kind == "box":
-        return balls(np.array(list(product((-0.5, 0.5), repeat=3))) * np.array(shape.size), 0.0)
-    if shape.kind == "cylinder":
-        radius, length = shape.size
-        # The lowest point of each rim, and three more, so that it can stand on its end.
-        ends = [(p + R @ np.array([0, 0, side * length / 2]), side) for side in (-1, 1)]
-        angles = [k * np.pi / 2 for k in range(4)]
-        return [(RIM, center, R[:, 2], float(radius), angle) for center, _ in ends for angle in angles]
-    return balls(_corners(mesh_points(shape)), 0.0)
+    if shape.kind == "mesh":
+        corners = _corners(mesh_points(shape))
+        return balls(corners, np.zeros(len(corners)))
+    primitive = PRIMITIVES[shape.kind]
+    spheres = primitive.spheres(*shape.size)
+    # Of each circle the lowest point, and three more, so that a cylinder can stand on its end.
+    rims: list[PointRow] = [
+        (RIM, p + R[:, 2] * z, R[:, 2], float(radius), k * np.pi / 2)
+        for z, radius in primitive.circles(*shape.size)
+        for k in range(4)
+    ]
+    return balls(spheres[:, :3], spheres[:, 3]) + rims
 
 
 def _corners(points: Array) -> Array:

@@ -23,8 +23,9 @@ from helicoid.view.poses import body_poses
 COLLISION_COLOR: Color = (0.95, 0.45, 0.15, 0.4)
 CAPSULE_COLOR: Color = (0.15, 0.65, 0.60, 0.4)
 
-
-_ROUND_SHAPES: Mapping[str, Callable[..., Triangles]] = {
+# Drawn with fewer or smoother triangles than as the hull of a primitive's spheres and circles.
+_PRIMITIVES: Mapping[str, Callable[..., Triangles]] = {
+    "box": lambda *edges: triangles.box(edges),
     "cylinder": triangles.cylinder,
     "capsule": triangles.capsule,
     "sphere": triangles.sphere,
@@ -163,7 +164,8 @@ def _shapes(robot: Robot, role: str) -> tuple[list[Part], dict[int, list[str]]]:
 
 def _pieces(shape: Geometry) -> tuple[MeshPiece, ...]:
     if shape.kind != "mesh":
-        solid = triangles.box(shape.size) if shape.kind == "box" else _ROUND_SHAPES[shape.kind](*shape.size)
+        drawn = _PRIMITIVES.get(shape.kind)
+        solid = triangles.primitive(shape) if drawn is None else drawn(*shape.size)
         return (MeshPiece(solid, None),)
     path = find_mesh(shape)
     if path is None:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array
-from helicoid.model.parts import Placement
+from helicoid.model.parts import Geometry, Placement
+from helicoid.model.shapes import PRIMITIVES
 
 Indices = NDArray[np.int64]
 
@@ -67,6 +68,28 @@ def ellipsoid(semi_axes: ArrayLike) -> Triangles:
     """Ellipsoid, centred; semi-axes as the columns of a 3 × 3 matrix."""
     ball = sphere(1.0)
     return Triangles(ball.vertices @ np.asarray(semi_axes, dtype=np.float64).T, ball.faces)
+
+
+def primitive(shape: Geometry) -> Triangles:
+    """Primitive of any kind: the convex hull of points on its spheres and circles.
+
+    >>> primitive(Geometry("box", (1.0, 2.0, 3.0))).faces.shape
+    (12, 3)
+    """
+    from scipy.spatial import ConvexHull
+
+    row, ball = PRIMITIVES[shape.kind], sphere(1.0).vertices
+    angles = np.linspace(0, 2 * np.pi, _CIRCLE_SIDES, endpoint=False)
+    ring = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_CIRCLE_SIDES)])
+    spheres = [one[:3] + one[3] * ball for one in row.spheres(*shape.size)]
+    circles = [r * ring + [0.0, 0.0, z] for z, r in row.circles(*shape.size)]
+    points = np.unique(np.concatenate([*spheres, *circles]), axis=0)
+    hull = ConvexHull(points)
+    faces = hull.simplices.astype(np.int64)
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return Triangles(points, faces)
 
 
 def rod(start: Array, end: Array, radius: float, shape: str = "capsule") -> Triangles:
