@@ -2,10 +2,12 @@
 
 With q_m = q ⊕ h/2 v, the middle of the step, the velocity that the robot would have without impulses is
 
-    v_free = v + h (M + h D)⁻¹ (τ - b(q_m, v_m) - D v),      v_m = v + h/2 (M + h D)⁻¹ (τ - b(q_m, v) - D v)
+    v_free = v + h (M + h D)⁻¹ (f - ∂b/∂v δ - D v),      f = τ - b(q_m, v),    δ = h/2 (M + h D)⁻¹ (f - D v)
 
-of order 2 but for damping, which is implicit and so cannot become unstable. Impulses Jᵀ p make it
-v⁺ = v_free + (M + h D)⁻¹ Jᵀ p, and the step ends at q⁺ = q_m ⊕ (h/2 v⁺ + δ) (Moreau 1988), where δ is
+of order 2 but for damping, which is implicit and so cannot become unstable. b(q_m, v + δ) would be of order
+2, too, but its terms δ² are forces that a robot at rest on the ground does not feel, since contacts cancel δ;
+the linear ones vanish at v = 0, so that statics hold exactly. Impulses Jᵀ p make it
+v⁺ = v_free + (M + h D)⁻¹ Jᵀ p, and the step ends at q⁺ = q_m ⊕ (h/2 v⁺ + d) (Moreau 1988), where d is
 the correction of penetration. J is that of the end of the step, where v⁺ has to obey the laws of
 contact, or nearly so: q_e = q_m ⊕ h/2 v. M + h D = Lᵀ D L keeps the sparsity of the tree (Featherstone 2008,
 section 6.5).
@@ -25,6 +27,7 @@ from helicoid.dynamics.kinematics.configuration import integrate
 from helicoid.dynamics.kinematics.frames import frame_pose, jacobian
 from helicoid.dynamics.linear import Factors, factor, solve
 from helicoid.robot import Robot
+from helicoid.robot.function import RobotFunction
 from helicoid.simulation.equations.stiction import stiction_terms
 from helicoid.simulation.inputs.laws import LawInStep, saturated
 
@@ -35,7 +38,7 @@ class Terms:
 
     Attributes:
         prepare: the inputs (q, v, tau, theta, ..., dt), or those of a loop with a law, to one vector.
-        finish: (the beginning of that vector, Yᵀ p, δ, dt) to (v⁺, q⁺, poses of the links, φ).
+        finish: (the beginning of that vector, Yᵀ p, d, dt) to (v⁺, q⁺, poses of the links, φ).
         inputs: of `prepare`.
         L: for each velocity the columns of its row of L.
         columns: for each link the velocities that move it, and the number of the twist by which each does.
@@ -87,13 +90,12 @@ def terms(
     model = robot.model
     q_m = integrate(model, q, h / 2 * v)
     q_e = integrate(model, q_m, h / 2 * v)
-    M, force, damping, _ = motion(q_m, v, tau, *others)
-    factors = factor(M + ca.diag(h * damping), model.velocity_names)
-    v_m = v + h / 2 * solve(factors, force - damping * v)
-    force = motion(q_m, v_m, tau, *others)[1]
-    v_free = v + h * solve(factors, force - damping * v)
     # Static friction is that of the beginning of a step.
-    bound = motion(q_m, v, tau, *others)[3]
+    M, force, damping, bound = motion(q_m, v, tau, *others)
+    factors = factor(M + ca.diag(h * damping), model.velocity_names)
+    change = h / 2 * solve(factors, force - damping * v)
+    force += _change_of_force(motion, (q_m, v, tau, *others), change)
+    v_free = v + h * solve(factors, force - damping * v)
     L = tuple(tuple(row) for row in factors.L)
     parts: dict[str, list[Expression]] = {
         "MIDDLE": [q_m],
@@ -125,6 +127,14 @@ def terms(
     finish = _finish(robot, links, factors, L, at["BOUND"])
     links_at = tuple(at[f"LINK_{k}"] for k in range(len(links)))
     return Terms(prepare, finish, tuple(inputs), L, tuple(columns), at, links_at, size)
+
+
+def _change_of_force(motion: RobotFunction, at: Sequence[Expression], change: Expression) -> Expression:
+    """∂f/∂v δv: the force at a velocity that differs by δv, to first order."""
+    symbols = [ca.SX.sym("x", one.shape) for one in (*at, change)]
+    force = motion(*symbols[:-1])[1]
+    along = ca.jtimes(force, symbols[1], symbols[-1])
+    return ca.Function("change", symbols, [along])(*at, change)
 
 
 class _Twists:
