@@ -13,6 +13,7 @@ from helicoid._typing import Array, Expression
 from helicoid.dynamics.friction import TERMS
 from helicoid.dynamics.physics import GRAVITY, FrictionEntry, Physics, friction_entry, nominal, stated_entries
 from helicoid.errors import ModelError
+from helicoid.model.elastic import NUMBERS
 from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
 from helicoid.model.model import WORLD, Model
 
@@ -24,7 +25,7 @@ def term_groups() -> tuple[str, ...]:
 
 def parameter_groups() -> tuple[str, ...]:
     """Groups of parameters that may be part of θ."""
-    return ("inertia", "friction", "armature", "gravity", "payload", *term_groups())
+    return ("inertia", "friction", "armature", "gravity", "payload", "elastic", *term_groups())
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,9 @@ class Selection:
             return replace(physics, armature=theta)
         if group == "gravity":
             return replace(physics, gravity=theta)
+        if group == "elastic":
+            elements = tuple((theta[k], theta[k + 1], theta[k + 2]) for k in range(0, theta.numel(), 3))
+            return replace(physics, elastic=elements)
         if group in term_groups():
             return replace(physics, friction_entries=_with_term(model, physics, group, theta))
         frame = model.frame(self.payload_link)
@@ -171,6 +175,9 @@ def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
             if body.joint.mimic is None:
                 values[body.v] = body.joint.friction_terms.get(group, 0.0)
         return tuple(f"{joint}.{group}" for joint in joints), values
+    if group == "elastic":
+        names = tuple(f"{element.name}.{number}" for element in model.elastic for number in NUMBERS)
+        return names, np.array([getattr(element, number) for element in model.elastic for number in NUMBERS])
     if group == "gravity":
         return ("gravity.x", "gravity.y", "gravity.z"), np.array(GRAVITY)
     return tuple(f"payload.{name}" for name in PARAMETER_NAMES), np.zeros(10)

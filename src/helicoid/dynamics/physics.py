@@ -46,6 +46,7 @@ class Physics:
 
     `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
     `friction_entries` are the friction terms beyond viscous and Coulomb of the joints that state them.
+    `elastic` has stiffness, rest length and damping of each elastic element of the model.
     """
 
     inertias: tuple[Expression, ...]
@@ -55,11 +56,13 @@ class Physics:
     gravity: Expression
     smoothing: float = SMOOTHING
     friction_entries: tuple[FrictionEntry, ...] = ()
+    elastic: tuple[tuple[Expression, Expression, Expression], ...] = ()
 
     def without_friction(self) -> Physics:
         """This physics with no friction of any kind."""
         zero = ca.SX.zeros(*self.damping.shape)
-        return replace(self, damping=zero, friction=zero, friction_entries=())
+        elastic = tuple((stiffness, rest, ca.SX(0)) for stiffness, rest, _ in self.elastic)
+        return replace(self, damping=zero, friction=zero, friction_entries=(), elastic=elastic)
 
 
 def nominal(model: Model) -> Physics:
@@ -80,6 +83,9 @@ def nominal(model: Model) -> Physics:
         armature=ca.SX(armature),
         gravity=ca.SX(np.array(GRAVITY)),
         friction_entries=tuple(entries),
+        elastic=tuple(
+            (ca.SX(one.stiffness), ca.SX(one.rest_length), ca.SX(one.damping)) for one in model.elastic
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from helicoid.errors import ModelError
+from helicoid.model.elastic import ElasticElement, check_element
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Floating
 from helicoid.model.loops import KinematicLoop, check_loop
@@ -49,7 +50,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Links and joints that form one tree, a fixed or floating base, and kinematic loops.
+    """Links and joints that form one tree, a fixed or floating base, kinematic loops and elastic elements.
 
     Joints are put in depth-first order from the root, children in the order given.
     """
@@ -59,6 +60,7 @@ class Model:
     joints: tuple[Joint, ...]
     floating: bool = False
     loops: tuple[KinematicLoop, ...] = ()
+    elastic: tuple[ElasticElement, ...] = ()
 
     def __post_init__(self) -> None:
         _unique("link", (link.name for link in self.links))
@@ -68,6 +70,9 @@ class Model:
         _unique("loop", (loop.name for loop in self.loops))
         for loop in self.loops:
             check_loop(self, loop)
+        _unique("elastic element", (element.name for element in self.elastic))
+        for element in self.elastic:
+            check_element(self, element)
 
     def _depth_first(self) -> Iterator[Joint]:
         names = {link.name for link in self.links}

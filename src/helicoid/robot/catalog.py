@@ -15,7 +15,7 @@ from helicoid.dynamics.derivatives import parameters as by_parameters
 from helicoid.dynamics.derivatives import recursive as derivatives
 from helicoid.dynamics.derivatives import state as by_state
 from helicoid.dynamics.derivatives.rates import TimeDerivative
-from helicoid.dynamics.forces import springs
+from helicoid.dynamics.forces import elastic, springs
 from helicoid.dynamics.kinematics import configuration
 from helicoid.dynamics.kinematics import frames as kinematics
 from helicoid.dynamics.recursions import aba, centroidal, crba, energy, mass_inverse, rnea
@@ -82,8 +82,11 @@ class Catalog:
     spring_torque = FunctionOf(springs.spring_torque, "q -> tau[nv]", """
         ∂U/∂q of the joints' springs: the force (N·m, N) that balances them; with `gravity`, all of
         ∂U/∂q.""", physical=False)
+    elastic_torque = FunctionOf(elastic.elastic_torque, "q -> tau[nv]", """
+        ∂U/∂q of the springs between points of links (`with_spring`): the force (N·m, N) that balances
+        them.""")
     bias = FunctionOf(rnea.bias, "q v -> h[nv]", """
-        h = c + g and the force of the springs (N·m, N), with friction as an option.""", WITH_FRICTION)
+        h = c + g and the force of all springs (N·m, N), with friction as an option.""", WITH_FRICTION)
     inverse_dynamics_derivatives = FunctionOf(
         derivatives.inverse_dynamics_derivatives, "q v a -> dtau_dq[nv,nv] dtau_dv[nv,nv] M[nv,nv]", """
         ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space.""", WITH_FRICTION)
@@ -197,6 +200,9 @@ class Catalog:
     friction_regressor = FunctionOf(regressors.friction_regressor, "v -> Y[nv,3nv]", """
         Y with friction = Y (damping, Coulomb friction, offset).""",
         ("smoothing", *COLUMNS), columns=friction_names)
+    elastic_regressor = FunctionOf(elastic.elastic_regressor, "q v -> Y[nv,3e]", """
+        Y with the torque of springs and dampers between points of links = Y (k, k d₀, c of each).""",
+        COLUMNS, columns=elastic.elastic_names)
     armature_regressor = FunctionOf(regressors.armature_regressor, "a -> Y[nv,nv]", """
         Y with the armatures' torque = Y armature.""", COLUMNS, columns=armature_names)
 

@@ -211,6 +211,7 @@ class RobotData(Catalog):
             "nv": self.nv,
             "3nv": 3 * self.nv,
             "n": self.n_bodies,
+            "3e": 3 * len(self.model.elastic),
             "10n": 10 * self.n_bodies,
             "k": self.constraints.rows,
             "nu": len(self.actuated),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from helicoid.model.edits import flexible
 from helicoid.model.edits import structure as edit
 from helicoid.model.edits.drives import Drive, with_drives
 from helicoid.model.edits.joint_values import JointValues, with_joints
+from helicoid.model.elastic import ElasticElement
 from helicoid.model.inertia import frozen_array
 from helicoid.model.loops import LoopKind, placement
 from helicoid.model.model import Model
@@ -228,6 +230,39 @@ class Robot(RobotData):
         [0.1  0.25]
         """
         return self.with_model(flexible.with_flexible_joints(self.model, stiffness, damping))
+
+    def with_spring(
+        self,
+        link_a: str,
+        link_b: str,
+        stiffness: float,
+        rest_length: float = 0.0,
+        damping: float = 0.0,
+        *,
+        point_a: ArrayLike = (0.0, 0.0, 0.0),
+        point_b: ArrayLike = (0.0, 0.0, 0.0),
+        name: str | None = None,
+    ) -> Robot:
+        """The robot with a spring and damper between a point of one link and a point of another.
+
+        U = ½ k (d - d₀)² with the distance d of the points, `stiffness` k (N/m) and `rest_length` d₀ (m);
+        `damping` (N·s/m) acts against the rate of d, where friction counts. Points are in the frames of the
+        links (m); the link "world" is the world. A gravity compensator, a cable, a leg spring: it counts in
+        dynamics, energy, simulation, MPC and the written URDF, and `parametric("elastic")` makes its
+        numbers inputs.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("planar_2r")
+        >>> held = robot.with_spring("world", "link_1", 250.0, 0.4, point_a=(0, 0, 1), point_b=(0.5, 0, 0))
+        >>> held.elastic_torque([0.0, 0.0]).shape, held.parametric("elastic").theta.names[0]
+        ((2,), 'spring_1.stiffness')
+        """
+        taken = {one.name for one in self.model.elastic}
+        numbered = (f"spring_{k}" for k in range(1, len(taken) + 2))
+        name = next(one for one in numbered if one not in taken) if name is None else name
+        ends: dict[str, Any] = {"point_a": point_a, "point_b": point_b}
+        element = ElasticElement(name, link_a, link_b, stiffness, rest_length, damping, **ends)
+        return self.with_model(replace(self.model, elastic=(*self.model.elastic, element)))
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
         """Write the robot as a URDF file; reading it gives the same dynamics.

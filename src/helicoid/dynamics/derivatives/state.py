@@ -150,7 +150,7 @@ def _inverse_dynamics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     first = derivatives.inverse_dynamics_derivatives(model, physics, q, v, a)
     Γ = coriolis_tensor(model, physics, q)
-    # C v is Σ Γ_ijk v_j v_k; friction of one joint depends on its own velocity alone.
+    # C v is Σ Γ_ijk v_j v_k; friction of one joint depends on its own velocity alone, and dampers are linear.
     dvdv = [one + other for one, other in zip(Γ, exchanged(Γ), strict=True)]
     sliding = ca.jacobian(ca.diag(ca.jacobian(joint_friction(model, physics, q, v), v)), v)
     for k in range(model.nv):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.elastic import elastic_energy
 from helicoid.dynamics.forces.springs import spring_energy
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.tree import from_parent, joint_motions, joint_velocity, world_poses
@@ -26,7 +27,7 @@ def kinetic_energy(model: Model, physics: Physics, q: Expression, v: Expression)
 
 def potential_energy(model: Model, physics: Physics, q: Expression) -> Expression:
     """U = -Σ gᵀ (m p + R h) + ½ Σ K δ², zero with all mass at the origin and springs in equilibrium (J)."""
-    energy = spring_energy(model, q)
+    energy = spring_energy(model, q) + elastic_energy(model, physics, q)
     for (R, p), pi in zip(world_poses(model, joint_motions(model, q)), physics.inertias, strict=True):
         energy -= ca.dot(physics.gravity, pi[0] * p + R @ pi[1:4])
     return energy

@@ -2,8 +2,8 @@
 
 The wrench F_i = (n, f) that the parent exerts on body i through its joint is the spatial force of the
 recursive Newton-Euler algorithm (Featherstone 2008, section 5.3), before its projection τ_i = S_iᵀ F_i. A
-six-axis force/torque sensor in the joint measures it. Armature, friction and springs act along the joint's
-axis between rotor, stator and link: they belong to the joint torque and not to this wrench.
+six-axis force/torque sensor in the joint measures it. Armature, friction and springs of the joint act along
+its axis between rotor, stator and link: they belong to the joint torque and not to this wrench.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.elastic import elastic_wrenches
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.recursions.composites.composite import elements, motion_cross
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, transmitted
@@ -37,7 +38,10 @@ def joint_wrenches(
     True
     """
     motions = joint_motions(model, q)
-    forces = body_forces(model, physics, motions, q, v, a, wrenches, inertias=physics.inertias)
+    acting = dict(wrenches or {})
+    for body, wrench in elastic_wrenches(model, physics, q, v).items():
+        acting[body] = acting[body] + wrench if body in acting else wrench
+    forces = body_forces(model, physics, motions, q, v, a, acting, inertias=physics.inertias)
     return ca.horzcat(ca.SX(6, 0), *transmitted(model, motions, forces)).T
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.elastic import damper_torque, elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.friction import friction_torque, needs_load
 from helicoid.dynamics.physics import Physics, moments
@@ -49,12 +50,14 @@ def inverse_dynamics(
 
 def passive_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
     """The torque of springs and friction, nv."""
-    return spring_torque(model, q) + joint_friction(model, physics, q, v)
+    springs = spring_torque(model, q) + elastic_torque(model, physics, q)
+    return springs + joint_friction(model, physics, q, v)
 
 
 def joint_friction(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """The torque that friction takes, nv."""
-    return friction_torque(physics, v, q, friction_load(model, physics, q))
+    """The torque that friction and dampers take, nv."""
+    friction = friction_torque(physics, v, q, friction_load(model, physics, q))
+    return friction + damper_torque(model, physics, q, v) if model.elastic else friction
 
 
 def friction_load(model: Model, physics: Physics, q: Expression) -> Expression | None:

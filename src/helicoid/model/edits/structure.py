@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
+from helicoid.model.elastic import THE_WORLD, ElasticElement, still_elastic
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
 from helicoid.model.loops import KinematicLoop, still_open
@@ -50,6 +51,7 @@ def chain(model: Model, root: str, tip: str) -> Model:
         links=tuple(link for link in tree.links if link.name in kept),
         joints=tuple(joints),
         loops=loops,
+        elastic=_uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
     )
 
 
@@ -61,6 +63,17 @@ def _uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[KinematicLoop
                 f"{edit} would cut the loop {loop.name!r} between {loop.link_a!r} and {loop.link_b!r}"
             )
     return tuple(loop for loop in model.loops if loop.link_a in kept)
+
+
+def _uncut_elements(model: Model, kept: set[str], edit: str) -> tuple[ElasticElement, ...]:
+    """The elastic elements between links that are kept; one with only one end left cannot be."""
+    here = {*kept, THE_WORLD}
+    for one in model.elastic:
+        if (one.link_a in here) != (one.link_b in here):
+            raise ModelError(
+                f"{edit} would cut the elastic element {one.name!r} between {one.link_a!r} and {one.link_b!r}"
+            )
+    return tuple(one for one in model.elastic if one.link_a in here)
 
 
 def _refuse_lost_sources(joints: list[Joint], edit: str) -> None:
@@ -97,8 +110,9 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
                 fixed[body.joint.name] = _frozen(body.joint, body.multiplier * q + body.offset)
     # Loops are put back once it is known which of them the locked joints have made rigid.
     joints = tuple(fixed.get(joint.name, joint) for joint in model.joints)
-    locked = replace(model, joints=joints, loops=())
-    return replace(locked, loops=still_open(locked, model.loops))
+    locked = replace(model, joints=joints, loops=(), elastic=())
+    loops, elastic = still_open(locked, model.loops), still_elastic(locked, model.elastic)
+    return replace(locked, loops=loops, elastic=elastic)
 
 
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:

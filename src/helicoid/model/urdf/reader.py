@@ -7,6 +7,7 @@ import os
 from helicoid.errors import ModelError, RobotDescriptionError
 from helicoid.model.doubts import located_doubts
 from helicoid.model.model import Model
+from helicoid.model.urdf.elastic import with_elastic_elements
 from helicoid.model.urdf.joints import read_joint
 from helicoid.model.urdf.links import named_colors, read_link
 from helicoid.model.urdf.loops import with_loops
@@ -58,7 +59,7 @@ def _read(data: bytes, encoding: str | None, source: Source, folder: str, floati
             tuple(read_joint(joint, source) for joint in joints.values()),
             floating,
         )
-        model = with_loops(model, root, source)
+        model = with_elastic_elements(with_loops(model, root, source), root, source)
         found = list(located_doubts(model))
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error

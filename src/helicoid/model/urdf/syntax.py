@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helicoid.model.elastic import NUMBERS
 from helicoid.model.joints import TYPES
 from helicoid.model.parts import PER_VELOCITY
 from helicoid.model.shapes import PRIMITIVES
@@ -71,13 +72,21 @@ TAGS = {
     "limit": _Tag(dict.fromkeys(("lower", "upper", "velocity", "effort"), ANY)),
     "dynamics": _Tag(dict.fromkeys((*PER_VELOCITY, "rest"), ANY)),
     "mimic": _Tag({"joint": _TEXT, "multiplier": 1, "offset": 1}, ("joint",)),
-    "robot/helicoid": _Tag({}, many=("loop",)),
+    "robot/helicoid": _Tag({}, many=("loop", "spring")),
     "loop": _Tag(
         {
             **dict.fromkeys(("name", "kind", "link_a", "link_b"), _TEXT),
             **dict.fromkeys(("xyz_a", "rpy_a", "xyz_b", "rpy_b"), 3),
         },
         ("name", "kind", "link_a", "link_b"),
+    ),
+    "spring": _Tag(
+        {
+            **dict.fromkeys(("name", "link_a", "link_b"), _TEXT),
+            **dict.fromkeys(("xyz_a", "xyz_b"), 3),
+            **dict.fromkeys(NUMBERS, 1),
+        },
+        ("name", "link_a", "link_b", "stiffness"),
     ),
     "visual": _SHAPE,
     "collision": _SHAPE,

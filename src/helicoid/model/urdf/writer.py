@@ -16,6 +16,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError, ModelError
 from helicoid.geometry import euler
+from helicoid.model.elastic import NUMBERS, ElasticElement
 from helicoid.model.inertia import Inertia
 from helicoid.model.joint_type import JointType
 from helicoid.model.loops import KinematicLoop
@@ -63,10 +64,12 @@ def to_urdf_text(model: Model) -> str:
         _add_link(root, link)
     for joint in model.joints:
         _add_joint(root, joint)
-    if model.loops:
+    if model.loops or model.elastic:
         extension = SubElement(root, "helicoid")
         for loop in model.loops:
             _add_loop(extension, loop)
+        for element in model.elastic:
+            _add_spring(extension, element)
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode").replace(" />", "/>") + "\n"  # a > in a name is escaped
     try:
@@ -203,3 +206,12 @@ def _add_loop(extension: Element, loop: KinematicLoop) -> None:
     for end, placed in (("a", loop.placement_a), ("b", loop.placement_b)):
         element.set(f"xyz_{end}", _words(placed.translation, what))
         element.set(f"rpy_{end}", _words(euler.to_rpy(placed.rotation), what))
+
+
+def _add_spring(extension: Element, element: ElasticElement) -> None:
+    what = f"elastic element {element.name!r}"
+    written = SubElement(extension, "spring", name=element.name, link_a=element.link_a, link_b=element.link_b)
+    for end, point in (("a", element.point_a), ("b", element.point_b)):
+        written.set(f"xyz_{end}", _words(point, what))
+    for number in NUMBERS:
+        written.set(number, _words([getattr(element, number)], what))

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
+from helicoid.dynamics.forces.elastic import damper_torque, elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.friction import TERMS, friction_torque
 from helicoid.dynamics.physics import Physics
@@ -43,7 +44,7 @@ def _torque(
     if "spring" in covered:
         single = [body.joint.name for body in model.bodies if body.joint.type.nq == 1]
         model = with_joints(model, {"stiffness": dict.fromkeys(single, 0.0)})
-    torque += spring_torque(model, q)
+    torque += spring_torque(model, q) + elastic_torque(model, physics, q)
     if not any(name in covered for name in TERMS if name != "spring"):
         return torque
     kept = replace(
@@ -52,4 +53,5 @@ def _torque(
         friction=nothing if "coulomb" in covered else physics.friction,
         friction_entries=tuple(one for one in physics.friction_entries if one.term not in covered),
     )
-    return torque + friction_torque(kept, v, q, friction_load(model, kept, q))
+    friction = friction_torque(kept, v, q, friction_load(model, kept, q))
+    return torque + friction + damper_torque(model, physics, q, v)
