@@ -39,10 +39,10 @@ def with_elastic_elements(model: Model, root: Element, source: Source) -> Model:
 
 
 def _element(element: Element, source: Source) -> ElasticElement:
-    values = {key: numbers(element, key, 1, source)[0] for key in NUMBERS if key in element.attrib}
-    points = {f"point_{end}": _point(element, f"xyz_{end}", source) for end in "ab"}
+    k, rest, c = (numbers(element, key, 1, source)[0] if key in element.attrib else 0.0 for key in NUMBERS)
+    a, b = (_point(element, f"xyz_{end}", source) for end in "ab")
     name, link_a, link_b = (element.attrib[key] for key in ("name", "link_a", "link_b"))
-    return ElasticElement(name, link_a, link_b, **values, **points)
+    return ElasticElement(name, link_a, link_b, k, rest, c, a, b)
 
 
 def _point(element: Element, key: str, source: Source) -> Array:
