@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
+from shlex import quote
+from typing import Any
 
 
 class HelicoidError(Exception):
@@ -32,6 +35,19 @@ class DoubtfulModelWarning(UserWarning):
 
 class PerformanceWarning(UserWarning):
     """Everything works, but slower than it could; says what would make it fast."""
+
+
+def optional_import(module: str, needed_by: str, requirement: str) -> Any:
+    """A module of an optional dependency: `optional_import("viser", "the viewer", "helicoid[view]")`.
+
+    Raises:
+        HelicoidError: it is not installed; the message says how to install it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise HelicoidError(f"{needed_by} needs {package}: pip install {quote(requirement)}") from error
 
 
 _BETWEEN = {"helicoid", "casadi", "concurrent", "contextlib", "functools", "threading"}

@@ -134,7 +134,7 @@ def test_names_of_what_can_be_set() -> None:
         ({"position": [0, 0]}, "takes 3 numbers"),
         ({"position": [0, 0, np.nan]}, "finite"),
         ({"torque_limit_upper": [1.0, 2.0, 3.0]}, "takes 2 numbers"),
-        ({"position": "there"}, "takes real numbers"),
+        ({"position": "there"}, "must be numbers"),
     ):
         with pytest.raises(InputError, match=message):
             problem.set(**wrong)  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ class TestContacts:
         for normal in ((0, 0, 0), (np.nan, 0, 1), (1, 0)):
             with pytest.raises(hc.ModelError, match="normal is a direction"):
                 arm.with_contact("tip", at=(0, 0, 0), normal=normal)
-        with pytest.raises(hc.InputError, match="point must be numbers, got 'toe'"):
+        with pytest.raises(hc.InputError, match="point must be numbers; got 'toe'"):
             arm.with_contact("tip", "toe", at=(0, 0, 0))
 
 

@@ -43,7 +43,7 @@ def test_what_is_no_motion_is_refused(robot: hc.Robot, t: object, q: object, mes
 
 
 def test_words_are_no_motion(robot: hc.Robot) -> None:
-    with pytest.raises(hc.InputError, match="got str"):
+    with pytest.raises(hc.InputError, match="got 'fast'"):
         as_motion(robot, "fast")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import InputError
+from helicoid.pages.html_page import write_page
 from helicoid.robot import Robot
 from helicoid.view.controls import neutral_within_limits
 from helicoid.view.motion import read_motion
@@ -53,8 +54,4 @@ def run(
     page = motion_page(
         robot, neutral_within_limits(robot) if motion is None else motion, ghosts=ghosts, label=label
     )
-    try:
-        record.parent.mkdir(parents=True, exist_ok=True)
-        record.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise HelicoidError(f"{record}: cannot be written: {error}") from error
+    write_page(record, page)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.control.following import Following, real_array, shown
+from helicoid.arrays import real_array, shown
+from helicoid.control.following import Following
 from helicoid.deprecation import former_attribute, former_order
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import HelicoidError, InputError, optional_import
 from helicoid.robot import Robot
 from helicoid.status import Status
 
@@ -66,10 +67,7 @@ class OnlineMotion:
         *,
         dt: float,
     ) -> None:
-        try:
-            import ruckig
-        except ImportError as error:
-            raise HelicoidError("OnlineMotion needs ruckig: pip install 'helicoid[online]'") from error
+        ruckig = optional_import("ruckig", "OnlineMotion", "helicoid[online]")
         if robot.nq != robot.nv:
             raise InputError(
                 "OnlineMotion moves joints whose coordinates are numbers: no floating base, no balls"

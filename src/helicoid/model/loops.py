@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import ModelError
 from helicoid.model.inertia import frozen_array
 from helicoid.model.joints import unit
@@ -59,10 +60,7 @@ def placement(origin: ArrayLike, axis: ArrayLike | None, what: str) -> Placement
     The axis is seen from the link. It leaves the other two axes open, which is why it cannot be given
     together with a pose.
     """
-    try:
-        given = np.asarray(origin, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{what} is a point or a 4 × 4 pose, in numbers; got {origin!r}") from error
+    given = float_array(origin, f"{what} is a point or a 4 × 4 pose, in numbers", ModelError)
     if not np.all(np.isfinite(given)):
         raise ModelError(f"{what} must be finite, got {origin!r}")
     if given.shape == (4, 4):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.arrays import float_array
 from helicoid.dynamics.constraints.contacts import contact
 from helicoid.dynamics.constraints.equations import Closure, KinematicConstraint, closure, user_constraint
 from helicoid.errors import InputError, ModelError
@@ -165,7 +166,4 @@ def anchors_at(link: str, points: Array, kind: str, at: ArrayLike | None) -> lis
 
 def numbers(name: str, value: ArrayLike) -> Array:
     """An argument of `with_contact` as a float64 array."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"with_contact: {name} must be numbers, got {value!r}") from error
+    return float_array(value, f"with_contact: {name} must be numbers")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 
 MAX_FRICTION = 1e6  # in place of an infinite coefficient, whose cone has no nearest point
@@ -54,18 +55,18 @@ class Ground:
             self._check_field()
 
     def _check_field(self) -> None:
-        heights = _numbers("heights", self.heights)
+        heights = float_array(self.heights, "heights must be numbers")
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
             raise InputError(
                 f"heights of a ground are finite (rows, columns), 2 each at least; got {heights.shape}"
             )
         if self.normal != (0.0, 0.0, 1.0):
             raise InputError("a height field has its normal up: leave normal out, or tilt the heights")
-        spacing = np.broadcast_to(_numbers("spacing", self.spacing), (2,)).astype(float)
+        spacing = np.broadcast_to(float_array(self.spacing, "spacing must be numbers"), (2,)).astype(float)
         if not (np.all(spacing > 0) and np.all(np.isfinite(spacing))):
             raise InputError(f"the spacing (m) of a height field is above 0; got {self.spacing!r}")
         middle = -spacing * (np.array(heights.shape[::-1]) - 1) / 2
-        origin = middle if self.origin is None else _numbers("origin", self.origin)
+        origin = middle if self.origin is None else float_array(self.origin, "origin must be numbers")
         if origin.shape != (2,) or not np.isfinite(origin).all():
             raise InputError(f"the origin of a height field is (x, y) in m; got {self.origin!r}")
         object.__setattr__(self, "heights", heights)
@@ -187,7 +188,9 @@ def grounds_of(arrays: dict[str, Array]) -> tuple[Ground, ...]:
         raise InputError(f"grounds are rows of six numbers; got shape {rows.shape}")
     fields: dict[int, dict[str, Any]] = {}
     if heights is not None and place is not None:
-        number, *others = _numbers("the place of a height field", place).ravel().tolist() + 5 * [np.nan]
+        number, *others = float_array(
+            place, "the place of a height field must be numbers"
+        ).ravel().tolist() + 5 * [np.nan]
         fields[int(number)] = {"heights": heights, "spacing": tuple(others[:2]), "origin": tuple(others[2:4])}
     return as_grounds(
         [
@@ -203,15 +206,8 @@ def _number(name: str, value: Any, wanted: str, fits: Any) -> None:
         raise InputError(f"{name} must be {wanted}; got {value!r}")
 
 
-def _numbers(what: str, value: Any) -> Array:
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers; got {value!r}") from error
-
-
 def _vector(what: str, value: Any) -> Array:
-    array = _numbers(what, value)
+    array = float_array(value, f"{what} must be numbers")
     if array.shape != (3,) or not np.isfinite(array).all():
         raise InputError(f"{what} has three finite numbers; got {value!r}")
     return array

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.dynamics.tree import joint_motions, world_poses
-from helicoid.errors import HelicoidError
+from helicoid.errors import optional_import
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 
@@ -54,10 +54,7 @@ def effective_mass_ellipsoid(robot: Robot, frame: str, q: ArrayLike, ax: Any = N
     the principal masses. Semi-axes are clipped at six times the shortest. `ax`: matplotlib
     axes with `projection="3d"`, by default new ones.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise HelicoidError("plots need matplotlib: pip install 'helicoid[plot]'") from error
+    plt = optional_import("matplotlib.pyplot", "a plot", "helicoid[plot]")
     q = np.asarray(q, dtype=np.float64)
     masses, directions = effective_masses(robot, frame, q)
     segments = skeleton(robot, frame, q)

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts import Ground
 from helicoid.simulation.ground import grounds_of
-from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive
+from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive, read_table
 
 
 class PlayedMotion(NamedTuple):
@@ -47,7 +48,7 @@ def as_motion(robot: Robot, source: Any) -> PlayedMotion:
     if hasattr(source, "t") and hasattr(source, "q"):
         t, q = np.asarray(source.t, dtype=np.float64), np.asarray(source.q, dtype=np.float64)
     else:
-        t, q = np.zeros(1), _numbers(source)[None]
+        t, q = np.zeros(1), float_array(source, "a motion has .t and .q, or is one configuration")[None]
     if t.ndim != 1 or q.shape != (len(t), robot.nq) or not len(t):
         raise InputError(
             f"a motion of {robot.name!r} needs times (N,) and configurations (N, {robot.nq}); "
@@ -114,13 +115,10 @@ def read_motion(robot: Robot, path: str | os.PathLike[str], max_bytes: float = M
     if path.suffix.lower() != ".csv":
         raise InputError(f"{path}: a motion is read from .npz or .csv")
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file))
+        header, table = read_table(path)
     except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as a table: {error}") from error
-    header = [name.strip() for name in rows[0]] if rows else []
     time, columns = _columns(robot, header, path)
-    table = _table(rows[1:], len(header), path)
     return _checked(robot, path, table[:, time], table[:, columns])
 
 
@@ -150,28 +148,3 @@ def _columns(robot: Robot, header: list[str], path: Path) -> tuple[int, list[int
             f"q0, q1 ... (it has {len(numbered)} of these)"
         )
     return time, numbered
-
-
-def _table(rows: list[list[str]], width: int, path: Path) -> Array:
-    values = []
-    for number, row in enumerate(rows, start=2):
-        if not row:
-            continue
-        try:
-            values.append([float(word) if word.strip() else np.nan for word in row])
-        except ValueError as error:
-            raise InputError(f"{path}, line {number}: {error}") from error
-        if len(row) != width:
-            raise InputError(
-                f"{path}, line {number}: {len(row)} values; the first line names {width} columns"
-            )
-    return np.array(values).reshape(-1, width)
-
-
-def _numbers(source: Any) -> Array:
-    try:
-        return np.asarray(source, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"a motion has .t and .q, or is one configuration; got {type(source).__name__}"
-        ) from error

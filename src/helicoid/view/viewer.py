@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import InputError, optional_import
 from helicoid.robot import Robot, as_robot
 from helicoid.view.controls import JointSliders, neutral_within_limits
 from helicoid.view.drawing.drawing import bounds
@@ -240,8 +240,4 @@ def _frame(robot: Robot, ik: str | bool) -> str | None:
 
 
 def _viser() -> Any:
-    try:
-        import viser
-    except ImportError as error:
-        raise HelicoidError("the viewer needs viser: pip install 'helicoid[view]'") from error
-    return viser
+    return optional_import("viser", "the viewer", "helicoid[view]")

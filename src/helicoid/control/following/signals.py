@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array
 from helicoid.errors import InputError
 from helicoid.geometry import so3
 from helicoid.robot.robot import Robot
@@ -137,30 +138,6 @@ def _times(name: str, times: Any, values: Array) -> Array:
 def as_numbers(name: str, value: Any) -> Array:
     """A reference as an array of real numbers; see `real_array`."""
     return real_array(f"reference {name!r}", value)
-
-
-def real_array(what: str, value: Any) -> Array:
-    """A copy of a value as an array of real numbers.
-
-    Raises:
-        InputError: it is masked, complex, boolean, text or an object, or no array can be made of it.
-    """
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "iuf" and not np.ma.is_masked(value):
-            return np.array(array, dtype=np.float64)
-    except Exception:  # whatever `__array__` of a foreign type raises
-        pass
-    raise InputError(f"{what} must be numbers; got {shown(value)}")
-
-
-def shown(value: Any) -> str:
-    """A value in an error message: its text where it has one, and not all of it."""
-    try:
-        text = repr(value)
-    except Exception:  # an int of thousands of digits, for one, has none
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 200 else f"{text[:200]} ..."
 
 
 def is_motion(reference: Any) -> bool:

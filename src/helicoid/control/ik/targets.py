@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.control.ik.problem import Problem
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
@@ -53,10 +54,7 @@ def open_task(problem: Problem) -> Task:
 def starts(problem: Problem, q0: Any, n: int) -> Array:
     """Configurations to start from, (n, nq), on the manifold and, where joints are held, there."""
     robot = problem.robot
-    try:
-        values = np.asarray(q0, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"q0 must be {robot.nq} numbers; got {q0!r}") from None
+    values = float_array(q0, f"q0 must be {robot.nq} numbers")
     if values.shape not in ((robot.nq,), (n, robot.nq)):
         raise InputError(
             f"q0 has shape ({robot.nq},), or ({n}, {robot.nq}) for {n} targets; got {values.shape}"

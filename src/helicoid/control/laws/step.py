@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.arrays import shown
 from helicoid.compiler import Function, Input, Output, Shape, export_library, from_row_major, row_major
-from helicoid.control.following import LawFollowing, shown
+from helicoid.control.following import LawFollowing
 from helicoid.control.program.numbers import Number as Number
 from helicoid.control.program.numbers import Numbers
 from helicoid.deprecation import former_attribute

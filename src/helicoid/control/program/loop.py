@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array, shown
 from helicoid.compiler import CHeader, compile_kernel
-from helicoid.control.following import real_array, shown
 from helicoid.control.program.numbers import Numbers
 from helicoid.control.qp.program import RUNTIME as QP_RUNTIME
 from helicoid.control.qp.program import needs_compiler, statuses

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.following import real_array, shown
+from helicoid.arrays import real_array, shown
 from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.control.timing import engine
 from helicoid.errors import InputError
 
@@ -182,10 +183,7 @@ def _numbers(name: str, values: ArrayLike, axes: int) -> Array:
 
 
 def _array(name: str, values: ArrayLike, axes: int) -> Array:
-    try:
-        found = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; got {values!r}") from None
+    found = np.ascontiguousarray(float_array(values, f"{name} must be numbers"))
     if found.ndim != axes:
         wanted = "(k, n)" if axes == 2 else "(k,)"
         raise InputError(f"{name} must have shape {wanted}; got {found.shape}")

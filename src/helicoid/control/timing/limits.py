@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.control.timing.engine import check
 from helicoid.errors import InputError
 from helicoid.robot import Robot
@@ -71,10 +72,7 @@ def _fill(name: str, target: Array, value: ArrayLike) -> None:
     if type(value) is float:
         target[0], target[1] = -value, value
         return
-    try:
-        numbers = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers; got {value!r}") from None
+    numbers = float_array(value, f"{name} must be numbers")
     n = target.shape[1]
     if numbers.shape == (2, n):
         target[:] = numbers

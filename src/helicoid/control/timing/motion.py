@@ -13,7 +13,7 @@ from helicoid.control.timing import engine
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.limits import Limits
 from helicoid.control.timing.rows import torques
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import InputError, optional_import
 from helicoid.robot import Robot
 from helicoid.simulation import Trajectory
 from helicoid.simulation.trajectory import MotionEquations
@@ -62,10 +62,7 @@ class Profile(NamedTuple):
 
     def plot(self) -> Figure:
         """A matplotlib figure of the speed along the path, below the limits."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise HelicoidError("plot needs matplotlib: pip install 'helicoid[plot]'") from error
+        plt = optional_import("matplotlib.pyplot", "a plot", "helicoid[plot]")
         figure, axis = plt.subplots(figsize=(7, 3.5), layout="constrained")
         top = 1.3 * self.speed.max()
         for name, speed in (("velocity limits", self.velocity_limit), ("controllable", self.highest)):

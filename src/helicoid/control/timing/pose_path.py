@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.tasks import PoseTask
 from helicoid.control.timing.errors import InfeasiblePath
@@ -262,10 +263,7 @@ def _apart(ik: InverseKinematics, poses: Array, Q: Array) -> Array:
 
 
 def _pose(name: str, value: ArrayLike) -> Array:
-    try:
-        T = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: a pose is a matrix (4, 4); got {value!r}") from None
+    T = np.array(float_array(value, f"{name}: a pose is a matrix (4, 4)"))
     if T.shape != (4, 4) or not np.isfinite(T).all():
         raise InputError(f"{name}: a pose is a finite matrix (4, 4); got shape {T.shape}, {T.tolist()}")
     R = T[:3, :3]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.following import real_array, shown
+from helicoid.arrays import real_array, shown
 from helicoid.dynamics.kinematics import frames
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot

@@ -21,6 +21,7 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import Trajectory
+from helicoid.simulation.trajectory.plot import Panel, plot_over_time
 
 _SMOOTHING = 0.1  # rad/s: of Coulomb friction, wide enough for derivatives
 _RANDOM_STARTS = 30
@@ -85,9 +86,16 @@ class Excitation:
 
     def plot(self) -> Any:
         """A matplotlib figure of coordinates, velocities, accelerations and torques, with the limits' use."""
-        from helicoid.identification.excitation.plot import plot
-
-        return plot(self)
+        names = self.trajectory.v_names
+        panels = [
+            Panel("position (rad, m)", self.q, names),
+            Panel("velocity (rad/s, m/s)", self.v, names),
+            Panel("acceleration (rad/s², m/s²)", self.a, names),
+            Panel("torque (N·m, N)", self.tau, names),
+        ]
+        figures = f"condition number {self.condition:.3g}, log det {self.log_det:.4g}"
+        title = f"{self.trajectory.name}: excitation trajectory, {figures}"
+        return plot_over_time(self.t, panels, title)
 
 
 @interruptible()

@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.deprecation import renamed_arguments
-from helicoid.errors import HelicoidError
+from helicoid.errors import optional_import
 from helicoid.identification.identifiability.identifiability import Identifiability, identifiability
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import PARAMETER_NAMES
@@ -47,12 +47,10 @@ def plot_sparsity(
     matplotlib axes.
     """
     regression = robot if isinstance(robot, Regression) else Regression(robot, groups)
-    try:
-        import matplotlib.pyplot as plt
-        from matplotlib.colors import to_rgb
-        from matplotlib.patches import Patch
-    except ImportError as error:
-        raise HelicoidError("plots need matplotlib: pip install 'helicoid[plot]'") from error
+    plt = optional_import("matplotlib.pyplot", "a plot", "helicoid[plot]")
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Patch
+
     result = result or identifiability(regression)
     filled = sparsity(regression)
     n_rows, n_columns = filled.shape

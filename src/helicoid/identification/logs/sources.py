@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import InputError, optional_import
 from helicoid.identification.logs.log import Log
 from helicoid.robot import Robot
 
@@ -121,8 +121,4 @@ def _local(path: str) -> Iterator[Path]:
 
 
 def _fsspec() -> Any:
-    try:
-        import fsspec
-    except ImportError as error:
-        raise HelicoidError("remote logs need fsspec: pip install 'helicoid[study]'") from error
-    return fsspec
+    return optional_import("fsspec", "reading remote logs", "helicoid[study]")

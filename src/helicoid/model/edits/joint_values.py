@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.model import Model, look_up
 from helicoid.model.parts import PER_VELOCITY, Joint, Limits
@@ -108,8 +109,4 @@ def _refuse_crossed(joint: Joint, limits: Limits) -> None:
 
 
 def _numbers(what: str, given: ArrayLike) -> Array:
-    try:
-        numbers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"with_joints: {what} must be numbers, got {given!r}") from error
-    return numbers
+    return float_array(given, f"with_joints: {what} must be numbers", ModelError)

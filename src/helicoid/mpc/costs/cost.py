@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.mpc.system.parameter import AT_END, ON_PATH, Parameter
 from helicoid.mpc.system.symbols import Symbols, column
@@ -77,10 +78,8 @@ def cost_of(
 
 def _weights(symbols: Symbols, what: str, n: int, weight: ArrayLike, end_weight: ArrayLike | None) -> Array:
     """The weights of all nodes, a row for each."""
-    try:
-        path, end = (np.asarray(0.0 if w is None else w, dtype=np.float64) for w in (weight, end_weight))
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what}: weights are numbers, got {weight!r} and {end_weight!r}") from None
+    given = (weight, 0.0 if end_weight is None else end_weight)
+    path, end = (float_array(w, f"{what}: weights are numbers") for w in given)
     size = max(path.size, end.size)
     if size not in (1, n) or any(w.shape not in ((), (1,), (size,)) for w in (path, end)):
         raise InputError(f"{what}: weight must have 1 or {n} numbers, got shapes {path.shape}, {end.shape}")

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array
 from helicoid.control.following import Following
 from helicoid.deprecation import former_attribute, renamed_arguments
 from helicoid.errors import CompileError, InputError
 from helicoid.mpc.loop.handover import possible
-from helicoid.mpc.system.initial import real_numbers
 from helicoid.status import Status
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Adaptive:
             if a is not None:
                 self.identifier.update(q, v, a, tau)
             else:
-                torque = real_numbers("tau", tau)
+                torque = real_array("tau", tau, copy=False)
                 if torque.shape != self._impulse.shape:
                     raise InputError(f"tau has shape {torque.shape}, not {self._impulse.shape}")
                 self._impulse += torque

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array
 from helicoid.control.following import Following
 from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
@@ -22,7 +23,7 @@ from helicoid.mpc.solver.memory import Memory
 from helicoid.mpc.solver.outcome import SolverResult
 from helicoid.mpc.solver.receding_horizon.loop import Due, RecedingHorizonLoop
 from helicoid.mpc.solver.switching import Switching
-from helicoid.mpc.system.initial import initial_state, on_manifold, real_numbers
+from helicoid.mpc.system.initial import initial_state, on_manifold
 from helicoid.status import Status
 
 if TYPE_CHECKING:
@@ -207,12 +208,12 @@ class Controller:
         first, second = self._places
         try:
             if self._structure.robot is None:
-                x = real_numbers("x", q)
+                x = real_array("x", q, copy=False)
                 if v is None and x.shape == second.shape:
                     second[:] = x
                     return
             elif v is not None:
-                q, v = real_numbers("q", q), real_numbers("v", v)
+                q, v = real_array("q", q, copy=False), real_array("v", v, copy=False)
                 if q.shape == first.shape and v.shape == second.shape:
                     first[:], second[:] = q, v
                     return

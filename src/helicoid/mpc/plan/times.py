@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.mpc.plan.plan import Plan, PlanSample
 from helicoid.simulation.trajectory.resampling import Rows, between, linear, resampled_states, rounding
@@ -29,10 +30,7 @@ def moment(plan: Plan, t: ArrayLike) -> PlanSample:
 
 
 def _checked(plan: Plan, t: ArrayLike) -> Array:
-    try:
-        wanted = np.asarray(t, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"a time of a plan is a number (s), or a vector of them; got {t!r}") from None
+    wanted = float_array(t, "a time of a plan is a number (s), or a vector of them")
     if wanted.ndim > 1:
         raise InputError(f"times of a plan are a number (s) or a vector, got shape {wanted.shape}")
     slack = rounding(plan.t)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array
 from helicoid.deprecation import warn_renamed
 from helicoid.errors import InputError
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.phases import ContactSchedule
 from helicoid.mpc.solver.nodes.stage import ConstraintRow, Stages
 from helicoid.mpc.solver.switching import SCHEDULE, Switching
-from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.engine import SqpSolver
@@ -188,7 +188,7 @@ class Memory:
 
     def _numbers(self, name: str, value: ArrayLike) -> Array:
         """Check a value for the name that it is set by."""
-        numbers = real_numbers(name, value)
+        numbers = real_array(name, value, copy=False)
         if name in self._bounds:
             return numbers
         if name not in self._setters:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array
 from helicoid.errors import InputError
 from helicoid.mpc.costs.swing import PROFILE
 from helicoid.mpc.phases import ContactSchedule, Nodes
 from helicoid.mpc.solver.nodes.stage import ConstraintRow, Stages
-from helicoid.mpc.system.initial import real_numbers
 
 if TYPE_CHECKING:
     from helicoid.mpc.solver.memory import Memory
@@ -138,7 +138,7 @@ class Switching:
 
 
 def _number(name: str, value: Any) -> float:
-    number = real_numbers(name, value)
+    number = real_array(name, value, copy=False)
     if number.size != 1 or not np.isfinite(number).all():
         raise InputError(f"{name} is a finite number, got {number}")
     return float(number.item())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import real_array
 from helicoid.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,38 +18,14 @@ if TYPE_CHECKING:
 _MAX_MANIFOLD_ERROR = 0.5  # of a coordinate: a quaternion of half the unit length is no rounding error
 
 
-def real_numbers(what: str, value: ArrayLike) -> Array:
-    """An array of float64 from real numbers alone: no masked, complex, boolean, text or object elements.
-
-    Raises:
-        InputError: it is anything else, or its own conversion to an array fails.
-    """
-    if type(value) is np.ndarray and value.dtype.char == "d":
-        return value
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "fiu" and not np.ma.is_masked(value):
-            return array.astype(np.float64)
-    except Exception:  # whatever `__array__` of a foreign type raises
-        pass
-    raise InputError(f"{what} takes real numbers, got {_shown(value)}")
-
-
-def _shown(value: object) -> str:
-    try:
-        return reprlib.repr(value)
-    except Exception:
-        return f"an object of {type(value)}"
-
-
 def initial_state(structure: Structure, q0: ArrayLike, v0: ArrayLike | None) -> Array:
     """The first state's coordinates; a free duration starts in the middle of its bounds.
 
     Raises:
         InputError: it has the wrong size, is not finite, or has a quaternion that is not unit.
     """
-    first = real_numbers("the initial state", q0).copy()
-    second = None if v0 is None else real_numbers("the initial velocity", v0)
+    first = real_array("the initial state", q0)
+    second = None if v0 is None else real_array("the initial velocity", v0)
     robot, system = structure.robot, structure.system
     if robot is not None:
         second = np.zeros(robot.nv) if second is None else second

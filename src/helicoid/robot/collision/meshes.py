@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import HelicoidError, InputError, optional_import
 from helicoid.model.parts import Geometry
 
 
@@ -47,10 +47,7 @@ def _ros_packages(package: str) -> list[Path]:
 
 def mesh_scene(path: Path) -> Any:
     """The meshes of a file (STL, OBJ, DAE, GLB, PLY ...), each with its pose, as a scene of trimesh."""
-    try:
-        import trimesh  # costs 0.3 s
-    except ImportError as error:
-        raise HelicoidError("reading meshes needs trimesh: pip install 'helicoid[view]'") from error
+    trimesh = optional_import("trimesh", "reading meshes", "helicoid[view]")  # costs 0.3 s
     try:
         return trimesh.load(path, force="scene")
     except Exception as error:

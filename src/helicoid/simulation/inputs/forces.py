@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.simulation.inputs.laws import LoopLaw
 from helicoid.simulation.running import ABSURD
@@ -168,10 +169,7 @@ def _series(what: str, value: Force, size: int, n_steps: int, n_rollouts: int) -
 
 
 def _numbers(what: str, value: Any) -> Array:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers or a callable (t, q, v); got {value!r}") from error
+    array = float_array(value, f"{what} must be numbers or a callable (t, q, v)")
     if not np.all(np.isfinite(array)):
         raise InputError(f"{what} has entries that are not finite")
     return array

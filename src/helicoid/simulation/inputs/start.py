@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import settling_function
@@ -123,10 +124,7 @@ def _array(force: Any) -> Any:
 
 
 def _rows(name: str, value: ArrayLike, size: int) -> Array:
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers; got {value!r}") from error
+    array = np.array(float_array(value, f"{name} must be numbers"))
     if array.ndim not in (1, 2) or array.shape[-1] != size:
         raise InputError(f"{name} must have shape ({size},), or (B, {size}) for a batch; got {array.shape}")
     if not np.all(np.isfinite(array)):

@@ -1,7 +1,8 @@
-"""Atomic writing of files, and reading of NumPy archives with a check of their size first."""
+"""Atomic writing of files, reading of CSV tables, and of NumPy archives with a check of their size first."""
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 import tempfile
@@ -13,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from helicoid._typing import Array
 from helicoid.errors import InputError
 
 MAX_BYTES = 2_000_000_000
@@ -42,6 +44,29 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def read_table(path: Path) -> tuple[list[str], Array]:
+    """Header and numbers (rows, columns) of a CSV file; an empty cell is NaN, an empty line is skipped.
+
+    Raises:
+        OSError, ValueError, csv.Error: it cannot be read, or is no table of numbers; the message says where.
+    """
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file)
+        header = [name.strip() for name in next(rows, [])]
+        table = []
+        for number, row in enumerate(rows, start=2):
+            if not row:
+                continue
+            if len(row) != len(header):
+                n = len(header)
+                raise ValueError(f"line {number}: {len(row)} values; the first line names {n} columns")
+            try:
+                table.append([float(word) if word.strip() else np.nan for word in row])
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from error
+    return header, np.array(table).reshape(len(table), len(header))
 
 
 def read_archive(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> dict[str, NDArray[Any]]:

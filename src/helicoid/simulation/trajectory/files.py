@@ -13,7 +13,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.ground import ground_arrays, grounds_of
-from helicoid.simulation.trajectory.archive import read_archive, write_whole
+from helicoid.simulation.trajectory.archive import read_archive, read_table, write_whole
 from helicoid.simulation.trajectory.table import ENERGIES, PER_JOINT, columns
 
 if TYPE_CHECKING:
@@ -120,16 +120,9 @@ def _read_npz(path: Path, max_bytes: float) -> dict[str, Any]:
 
 
 def _read_csv(path: Path) -> dict[str, Any]:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.reader(file)
-        header = next(rows, [])
-        lines = [[float(number) for number in row] for row in rows]
-    for number, line in enumerate(lines, start=2):
-        if len(line) != len(header):
-            raise ValueError(f"line {number} has {len(line)} numbers below {len(header)} names of columns")
-    if not lines:
+    header, table = read_table(path)
+    if not len(table):
         raise ValueError("it has no numbers")
-    table = np.array(lines, dtype=np.float64)
 
     def named(prefix: str) -> tuple[list[str], Array]:
         found = [k for k, text in enumerate(header) if text.startswith(prefix)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import HelicoidError
+from helicoid.errors import optional_import
 from helicoid.pages.tables import table
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def columns(trajectory: Trajectory) -> dict[str, Array]:
 
 def to_dataframe(trajectory: Trajectory) -> DataFrame:
     """See `Trajectory.to_dataframe`."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise HelicoidError("to_dataframe needs pandas: pip install pandas") from error
+    pd = optional_import("pandas", "to_dataframe", "pandas")
     values = {name: column.reshape(-1) for name, column in columns(trajectory).items()}
     index = pd.Index(trajectory.t, name="t")
     if trajectory.batch is not None:

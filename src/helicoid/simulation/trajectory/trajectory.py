@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import files, table
@@ -293,10 +294,7 @@ class Trajectory:
                 raise InputError(f"dt must be positive (s), got {dt!r}")
             # A whole number of steps is not lost to rounding.
             return self.t[0] + dt * np.arange(int((self.t[-1] - self.t[0]) / dt * (1 + 1e-12)) + 1)
-        try:
-            wanted = np.asarray(times, dtype=np.float64).ravel()
-        except (TypeError, ValueError) as error:
-            raise InputError(f"times are numbers (s), got {times!r}") from error
+        wanted = float_array(times, "times are numbers (s)").ravel()
         if wanted.size == 0:
             raise InputError("times is empty: a trajectory has at least one sample")
         return wanted

@@ -1,0 +1,52 @@
+"""Arrays of numbers from what a caller gives, with errors that name the argument and show the value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import HelicoidError, InputError
+
+
+def float_array(value: Any, rule: str, error: type[HelicoidError] = InputError) -> Array:
+    """A value as a float64 array, not copied where it is one.
+
+    Raises:
+        error: no array of numbers can be made of it; the message is the rule and the value.
+
+    >>> float_array("fast", "speed must be numbers")
+    Traceback (most recent call last):
+    helicoid.errors.InputError: speed must be numbers; got 'fast'
+    """
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise error(f"{rule}; got {shown(value)}") from None
+
+
+def real_array(what: str, value: Any, copy: bool = True) -> Array:
+    """A value as a float64 array of real numbers alone; without `copy` a float64 array is returned itself.
+
+    Raises:
+        InputError: it is masked, complex, boolean, text or an object, or no array can be made of it.
+    """
+    if not copy and type(value) is np.ndarray and value.dtype.char == "d":
+        return value
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "iuf" and not np.ma.is_masked(value):
+            return np.array(array, dtype=np.float64)
+    except Exception:  # whatever `__array__` of a foreign type raises
+        pass
+    raise InputError(f"{what} must be numbers; got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """A value in an error message: its text where it has one, and not all of it."""
+    try:
+        text = repr(value)
+    except Exception:  # an int of thousands of digits, for one, has none
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 200 else f"{text[:200]} ..."
