@@ -8,15 +8,25 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid._typing import Expression
+from helicoid._typing import Array, Expression
+from helicoid.aerial.control.gains import position_frequency, second_order_polynomial
 from helicoid.aerial.control.law import Command
-from helicoid.aerial.control.rotorcraft import FORMER_NAMES, CascadedLaw, check_integral, second_order
+from helicoid.aerial.control.rotorcraft import (
+    FORMER_NAMES,
+    CascadedLaw,
+    check_integral,
+    default_frequencies,
+    level,
+    second_order,
+)
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.control.laws.step import Number
 from helicoid.deprecation import renamed_arguments
 from helicoid.geometry import quaternion, so3
 
+_NOMINAL = (20.0, 20.0, 8.0)  # rad/s, of roll, pitch and yaw with small lags
+_NOMINAL_POSITION = 4.0  # rad/s
 _MIN_SPECIFIC_FORCE = 0.05 * GRAVITY
 """Specific force (m/s²) below which the thrust direction is taken as up."""
 
@@ -24,9 +34,10 @@ _MIN_SPECIFIC_FORCE = 0.05 * GRAVITY
 class GeometricControl(CascadedLaw):
     """Geometric tracking control on SE(3) (Lee, Leok, McClamroch 2010), z up.
 
-    With e_p = p - p_d, the specific force F = a_d - ω₀² e_p - 2 ζ ω₀ e_v - k ∫e_p dt + g z gives the thrust
-    m F · R z. The desired attitude R_d has its z axis along F and the desired yaw. With the attitude error
-    e_R = ½ (R_dᵀ R - Rᵀ R_d)^∨, bounded below beyond 150 degrees, and e_ω = ω - Rᵀ R_d ω_d,
+    With e_p = p - p_d of the centre of mass, the specific force F = a_d - ω₀² e_p - 2 ζ ω₀ e_v - k ∫e_p dt +
+    g z gives the thrust m F · R z. The desired attitude R_d has its z axis along F and the desired yaw.
+    With the attitude error e_R = ½ (R_dᵀ R - Rᵀ R_d)^∨, bounded below beyond 150 degrees, and
+    e_ω = ω - Rᵀ R_d ω_d,
 
         M = J (-ω_R² e_R - 2 ζ_R ω_R e_ω) + ω × J ω - J (ω^ Rᵀ R_d ω_d - Rᵀ R_d ω̇_d).
 
@@ -38,8 +49,12 @@ class GeometricControl(CascadedLaw):
 
     Args:
         vehicle: a rotorcraft with speed-controlled motors.
-        frequency, damping_ratio: ω₀ (rad/s) and ζ of the position.
-        attitude_frequency, attitude_damping_ratio: ω_R (rad/s) and ζ_R of roll, pitch, yaw.
+        frequency, damping_ratio: ω₀ (rad/s) and ζ of the position;
+            by default ω₀ = 4 or lower, a fifth of ω_R.
+        attitude_frequency, attitude_damping_ratio: ω_R (rad/s) and ζ_R of roll, pitch, yaw. By default ω_R is
+            (20, 20, 8) or lower: at most 1/(3 τ) for a motor lag τ, and √(α_max / 0.2 rad) for an available
+            angular acceleration α_max. Every mode then has a damping ratio of 0.47 or more, and the
+            attitude loop a phase margin of 41 degrees. Gains that are unstable with the lag are refused.
         integral: gain k (1/s³), below 2 ζ ω₀³; it needs `dt`, and its term is bounded by `integral_limit`
             (m/s²).
         max_feedback: bound of the feedback along each axis (m/s²); above g the vehicle may flip to descend.
@@ -59,9 +74,9 @@ class GeometricControl(CascadedLaw):
     def __init__(
         self,
         vehicle: Multirotor,
-        frequency: ArrayLike = 4.0,
+        frequency: ArrayLike | None = None,
         damping_ratio: ArrayLike = 1.0,
-        attitude_frequency: ArrayLike = (20.0, 20.0, 8.0),
+        attitude_frequency: ArrayLike | None = None,
         attitude_damping_ratio: ArrayLike = (0.8, 0.8, 1.0),
         integral: ArrayLike = 0.0,
         integral_limit: float = 3.0,
@@ -71,9 +86,12 @@ class GeometricControl(CascadedLaw):
         dt: float | None = None,
     ) -> None:
         check_integral(integral, dt)
+        attitude = default_frequencies(vehicle, attitude_frequency, _NOMINAL)
+        if frequency is None:
+            frequency = position_frequency(attitude, _NOMINAL_POSITION, _NOMINAL[0])
         numbers = {
             **second_order(frequency, damping_ratio),
-            **second_order(attitude_frequency, attitude_damping_ratio, "attitude_"),
+            **second_order(attitude, attitude_damping_ratio, "attitude_"),
             "integral": Number(integral, (3,), 0.0),
             "integral_limit": Number(integral_limit, (), 0.0),
             "max_feedback": Number(max_feedback, (), 0.0, above=True),
@@ -87,14 +105,31 @@ class GeometricControl(CascadedLaw):
         angles = {"yaw": ((), 0.0), "yaw_rate": ((), 0.0)}
         super().__init__(vehicle, "geometric_control", {**references, **angles}, numbers, memory, dt)
 
+    def _characteristics(self, numbers: Mapping[str, Array]) -> list[tuple[str, Array]]:
+        found = super()._characteristics(numbers)
+        names = "frequency, integral and attitude_frequency with their damping ratios"
+        for k, i in ((0, 0), (0, 1), (1, 0), (1, 1)):  # position along k, attitude about i
+            gains = numbers["attitude_frequency"][i], numbers["attitude_damping_ratio"][i]
+            position = second_order_polynomial(numbers["frequency"][k], numbers["damping_ratio"][k])
+            loop = np.append(position, numbers["integral"][k])
+            found.append((names, self._lagged(np.polymul(second_order_polynomial(*gains), loop))))
+        return found
+
     def _command(self, x: Mapping[str, Expression]) -> Command:
         R, rate, z = quaternion.to_matrix(x["q"][3:7]), x["v"][:3], ca.vertcat(0, 0, 1)
         up = R[:, 2]
-        p, v = x["q"][:3], R @ x["v"][3:6]
+        c, velocity = self._center(x)
+        # Where the yaw changes, the reference of the centre of mass turns about that of the root.
+        c_d, ψ_dot = level(-x["yaw"]) @ c, -x["yaw_rate"]
+        turned, flat = ψ_dot * ca.cross(z, c_d), ca.vertcat(c_d[0], c_d[1], 0)
+        p_d, v_d = x["position"] + c_d, x["velocity"] + turned
+        a_d, jerk = x["acceleration"] - ψ_dot**2 * flat, x["jerk"] - ψ_dot**2 * turned
+        snap = x["snap"] + ψ_dot**4 * flat
+        p, v = x["q"][:3] + R @ c, R @ velocity
         k_p, k_v = x["frequency"] ** 2, 2 * x["damping_ratio"] * x["frequency"]
-        e_p, e_v, memory = p - x["position"], v - x["velocity"], {}
+        e_p, e_v, memory = p - p_d, v - v_d, {}
         limit, feedback = x["max_feedback"], k_p * e_p + k_v * e_v
-        F = x["acceleration"] - ca.fmin(ca.fmax(feedback, -limit), limit) + GRAVITY * z
+        F = a_d - ca.fmin(ca.fmax(feedback, -limit), limit) + GRAVITY * z
         # The derivative of a clipped feedback is zero.
         unclipped = ca.fabs(feedback) < limit
         k_p, k_v = unclipped * k_p, unclipped * k_v
@@ -104,18 +139,18 @@ class GeometricControl(CascadedLaw):
             memory["sum"] = ca.fmin(ca.fmax(integrated, -x["integral_limit"]), x["integral_limit"])
         # Rotor drag in the disc plane at the reference velocity: it tilts R_d and not only the thrust.
         body_z = _unit(F)
-        airspeed = x["velocity"] - x["wind"]
+        airspeed = v_d - x["wind"]
         F = F + x["drag"] / x["mass"] * (airspeed - ca.dot(airspeed, body_z) * body_z)
         thrust = ca.dot(F, up)
         # Where the thrust is not along F, the error dynamics do not predict the derivatives of F.
         alignment = ca.fmax(0, ca.dot(_unit(F), up)) ** 4
         # Derivatives of the errors under that thrust, and so of F (Lee 2010, appendix).
-        e_a = thrust * up - GRAVITY * z - x["acceleration"]
-        F_dot = x["jerk"] - alignment * (k_p * e_v + k_v * e_a)
+        e_a = thrust * up - GRAVITY * z - a_d
+        F_dot = jerk - alignment * (k_p * e_v + k_v * e_a)
         up_dot = R @ ca.cross(rate, z)
         thrust_dot = ca.dot(F_dot, up) + ca.dot(F, up_dot)
-        e_j = thrust_dot * up + thrust * up_dot - x["jerk"]
-        F_ddot = x["snap"] - alignment * (k_p * e_a + k_v * e_j)
+        e_j = thrust_dot * up + thrust * up_dot - jerk
+        F_ddot = snap - alignment * (k_p * e_a + k_v * e_j)
         R_d, ω_d, ω_d_dot = _attitude(F, F_dot, F_ddot, -x["yaw"], -x["yaw_rate"])
         E = R.T @ R_d
         e_R, ω_ff = _attitude_error(E), E @ ω_d
@@ -123,7 +158,7 @@ class GeometricControl(CascadedLaw):
         ω_dot = -(ω**2) * e_R - 2 * ζ * ω * (rate - ω_ff)
         ω_dot = ω_dot - ca.cross(rate, ω_ff) + E @ ω_d_dot
         moments = J @ ω_dot + ca.cross(rate, J @ rate)
-        return self._rotor_speeds(x["mass"] * thrust, moments, memory)
+        return self._rotor_speeds(x, x["mass"] * thrust, moments, memory)
 
 
 def _attitude_error(E: Expression) -> Expression:
