@@ -1,4 +1,4 @@
-"""How many digits forward dynamics keeps: errors against extended precision, beside Pinocchio's.
+"""Accuracy of forward dynamics: errors against extended precision, beside Pinocchio's.
 
     python -m benchmarks.accuracy [--states 40] [name ...]
 

@@ -1,4 +1,4 @@
-"""What JAX and PyTorch add to a call: `make bench-bridges`, or `python -m benchmarks.bridges` where they are.
+"""Overhead of a call through JAX and PyTorch: `make bench-bridges` or `python -m benchmarks.bridges`.
 
 Inverse dynamics of a Panda for a batch, and the same with its gradient, as in a step of training: the bare
 calls of the compiled functions, which allocate their results, then through each package, in turns and on one

@@ -1,4 +1,4 @@
-"""How long a first use takes with nothing in the cache: `python -m benchmarks.cold_builds [case ...]`.
+"""Time of the first use with an empty cache: `python -m benchmarks.cold_builds [case ...]`.
 
 Each case runs in a fresh process with an empty cache. Wall time is what a user waits; processor time, which
 includes the C compiler's, hardly depends on what else the machine does. `--against SRC` names the folder

@@ -1,4 +1,4 @@
-"""How long the first answer takes: import, load and one call, each in a fresh process with warm caches.
+"""Time to the first answer: import, load and one call, each in a fresh process with warm caches.
 
     python -m benchmarks.first_contact [robot] [runs]
 

@@ -127,7 +127,7 @@ def pool() -> list[Robot]:
 
 
 def line_of(index: int, wanted: str) -> dict[str, Any]:
-    """What one case gives: a line of the file."""
+    """Line of the file for one case."""
     warnings.simplefilter("ignore")
     untouched = index % 3 == 2
     seed = (UNTOUCHED if untouched else TUNED) + 1000 * index

@@ -128,7 +128,7 @@ def child(kind: str) -> None:
 
 
 def interrupt(kind: str, moments: int, rng: np.random.Generator) -> dict[str, list[str] | list[float]]:
-    """How `moments` interrupts of one kind of work ended."""
+    """Results of `moments` interrupts of one kind of work."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.interrupts", "--child", kind],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What a sample of a batch costs as batches outgrow the caches: `python -m benchmarks.large_batches`.
+"""Time per sample as batches outgrow the caches: `python -m benchmarks.large_batches`.
 
 Inverse dynamics on one thread, nanoseconds of processor time a sample, the best of several rounds in which
 all sizes take turns; with `out=`, and with a new result each time, whose pages the system has to provide. The

@@ -1,4 +1,4 @@
-"""What a control law adds to a simulation: `python -m benchmarks.law_in_loop`.
+"""Cost of a control law inside a simulation: `python -m benchmarks.law_in_loop`.
 
 Computed torque as a `Function`, as a CasADi function, and as the same `Function` called from Python (a
 lambda), over the bare simulation of the same robot: ratios of processor time on one thread, best of several

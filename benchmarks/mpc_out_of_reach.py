@@ -35,7 +35,7 @@ def task(robot: hc.Robot) -> Problem:
 
 
 def share(t: float) -> float:
-    """How far the target is on its way out: 1 where it waits."""
+    """Position of the target on its way out, 0 to 1."""
     return float(np.sin(np.pi / 2 * np.clip(min(t / 2, (6 - t) / 2), 0, 1)) ** 2)
 
 
@@ -75,7 +75,7 @@ def run(seconds: float = 9.0) -> dict[str, Array]:
 
 
 def draw(rows: dict[str, Array], path: str) -> None:
-    """Where target and flange are, from above and over time, and how much of its limits the arm uses."""
+    """Plot target and flange from above and over time, and the utilisation of the limits."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 3, figsize=(10.5, 3.4), width_ratios=(1, 1.2, 1.2))

@@ -25,7 +25,7 @@ NOISE = 1e-3  # rad, m, rad/s, m/s
 
 
 class Animal(NamedTuple):
-    """Where its description lies in example-robot-data, its feet (two diagonals), the joints of a stance."""
+    """Quadruped: its file in example-robot-data, feet (two diagonals) and joint angles of the stance."""
 
     path: str
     feet: tuple[str, str, str, str]

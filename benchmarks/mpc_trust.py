@@ -83,7 +83,7 @@ def loop(case: Case, rng: np.random.Generator, wrong: bool, noisy: bool, moving:
 
 
 def row(name: str, loops: list[dict[str, Any]]) -> str:
-    """What a system's loops came to."""
+    """Table row of a system's closed loops."""
     quiet = [one for one in loops if not one["noisy"]]
     exact = [one for one in quiet if not one["wrong"]]
     late = [one for one in quiet if one["rms"] > STILL]

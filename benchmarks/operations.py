@@ -170,7 +170,7 @@ def chain_table() -> None:
 
 
 def humanoid() -> None:
-    """How long it takes to build every dynamics function of a humanoid with 50 velocities."""
+    """Build times of every dynamics function of a humanoid with 50 velocities."""
     path = example_robot("talos_data/robots/talos_full_v2.urdf")
     if path is None:
         return
@@ -189,7 +189,7 @@ def humanoid() -> None:
 
 
 def example_robot(path: str) -> Path | None:
-    """Where a file of example-robot-data lies, if it is installed."""
+    """Path of a file of example-robot-data, if it is installed."""
     try:
         import pinocchio  # its wheel knows where the robots lie
     except ImportError:

@@ -1,4 +1,4 @@
-"""What self-collision costs a controller: `python -m benchmarks.self_collision`.
+"""Cost of self-collision avoidance in a controller: `python -m benchmarks.self_collision`.
 
 The task of `benchmarks.mpc`, a Panda with all its limits, without and with `add_self_collision` on the
 capsules of its meshes, hard and soft: warm steps of controllers that take turns, each on its own simulated

@@ -132,7 +132,7 @@ def plant_of(right: Law, wrong: Law, robot: hc.Robot) -> Callable[[np.random.Gen
 
 
 def excess_of(robot: hc.Robot) -> Callable[[np.ndarray], dict[str, float]]:
-    """How much states exceed a robot's limits, as a part of them."""
+    """Excess of states over a robot's limits, relative to them."""
     limits = robot.limits
     half = np.where(np.isfinite(limits.upper - limits.lower), (limits.upper - limits.lower) / 2, np.inf)
 

@@ -46,7 +46,7 @@ def per_row(run: Any, short: int, long: int) -> float:
 
 
 def ours() -> dict[str, float]:
-    """What Helicoid takes (s)."""
+    """Times of Helicoid (s)."""
     quad, aircraft = hc.aerial.load("hummingbird"), hc.aerial.load("aerosonde")
     hover, level = quad.trim(), aircraft.trim(speed=25.0)
     spin = np.array([0.1, 0.2, 0.1, 0, 0, 0])
@@ -95,7 +95,7 @@ def errors() -> dict[str, float]:
 
 
 def peers() -> dict[str, dict[str, float]]:
-    """What the peers take (s), measured by their own Python."""
+    """Times of the peers (s), measured by their own Python."""
     python = os.environ.get("HELICOID_AERIAL_PEERS", sys.executable)
     script = Path(__file__).with_name("peers.py")
     done = subprocess.run([python, str(script), str(BATCH)], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What RotorPy and JSBSim take, as JSON: run by the Python of their own environment."""
+"""Times of RotorPy and JSBSim, as JSON; run by the Python of their own environment."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def timed(ik: DifferentialIK, Q: list[Any]) -> float:
 
 
 def written(s: Subject, folder: Path) -> Path:
-    """What peers need, in a file."""
+    """File with the problem, for the peers."""
     s.robot.to_urdf(folder / "robot.urdf")
     source = ElementTree.parse(folder / "robot.urdf").getroot()
     for link in source.iter("link"):

@@ -207,7 +207,7 @@ def _is_known(found: list[tuple[str, hc.Robot, str]], chain: hc.Robot, tip: str)
 
 
 def table(n: int, seed: int) -> None:
-    """How many of n random poses each arm of example-robot-data finds."""
+    """Success rates over n random poses for each arm of example-robot-data."""
     print(f"\nArms of example-robot-data, {n} poses each, seed {seed}\n")
     print("| robot | tip | joints | solved | µs a pose, batch |\n|---|---|---|---|---|")
     hc.set_compile(False)  # of everything but inverse kinematics: poses are asked for once

@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """What is compared; none where example-robot-data is not installed."""
+    """Compared cases; none where example-robot-data is not installed."""
     found = []
     humanoid = talos()
     if humanoid is not None:
@@ -103,7 +103,7 @@ def timed(wb: WholeBody, Q: Any, V: Any) -> tuple[float, float, float]:
 
 
 def handed_over(case: Case, folder: Path) -> Path:
-    """What peers need, in a file."""
+    """File with the problem, for the peers."""
     s = case.subject
     written(s, folder)
     robot, (Q, V) = s.robot, states(case)
@@ -135,7 +135,7 @@ def handed_over(case: Case, folder: Path) -> Path:
 
 
 def peer(name: str, file: Path) -> tuple[float, ...]:
-    """What `timed` says of a peer; NaN, and why, where it cannot be run."""
+    """Result of `timed` for a peer; NaN and the reason where it cannot be run."""
     python = os.environ.get(PEERS[name], "")
     if not Path(python).is_file():
         print(f"{name} is not installed ({PEERS[name]} names no interpreter)", file=sys.stderr)

@@ -1,1 +1,1 @@
-"""What is measured, and how."""
+"""Measurements: subjects, plans, timing."""

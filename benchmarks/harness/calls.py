@@ -27,7 +27,7 @@ class Call:
     """Of a batch, how many states it treats, the last ones; 0 for all."""
 
     def run(self) -> Array:
-        """What it computes.
+        """Compute the quantity once.
 
         >>> Call("y = 2 * x", {"x": np.ones(2)}, lambda names: names["y"]).run()
         array([2., 2.])

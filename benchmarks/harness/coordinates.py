@@ -1,4 +1,4 @@
-"""How a library writes the state of a robot, and the way to Helicoid's coordinates and back."""
+"""Coordinates of other libraries, converted to Helicoid's and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the machine other programs used while something was measured."""
+"""Processor use of other programs during a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near the batch kernels come to what the processor can do."""
+"""Throughput of the batch kernels as a share of the processor's peak."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _kernel_run(quantity: Quantity, subject: Subject) -> Callable[[], object]:
 
 
 def measure_second_core(rounds: int) -> Figure:
-    """What a second thread gains where memory plays no part: less than 2 on a machine that others use."""
+    """Speed-up by a second thread without memory traffic: below 2 on a shared machine."""
     loop, n = multiply_add_loop(), 1_000_000
     one = two = float("inf")
     with ThreadPoolExecutor(2) as pool:

@@ -1,4 +1,4 @@
-"""How much is measured."""
+"""Extent of a measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DERIVATIVES = ("∂ID", "∂ID (AD)", "dID/dt")
 
 @dataclass(frozen=True)
 class Plan:
-    """What one run measures, and how patiently. Times are in seconds."""
+    """Extent of one run: subjects, repetitions and durations (s)."""
 
     name: str
     robots: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What has to be measured in a process of its own: starting, compiling, memory."""
+"""Measurements that need a fresh process: start, compilation, memory."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ print(json.dumps([operations, times]))
 
 
 def run_python(code: str, **environment: str | None) -> Any:
-    """What a fresh Python prints as JSON. A variable that is None is taken out of its environment."""
+    """JSON output of a program in a fresh Python; a variable that is None is removed from its environment."""
     paths = os.pathsep.join(path for path in sys.path if path)
     environ = {**os.environ, "PYTHONPATH": paths, "HELICOID_COMPILE": "1"}
     for name, value in environment.items():
@@ -113,7 +113,7 @@ def measure_start(repeats: int) -> list[Figure]:
 
 
 def measure_memory(plan: Plan) -> list[Figure]:
-    """How much the peak of resident memory grows in one batch call, beyond the result. Linux only."""
+    """Growth of the peak resident memory in one batch call, beyond the result. Linux only."""
     figures: list[Figure] = []
     if not os.path.exists("/proc/self/status"):
         return figures

@@ -32,7 +32,7 @@ SHOWN int in_use(void) { /* state components 2 and 6: upper halves */
 
 @functools.cache
 def code() -> Any:
-    """What cleans registers, leaves one in use and sees one in use; None where there is no such thing."""
+    """Functions that clear the upper vector registers, use one, and detect one in use; None elsewhere."""
     if not {"avx", "xgetbv1"} <= set(cpu_identity().split()):
         return None
     return ctypes.CDLL(str(library(_SOURCE, lambda: [_SOURCE])))

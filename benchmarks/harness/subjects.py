@@ -1,4 +1,4 @@
-"""What is measured: quantities, robots and states, the same for every library."""
+"""Subjects: quantities, robots and states, the same for every library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long calls take."""
+"""Timing of calls."""
 
 from __future__ import annotations
 

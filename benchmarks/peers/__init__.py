@@ -47,11 +47,11 @@ class Peer:
         self.subject = subject
 
     def call(self, label: str, state: State) -> Call | None:
-        """How a user computes a quantity for one state; None if the library does not have it."""
+        """Call that computes a quantity for one state; None if the library does not have it."""
         raise NotImplementedError
 
     def batch(self, label: str, states: State, n_threads: int) -> Call | None:
-        """How a user computes it for many states; None if the library has nothing to offer for that."""
+        """Call that computes it for many states; None if the library has no batches."""
         return None
 
     def rollouts(self, start: State, dt: float, n_threads: int) -> dict[str, Call]:

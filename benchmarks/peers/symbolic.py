@@ -1,4 +1,4 @@
-"""What the two libraries that make CasADi functions have in common."""
+"""Common base of the two libraries that make CasADi functions."""
 
 from __future__ import annotations
 

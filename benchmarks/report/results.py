@@ -1,4 +1,4 @@
-"""What a run found, in a form that is written down as JSON."""
+"""Results of a run, stored as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNCLEAN = "leaves vector registers in use, which slows other code until they are
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one library took for one quantity of one robot; without `seconds`, `note` says why.
+    """Time of one library for one quantity of one robot; without `seconds`, `note` gives the reason.
 
     `kind`: "call" is one state; "growth" the same on chains; "batch" is per state of a large batch;
     "rollout" per time step of a simulation.
@@ -76,7 +76,7 @@ class Results:
         return None
 
     def ratio(self, kind: str, robot: str, quantity: str, library: str, threads: int = 1) -> float | None:
-        """How many times longer a library takes than Helicoid."""
+        """Time of a library over Helicoid's."""
         ours = self.seconds(kind, robot, quantity, OURS, threads)
         theirs = self.seconds(kind, robot, quantity, library, threads)
         return theirs / ours if ours and theirs else None
@@ -87,7 +87,7 @@ class Results:
 
     @property
     def disturbed(self) -> tuple[int, int]:
-        """How many of our timings other programs disturbed, and of how many."""
+        """Number of our timings that other programs disturbed, and of all."""
         ours = [timing for timing in self.timings if timing.library == OURS]
         return sum(timing.disturbed for timing in ours), len(ours)
 
@@ -106,7 +106,7 @@ class Results:
 
     @staticmethod
     def load(path: Path) -> Results:
-        """What `save` wrote."""
+        """Results read from the file that `save` wrote."""
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         timings = [Timing(**timing) for timing in content.pop("timings")]
         figures = [Figure(**figure) for figure in content.pop("figures")]

@@ -88,7 +88,7 @@ def sheets(results: Results) -> Iterator[Sheet]:
 
 
 def target_sheet(results: Results) -> Sheet:
-    """What was wanted and what was reached."""
+    """Table of targets and results."""
     marks = {True: "yes", False: "NO", None: "–"}
     rows = [(o.what, o.target, o.reached, marks[o.met], o.detail) for o in outcomes(results)]
     note = "Ratios say how many times longer the other takes. Least and greatest over the cases listed."

@@ -1,4 +1,4 @@
-"""What Helicoid wants to reach, beside what a run reached."""
+"""Targets, beside the results of a run."""
 
 from __future__ import annotations
 

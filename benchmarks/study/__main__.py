@@ -1,4 +1,4 @@
-"""What a study costs, and what more processes gain: `python -m benchmarks.study [--quick]`.
+"""Overhead of a study and speed-up by more processes: `python -m benchmarks.study [--quick]`.
 
 - Pool and dask: episodes a second of two processes over those of one, from when the first tasks are done
   (starting an interpreter is left out) until the last, in turns; tasks take a second.
@@ -136,7 +136,7 @@ def nothing(cases: Any) -> dict[str, Any]:
 
 
 def machinery(episodes: int) -> None:
-    """What a study itself takes: cases, chunks, parts on disk and the table."""
+    """Overhead of a study: cases, chunks, parts on disk and the table."""
     made, best = study(nothing, batch=True), np.inf
     for _ in range(1 + ROUNDS):  # the first one imports
         with tempfile.TemporaryDirectory() as folder:

@@ -34,7 +34,7 @@ class Fell(Exception):
 
 @dataclass
 class Episode:
-    """What happens to a robot, by a seed; `__call__` is its controller.
+    """Random episode of a robot, by a seed; `__call__` is its controller.
 
     Args:
         noise: standard deviations of what is measured: angles and positions (rad, m), velocities ten times

@@ -127,7 +127,7 @@ def attended(work: Callable[[], _T], stop: Callable[[], object]) -> _T:
 
 
 def _handler() -> Handler | None:
-    """What Python calls at Ctrl-C without us; None in other threads, and where the system sees to it."""
+    """Python's own handler of SIGINT; None in other threads, and where the system handles the signal."""
     if threading.current_thread() is not threading.main_thread():
         return None
     handler = signal.getsignal(signal.SIGINT)

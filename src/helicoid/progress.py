@@ -90,7 +90,7 @@ def _silent(what: str, done: float) -> None:
 
 @contextmanager
 def _telling(progress: Progress, what: str) -> Iterator[Progress]:
-    """What calls `progress` with `done` kept within 0 to 1, and once more at the end of good work."""
+    """Function that calls `progress` with `done` clipped to 0 to 1, and once more after success."""
     last: tuple[str, float] = what, UNKNOWN
 
     def tell(what: str, done: float) -> None:

@@ -46,7 +46,7 @@ class Status(str, Enum):
 
     @property
     def remedy(self) -> str:
-        """What a user can do about it, in one sentence."""
+        """Remedy in one sentence."""
         return _REMEDIES[self]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from helicoid.compiler import get_num_threads
 from helicoid.control.ik.branches import Follower, distinct
 from helicoid.control.ik.engine import Engine, Found
 from helicoid.control.ik.floating import Carrier
-from helicoid.control.ik.problem import Problem
+from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.solution import Path, Solution
 from helicoid.control.ik.targets import numbers, starts
 from helicoid.control.ik.textbook import METHODS, Textbook
@@ -75,7 +75,7 @@ class InverseKinematics:
     ) -> None:
         self._made = {"robot": robot, "tasks": tasks, "hold": hold, "tolerance": tolerance, "starts": starts}
         self._made |= {"method": method, **options}
-        self._problem = Problem(robot, tasks, hold, tolerance)
+        self._problem = IKProblem(robot, tasks, hold, tolerance)
         if not isinstance(starts, (int, np.integer)) or not 1 <= starts <= 500:
             raise InputError(f"starts is a number of configurations, 1 to 500; got {starts!r}")
         self._starts = int(starts)
@@ -286,7 +286,7 @@ def _again(made: dict[str, Any]) -> InverseKinematics:
     return InverseKinematics(**made)
 
 
-def _textbook(problem: Problem, method: str, options: dict[str, Any]) -> Textbook:
+def _textbook(problem: IKProblem, method: str, options: dict[str, Any]) -> Textbook:
     for name in options:
         if name not in ("step", "damping_factor", "rotation"):
             raise InputError(

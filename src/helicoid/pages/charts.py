@@ -102,7 +102,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """What to draw, from back to front: parts, levels, and an event marked by a vertical line.
+    """Chart of curves and bands, drawn from back to front, with levels and an event as a vertical line.
 
     `inset` is a smaller chart over the lower right of this one.
     """

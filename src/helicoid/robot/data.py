@@ -1,4 +1,4 @@
-"""What a robot is, and what its functions need to know of it."""
+"""Data of a robot: the model, its parameters, and the cache of its functions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from helicoid.model.parts import Limits
 from helicoid.robot.catalog import PLAIN, Catalog
 from helicoid.robot.constraints import Constraints
 from helicoid.robot.function import FunctionSpec, RobotFunction
-from helicoid.robot.options import Options
+from helicoid.robot.options import FunctionOptions
 
 _T = TypeVar("_T")
-_DEFAULT = Options()
+_DEFAULT = FunctionOptions()
 
 
 class RobotData(Catalog):
@@ -180,7 +180,7 @@ class RobotData(Catalog):
 
     # Functions ----------------------------------------------------------------------------------------
 
-    def function(self, spec: FunctionSpec, options: Options = _DEFAULT) -> RobotFunction:
+    def function(self, spec: FunctionSpec, options: FunctionOptions = _DEFAULT) -> RobotFunction:
         """The Function of a specification with options; created once."""
         return self.memo((spec, options), lambda: RobotFunction(self, spec, options))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.pages.tables import table
-from helicoid.robot.options import RULES, Options
+from helicoid.robot.options import RULES, FunctionOptions
 
 if TYPE_CHECKING:
     from helicoid.compiler import Function
@@ -62,7 +62,7 @@ def function_text(function: Function, spec: FunctionSpec) -> str:
     return _text(call, inspect.cleandoc(spec.doc), inputs, outputs, spec.options)
 
 
-def parameters(function: Function, allowed: Iterable[str], options: Options) -> inspect.Signature:
+def parameters(function: Function, allowed: Iterable[str], options: FunctionOptions) -> inspect.Signature:
     """Signature: inputs, and by keyword `out` and the options with their present values."""
     either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     own = [inspect.Parameter(item.name, either) for item in function.inputs]

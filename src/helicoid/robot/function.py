@@ -20,7 +20,7 @@ from helicoid.dynamics.physics import Physics
 from helicoid.errors import InputError
 from helicoid.model.model import Model
 from helicoid.robot.description import class_text, function_text, parameters
-from helicoid.robot.options import Options
+from helicoid.robot.options import FunctionOptions
 
 if TYPE_CHECKING:
     from helicoid.robot.data import RobotData
@@ -82,7 +82,7 @@ class RobotFunction(Function):
     parametric, an empty `theta` may be given as if it were, so that callers need no case distinction.
     """
 
-    def __init__(self, robot: RobotData, spec: FunctionSpec, options: Options) -> None:
+    def __init__(self, robot: RobotData, spec: FunctionSpec, options: FunctionOptions) -> None:
         self._robot, self._spec, self._options = robot, spec, options
         sizes = robot.sizes | ({"rows": getattr(spec.arguments[0], "size", 0)} if spec.arguments else {})
         shapes = [
@@ -191,7 +191,7 @@ class RobotFunction(Function):
         return replace(physics, smoothing=options.smoothing)
 
 
-def _restored(robot: RobotData, spec: FunctionSpec, options: Options) -> RobotFunction:
+def _restored(robot: RobotData, spec: FunctionSpec, options: FunctionOptions) -> RobotFunction:
     """The function, after unpickling or copying."""
     return robot.function(spec, options)
 
@@ -231,7 +231,7 @@ class FunctionOf:
         return f"FunctionOf({self.spec.name}: {self.spec.signature})"
 
 
-def _inputs(robot: RobotData, spec: FunctionSpec, options: Options) -> list[Input]:
+def _inputs(robot: RobotData, spec: FunctionSpec, options: FunctionOptions) -> list[Input]:
     inputs = [
         Input(
             name,

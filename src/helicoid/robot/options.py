@@ -14,7 +14,7 @@ from helicoid.errors import InputError
 
 
 @dataclass(frozen=True)
-class Options:
+class FunctionOptions:
     """Options that change the expression of a function. Each combination is a Function of its own."""
 
     gravity: tuple[float, float, float] | None = None
@@ -26,7 +26,7 @@ class Options:
     restitution: float = 0.0
     parameters: tuple[str, ...] | None = None
 
-    def updated(self, allowed: Iterable[str], name: str, changes: Mapping[str, Any]) -> Options:
+    def updated(self, allowed: Iterable[str], name: str, changes: Mapping[str, Any]) -> FunctionOptions:
         """These options with some changed; refused unless the function `name` has them."""
         for option in changes:
             if option not in allowed:

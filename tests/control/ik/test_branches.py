@@ -9,7 +9,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.control import InverseKinematics, PositionTask
-from helicoid.control.ik.problem import Problem
+from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.targets import between
 from helicoid.geometry import se3, so3
 
@@ -72,7 +72,7 @@ def test_coarse_paths_are_followed_closely(ur5: InverseKinematics) -> None:
     way = ur5.path(ends, q0=a)
     assert way.success.all()
     # The straight way between the two poses, in small steps, leads to the same configuration.
-    problem = Problem(robot, "tool0")
+    problem = IKProblem(robot, "tool0")
     fine = np.array([between(problem, *ends.reshape(2, 16), s) for s in np.linspace(0, 1, 100)]).reshape(
         -1, 4, 4
     )
@@ -90,7 +90,7 @@ def test_out_of_reach_on_the_way_is_told(planar: InverseKinematics) -> None:
 
 
 def test_half_ways_of_targets() -> None:
-    problem = Problem(hc.load("ur5"), "tool0")
+    problem = IKProblem(hc.load("ur5"), "tool0")
     a, b = np.eye(4), np.asarray(se3.pose(so3.exp([0.0, 0.0, 1.0]), [1.0, 2.0, 3.0]))
     half = between(problem, a.ravel(), b.ravel(), 0.5).reshape(4, 4)
     assert np.allclose(half, se3.pose(so3.exp([0.0, 0.0, 0.5]), [0.5, 1.0, 1.5]))

@@ -10,7 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.control import InverseKinematics, OrientationTask, PoseTask, PositionTask
-from helicoid.control.ik.problem import Problem
+from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.textbook import METHODS, Textbook
 from helicoid.geometry import euler, so3
 from helicoid.model.joints import TYPES
@@ -22,8 +22,8 @@ NEAR = Q + np.array([0.1, -0.08, 0.12, 0.05, -0.1, 0.07])
 
 
 @pytest.fixture(scope="module")
-def problem() -> Problem:
-    return Problem(UR5, "tool0")
+def problem() -> IKProblem:
+    return IKProblem(UR5, "tool0")
 
 
 def errors(textbook: Textbook, target: Any, q: Any, most: int = 30) -> Any:
@@ -41,14 +41,14 @@ def test_every_method_finds_a_pose_nearby(method: str) -> None:
     assert found.success and found.error < 2e-3 and found.starts == 1
 
 
-def test_the_pseudo_inverse_converges_quadratically(problem: Problem) -> None:
+def test_the_pseudo_inverse_converges_quadratically(problem: IKProblem) -> None:
     e = errors(Textbook(problem, "pseudo_inverse"), target_at(Q), NEAR, 6)
     assert e[4] < 1e-12 and np.all(e[1:5] < 3 * e[:4] ** 2 + 1e-12)
 
 
 def test_the_pseudo_inverse_is_the_shortest_step_of_a_redundant_arm() -> None:
     robot = hc.load("panda")
-    problem, q = Problem(robot, "panda_link8"), robot.random(1)
+    problem, q = IKProblem(robot, "panda_link8"), robot.random(1)
     textbook, target = Textbook(problem, "pseudo_inverse"), robot.pose("panda_link8")(robot.random(2)).ravel()
     e, J = textbook.rows(q, target)
     dv = textbook.step(q, target)
@@ -57,14 +57,14 @@ def test_the_pseudo_inverse_is_the_shortest_step_of_a_redundant_arm() -> None:
 
 
 @pytest.mark.parametrize("k", [0.2, 0.5])
-def test_a_scaled_step_leaves_a_share_of_the_error(problem: Problem, k: float) -> None:
+def test_a_scaled_step_leaves_a_share_of_the_error(problem: IKProblem, k: float) -> None:
     e = errors(Textbook(problem, "pseudo_inverse", step=k), target_at(Q), NEAR, 12)
     assert e[-1] / e[-2] == pytest.approx(1 - k, abs=0.02)
 
 
 def test_where_the_linearisation_is_poor_a_scaled_step_comes_down_steadily() -> None:
     robot = hc.load("planar_2r")
-    problem = Problem(robot, PositionTask("tip"))
+    problem = IKProblem(robot, PositionTask("tip"))
     target, q = robot.pose("tip")([-1.38, -1.45])[:3, 3], np.array([0.41, -0.69])
     full, scaled = (errors(Textbook(problem, "pseudo_inverse", step=k), target, q, 60) for k in (1.0, 0.1))
     assert full[-1] > 0.3 * full[0]  # the full step overshoots and never comes back
@@ -73,7 +73,7 @@ def test_where_the_linearisation_is_poor_a_scaled_step_comes_down_steadily() -> 
 
 def test_at_a_singularity_only_the_damped_step_stays_small() -> None:
     robot = hc.load("planar_2r")
-    problem = Problem(robot, PositionTask("tip"))
+    problem = IKProblem(robot, PositionTask("tip"))
     q = np.array([0.3, 1e-5])  # all but stretched out
     target = robot.pose("tip")([0.3, 0.0])[:3, 3] * 0.95  # inwards, where a stretched arm cannot go
     e = np.linalg.norm(Textbook(problem, "damped").rows(q, target)[0])
@@ -86,20 +86,20 @@ def test_at_a_singularity_only_the_damped_step_stays_small() -> None:
     assert found.success
 
 
-def test_the_damped_step_is_the_undamped_where_there_is_nothing_to_damp(problem: Problem) -> None:
+def test_the_damped_step_is_the_undamped_where_there_is_nothing_to_damp(problem: IKProblem) -> None:
     steps = [Textbook(problem, "damped", damping_factor=d).step(NEAR, target_at(Q)) for d in (1e-7, 1e-1)]
     plain = Textbook(problem, "pseudo_inverse").step(NEAR, target_at(Q))
     assert np.allclose(steps[0], plain, atol=1e-9) and np.linalg.norm(steps[1]) < np.linalg.norm(plain)
 
 
-def test_the_transpose_always_comes_down_if_its_step_is_small_enough(problem: Problem, rng: Any) -> None:
+def test_the_transpose_always_comes_down_if_its_step_is_small_enough(problem: IKProblem, rng: Any) -> None:
     textbook = Textbook(problem, "transpose", step=0.05)
     for start in UR5.random(rng, size=3):
         e = errors(textbook, target_at(Q), start, 60)
         assert np.all(np.diff(e) <= 1e-12) and e[-1] < e[0]
 
 
-def test_the_transpose_does_not_if_its_step_is_large(problem: Problem) -> None:
+def test_the_transpose_does_not_if_its_step_is_large(problem: IKProblem) -> None:
     e = errors(Textbook(problem, "transpose", step=20.0), target_at(Q), NEAR, 20)
     assert np.any(np.diff(e) > 0)
 
@@ -118,7 +118,7 @@ def ball() -> hc.Robot:
 
 def test_turns_go_the_shortest_way_and_by_euler_angles_another() -> None:
     robot = ball()
-    problem = Problem(robot, OrientationTask("tip"))
+    problem = IKProblem(robot, OrientationTask("tip"))
     begin = np.asarray(robot.pose("tip")(robot.neutral()))[:3, :3]
     wanted = np.asarray(so3.exp([1.0, 0.9, -1.1])) @ begin
     lengths = {}
@@ -135,7 +135,7 @@ def test_turns_go_the_shortest_way_and_by_euler_angles_another() -> None:
     assert lengths["zyx"] > 1.01 * shortest
 
 
-def test_euler_angles_agree_at_the_target(problem: Problem) -> None:
+def test_euler_angles_agree_at_the_target(problem: IKProblem) -> None:
     textbook = Textbook(problem, "pseudo_inverse", rotation="zyx")
     e = errors(textbook, target_at(Q), NEAR, 8)
     assert e[-1] < 1e-9

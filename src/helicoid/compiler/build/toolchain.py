@@ -185,7 +185,7 @@ def target() -> str:
 
 
 def native_lanes() -> int:
-    """How many float64 one vector register of the target holds: 8, 4 or 2."""
+    """Number of float64 in one vector register of the target: 8, 4 or 2."""
     if target() != "native":
         return _LEVELS[target()][0]
     features = _cpu().features

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.control.ik.problem import Problem
+from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.targets import between
 
 FAR = 0.5  # rad or m: two targets in a row whose solutions are further apart are looked at closely
@@ -18,7 +18,7 @@ Solve = Callable[[Array, Array], tuple[Array, NDArray[np.bool_], Array]]
 """Targets and starts, one search each: q, success and error."""
 
 
-def distinct(problem: Problem, Q: Array, about: Array, apart: float) -> Array:
+def distinct(problem: IKProblem, Q: Array, about: Array, apart: float) -> Array:
     """Those of the rows of Q that are `apart` in some coordinate, nearest to `about` first.
 
     Turns by a whole circle make no difference: of these, the one nearest to `about` within the limits stands.
@@ -46,7 +46,7 @@ def distinct(problem: Problem, Q: Array, about: Array, apart: float) -> Array:
 class Follower:
     """Follows targets from configuration to configuration."""
 
-    def __init__(self, problem: Problem, solve: Solve) -> None:
+    def __init__(self, problem: IKProblem, solve: Solve) -> None:
         self.problem, self.solve = problem, solve
 
     def follow(self, targets: Array, Q: Array) -> list[Array]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler import CHeader, compile_with_functions, loop_pragma, new_lock
-from helicoid.control.ik.problem import CONSTRAINT, WISH, Problem
+from helicoid.control.ik.problem import CONSTRAINT, WISH, IKProblem
 from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError
 
@@ -43,7 +43,7 @@ class Found(NamedTuple):
 class Engine:
     """The compiled loop of a problem, with its tables; any number of threads may call it."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: IKProblem) -> None:
         self.problem = problem
         self.rows, self.nq = len(problem.levels), problem.robot.nq
         self._library = _compiled(problem)
@@ -149,7 +149,7 @@ class _Single:
         self.results = tuple(array.ctypes.data for array in (self.q, self.e, self.facts))
 
 
-def _table(p: Problem) -> Array:
+def _table(p: IKProblem) -> Array:
     """Random configurations within the limits, always the same; what does not move is at its default.
 
     A joint that may turn more than three times starts within half a turn of zero, or of what is near it:
@@ -162,7 +162,7 @@ def _table(p: Problem) -> Array:
     return np.where(p.moving_coordinates, Q - turn * whole, p.default())
 
 
-def _own_coordinates(p: Problem) -> list[int]:
+def _own_coordinates(p: IKProblem) -> list[int]:
     """The coordinate that each moving velocity changes alone, or -1."""
     own = np.full(p.robot.nv, -1)
     for joint in p.robot.model.independent_joints:
@@ -172,7 +172,7 @@ def _own_coordinates(p: Problem) -> list[int]:
     return [int(own[k]) for k in p.moving]
 
 
-def _compiled(p: Problem) -> ctypes.CDLL:
+def _compiled(p: IKProblem) -> ctypes.CDLL:
     functions = {"evaluate": p.evaluate}
     manifold = -1 in _own_coordinates(p)
     if manifold:

@@ -6,13 +6,13 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.control.ik.problem import WISH, Problem
+from helicoid.control.ik.problem import WISH, IKProblem
 
 
 class Carrier:
     """Carries the base of a problem, if it has one that is free, to where the errors of tasks are least."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: IKProblem) -> None:
         self.problem = problem
         self.function = self._made()
 

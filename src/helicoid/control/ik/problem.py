@@ -35,7 +35,7 @@ class Judged(NamedTuple):
     residual: Array
 
 
-class Problem:
+class IKProblem:
     """Rows, weights and limits of tasks for a robot.
 
     Args:

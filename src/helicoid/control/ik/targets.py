@@ -9,13 +9,13 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.arrays import float_array
-from helicoid.control.ik.problem import Problem
+from helicoid.control.ik.problem import IKProblem
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
 from helicoid.geometry import so3
 
 
-def numbers(problem: Problem, target: Any) -> tuple[Array, bool]:
+def numbers(problem: IKProblem, target: Any) -> tuple[Array, bool]:
     """Targets of all tasks, (n, numbers), checked; and whether they are of many, with their axis first."""
     given = _by_name(problem, target)
     parts = [task.numbers(problem.robot, given.get(task.name)) for task in problem.tasks]
@@ -27,7 +27,7 @@ def numbers(problem: Problem, target: Any) -> tuple[Array, bool]:
     return np.ascontiguousarray(np.concatenate(rows, axis=1)), any(part.ndim == 2 for part in parts)
 
 
-def _by_name(problem: Problem, target: Any) -> Mapping[str, Any]:
+def _by_name(problem: IKProblem, target: Any) -> Mapping[str, Any]:
     """What was given, for each task that it is for."""
     names = [task.name for task in problem.tasks]
     if isinstance(target, Mapping):
@@ -40,7 +40,7 @@ def _by_name(problem: Problem, target: Any) -> Mapping[str, Any]:
     return {open_task(problem).name: target}
 
 
-def open_task(problem: Problem) -> Task:
+def open_task(problem: IKProblem) -> Task:
     """The one task that a target without a name is for."""
     waiting = [task for task in problem.tasks if task.target is None]
     if len(problem.tasks) == 1:
@@ -51,7 +51,7 @@ def open_task(problem: Problem) -> Task:
     raise InputError(f"several tasks take a target: give them by name, as a dict with any of {names}")
 
 
-def starts(problem: Problem, q0: Any, n: int) -> Array:
+def starts(problem: IKProblem, q0: Any, n: int) -> Array:
     """Configurations to start from, (n, nq), on the manifold and, where joints are held, there."""
     robot = problem.robot
     values = float_array(q0, f"q0 must be {robot.nq} numbers")
@@ -70,7 +70,7 @@ def starts(problem: Problem, q0: Any, n: int) -> Array:
     return np.ascontiguousarray(np.clip(found, *problem.bounds))
 
 
-def between(problem: Problem, a: Array, b: Array, share: float) -> Array:
+def between(problem: IKProblem, a: Array, b: Array, share: float) -> Array:
     """Targets on the way from a to b: rotations by the shortest turn, all else straight."""
     result, at = (1 - share) * a + share * b, 0
     for task, size in zip(problem.tasks, problem.sizes, strict=True):

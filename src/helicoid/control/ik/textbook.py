@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.control.ik.problem import WISH, Problem
+from helicoid.control.ik.problem import WISH, IKProblem
 from helicoid.control.tasks import OrientationTask, PoseTask
 from helicoid.control.tasks.task import square
 from helicoid.dynamics.kinematics import frames
@@ -43,7 +43,7 @@ class Textbook:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: IKProblem,
         method: str,
         step: float | None = None,
         damping_factor: float = 0.1,
@@ -101,7 +101,7 @@ class Textbook:
             yield q
 
 
-def _by_euler_angles(problem: Problem, order: str) -> tuple[Expression, Expression]:
+def _by_euler_angles(problem: IKProblem, order: str) -> tuple[Expression, Expression]:
     """The rows with rotations by differences of Euler angles, each within half a turn, and their slopes."""
     if order not in euler.ORDERS:
         raise InputError(

@@ -14,7 +14,7 @@ from helicoid.errors import InputError
 from helicoid.robot import Robot
 
 
-class Limits(NamedTuple):
+class MotionLimits(NamedTuple):
     """Bounds of the joints along a motion, infinite where there is none.
 
     Args:
@@ -46,7 +46,7 @@ def read_limits(
     velocity: ArrayLike | None,
     acceleration: ArrayLike | None,
     torque: ArrayLike | None,
-) -> Limits:
+) -> MotionLimits:
     """None is what the robot states; of accelerations, which it does not state, no limit."""
     own = robot.limits
     bounds = np.empty((4, 2, robot.nv))
@@ -62,7 +62,7 @@ def read_limits(
         _refuse(robot, bounds)
     if not (accelerations or torques):
         raise InputError("nothing limits the acceleration: give acceleration= or torque=")
-    return Limits(bounds[:2].reshape(4, robot.nv), bounds[2], bounds[3], accelerations, torques)
+    return MotionLimits(bounds[:2].reshape(4, robot.nv), bounds[2], bounds[3], accelerations, torques)
 
 
 _NAMES = ("position", "velocity", "acceleration", "torque")

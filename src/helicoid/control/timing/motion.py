@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.timing import engine
 from helicoid.control.timing.joint_path import JointPath
-from helicoid.control.timing.limits import Limits
+from helicoid.control.timing.limits import MotionLimits
 from helicoid.control.timing.rows import torques
 from helicoid.errors import InputError, optional_import
 from helicoid.robot import Robot
@@ -97,7 +97,7 @@ class PathMotion(Trajectory):
 
     path: JointPath = field(kw_only=True)
     profile: Profile = field(kw_only=True, repr=False)
-    kept: Limits = field(kw_only=True, repr=False)
+    kept: MotionLimits = field(kw_only=True, repr=False)
     friction: bool = field(kw_only=True, default=False)
 
     @property
@@ -150,7 +150,7 @@ class PathMotion(Trajectory):
 
 
 def along(
-    robot: Robot, path: JointPath, profile: Profile, kept: Limits, friction: bool, times: Array
+    robot: Robot, path: JointPath, profile: Profile, kept: MotionLimits, friction: bool, times: Array
 ) -> PathMotion:
     """The motion at these times."""
     q, v, a = _states(path, profile, times)

@@ -9,7 +9,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.control.timing.engine import Rows, lay, torque_rows
 from helicoid.control.timing.joint_path import JointPath
-from helicoid.control.timing.limits import Limits
+from helicoid.control.timing.limits import MotionLimits
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
@@ -32,7 +32,7 @@ class PathLimits:
     calls of inverse dynamics, in one batch.
     """
 
-    def __init__(self, robot: Robot, path: JointPath, limits: Limits, s: Array, friction: bool) -> None:
+    def __init__(self, robot: Robot, path: JointPath, limits: MotionLimits, s: Array, friction: bool) -> None:
         self.robot, self.path, self.limits, self.s = robot, path, limits, s
         self.friction = friction and limits.has_torques
         fastest = FASTEST * (path.end - path.start)

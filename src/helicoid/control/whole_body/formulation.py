@@ -35,7 +35,7 @@ OF_ACCELERATIONS, OF_VARIABLE, OF_TORQUE = 0, 1, 2
 OUTPUTS = (*("M", "h", "J", "b", "E", "e", "weight", "lower", "upper", "cones", "damping", "turn", "errors"),)
 
 
-class Row(NamedTuple):
+class TaskRow(NamedTuple):
     """A row of a task: its kind, and its index among the rows of this kind."""
 
     kind: int
@@ -82,31 +82,31 @@ class AccelerationProgram(TaskProgram):
         return np.cumsum([0, *(one.size for one in self.contacts)])[:-1].tolist()
 
     @cached_property
-    def rows(self) -> list[list[Row]]:
+    def rows(self) -> list[list[TaskRow]]:
         """Of every task, what its rows are."""
         made, motion = [], 0
         for task in self.tasks:
             count = task.rows(self.robot)
             if isinstance(task, PostureTask):
-                rows = [Row(OF_VARIABLE, k) for k in task.velocities(self.robot)]
+                rows = [TaskRow(OF_VARIABLE, k) for k in task.velocities(self.robot)]
             elif isinstance(task, ForceTask):
                 start = self.robot.nv + self.starts[self._contact_of(task)]
-                rows = [Row(OF_VARIABLE, start + k) for k in range(count)]
+                rows = [TaskRow(OF_VARIABLE, start + k) for k in range(count)]
             elif isinstance(task, TorqueTask):
                 driven = self.robot.actuated
-                rows = [Row(OF_TORQUE, driven.index(k)) for k in task.velocities(self.robot)]
+                rows = [TaskRow(OF_TORQUE, driven.index(k)) for k in task.velocities(self.robot)]
             else:
-                rows = [Row(OF_ACCELERATIONS, motion + k) for k in range(count)]
+                rows = [TaskRow(OF_ACCELERATIONS, motion + k) for k in range(count)]
                 motion += count
             made.append(rows)
         return made
 
     @cached_property
-    def all_rows(self) -> list[Row]:
+    def all_rows(self) -> list[TaskRow]:
         """Rows of all tasks; if strict, then those of a last level by which forces are small."""
         rows = [row for task in self.rows for row in task]
         if self.strict:
-            rows += [Row(OF_VARIABLE, self.robot.nv + k) for k in range(self.n_forces)]
+            rows += [TaskRow(OF_VARIABLE, self.robot.nv + k) for k in range(self.n_forces)]
         return rows
 
     @property

@@ -95,7 +95,7 @@ def violations(error: Array, constraints: Constraints) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class ConstraintRow:
+class ConstraintState:
     """One constraint at a configuration: `independent` rows are those that no earlier one implies."""
 
     name: str
@@ -121,7 +121,7 @@ class ConstraintReport:
     violation: float
     base_rank: int | None
     internal: int | None
-    constraints: tuple[ConstraintRow, ...]
+    constraints: tuple[ConstraintState, ...]
     singular_values: tuple[float, ...]
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ def report(error: Array, A: Array, constraints: Constraints, floating: bool) -> 
     for one in constraints:
         row += one.rows
         until = rank(A[:row])
-        rows.append(ConstraintRow(one.name, one.kind, one.rows, until - before, gaps[one.name]))
+        rows.append(ConstraintState(one.name, one.kind, one.rows, until - before, gaps[one.name]))
         before = until
     total, base = rank(A), rank(A[:, :6]) if floating else None
     return ConstraintReport(

@@ -70,7 +70,7 @@ def exchanged_joints(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def single(robot: Robot) -> dict[int, int]:
-    """Where in q the joints with one coordinate have it, by their place in v."""
+    """Index in q of each joint with one coordinate, by its index in v."""
     bodies = [b for b in robot.model.bodies if b.joint.mimic is None and b.joint.type.nq == 1]
     return {body.v.start: body.q.start for body in bodies}
 

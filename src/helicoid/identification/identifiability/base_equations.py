@@ -69,7 +69,7 @@ class BaseEquations:
 
     @property
     def slices(self) -> dict[str, slice]:
-        """Where in θ each group lies."""
+        """Slice of θ of each group."""
         return self.parametric.theta.slices
 
     @cached_property

@@ -100,7 +100,7 @@ def some_of(robot: Robot, known: Sequence[Source]) -> list[Log]:
 
 
 def automatic(known: Sequence[Source]) -> Literal["processes", "here"]:
-    """Where logs are compressed by default: many files in a process pool, others in this process."""
+    """Default executor of the compression: a process pool for many files, else this process."""
     return "processes" if len(known) > _LOGS_FOR_SELECTION and isinstance(known[0], LogFile) else "here"
 
 

@@ -153,7 +153,7 @@ def _messages(reader: Any, deserialize: Any, topic: str, source: str, max_bytes:
 
 
 def _columns(message: _Message, names: tuple[str, ...]) -> list[int]:
-    """Where in the message each joint is."""
+    """Index of each joint in the message."""
     try:
         return [message.names.index(name) for name in names]
     except ValueError:

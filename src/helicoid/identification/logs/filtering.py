@@ -68,7 +68,7 @@ def noise_bandwidth(rate: float, cutoff: float | None) -> float:
 
 
 def outliers(x: Array) -> Mask:
-    """Where x (N, n) leaves the median of its neighbours by far more than the signal usually does, (N, n)."""
+    """Mask (N, n) of the outliers of x: far from the median of their neighbours (Hampel filter)."""
     if len(x) < 4 * _MEDIAN_WINDOW:
         return np.zeros(x.shape, dtype=bool)
     half = _MEDIAN_WINDOW // 2

@@ -166,7 +166,7 @@ def _check_motion(robot: Robot, log: Log) -> None:
 
 
 def _single(robot: Robot) -> tuple[list[int], list[int]]:
-    """Where in q and in v the joints with one coordinate have it."""
+    """Indices in q and in v of the joints with one coordinate."""
     bodies = [b for b in robot.model.bodies if b.joint.mimic is None and b.joint.type.nq == 1]
     return [body.q.start for body in bodies], [body.v.start for body in bodies]
 

@@ -52,7 +52,7 @@ class _Point(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """Where a solution was found: s, its ρ, and the factors of F' there, if any were needed."""
+    """Warm start: the last solution s, its ρ, and the factors of F' there, if any were needed."""
 
     s: Array
     rho: float

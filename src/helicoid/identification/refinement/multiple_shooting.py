@@ -109,7 +109,7 @@ class ShootingPoint(NamedTuple):
 
 
 class ShootingResiduals(NamedTuple):
-    """Where simulations pass the samples (W J, K, 2 nv) and miss the next node (W, J - 1, 2 nv)."""
+    """Simulated states at the samples (W J, K, 2 nv) and gaps at the next node (W, J - 1, 2 nv)."""
 
     residuals: Array
     gaps: Array

@@ -10,7 +10,7 @@ import numpy as np
 from helicoid.compiler import Input, Kernel, compile_kernel, loop_pragma, native_lanes
 from helicoid.errors import CompileError
 from helicoid.robot import Robot
-from helicoid.simulation.contacts.terms import Terms
+from helicoid.simulation.contacts.terms import ContactTerms
 
 RUNTIME = Path(__file__).parent / "runtime"
 POINT_SIZE, GROUND_SIZE = 11, 7  # of runtime/surfaces.h
@@ -48,7 +48,7 @@ class Sizes:
     def __init__(
         self,
         robot: Robot,
-        terms: Terms,
+        terms: ContactTerms,
         counts: tuple[int, int, int, int],
         states: int,
         stops: Stop,
@@ -72,7 +72,7 @@ class Sizes:
 
 
 def contact_kernel(
-    robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, frictional: Sequence[int], batch: bool
+    robot: Robot, terms: ContactTerms, sizes: Sizes, stops: Stop, frictional: Sequence[int], batch: bool
 ) -> Kernel:
     """Compile the step of a robot, for one or for many side by side."""
     text = _constants(robot, terms, sizes, stops, frictional) + loop_pragma() + '#include "contact.c"\n'
@@ -93,7 +93,9 @@ def contact_kernel(
         ) from error
 
 
-def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, frictional: Sequence[int]) -> str:
+def _constants(
+    robot: Robot, terms: ContactTerms, sizes: Sizes, stops: Stop, frictional: Sequence[int]
+) -> str:
     nv, at = robot.nv, terms.at
     rows = 3 * sizes.touches + sum(sizes.others)
     in_sizes = [int(np.prod(item.shape, initial=1)) for item in sizes.inputs]
@@ -149,7 +151,7 @@ def _constants(robot: Robot, terms: Terms, sizes: Sizes, stops: Stop, frictional
     return "\n".join(lines) + "\n"
 
 
-def _closure(terms: Terms, columns: Iterable[int]) -> list[int]:
+def _closure(terms: ContactTerms, columns: Iterable[int]) -> list[int]:
     """The rows that L⁻ᵀ spreads a vector with these entries over, largest first."""
     found = set(columns)
     for k in reversed(range(len(terms.L))):

@@ -33,7 +33,7 @@ from helicoid.simulation.inputs.laws import LawInStep, saturated
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class ContactTerms:
     """The functions `prepare` and `finish` of runtime/contact.c, and the layout of their vectors.
 
     Attributes:
@@ -64,7 +64,7 @@ def terms(
     law: LawInStep | None = None,
     limit: Array | None = None,
     **options: Any,
-) -> Terms:
+) -> ContactTerms:
     """The functions of a robot of which some links may touch something.
 
     Args:
@@ -126,7 +126,7 @@ def terms(
     prepare = ca.Function("prepare", [row_major(one) for one in names.values()], [everything])
     finish = _finish(robot, links, factors, L, at["BOUND"])
     links_at = tuple(at[f"LINK_{k}"] for k in range(len(links)))
-    return Terms(prepare, finish, tuple(inputs), L, tuple(columns), at, links_at, size)
+    return ContactTerms(prepare, finish, tuple(inputs), L, tuple(columns), at, links_at, size)
 
 
 def _change_of_force(motion: RobotFunction, at: Sequence[Expression], change: Expression) -> Expression:

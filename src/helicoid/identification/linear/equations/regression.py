@@ -172,7 +172,7 @@ class Regression:
 
     @cached_property
     def _positions(self) -> dict[int, int]:
-        """Where in q the joints with one coordinate have it, by its place in v."""
+        """Index in q of each joint with one coordinate, by its index in v."""
         bodies = [b for b in self.robot.model.bodies if b.joint.mimic is None and b.joint.type.nq == 1]
         return {body.v.start: body.q.start for body in bodies}
 
@@ -345,6 +345,6 @@ def stated(robot: Robot, group: str) -> Array:
 
 
 def _pattern(function: Function) -> ca.Sparsity:
-    """Where a regressor is not the constant zero."""
+    """Sparsity pattern of a regressor: entries that are not the constant zero."""
     symbols = [ca.SX.sym(item.name, *item.shape) for item in function.inputs]
     return ca.sparsify(function(*symbols)).sparsity()
