@@ -245,7 +245,7 @@ def test_gravity_option(ur5: hc.Robot) -> None:
         ({"smoothing": np.nan}, "smoothing is a velocity"),
         ({"smoothing": "slow"}, "smoothing is a velocity, .* got 'slow'"),
         ({"smoothing": [0.1]}, "smoothing is a velocity"),
-        ({"expressed_in": "tool"}, "expressed_in is 'body' or 'world', got 'tool'"),
+        ({"expressed_in": "tool"}, "expressed_in is 'body', 'world' or 'world_origin', got 'tool'"),
         ({"f_ext": "tool0"}, "f_ext maps link names to wrenches, such as {'tool0': w}"),
         ({"f_ext": [1, 2, 3, 4, 5, 6]}, "f_ext maps link names to wrenches"),
         ({"f_ext": {3: np.zeros(6)}}, "f_ext names links, got"),
