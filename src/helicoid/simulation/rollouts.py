@@ -150,12 +150,13 @@ class RobotRollouts(Rollouts):
         observer: Any = None,
     ) -> None:
         super().__init__(robot, times, begin, inputs, observer=observer)
-        self._method, self._options = method, options
+        self._method, self._options, self._substeps = method, options, 1
         self._stepping: TimeStepping | None = None
         self._others = [begin.theta[None], *inputs.wrenches.values()]
 
     def fixed(self, substeps: int) -> Advance:
         """Steps of one length, `substeps` from one row to the next."""
+        self._substeps = substeps
         return self._advance(step_function(self.robot, self._method, **self._options), self._others, substeps)
 
     def time_stepping(self, world: World, substeps: int) -> Advance:
@@ -189,7 +190,9 @@ class RobotRollouts(Rollouts):
         names = ["theta", *(f"f_ext_{link}" for link in self.inputs.wrenches)]
         rows = {name: self._public(x, n) for name, x in zip(names, self._others, strict=True)}
         net = self._public(self.inputs.net, n) if self.inputs.disturbed else tau
-        motion = MotionEquations(self.robot, {"tau": net, **rows}, self._method, self._options)
+        motion = MotionEquations(
+            self.robot, {"tau": net, **rows}, self._method, self._options, self._substeps
+        )
         made = Trajectory(self.times[:n], q, v, np.broadcast_to(tau, v.shape), self.robot, motion=motion)
         if self._stepping is not None:
             reported = self._stepping.known(n, self.q, self.v)

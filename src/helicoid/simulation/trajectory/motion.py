@@ -25,12 +25,14 @@ class MotionEquations:
         robot: the robot that moved.
         inputs: arrays (..., N + 1 or 1, size) by the names of the inputs: tau, theta, f_ext_<link>.
         method, options: which equations, as `equations.acceleration` takes them.
+        substeps: steps of the integrator between two samples.
     """
 
     robot: Robot
     inputs: Mapping[str, Array]
     method: str = "rk4"
     options: Mapping[str, Any] = field(default_factory=dict)
+    substeps: int = 1
 
     @property
     def smooth(self) -> bool:

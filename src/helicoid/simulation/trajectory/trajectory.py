@@ -20,6 +20,12 @@ from helicoid.simulation.trajectory import files, table
 from helicoid.simulation.trajectory.archive import MAX_BYTES
 from helicoid.simulation.trajectory.motion import FOLLOWING, MotionEquations
 from helicoid.simulation.trajectory.resampling import between, linear, resampled_states, rounding
+from helicoid.simulation.trajectory.sensitivity import (
+    TrajectoryGradient,
+    TrajectorySensitivity,
+    gradient,
+    sensitivity,
+)
 from helicoid.simulation.trajectory.table import ENERGIES
 
 if TYPE_CHECKING:
@@ -77,6 +83,48 @@ class Trajectory:
         if self.robot is not None:
             self.name, self.v_names = self.robot.name, self.robot.model.velocity_names
             self.q_names = self.robot.model.coordinate_names
+
+    # Derivatives --------------------------------------------------------------------------------------
+
+    def sensitivity(self, *kinds: str) -> TrajectorySensitivity:
+        """Derivatives of all states by "q0", "v0", "theta" or "tau", in compiled code; q0 and v0 by default.
+
+        Variational equations of the discrete steps, so that the derivatives are exact for the simulated
+        motion; one column for each element, side by side on SIMD lanes. Torques are held as they acted: a
+        controller does not react. "tau" is a constant added to the torque of a joint at all times; for the
+        torque of each sample, and for many parameters, see `gradient`. Derivatives by q are in its tangent
+        space. Where friction has a kink (`smoothing=0`) they are one-sided.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("double_pendulum").parametric("inertia")
+        >>> motion = hc.simulate(robot, [1.0, 0.5], duration=0.5)
+        >>> by_start = motion.sensitivity("q0", "v0")
+        >>> by_start.q.shape, by_start.columns[0]
+        ((501, 2, 4), 'q0.joint_1')
+        >>> motion.sensitivity("theta").of("theta")[1].shape
+        (501, 2, 20)
+        """
+        return sensitivity(self, kinds)
+
+    def gradient(self, dL_dq: ArrayLike | None = None, dL_dv: ArrayLike | None = None) -> TrajectoryGradient:
+        """Gradient of a number L by q0, v0, theta and the torque of each sample, by the adjoint method.
+
+        Args:
+            dL_dq: ∂L/∂q of every sample in the tangent space, (N + 1, nv), or of the last one, (nv,).
+            dL_dv: ∂L/∂v likewise.
+
+        One pass forwards and one backwards, however many parameters there are.
+
+        >>> import numpy as np
+        >>> import helicoid as hc
+        >>> motion = hc.simulate(hc.load("double_pendulum"), [1.0, 0.5], duration=0.5)
+        >>> slope = motion.gradient(dL_dq=[1.0, 0.0])  # of the first angle at the end
+        >>> np.allclose(slope.q0, motion.sensitivity("q0").q[-1, 0])
+        True
+        >>> slope.tau.shape
+        (500, 2)
+        """
+        return gradient(self, dL_dq, dL_dv)
 
     # Quantities that follow from the states -------------------------------------------------------------
 
