@@ -185,9 +185,9 @@ def gradient(trajectory: Trajectory, dL_dq: ArrayLike | None, dL_dv: ArrayLike |
     )
     by_step = states[2][1:][::-1].reshape(steps.n, m, rollouts, nv).sum(axis=1)
     theta = states[3][-1] if n_theta else np.zeros((rollouts, 0))
-    first = [state[-1] if steps.many else state[-1, 0] for state in states[:2]]
+    q0, v0 = (state[-1] if steps.many else state[-1, 0] for state in states[:2])
     by_step = by_step.swapaxes(0, 1) if steps.many else by_step[:, 0]
-    return TrajectoryGradient(*first, theta if steps.many else theta[0], by_step)
+    return TrajectoryGradient(q0, v0, theta if steps.many else theta[0], by_step)
 
 
 def _seed(steps: _Steps, given: ArrayLike | None, name: str) -> Array:
