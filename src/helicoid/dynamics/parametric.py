@@ -13,7 +13,7 @@ from helicoid._typing import Array, Expression
 from helicoid.dynamics.friction import TERMS
 from helicoid.dynamics.physics import GRAVITY, FrictionEntry, Physics, friction_entry, nominal, stated_entries
 from helicoid.errors import ModelError
-from helicoid.model.elastic import NUMBERS
+from helicoid.model.connections.elastic import NUMBERS
 from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
 from helicoid.model.model import WORLD, Model
 

@@ -11,10 +11,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from helicoid.errors import ModelError
-from helicoid.model.elastic import ElasticElement, check_element
+from helicoid.model.connections.elastic import ElasticElement, check_element
+from helicoid.model.connections.loops import KinematicLoop, check_loop
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Floating
-from helicoid.model.loops import KinematicLoop, check_loop
 from helicoid.model.parts import Joint, Link, Placement
 
 _T = TypeVar("_T")

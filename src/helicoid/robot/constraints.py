@@ -15,7 +15,7 @@ from helicoid.arrays import float_array
 from helicoid.dynamics.constraints.contacts import contact
 from helicoid.dynamics.constraints.equations import Closure, KinematicConstraint, closure, user_constraint
 from helicoid.errors import InputError, ModelError
-from helicoid.model.loops import KinematicLoop, LoopKind, placement
+from helicoid.model.connections.loops import KinematicLoop, LoopKind, placement
 from helicoid.model.model import Model
 from helicoid.model.parts import Placement
 

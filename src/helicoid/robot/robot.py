@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helicoid._typing import Array, Expression
+from helicoid._typing import Expression
 from helicoid.dynamics import parametric
-from helicoid.dynamics.constraints import assembly
-from helicoid.dynamics.constraints.assembly import ConstraintReport
 from helicoid.dynamics.constraints.contacts import ContactKind
 from helicoid.dynamics.friction import stated_names
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, warn
+from helicoid.model.connections.elastic import ElasticElement
+from helicoid.model.connections.loops import LoopKind, placement
 from helicoid.model.edits import flexible
 from helicoid.model.edits import structure as edit
 from helicoid.model.edits.drives import Drive, with_drives
 from helicoid.model.edits.joint_values import JointValues, with_joints
-from helicoid.model.elastic import ElasticElement
-from helicoid.model.inertia import frozen_array
-from helicoid.model.loops import LoopKind, placement
 from helicoid.model.model import Model
 from helicoid.robot.collision.capsules import Capsules, fit_capsules
+from helicoid.robot.constrained_states import ConstrainedStates
 from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose, contact_points
-from helicoid.robot.data import RobotData
 
 
 def as_robot(given: Any, taker: str) -> Robot:
@@ -37,14 +34,7 @@ def as_robot(given: Any, taker: str) -> Robot:
     return given
 
 
-class Consistent(NamedTuple):
-    """A configuration and a velocity that satisfy the constraints."""
-
-    q: Array
-    v: Array
-
-
-class Robot(RobotData):
+class Robot(ConstrainedStates):
     """A robot: its model, and its kinematics and dynamics as `Function`s.
 
     Every function is called with NumPy vectors, with batches (N, n), or with CasADi expressions.
@@ -371,49 +361,3 @@ class Robot(RobotData):
                     f"no joint with a coordinate is called {name!r}; there are: {', '.join(able)}"
                 )
         return Robot(self.model, self._selection, self.constraints.added, tuple(joints))
-
-    def project_configuration(self, q: ArrayLike, hold: Iterable[str] = ()) -> Array:
-        """The configuration near q, (nq) or (N, nq), in which the constraints hold to 1e-12 (m, rad).
-
-        Joints named in `hold` keep their coordinates: the crank of a linkage. Raises ModelError with the
-        largest residual of the constraints where there is no such configuration.
-        """
-        hold = (hold,) if isinstance(hold, str) else tuple(hold)
-        start = np.asarray(q, dtype=np.float64)
-        if not np.all(np.isfinite(start)):
-            raise InputError(
-                f"project_configuration of {self.model.name!r}: q has entries that are not finite"
-            )
-        if start.ndim == 2:
-            return np.stack([self.project_configuration(row, hold) for row in start])
-        start = frozen_array(start, (self.nq,), f"q of {self.model.name!r}")
-        held = [k for name in hold for k in range(self.nv)[self.index(name)[1]]]
-        start = self.integrate(start, np.zeros(self.nv))  # quaternions become unit
-        return assembly.assemble(
-            start, self.constraint_position, self.constraint_jacobian, self.integrate, self.constraints, held
-        )
-
-    def find_consistent(
-        self, q: ArrayLike, v: ArrayLike | None = None, hold: Iterable[str] = ()
-    ) -> Consistent:
-        """A state (q, v) near the given one that satisfies the constraints; v is zero when not given.
-
-        Of a parametric robot, distances of velocities are measured at its nominal parameters.
-        """
-        allowed = self.project_configuration(q, hold)
-        velocity = np.zeros((*allowed.shape[:-1], self.nv)) if v is None else np.asarray(v, dtype=np.float64)
-        return Consistent(allowed, self.project_velocity(allowed, velocity, self.theta.values))
-
-    def constraint_report(self, q: ArrayLike) -> ConstraintReport:
-        """Rank of A at q, redundant rows, mobility, and residuals of the constraints.
-
-        >>> import helicoid as hc
-        >>> robot = hc.load("planar_2r").close_loop("base_link", "tip", "point", origin_a=(1, 0, 1))
-        >>> report = robot.constraint_report(robot.project_configuration([0.5, 1.0]))
-        >>> report.rows, report.rank, report.redundancy, report.mobility
-        (3, 2, 1, 0)
-        """
-        error, A = self.constraint_position(q), self.constraint_jacobian(q)
-        if np.ndim(error) != 1:
-            raise InputError("constraint_report takes one configuration, q of shape (nq,)")
-        return assembly.report(error, A, self.constraints, self.model.floating)

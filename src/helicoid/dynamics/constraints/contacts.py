@@ -21,7 +21,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.constraints.equations import Closure
 from helicoid.errors import ModelError
-from helicoid.model.loops import rotation_to
+from helicoid.model.connections.loops import rotation_to
 from helicoid.model.parts import Placement
 
 ContactKind: TypeAlias = Literal["point", "surface", "normal", "stick"]

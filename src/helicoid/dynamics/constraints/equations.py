@@ -22,7 +22,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.tree import Pose, along_motion, joint_motion, rate_matrix
 from helicoid.errors import ModelError
-from helicoid.model.loops import KinematicLoop
+from helicoid.model.connections.loops import KinematicLoop
 from helicoid.model.model import WORLD, Frame, Model
 from helicoid.model.parts import Placement
 

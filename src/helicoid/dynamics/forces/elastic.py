@@ -18,7 +18,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics.kinematics.frames import frame_pose
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.tree import rate_matrix
-from helicoid.model.elastic import ElasticElement, body_of, is_world
+from helicoid.model.connections.elastic import ElasticElement, body_of, is_world
 from helicoid.model.model import WORLD, Model
 
 _MIN_LENGTH = 1e-9  # m: below it the direction of an element is taken as zero

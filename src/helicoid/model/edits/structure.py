@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
-from helicoid.model.elastic import THE_WORLD, ElasticElement, still_elastic
+from helicoid.model.connections.elastic import THE_WORLD, ElasticElement, still_elastic
+from helicoid.model.connections.loops import KinematicLoop, still_open
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
-from helicoid.model.loops import KinematicLoop, still_open
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Link, Placement
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import ModelError
-from helicoid.model.elastic import NUMBERS, ElasticElement, check_element
+from helicoid.model.connections.elastic import NUMBERS, ElasticElement, check_element
 from helicoid.model.model import Model
 from helicoid.model.urdf.markup import Element, Source
 from helicoid.model.urdf.syntax import index, numbers

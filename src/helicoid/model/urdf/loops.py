@@ -16,7 +16,7 @@ import numpy as np
 
 from helicoid.errors import ModelError
 from helicoid.geometry import euler
-from helicoid.model.loops import ROWS, KinematicLoop, check_loop
+from helicoid.model.connections.loops import ROWS, KinematicLoop, check_loop
 from helicoid.model.model import Model
 from helicoid.model.parts import Placement
 from helicoid.model.urdf.markup import Element, Source, quoted

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helicoid.model.elastic import NUMBERS
+from helicoid.model.connections.elastic import NUMBERS
 from helicoid.model.joints import TYPES
 from helicoid.model.parts import PER_VELOCITY
 from helicoid.model.shapes import PRIMITIVES

@@ -16,10 +16,10 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError, ModelError
 from helicoid.geometry import euler
-from helicoid.model.elastic import NUMBERS, ElasticElement
+from helicoid.model.connections.elastic import NUMBERS, ElasticElement
+from helicoid.model.connections.loops import KinematicLoop
 from helicoid.model.inertia import Inertia
 from helicoid.model.joint_type import JointType
-from helicoid.model.loops import KinematicLoop
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
 from helicoid.model.shapes import PRIMITIVES

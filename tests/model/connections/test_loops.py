@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import helicoid as hc
-from helicoid.model.loops import rotation_to
+from helicoid.model.connections.loops import rotation_to
 from helicoid.model.urdf.reader import read_urdf_text
 from helicoid.model.urdf.writer import to_urdf_text
 from mechanisms import four_bar_angles, four_bar_urdf, joint_angles
