@@ -24,7 +24,7 @@ import numpy as np
 from mujoco import rollout
 
 import helicoid as hc
-from helicoid.study.episode_queue import TASK
+from helicoid.study.episode_queue import CHUNK_TIME
 
 REST = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.7, 0.8])
 ROUNDS = 2
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, help="closed loops of the Panda; by default 100,000")
     given = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
-    print(f"{cores} cores, load {os.getloadavg()[0]:.1f}, tasks of {TASK:g} s")
+    print(f"{cores} cores, load {os.getloadavg()[0]:.1f}, tasks of {CHUNK_TIME:g} s")
     overhead(1024 if given.quick else 4096)
     for episodes in (4096, 100_000):
         machinery(episodes)

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 import helicoid as hc
-from helicoid.study.distributions import OwnDraw, code_digest
 
 
 def test_normal_is_that_of_the_textbook(rng: np.random.Generator) -> None:
@@ -67,15 +66,3 @@ def test_choice_has_its_shares(rng: np.random.Generator) -> None:
 def test_what_makes_no_sense_is_refused(call: Any) -> None:
     with pytest.raises(hc.InputError):
         call()
-
-
-def test_digests_tell_code_apart() -> None:
-    def one(rng: np.random.Generator) -> float:
-        return rng.normal()
-
-    def other(rng: np.random.Generator) -> float:
-        return rng.normal() + 1.0
-
-    assert code_digest(one) != code_digest(other)
-    assert OwnDraw(one).described == OwnDraw(one).described != OwnDraw(other).described
-    assert len(code_digest(len)) == 64

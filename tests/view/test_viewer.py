@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from http.client import HTTPConnection
 from types import SimpleNamespace
 from urllib.parse import urlparse
 
@@ -114,3 +117,51 @@ def test_the_frame_of_a_target_must_exist(robot: hc.Robot) -> None:
     pytest.importorskip("viser")
     with pytest.raises(hc.ModelError, match="nowhere"):
         view(robot, ik="nowhere", block=False)
+
+
+@pytest.fixture
+def address(robot: hc.Robot) -> Iterator[str]:
+    """Address of a viewer, without the scheme."""
+    pytest.importorskip("viser")
+    with view(robot, block=False) as viewer:
+        yield urlparse(viewer.url).netloc
+
+
+@pytest.mark.parametrize(
+    ("origin", "accepted"),
+    [
+        (None, True),
+        ("http://{address}", True),
+        ("https://example.com", False),
+        ("http://127.0.0.1:1", False),
+        ("http://{address}.example.com", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_pages_of_other_sites_get_no_connection(address: str, origin: str | None, accepted: bool) -> None:
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    given = None if origin is None else origin.format(address=address)
+    refused = pytest.raises(InvalidStatus, match="403")
+    with nullcontext() if accepted else refused, connect(f"ws://{address}", origin=given, proxy=None):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("{address}", 200),
+        ("localhost:9000", 200),  # through a tunnel
+        ("example.com", 403),
+        ("127.0.0.1.example.com:8080", 403),
+        ("", 403),
+        ("[", 403),
+    ],
+)
+def test_other_names_of_this_machine_get_no_answer(address: str, host: str, status: int) -> None:
+    connection = HTTPConnection(address, timeout=30)
+    connection.request("GET", "/", headers={"Host": host.format(address=address)})
+    assert connection.getresponse().status == status
+    connection.close()

@@ -34,7 +34,8 @@ def load(
     """
     if base not in ("fixed", "floating"):
         raise InputError(f"base is 'fixed' or 'floating', got {base!r}")
-    if not (packages is None or isinstance(packages, Mapping)):
+    folders = packages.values() if isinstance(packages, Mapping) else [None]
+    if not (packages is None or all(isinstance(one, (str, os.PathLike)) for one in folders)):
         raise InputError(f"packages maps names of packages to folders; got {packages!r}")
     model = _read(source, floating=base == "floating")
     return Robot(model if packages is None else _with_meshes(model, packages))
@@ -82,7 +83,8 @@ def _with_meshes(model: Model, packages: Packages) -> Model:
         package, _, inside = rest.partition("/")
         if scheme != "package" or package not in packages:
             return shape
-        return replace(shape, filename=os.fspath(Path(packages[package]) / inside))
+        folder = os.path.abspath(packages[package])
+        return replace(shape, filename=os.path.join(folder, inside), folder=folder)
 
     def resolved(link: Link) -> Link:
         visuals, collisions = tuple(map(found, link.visuals)), tuple(map(found, link.collisions))

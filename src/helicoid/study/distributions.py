@@ -6,8 +6,6 @@ A distribution is immutable, with `draw(rng, n)`, which returns n samples along 
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.study.fingerprint import fingerprint
 
 
 @runtime_checkable
@@ -158,7 +157,7 @@ class OwnDraw:
 
     @property
     def described(self) -> dict[str, Any]:
-        return {"kind": "own", "code": code_digest(self.call)}
+        return {"kind": "own", "code": fingerprint(self.call)}
 
 
 def plain_values(name: str, values: Any) -> tuple[Any, ...]:
@@ -178,20 +177,6 @@ def plain_values(name: str, values: Any) -> tuple[Any, ...]:
     if known.dtype.kind == "f" and not np.all(np.isfinite(known)):
         raise InputError(f"{name}: all values must be finite; got {values!r}")
     return tuple(known.tolist())
-
-
-def code_digest(function: Any) -> str:
-    """Digest of the source of a function, or of its bytecode without one; for an object, of its class.
-
-    Globals and closures are not included.
-    """
-    target = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
-    try:
-        text = inspect.getsource(target)
-    except (OSError, TypeError):
-        code = getattr(target, "__code__", None)
-        text = target.__qualname__ if code is None else f"{code.co_code!r} {code.co_names}"
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _numbers(name: str, *given: ArrayLike) -> list[Array]:

@@ -16,14 +16,16 @@ from helicoid.errors import InputError, warn
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.study.cases import Case, Cases, Sampler
-from helicoid.study.distributions import Distribution, OwnDraw, code_digest, plain_values
+from helicoid.study.distributions import Distribution, OwnDraw, plain_values
 from helicoid.study.episode_queue import EpisodeQueue
+from helicoid.study.fingerprint import fingerprint, unreadable
 from helicoid.study.results.folder import Folder, StudyError, StudyWarning
 from helicoid.study.results.rows import RESERVED, flat_values, many_results, one_result
 from helicoid.study.results.table import Row, Table
 from helicoid.study.task import Chunk, Done, EpisodeTask
 from helicoid.workers.contract import Executor, Failure
 from helicoid.workers.executor import all_cores, executor
+from helicoid.workers.here import Here
 
 _MAX_ERRORS_IN_WARNING = 5
 
@@ -119,7 +121,7 @@ class Study:
             "seed": self.seed,
             "batch": self.batch,
             "episode": getattr(self.episode, "__qualname__", type(self.episode).__qualname__),
-            "code": code_digest(self.episode),
+            "code": fingerprint(self.episode),
             "settings": dict(getattr(self.episode, "described", {})),
             "varied": {name: one.described for name, one in self._varied.items()},
             "grids": {name: list(values) for name, values in self._grids.items()},
@@ -164,7 +166,8 @@ class Study:
             folder = Folder(temporary if out is None else out)
             with folder.locked():
                 columns = list(flat_values(self._sampler.cases([0])))
-                folder.begin({**self.record, "columns": columns}, n)
+                if out is not None:  # otherwise nothing can be resumed
+                    folder.begin({**_checked_record(self.record), "columns": columns}, n)
                 run = _Run(self._task(chosen, time_limit), folder, n, chosen, time_limit)
                 with reporting(progress, "Study") as report:
                     run.finish(report)
@@ -184,7 +187,8 @@ class Study:
     def _task(self, chosen: Executor, time_limit: float | None) -> EpisodeTask:
         # A worker of a cluster has one core; local workers share the cores.
         threads = max(1, all_cores() // chosen.n_workers) if chosen.is_local else 1
-        return EpisodeTask(self.episode, self._sampler, self.batch, time_limit is not None, threads)
+        limited, in_worker = time_limit is not None, not isinstance(chosen, Here)
+        return EpisodeTask(self.episode, self._sampler, self.batch, limited, threads, in_worker)
 
     def replay(self, row: Row | int) -> Replay:
         """Repeat an episode in this process, with the objects that it keeps, such as its trajectory.
@@ -219,6 +223,7 @@ class _Run:
         at_once = task.batch and not task.limited
         self._queue = EpisodeQueue(n, folder.done(), at_once, chosen.n_workers)
         self._done = n - self._queue.left
+        task.trusted = self._done > 0
         self._failed = 0
         self._first: tuple[float, int] | None = None  # time and number of episodes after the first chunk
 
@@ -268,6 +273,18 @@ class _Run:
                 parts.append(f"{_duration(passed / new * (self._n - self._done))} left")
         text = ", ".join(parts)  # the address on its own line: the bar fits in 80 columns
         return f"{text}\n{self._executor.dashboard}" if self._executor.dashboard else text
+
+
+def _checked_record(record: dict[str, Any]) -> dict[str, Any]:
+    hidden = unreadable(record)
+    if hidden:
+        warn(
+            StudyWarning(
+                f"a change of {', '.join(hidden)} of this study will not be noticed when it is resumed: "
+                "such an object cannot be pickled"
+            )
+        )
+    return record
 
 
 def _warn_of_failures(table: Table) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import math
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,14 +14,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.compiler import open_cache, set_num_threads
-from helicoid.errors import HelicoidError, InputError
+from helicoid.errors import HelicoidError
 from helicoid.interrupts import LISTEN
 from helicoid.study.cases import Cases, Sampler
-from helicoid.study.results.rows import EpisodeRows, failed, flat_values, many_results, one_result
-from helicoid.workers.contract import Beat
+from helicoid.study.results.rows import (
+    EpisodeRows,
+    InvalidResultError,
+    failed,
+    flat_values,
+    many_results,
+    one_result,
+)
+from helicoid.workers.contract import Beat, exit_if_forked
 
 COMPILE_TIME = 300.0  # s, added to the time limit of the first call
+_Columns = dict[str, Array]
 _MAX_ERROR_LENGTH = 500  # characters
 
 
@@ -46,7 +56,11 @@ class Done(NamedTuple):
 
 
 class EpisodeMistake(HelicoidError):
-    """Invalid return value of an episode, a programming error that ends the study."""
+    """Invalid return value of an episode before any was valid, a programming error that ends the study."""
+
+
+class _FailedEpisodeError(Exception):
+    """Error of an episode, in words."""
 
 
 @dataclass
@@ -59,6 +73,8 @@ class EpisodeTask:
         batch: whether the episode takes many cases at once.
         limited: whether episodes have a time limit.
         threads: of a batch in a worker; None for the default.
+        in_worker: whether it runs in another process than the user's, where no interrupt is Ctrl-C.
+        trusted: whether an episode of the study has returned a valid result.
         key: of this run of a study, unique on this computer.
     """
 
@@ -67,11 +83,14 @@ class EpisodeTask:
     batch: bool
     limited: bool = False
     threads: int | None = None
+    in_worker: bool = False
+    trusted: bool = False
     key: str = field(default_factory=lambda: uuid.uuid4().hex[:2])
     _warm: bool = field(default=False, repr=False)
 
     def __call__(self, chunk: Chunk, beat: Beat) -> Done:
         """See `helicoid.workers.contract.Work`."""
+        self.trusted |= chunk.known is not None
         if self._warm:
             return self._timed(chunk, beat)
         if self.threads is not None:
@@ -111,19 +130,15 @@ class EpisodeTask:
     def _singly(self, cases: Cases, beat: Beat) -> EpisodeRows:
         parts = []
         for k in range(len(cases)):
-            case = cases[k]
+            case, one = cases[k], cases.chosen([k])
             beat(case.index)
             began = time.perf_counter()
             try:
-                given = self.episode(case)
-            except (Exception, SystemExit) as error:
-                parts.append(failed(cases.chosen([k]), error_text(error), time.perf_counter() - began))
-                continue
-            seconds = np.array([time.perf_counter() - began])
-            one = cases.chosen([k])
-            with _mistakes():
-                results = one_result(given, cases.names)
-            parts.append(EpisodeRows(one.indices, flat_values(one), results, [None], seconds))
+                results, seconds = self._results(case, lambda given: one_result(given, cases.names))
+            except _FailedEpisodeError as error:
+                parts.append(failed(one, str(error), time.perf_counter() - began))
+            else:
+                parts.append(EpisodeRows(one.indices, flat_values(one), results, [None], np.array([seconds])))
         return EpisodeRows.together(parts)
 
     def _batch(self, cases: Cases, beat: Beat) -> EpisodeRows:
@@ -134,17 +149,39 @@ class EpisodeTask:
         beat(int(cases.indices[0]))
         began = time.perf_counter()
         try:
-            given = self.episode(given_cases)
-        except (Exception, SystemExit) as error:
+            results, seconds = self._results(
+                given_cases, lambda given: many_results(given, cases.names, len(given_cases))
+            )
+        except _FailedEpisodeError as error:
             if n == 1:
-                return failed(cases, error_text(error), time.perf_counter() - began)
+                return failed(cases, str(error), time.perf_counter() - began)
             halves = [self._batch(cases[: n // 2], beat), self._batch(cases[n // 2 :], beat)]
             return EpisodeRows.together(halves)
-        seconds = (time.perf_counter() - began) / n
-        with _mistakes():
-            results = many_results(given, cases.names, len(given_cases))
         results = {name: column[:n] for name, column in results.items()}
-        return EpisodeRows(cases.indices, flat_values(cases), results, [None] * n, np.full(n, seconds))
+        return EpisodeRows(cases.indices, flat_values(cases), results, [None] * n, np.full(n, seconds / n))
+
+    def _results(self, cases: Any, columns: Callable[[Any], _Columns]) -> tuple[_Columns, float]:
+        """Columns of one call of the episode, and its time (s).
+
+        Raises:
+            _FailedEpisodeError: it raised, or returned something invalid.
+            EpisodeMistake: it returned something invalid, and none was valid before.
+        """
+        pid, began = os.getpid(), time.perf_counter()
+        try:
+            given = self.episode(cases)
+            seconds = time.perf_counter() - began
+            exit_if_forked(pid)
+            found = columns(given)
+        except BaseException as error:
+            exit_if_forked(pid)
+            if isinstance(error, KeyboardInterrupt) and not self.in_worker:
+                raise
+            if isinstance(error, InvalidResultError) and not self.trusted:
+                raise EpisodeMistake(str(error)) from error
+            raise _FailedEpisodeError(error_text(error)) from None
+        self.trusted = True
+        return found, seconds
 
     def lost(self, index: int, reason: str) -> EpisodeRows:
         """Row of an episode whose worker terminated."""
@@ -165,14 +202,6 @@ def error_text(error: BaseException) -> str:
 
 
 @contextmanager
-def _mistakes() -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        raise EpisodeMistake(str(error)) from error
-
-
-@contextmanager
 def _one_compiles(key: str) -> Iterator[None]:
     """Let the first worker of a computer run alone; others with the same key wait for it.
 
@@ -188,4 +217,7 @@ def _one_compiles(key: str) -> Iterator[None]:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                     break
                 time.sleep(LISTEN)
-        yield
+        try:
+            yield
+        finally:  # a process that the episode forked has the file open as well
+            fcntl.flock(file, fcntl.LOCK_UN)

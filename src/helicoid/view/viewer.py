@@ -16,6 +16,7 @@ from helicoid.robot import Robot, as_robot
 from helicoid.view.controls import JointSliders, neutral_within_limits
 from helicoid.view.drawing.drawing import bounds
 from helicoid.view.ground import arrows, floor_height, ground_parts
+from helicoid.view.local_access import local_requests_only
 from helicoid.view.motion import PlayedMotion, as_motion
 from helicoid.view.playback import Playback, sample
 from helicoid.view.player import COLORS
@@ -39,7 +40,7 @@ class Viewer:
         frame: str | None = None,
     ) -> None:
         viser = _viser()
-        with redirect_stdout(io.StringIO()):  # `view` prints the address
+        with redirect_stdout(io.StringIO()), local_requests_only():  # `view` prints the address
             self._server = viser.ViserServer(host=_HOST, port=port, label=robot.name, verbose=False)
         self._rng = np.random.default_rng()
         self._server.gui.configure_theme(show_logo=False, show_share_button=False)

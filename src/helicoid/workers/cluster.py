@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from helicoid.interrupts import LISTEN
-from helicoid.workers.child import Child, pickled, unpickled
+from helicoid.workers.child import Child, pickled
 from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult, no_beat
+from helicoid.workers.serving import unpickled
 
 _TASKS_PER_THREAD = 2  # submitted at a time, so that no thread waits for its next task
 _CONNECT_TIMEOUT = "30 s"

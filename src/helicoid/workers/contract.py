@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -76,3 +77,12 @@ class Executor(Protocol):
 
 def no_beat(part: int, grace: float = 0.0) -> None:
     """Heartbeat without effect, for workers without a time limit."""
+
+
+def exit_if_forked(pid: int) -> None:
+    """End this process if it is a copy of process `pid` that the work made by `os.fork`.
+
+    Both return from the work; a second one that went on would give results twice.
+    """
+    if os.getpid() != pid:
+        os._exit(0)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import helicoid as hc
 from helicoid.study.results.folder import Folder, StudyError, StudyWarning
 from helicoid.study.results.rows import EpisodeRows
 
@@ -119,3 +126,70 @@ def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StudyError, match="no folder can be created"), Folder(tmp_path / "file").locked():
         pass
+
+
+def _study(folder: Path, n: int = 60) -> None:
+    """A finished study of three parts."""
+    with Folder(folder).locked():
+        Folder(folder).begin({"seed": 1, "columns": ["mass"]}, n)
+        for start in range(0, n, n // 3):
+            Folder(folder).add(rows(start, start + n // 3))
+
+
+def _rewrite(path: Path, change: Callable[[Any], Any]) -> None:
+    pq.write_table(change(pq.read_table(path)), path)
+
+
+FIRST, SECOND = "part-0000000000-0000000020.parquet", "part-0000000020-0000000040.parquet"
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "an empty part": lambda p: (p / FIRST).write_bytes(b""),
+    "a part that is cut off": lambda p: (p / FIRST).write_bytes((p / FIRST).read_bytes()[:-20]),
+    "a part of other bytes": lambda p: (p / FIRST).write_bytes(b"PAR1" + bytes(200) + b"PAR1"),
+    "a part in which bytes changed": lambda p: (p / FIRST).write_bytes(
+        (p / FIRST).read_bytes()[:4] + bytes(150) + (p / FIRST).read_bytes()[154:]
+    ),
+    "a part that is a folder": lambda p: ((p / FIRST).unlink(), (p / FIRST).mkdir()),
+    "a part without columns": lambda p: _rewrite(p / FIRST, lambda t: t.select([])),
+    "a part without episodes": lambda p: _rewrite(p / FIRST, lambda t: t.drop_columns(["episode"])),
+    "a part without errors": lambda p: _rewrite(p / FIRST, lambda t: t.drop_columns(["error"])),
+    "a part without a varied value": lambda p: _rewrite(p / FIRST, lambda t: t.drop_columns(["mass"])),
+    "a part with a row less": lambda p: _rewrite(p / FIRST, lambda t: t.slice(1)),
+    "a part with a row twice": lambda p: _rewrite(p / FIRST, lambda t: pa.concat_tables([t.slice(0, 1), t])),
+    "a part with other episodes": lambda p: shutil.copy(p / SECOND, p / FIRST),
+    "a part with episodes in words": lambda p: _rewrite(
+        p / FIRST, lambda t: t.set_column(0, "episode", pa.array([str(k) for k in range(20)]))
+    ),
+    "a part with results of another type": lambda p: _rewrite(
+        p / FIRST, lambda t: t.set_column(2, "rms", pa.array([[str(k)] for k in range(20)]))
+    ),
+    "a part that overlaps": lambda p: shutil.copy(p / SECOND, p / "part-0000000039-0000000059.parquet"),
+    "a record that is a folder": lambda p: ((p / "study.json").unlink(), (p / "study.json").mkdir()),
+    "a record of other bytes": lambda p: (p / "study.json").write_bytes(bytes(range(128, 256))),
+    "a record that is deep": lambda p: (p / "study.json").write_text("[" * 100_000),
+    "a record without episodes": lambda p: _edit_record(p, episodes=None),
+    "a record of half an episode": lambda p: _edit_record(p, episodes=0.5),
+    "a record with a column": lambda p: _edit_record(p, columns=3),
+    "a record of a later version": lambda p: _edit_record(p, version=99),
+}
+
+
+def _edit_record(folder: Path, **changes: Any) -> None:
+    record = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps({**record, **changes}))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_folder_is_told(damage: str, tmp_path: Path) -> None:
+    _study(tmp_path)
+    assert len(hc.study.read(tmp_path)) == 60
+    DAMAGES[damage](tmp_path)
+    with pytest.raises(StudyError, match=re.escape(str(tmp_path))):
+        hc.study.read(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if name.startswith("a part without")])
+def test_a_part_that_lacks_columns_is_run_again(damage: str, tmp_path: Path) -> None:
+    _study(tmp_path)
+    DAMAGES[damage](tmp_path)
+    with pytest.warns(StudyWarning, match="damaged"):
+        assert Folder(tmp_path).done() == [(20, 40), (40, 60)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import trimesh
 from hypothesis import given
 
 import helicoid as hc
+from helicoid.errors import DoubtfulModelWarning
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import WORLD
 from helicoid.model.parts import Geometry
@@ -183,3 +186,55 @@ def test_capsules_are_drawn_around_what_they_hold() -> None:
     bare = hc.load('<robot name="bare"><link name="only"/></robot>')
     with pytest.warns(hc.DoubtfulModelWarning, match="no capsules are drawn: .* has no visual geometry"):
         assert capsule_parts(bare) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "warned"),
+    [
+        ("{outside}", True),
+        ("file://{outside}", True),
+        ("../../secret.stl", True),
+        ("package://my_robot/../secret.stl", True),
+        ("../meshes/arm.stl", False),
+        ("package://my_robot/meshes/arm.stl", False),
+        ("file://{inside}", False),
+    ],
+)
+def test_a_mesh_outside_of_its_package_is_told(tmp_path: Path, file: str, warned: bool) -> None:
+    package = tmp_path / "my_robot"
+    inside, outside = package / "meshes" / "arm.stl", tmp_path / "secret.stl"
+    (package / "urdf").mkdir(parents=True)
+    (package / "package.xml").touch()
+    inside.parent.mkdir()
+    for path in (inside, outside):
+        trimesh.creation.box((0.1, 0.2, 0.3)).export(path)
+    name = file.format(inside=inside, outside=outside)
+    shape = Geometry("mesh", (1.0, 1.0, 1.0), filename=name, folder=str(package / "urdf"))
+    told = pytest.warns(DoubtfulModelWarning, match=r"secret\.stl, outside of") if warned else nullcontext()
+    with told, warnings.catch_warnings():
+        if not warned:
+            warnings.simplefilter("error")
+        found = find_mesh(shape)
+    assert found is not None
+    assert found.samefile(outside if warned else inside)
+
+
+@pytest.mark.parametrize("package", ["..", ".", ""])
+def test_a_package_has_a_name(tmp_path: Path, package: str) -> None:
+    trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "arm.stl")
+    shape = Geometry(
+        "mesh", (1.0, 1.0, 1.0), filename=f"package://{package}/arm.stl", folder=str(tmp_path / "x")
+    )
+    assert find_mesh(shape) is None
+
+
+def test_a_mesh_of_a_package_that_was_named_is_not_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "here").mkdir()
+    trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "elsewhere" / "arm.stl")
+    file = tmp_path / "here" / "robot.urdf"
+    file.write_text(URDF.format(shapes=MESH.format(file="package://arms/arm.stl", more="")))
+    robot = hc.load(file, packages={"arms": tmp_path / "elsewhere"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        visual_parts(robot)

@@ -10,30 +10,59 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import HelicoidError, InputError, optional_import
+from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError, optional_import, warn
 from helicoid.model.parts import Geometry
+
+_MANIFESTS = ("package.xml", ".git", "pyproject.toml")
 
 
 def find_mesh(shape: Geometry) -> Path | None:
-    """The file of a mesh, or None.
+    """The file of a mesh, or None; a warning if it is outside of the description's package.
 
     A plain name is looked for beside the description, then from the working directory. `package://name/...`
     is looked for in the folders around the description and in those that ROS_PACKAGE_PATH and
     AMENT_PREFIX_PATH name; `hc.load(..., packages={name: folder})` says where it is.
     """
+    for path, root in _candidates(shape):
+        if path.is_file():
+            if not _is_inside(path, root):
+                warn(
+                    DoubtfulModelWarning(
+                        f"the mesh {shape.filename} is {path.resolve()}, outside of {root.resolve()}, where "
+                        "its description belongs to"
+                    )
+                )
+            return path
+    return None
+
+
+def _candidates(shape: Geometry) -> list[tuple[Path, Path]]:
+    """Where the file of a mesh may be, each with the folder in which it should be."""
     scheme, separator, rest = shape.filename.partition("://")
     folder = Path(shape.folder or ".")
     if not separator:
-        candidates = [folder / shape.filename, Path(shape.filename)]
-    elif scheme == "file":
-        candidates = [Path(rest)]
-    else:
-        package, _, inside = rest.partition("/")
-        places = [folder, *folder.parents] if shape.folder else []
-        named = [place for place in places if place.name == package]
-        around = [place / package for place in places]
-        candidates = [root / inside for root in (*named, *around, *_ros_packages(package))]
-    return next((path for path in candidates if path.is_file()), None)
+        return [(folder / shape.filename, _root(folder)), (Path(shape.filename), Path())]
+    if scheme == "file":
+        return [(Path(rest), _root(folder))]
+    package, _, inside = rest.partition("/")
+    if package in ("", ".", ".."):
+        return []
+    places = [folder, *folder.parents] if shape.folder else []
+    named = [place for place in places if place.name == package]
+    around = [place / package for place in places]
+    return [(root / inside, root) for root in (*named, *around, *_ros_packages(package))]
+
+
+def _root(folder: Path) -> Path:
+    """Folder of the package of a description: by its manifest, or the parent of the description's folder."""
+    around = [folder.absolute(), *folder.absolute().parents]
+    named = (place for place in around if any((place / name).exists() for name in _MANIFESTS))
+    return next(named, around[min(1, len(around) - 1)])
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    """By names, without following links: workspaces link packages from elsewhere."""
+    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root))
 
 
 def _ros_packages(package: str) -> list[Path]:

@@ -16,7 +16,7 @@ from helicoid.robot import Robot
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.inputs.start import initial_states, sampling_times, start
 from helicoid.study.cases import Case
-from helicoid.study.distributions import code_digest
+from helicoid.study.fingerprint import fingerprint
 
 Each = Callable[[Case], Mapping[str, Any]]
 
@@ -135,7 +135,7 @@ class LoopSettings:
             **lists,
             "robot": hashlib.sha256(text.encode()).hexdigest(),
             "noise": {name: _listed(x) for name, x in self.noise.items()},
-            "each": None if self.each is None else code_digest(self.each),
+            "each": None if self.each is None else fingerprint(self.each),
         }
 
 

@@ -19,7 +19,7 @@ from helicoid.robot import Robot
 from helicoid.simulation import SimulationError, simulate
 from helicoid.simulation.inputs.stepped import Commanded, SteppedController, Targets
 from helicoid.study.cases import Case
-from helicoid.study.distributions import code_digest
+from helicoid.study.fingerprint import fingerprint
 from helicoid.study.loops.loop_settings import LoopSettings, drawn_noise
 from helicoid.study.loops.measures import Loops, Measure
 
@@ -67,7 +67,7 @@ class SingleLoop:
         return {
             **self.settings.described,
             "controller": type(self.controller).__name__,
-            "targets": None if self.targets is None else code_digest(self.targets),
+            "targets": None if self.targets is None else fingerprint(self.targets),
             "reference": {name: float(np.sum(rows)) for name, rows in self.reference.items()},
         }
 

@@ -14,11 +14,12 @@ import contextlib
 import errno
 import fcntl
 import io
+import itertools
 import json
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +72,11 @@ class Folder:
             text = (self.path / RECORD).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise StudyError(f"{self.path / RECORD}: cannot be read: {error}") from error
         try:
-            record = json.loads(text)
-            if record["format"] != _FORMAT:
-                raise ValueError(f"its format is {record['format']!r}")
-            int(record["episodes"])
-        except (ValueError, TypeError, KeyError) as error:
+            record = _checked_record(json.loads(text))
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise StudyError(f"{self.path / RECORD}: is no record of a study: {error}") from error
         if record.get("version") != _VERSION:
             raise StudyError(
@@ -87,24 +85,61 @@ class Folder:
         return dict(record)
 
     def parts(self) -> dict[tuple[int, int], Path]:
-        """Parts by their episodes (start, stop)."""
+        """Parts by their episodes (start, stop).
+
+        Raises:
+            StudyError: two parts have an episode in common, or the folder cannot be read.
+        """
         found = {}
-        with contextlib.suppress(FileNotFoundError):
+        try:
             for path in self.path.iterdir():
                 match = _PART.fullmatch(path.name)
                 if match:
                     found[int(match[1]), int(match[2])] = path
-        return dict(sorted(found.items()))
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StudyError(f"{self.path}: cannot be read: {error}") from error
+        parts = dict(sorted(found.items()))
+        for one, other in itertools.pairwise(parts):
+            if other[0] < one[1]:
+                raise StudyError(
+                    f"{self.path}: {parts[one].name} and {parts[other].name} both have episode {other[0]}: "
+                    "remove the one that does not belong to this study"
+                )
+        return parts
 
     def table(self, n: int | None = None) -> Any:
-        """A pyarrow Table of all rows in the order of episodes, or of the episodes before n."""
+        """A pyarrow Table of all rows in the order of episodes, or of the episodes before n.
+
+        Raises:
+            StudyError: a part is damaged, or does not fit to the others.
+        """
+        pq = parquet()
         import pyarrow as pa
 
-        read = parquet().read_table
-        tables = [read(path) for (start, _), path in self.parts().items() if n is None or start < n]
+        columns = (self.record or {}).get("columns", ())
+        tables = []
+        for (start, stop), path in self.parts().items():
+            if n is None or start < n:
+                try:
+                    tables.append(pq.read_table(path))
+                    why = _damage(tables[-1], start, stop, columns)
+                except (pa.ArrowException, OSError, ValueError) as error:
+                    why = str(error)
+                if why:
+                    raise StudyError(
+                        f"{path}: is damaged: {why}. Remove it, and run the study again with this folder to "
+                        "repeat its episodes"
+                    )
         if not tables:
             return pa.table({EPISODE: pa.array([], pa.int64())})
-        table = pa.concat_tables(tables, promote_options="permissive").sort_by(EPISODE)
+        try:
+            table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+        except (pa.ArrowException, ValueError) as error:
+            raise StudyError(
+                f"{self.path}: has parts of different studies: {error}. Name another folder with out="
+            ) from error
         if n is not None:
             table = table.slice(0, int(np.searchsorted(table[EPISODE].to_numpy(), n)))
         last = [name for name in (SECONDS, ERROR) if name in table.column_names]
@@ -170,14 +205,17 @@ class Folder:
 
     def done(self) -> list[tuple[int, int]]:
         """Ranges of finished episodes; a part that cannot be read is removed, with a warning."""
-        read = parquet().read_metadata
+        read = parquet().ParquetFile
+        columns = (self.record or {}).get("columns", ())
         complete = []
         for (start, stop), path in self.parts().items():
             try:
-                rows = read(path).num_rows
+                with read(path) as part:
+                    names = part.schema_arrow.names
+                    whole = part.metadata.num_rows == stop - start and not _missing(names, columns)
             except (OSError, ValueError):
-                rows = -1
-            if rows == stop - start:
+                whole = False
+            if whole:
                 complete.append((start, stop))
             else:
                 warn(StudyWarning(f"{path}: is damaged; its episodes are run again"))
@@ -213,14 +251,68 @@ class Folder:
             path.unlink(missing_ok=True)
 
 
+def _checked_record(record: Any) -> dict[str, Any]:
+    """The content of a record; raises ValueError, TypeError or KeyError where it is none."""
+    if record["format"] != _FORMAT:
+        raise ValueError(f"its format is {record['format']!r}")
+    episodes, columns = record["episodes"], record.get("columns", [])
+    if isinstance(episodes, bool) or not isinstance(episodes, int) or episodes < 0:
+        raise ValueError(f"its number of episodes is {episodes!r}")
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise ValueError(f"its columns are {columns!r}")
+    return dict(record)
+
+
+def _missing(names: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Columns that every part has and this one lacks."""
+    return sorted({EPISODE, SECONDS, ERROR, *columns} - set(names))
+
+
+def _damage(table: Any, start: int, stop: int, columns: Iterable[str]) -> str:
+    """What is wrong with a part, empty if nothing is."""
+    import pyarrow as pa
+
+    missing = _missing(table.column_names, columns)
+    if missing:
+        return f"it has no column {missing[0]!r}"
+    if len(set(table.column_names)) < table.num_columns:
+        return "two of its columns have one name"
+    kinds = {EPISODE: pa.types.is_integer, SECONDS: pa.types.is_floating, ERROR: _is_text}
+    for name, is_right in kinds.items():
+        if not is_right(table.schema.field(name).type):
+            return f"its column {name!r} is of type {table.schema.field(name).type}"
+    if table[EPISODE].null_count or not np.array_equal(table[EPISODE].to_numpy(), np.arange(start, stop)):
+        return f"its rows are not the episodes {start} to {stop - 1} of its name"
+    return ""
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_null(kind))
+
+
 def _difference(name: str, known: dict[str, Any], record: dict[str, Any]) -> str:
     old, new = known.get(name), record[name]
     if name == "code":
-        return "the code of the episode differs"
+        parts = _changed(old, new)
+        return f"the code of the episode differs{f' in {parts}' if parts else ''}"
     if isinstance(old, dict) and isinstance(new, dict):
-        names = [key for key in {**old, **new} if old.get(key) != new.get(key)]
-        return f"{name} differs in {', '.join(map(repr, names)) or 'its order'}"
+        return f"{name} differs in {_changed(old, new) or 'its order'}"
     return f"{name} is {old!r} there and {new!r} here"
+
+
+def _changed(old: Any, new: Any) -> str:
+    """Names of the entries in which two records differ; of a fingerprint with its parts."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return ""
+    names = []
+    for key in {**old, **new}:
+        if old.get(key) != new.get(key):
+            codes = [x.get("code", x) if isinstance(x, dict) else None for x in (old.get(key), new.get(key))]
+            inner = _changed(*codes) if all(isinstance(x, dict) for x in codes) else ""
+            names.append(f"{key!r} ({inner})" if inner else key if " " in key else repr(key))
+    return ", ".join(names)
 
 
 def _arrow(rows: EpisodeRows) -> Any:

@@ -14,6 +14,11 @@ from helicoid.study.cases import Cases
 
 EPISODE, ERROR, SECONDS = "episode", "error", "seconds"
 RESERVED = (EPISODE, ERROR, SECONDS)
+_MAX_NUMBERS = 1000  # of a result of one episode: each is a column
+
+
+class InvalidResultError(InputError):
+    """Return value of an episode that is no result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,43 +79,47 @@ def one_result(given: Any, case_names: Iterable[str]) -> dict[str, Array]:
     """Result of an episode as columns of one row.
 
     Raises:
-        InputError: it is no dict of numbers.
+        InvalidResultError: it is no dict of numbers.
     """
     columns = {}
     for name, value in _checked(given, case_names).items():
         number = _number_array(name, value)
         if number.ndim > 1:
-            raise InputError(
+            raise InvalidResultError(
                 f"an episode's {name!r} is a number or a vector of numbers; got shape {number.shape}"
             )
         columns[name] = number[None]
-    return dict(_flat(columns.items()))
+    return _flat_results(columns)
 
 
 def many_results(given: Any, case_names: Iterable[str], n: int) -> dict[str, Array]:
     """Result of a batch of n episodes as columns of n rows.
 
     Raises:
-        InputError: it is no dict of arrays with n in front.
+        InvalidResultError: it is no dict of arrays with n in front.
     """
     columns = {}
     for name, value in _checked(given, case_names).items():
         array = _number_array(name, value)
         if array.ndim not in (1, 2) or len(array) != n:
-            raise InputError(
+            raise InvalidResultError(
                 f"an episode with batch=True returns arrays with one entry for each of {n} cases; {name!r} "
                 f"has shape {array.shape}"
             )
         columns[name] = array
-    return dict(_flat(columns.items()))
+    return _flat_results(columns)
 
 
 def _checked(given: Any, case_names: Iterable[str]) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise InputError(f"an episode returns a dict of numbers, such as {{'rms': 0.1}}; got {given!r}")
+        raise InvalidResultError(
+            f"an episode returns a dict of numbers, such as {{'rms': 0.1}}; got {given!r}"
+        )
     taken = {*RESERVED, *case_names} & set(given)
     if taken:
-        raise InputError(f"an episode's result cannot be called {sorted(taken)[0]!r}: that column is taken")
+        raise InvalidResultError(
+            f"an episode's result cannot be called {sorted(taken)[0]!r}: that column is taken"
+        )
     return given
 
 
@@ -121,7 +130,19 @@ def _number_array(name: str, value: Any) -> Array:
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"an episode returns numbers; its {name!r} is {value!r}") from None
+        raise InvalidResultError(f"an episode returns numbers; its {name!r} is {value!r}") from None
+
+
+def _flat_results(columns: Mapping[str, Array]) -> dict[str, Array]:
+    sizes = {name: 1 if column.ndim == 1 else column.shape[1] for name, column in columns.items()}
+    n = sum(sizes.values())
+    if n > _MAX_NUMBERS:
+        name = max(sizes, key=lambda name: sizes[name])
+        raise InvalidResultError(
+            f"an episode returns {n:,} numbers, {sizes[name]:,} of them as {name!r}; a row has at most "
+            f"{_MAX_NUMBERS:,}. Return statistics; case.keep({name}=...) keeps arrays for Study.replay"
+        )
+    return dict(_flat(columns.items()))
 
 
 def _flat(columns: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, Any]]:

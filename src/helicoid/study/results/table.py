@@ -190,7 +190,7 @@ def read(folder: str | os.PathLike[str]) -> Table:
     """Read the table of a study from its folder, finished or not.
 
     Raises:
-        StudyError: there is no study in this folder.
+        StudyError: there is no study in this folder, or its files are damaged.
     """
     own = Folder(folder)
     record = own.record
