@@ -1,7 +1,7 @@
 """Refusal of requests that do not come from a page of the viewer itself.
 
-Every page in the browser can reach a server on 127.0.0.1: a foreign page may open a websocket to it (the header
-Origin tells), and a foreign name may point to 127.0.0.1 (the header Host tells).
+Every page in the browser can reach a server on 127.0.0.1: a foreign page may open a websocket to it (the
+header Origin tells), and a foreign name may point to 127.0.0.1 (the header Host tells).
 """
 
 from __future__ import annotations
