@@ -214,7 +214,7 @@ class Child:
         while True:
             first, second = (bytes(self._progress[: PROGRESS.size]) for _ in range(2))
             if first == second:
-                return PROGRESS.unpack(first)  # type: ignore[return-value]
+                return PROGRESS.unpack(first)
 
     def _closed(self) -> _EndedError:
         """Wait for the end of a process whose socket is closed, and terminate one that lives on."""

@@ -90,7 +90,7 @@ def _timed_beat(progress: mmap.mmap, limit: float | None) -> Beat:
 
 def _sendable(error: Exception) -> Exception:
     try:
-        return pickle.loads(pickle.dumps(error))  # type: ignore[no-any-return]
+        return pickle.loads(pickle.dumps(error))
     except Exception:
         return WorkerError(f"{type(error).__name__}: {error}")
 
