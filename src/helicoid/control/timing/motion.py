@@ -17,6 +17,7 @@ from helicoid.errors import InputError, optional_import
 from helicoid.robot import Robot
 from helicoid.simulation import Trajectory
 from helicoid.simulation.trajectory import MotionEquations
+from helicoid.simulation.trajectory.resampling import requested_times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,7 +141,11 @@ class PathMotion(Trajectory):
             InputError: both or neither are given, or a time lies outside.
         """
         assert self.robot is not None
-        wanted = every(self.duration, dt) if times is None and dt is not None else self._times(times, dt)
+        wanted = (
+            every(self.duration, dt)
+            if times is None and dt is not None
+            else requested_times(self.t, times, dt)
+        )
         slack = 1e-9 * self.duration
         if not np.all((wanted >= -slack) & (wanted <= self.duration + slack)):
             raise InputError(f"the motion takes from 0 to {self.duration:g} s")

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.simulation.trajectory.table import ENERGIES
+
+if TYPE_CHECKING:
+    from helicoid.simulation.trajectory.motion import MotionEquations
+    from helicoid.simulation.trajectory.trajectory import Trajectory
 
 Rows = NDArray[np.intp]
 _ROUNDING = 1e-9  # of a sampling interval: a time this close to a sample is that sample
@@ -37,6 +44,41 @@ def between(t: Array, wanted: Array) -> tuple[Rows, Array]:
     length = np.where(right > left, t[right] - t[left], 1.0)
     s = np.where(wanted - t[left] > slack, (wanted - t[left]) / length, 0.0)
     return left, np.where(right > left, s, 0.0)
+
+
+def requested_times(t: Array, times: ArrayLike | None, dt: float | None) -> Array:
+    """The times (s) at which a motion with samples at t is wanted: `times`, or every `dt` seconds.
+
+    Raises:
+        InputError: both or neither are given, or they are no times.
+    """
+    if (times is None) == (dt is None):
+        raise InputError("resample takes either times or dt")
+    if dt is not None:
+        if not 0 < dt < np.inf:
+            raise InputError(f"dt must be positive (s), got {dt!r}")
+        # A whole number of steps is not lost to rounding.
+        return t[0] + dt * np.arange(int((t[-1] - t[0]) / dt * (1 + 1e-12)) + 1)
+    wanted = float_array(times, "times are numbers (s)").ravel()
+    if wanted.size == 0:
+        raise InputError("times is empty: a trajectory has at least one sample")
+    return wanted
+
+
+def resampled_quantities(
+    of: Trajectory, motion: MotionEquations | None, left: Rows, s: Array
+) -> dict[str, Array]:
+    """Known quantities between the samples of a trajectory, where they do not follow from its states."""
+    axis = of.q.ndim - 2
+    if of.contact_names or (motion and not motion.smooth):
+        # Contact forces are discontinuous, and held as torques are; energies follow from the states.
+        return {key: np.take(x, left, axis) for key, x in of.known.items() if key not in ENERGIES}
+    # Quantities of a robot follow again from its equations; those of actuators and observers do not.
+    kept = {key: x for key, x in of.known.items() if not motion or key in ("controls", "states", "observed")}
+    known = {key: linear(x, left, s, axis) for key, x in kept.items()}
+    if "controls" in known:
+        known["controls"] = of.known["controls"][..., left, :]
+    return known
 
 
 def linear(values: Array, left: Rows, s: Array, axis: int) -> Array:

@@ -13,20 +13,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.arrays import float_array
 from helicoid.errors import HelicoidError, InputError
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import files, table
 from helicoid.simulation.trajectory.archive import MAX_BYTES
 from helicoid.simulation.trajectory.motion import FOLLOWING, MotionEquations
-from helicoid.simulation.trajectory.resampling import between, linear, resampled_states, rounding
+from helicoid.simulation.trajectory.resampling import (
+    between,
+    requested_times,
+    resampled_quantities,
+    resampled_states,
+    rounding,
+)
 from helicoid.simulation.trajectory.sensitivity import (
     TrajectoryGradient,
     TrajectorySensitivity,
     gradient,
     sensitivity,
 )
-from helicoid.simulation.trajectory.table import ENERGIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -315,37 +319,14 @@ class Trajectory:
         """
         if self.robot is None:
             raise InputError("resampling moves on the robot's manifold: Trajectory.load(path, robot=...)")
-        wanted = self._times(times, dt)
+        wanted = requested_times(self.t, times, dt)
         left, s = between(self.t, wanted)
         states = resampled_states(self.robot, self.t, self.q, self.v, left, s)
         tau = self.tau[..., left, :]
         motion = self.motion and self.motion.held(left)
-        # Quantities of a robot follow again from its equations; those of actuators and observers do not.
-        kept = {
-            key: x for key, x in self.known.items() if not motion or key in ("controls", "states", "observed")
-        }
-        axis = self.q.ndim - 2
-        known = {key: linear(x, left, s, axis) for key, x in kept.items()}
-        if "controls" in known:
-            known["controls"] = self.known["controls"][..., left, :]
-        if self.contact_names or (motion and not motion.smooth):
-            # Contact forces are discontinuous, and held as torques are; energies follow from the states.
-            known = {key: np.take(x, left, axis) for key, x in self.known.items() if key not in ENERGIES}
+        known = resampled_quantities(self, motion, left, s)
         contacts = self.contact_names, self.grounds
         return Trajectory(wanted, *states, tau, self.robot, "", (), (), motion, known, *contacts)
-
-    def _times(self, times: ArrayLike | None, dt: float | None) -> Array:
-        if (times is None) == (dt is None):
-            raise InputError("resample takes either times or dt")
-        if dt is not None:
-            if not 0 < dt < np.inf:
-                raise InputError(f"dt must be positive (s), got {dt!r}")
-            # A whole number of steps is not lost to rounding.
-            return self.t[0] + dt * np.arange(int((self.t[-1] - self.t[0]) / dt * (1 + 1e-12)) + 1)
-        wanted = float_array(times, "times are numbers (s)").ravel()
-        if wanted.size == 0:
-            raise InputError("times is empty: a trajectory has at least one sample")
-        return wanted
 
     # Files and pictures -----------------------------------------------------------------------------------
 
