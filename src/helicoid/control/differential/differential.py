@@ -180,6 +180,7 @@ def _compiled(f: VelocityProgram, at: Numbers, solver: str) -> CompiledStep:
         **{"NE": rows, "NM": f.n_rows, "NC": f.constraint_rows},
         **{"STRICT": int(f.strict), "SCALED": int(solver == "projection")},
         **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},
+        "NLV": len(f.level_rows) * robot.nv,
         "P_DT": at["dt"].at.start,
         "P_APPROACH": at["approach"].at.start,
         "P_ACCELERATION": at["acceleration_limit"].at.start,

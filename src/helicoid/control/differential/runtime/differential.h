@@ -19,11 +19,13 @@
 #include "configuration.h"
 
 #define MEMORY_FIELDS(F) \
-  F(LAST, NV) F(BEFORE, NV) F(STATE, NB) F(LOWER, NB) F(UPPER, NB) F(ERRORS, NE) F(INFO, 2)
+  F(LAST, NV) F(BEFORE, NV) F(STATE, NB) F(LOWER, NB) F(UPPER, NB) F(ERRORS, NE) F(INFO, 2) F(SHARE, NL) F(CHANGE, NLV)
 enum { MEMORY_FIELDS(PLACE) MEMORY };
 enum { FIRST = (STRICT ? NE : NV) * NV, SECOND = STRICT ? NE : NV };
 enum { STEP_WORK = FIRST + SECOND + NM * NV + NL + 5 * NB +
                    (STRICT ? QP_LEVELS_WORK(NV, NM, NE) : QP_WORK(NV, NM)) };
+
+#define FADING 0.3 /* time constant (s) with which levels that make no progress, and those after them, come to rest */
 
 /* Bounds of v by the acceleration limit; they take precedence over all other limits. */
 static void limit_change(const double *p, const double *last, double *lower, double *upper) {
@@ -58,7 +60,8 @@ static int solve(const double *p, double *memory, double *v, double *work, doubl
   qp_levels s = {0};
   s.n = NV, s.m = NM, s.levels = NL, s.rows = rows, s.E = first, s.e = second, s.A = A, s.lower = low, s.upper = high;
   s.damping = damping, s.center = p + P_NULL_VELOCITY, s.x = v, s.state = memory + STATE, s.multiplier = multiplier;
-  s.work = rest, s.max_iterations = 10 * (NB + NE) + 50;
+  s.work = rest, s.max_iterations = 10 * (NB + NE) + 50, s.share = memory + SHARE, s.change = memory + CHANGE;
+  s.fading = 1 / (1 + p[P_DT] / FADING);
   const int status = qp_solve_levels(&s);
 #else
   qp s = {0};
