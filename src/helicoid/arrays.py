@@ -1,7 +1,8 @@
-"""Arrays of numbers from what a caller gives, with errors that name the argument and show the value."""
+"""Arrays of numbers and names of files from what a caller gives, with errors that show the value."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,23 @@ from helicoid.errors import HelicoidError, InputError
 
 
 def float_array(value: Any, rule: str, error: type[HelicoidError] = InputError) -> Array:
-    """A value as a float64 array, not copied where it is one.
+    """A value as a float64 array of real numbers, not copied where it is one.
 
     Raises:
-        error: no array of numbers can be made of it; the message is the rule and the value.
+        error: it is masked, complex, boolean, text or an object, or no array can be made of it; the message
+            is the rule and the value.
 
     >>> float_array("fast", "speed must be numbers")
     Traceback (most recent call last):
     helicoid.errors.InputError: speed must be numbers; got 'fast'
     """
     try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise error(f"{rule}; got {shown(value)}") from None
+        array = np.asarray(value)
+        if array.dtype.kind in "iuf" and not np.ma.is_masked(value):
+            return np.asarray(array, dtype=np.float64)
+    except Exception:  # whatever `__array__` of a foreign type raises
+        pass
+    raise error(f"{rule}; got {shown(value)}")
 
 
 def real_array(what: str, value: Any, copy: bool = True) -> Array:
@@ -34,13 +39,19 @@ def real_array(what: str, value: Any, copy: bool = True) -> Array:
     """
     if not copy and type(value) is np.ndarray and value.dtype.char == "d":
         return value
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "iuf" and not np.ma.is_masked(value):
-            return np.array(array, dtype=np.float64)
-    except Exception:  # whatever `__array__` of a foreign type raises
-        pass
-    raise InputError(f"{what} must be numbers; got {shown(value)}")
+    return np.array(float_array(value, f"{what} must be numbers"))
+
+
+def file_name(path: Any) -> str:
+    """The name of a file or folder.
+
+    Raises:
+        InputError: it is no text and no path.
+    """
+    name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(name, str) or "\0" in name:
+        raise InputError(f"a file or folder is named by text or a path; got {shown(path)}")
+    return name
 
 
 def shown(value: Any) -> str:

@@ -118,7 +118,7 @@ def test_lock_rounds_a_quaternion_to_unit_length() -> None:
         ),
         ({"elbow_joint": np.nan}, r"coordinates of joint 'elbow_joint' cannot be \[nan\]: they are finite"),
         ({"elbow_joint": np.inf}, "they are finite"),
-        ({"elbow_joint": "bent"}, "coordinates of joint 'elbow_joint': expected numbers"),
+        ({"elbow_joint": "bent"}, "coordinates of joint 'elbow_joint' must be numbers"),
     ],
 )
 def test_lock_refuses(ur5: hc.Robot, positions: dict[str, object], message: str) -> None:

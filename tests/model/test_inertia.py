@@ -109,7 +109,7 @@ def test_impossible_bodies_are_doubted(mass: float, moments: list[float], doubt:
     [
         (1.0, [0, 0], np.eye(3), r"center of mass: expected shape \(3,\), got \(2,\)"),
         (1.0, [0, 0, 0], np.ones(6), r"rotational inertia: expected shape \(3, 3\), got \(6,\)"),
-        (1.0, "abc", np.eye(3), r"center of mass: expected numbers of shape \(3,\), got 'abc'"),
+        (1.0, "abc", np.eye(3), r"center of mass: expected numbers of shape \(3,\); got 'abc'"),
         ("heavy", [0, 0, 0], np.eye(3), r"mass: expected numbers"),
         (np.nan, [0, 0, 0], np.eye(3), "finite numbers"),
         (1.0, [0, 0, np.inf], np.eye(3), "finite numbers"),

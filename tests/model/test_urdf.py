@@ -335,6 +335,15 @@ def namespaces(model: Model) -> None:
     assert model.nv == 1 and elbow(model).damping[0] == 0
 
 
+@trap(
+    "<self_collide> in <link> is not part of URDF and has no effect",
+    "<joint_properties> in <joint> is not part of URDF and has no effect",
+    "<group_state> in <robot> is not part of URDF and has no effect",
+)
+def elements_of_other_tools(model: Model) -> None:
+    assert model.nv == 1 and elbow(model).damping[0] == 0
+
+
 @trap()
 def namespace_default(model: Model) -> None:
     assert model.nv == 1 and model.bodies[0].inertia.mass == 2

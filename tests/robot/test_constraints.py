@@ -119,6 +119,8 @@ class TestActuators:
         assert driven.lock({"joint_2": 0.0}).selection_matrix.shape == (0, 1)
         with pytest.raises(hc.ModelError, match="no joint with a coordinate is called 'joint_3'"):
             arm.with_actuators("joint_3")
+        with pytest.raises(hc.InputError, match=r"with_actuators\('joint_1', ...\); got \['joint_1'\]"):
+            arm.with_actuators(["joint_1"])  # type: ignore[arg-type]
 
     def test_one_motor_drives_a_held_arm(self, arm: hc.Robot) -> None:
         """With its tip in a slot, the elbow's motor alone holds the arm up."""

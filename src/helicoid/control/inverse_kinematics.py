@@ -70,7 +70,7 @@ class InverseKinematics:
         hold: Mapping[str, ArrayLike] | None = None,
         tolerance: float = 1e-6,
         starts: int = 100,
-        method: str = _OURS,
+        method: str = "levenberg_marquardt",
         **options: Any,
     ) -> None:
         self._made = {"robot": robot, "tasks": tasks, "hold": hold, "tolerance": tolerance, "starts": starts}

@@ -138,7 +138,7 @@ class Selection:
 def select(model: Model, groups: Sequence[str], payload_link: str | None) -> Selection:
     """Check the groups, and find the link of the payload when it is not named."""
     for group in groups:
-        if group not in parameter_groups():
+        if not isinstance(group, str) or group not in parameter_groups():
             there = ", ".join(parameter_groups())
             raise ModelError(f"no group of parameters is called {group!r}; there are: {there}")
         if groups.count(group) > 1:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import ModelError
 
 PARAMETER_NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -17,10 +18,7 @@ PARAMETER_NAMES = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Iz
 
 def frozen_array(values: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """A read-only float64 copy of `values`, or a ModelError that says what was wrong with it."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ModelError(f"{what}: expected numbers of shape {shape}, got {values!r}") from error
+    array = np.array(float_array(values, f"{what}: expected numbers of shape {shape}", ModelError))
     if array.shape != shape:
         raise ModelError(f"{what}: expected shape {shape}, got {array.shape}")
     array.setflags(write=False)

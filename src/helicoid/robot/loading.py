@@ -32,7 +32,7 @@ def load(
     >>> hc.load("panda").nv
     7
     """
-    if base not in ("fixed", "floating"):
+    if not isinstance(base, str) or base not in ("fixed", "floating"):
         raise InputError(f"base is 'fixed' or 'floating', got {base!r}")
     folders = packages.values() if isinstance(packages, Mapping) else [None]
     if not (packages is None or all(isinstance(one, (str, os.PathLike)) for one in folders)):

@@ -356,6 +356,11 @@ class Robot(ConstrainedStates):
         """The robot with actuators at these joints only; see `selection_matrix`."""
         able = [joint.name for joint in self.model.independent_joints]
         for name in joints:
+            if not isinstance(name, str):
+                raise InputError(
+                    f"with_actuators takes names of joints one by one, with_actuators({able[0]!r}, ...); got "
+                    f"{name!r}. For a list write with_actuators(*names)"
+                )
             if name not in able:
                 raise ModelError(
                     f"no joint with a coordinate is called {name!r}; there are: {', '.join(able)}"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import file_name, float_array, shown
 from helicoid.errors import InputError
 from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
 from helicoid.pages.tables import table
@@ -60,6 +61,8 @@ class Log:
             values = getattr(self, kind)
             if values is not None:
                 object.__setattr__(self, kind, self._checked(values, kind))
+        if not isinstance(self.wrenches, Mapping):
+            raise InputError(f"wrenches maps links to arrays; got {shown(self.wrenches)}")
         loads = {link: self._checked(values, f"wrench of {link}") for link, values in self.wrenches.items()}
         for link, values in loads.items():
             if values.shape[1] != 6:
@@ -154,15 +157,14 @@ class Log:
         source: str = "log",
     ) -> Log:
         """From arrays: t (N,), the others one row a sample."""
-        arrays: dict[str, Any] = {
-            name: None if x is None else np.asarray(x) for name, x in (("v", v), ("a", a), ("tau", tau))
-        }
-        loads = {link: np.asarray(w) for link, w in (wrenches or {}).items()}
-        return Log(np.asarray(t), np.asarray(q), **arrays, wrenches=loads, source=source)
+        arrays: dict[str, Any] = {name: x for name, x in (("v", v), ("a", a), ("tau", tau)) if x is not None}
+        return Log(t, q, **arrays, wrenches={} if wrenches is None else wrenches, source=source)  # type: ignore[arg-type]
 
     @staticmethod
     def from_trajectory(trajectory: Any, source: str = "trajectory") -> Log:
         """From anything with t, q, v, a and tau, such as the result of a simulation."""
+        if not (hasattr(trajectory, "t") and hasattr(trajectory, "q")):
+            raise InputError(f"a trajectory has t and q; got {shown(trajectory)}")
         optional = {kind: getattr(trajectory, kind, None) for kind in ("v", "a", "tau")}
         return Log.from_arrays(trajectory.t, trajectory.q, **optional, source=source)
 
@@ -174,9 +176,9 @@ class Log:
         are in the order of their numbers, or, where they end in names, all kinds in the order of q in the
         file. `columns` says it otherwise: {"t": "stamp", "q": ["j1", "j2"]}.
         """
-        name = os.fspath(path)
+        name = file_name(path)
         try:
-            with open(path, encoding="utf-8-sig") as file:
+            with open(name, encoding="utf-8-sig") as file:
                 lines = {k: line for k, line in enumerate(file.read().splitlines(), 1) if line.strip()}
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: cannot be read as text: {error}") from None
@@ -207,7 +209,8 @@ class Log:
 
         A file that would expand to more than `max_bytes` is refused before it does.
         """
-        name, held = os.fspath(path), read_archive(path, max_bytes)
+        name = file_name(path)
+        held = read_archive(name, max_bytes)
         arrays: dict[str, Any] = {}
         for kind in ("t", *KINDS):
             keys = [key for key in (*PREFIXES.get(kind, TIMES), kind) if key in held]
@@ -243,12 +246,7 @@ class Log:
 
 
 def _numbers(values: Any, what: str, source: str) -> Array:
-    try:
-        if np.asarray(values).dtype.kind not in "fiubO":
-            raise TypeError
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{source}: {what} is not an array of real numbers") from None
+    array = np.array(float_array(values, f"{source}: {what} is not an array of real numbers"))
     array.setflags(write=False)
     return array
 

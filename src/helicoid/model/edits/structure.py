@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helicoid.arrays import float_array
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.connections.elastic import THE_WORLD, ElasticElement, still_elastic
 from helicoid.model.connections.loops import KinematicLoop, still_open
@@ -24,7 +25,8 @@ def chain(model: Model, root: str, tip: str) -> Model:
 
     A branch that moves and has mass is cut with a warning: lock its joints first to keep its weight.
     """
-    tree = reroot(model, root) if root != model.root else model
+    first = model.link(root).name
+    tree = reroot(model, first) if first != model.root else model
     by_child = {joint.child: joint for joint in tree.joints}
     kept, link = {tree.root}, tree.link(tip).name
     while link != tree.root:
@@ -117,7 +119,8 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
 
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:
     what, nq = f"coordinates of joint {joint.name!r}", joint.type.nq
-    q = frozen_array(np.atleast_1d(np.asarray(value)), (nq,), what)
+    given = float_array(value, f"{what} must be numbers", ModelError)
+    q = frozen_array(np.atleast_1d(given), (nq,), what)
     on = joint.type.nearest(q)
     if not np.all(np.isfinite(on)) or not np.allclose(on, q, rtol=0, atol=1e-3):
         raise ModelError(f"{what} cannot be {q}: they are finite, and a quaternion has length 1")
@@ -159,7 +162,7 @@ def with_parameters(model: Model, pi: ArrayLike) -> Model:
     That link takes all of them; links fixed to it keep their frames and become massless.
     """
     n = len(model.bodies)
-    flat = np.ravel(np.asarray(pi))
+    flat = np.ravel(float_array(pi, f"inertial parameters of {n} bodies: expected numbers", ModelError))
     rows = frozen_array(flat, (10 * n,), f"inertial parameters of {n} bodies").reshape(n, 10)
     if not np.all(np.isfinite(rows)):
         raise ModelError("inertial parameters must be finite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ class _Tag(NamedTuple):
     many: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
     lenient: bool = False  # only drawn: unknown content is a warning, not an error
+    extended: bool = False  # other tools add elements of their own: those are a warning
 
 
 _SHAPE = _Tag({"name": _TEXT}, (), ("origin", "geometry", "material"), ("geometry",), lenient=True)
@@ -39,6 +41,9 @@ _SIMULATED = (
     *("collision_checking", "self_collision_checking", "self_filter", "contact", "surface"),
     *("gravity", "kinematic", "sensor", "gazebo", "material"),
 )
+# Of other dialects, with an effect on the motion.
+_UNSUPPORTED = ("loop_joint", "force_element")
+_MIN_SIMILARITY = 0.7  # of two names, from which on one is taken for a misspelling of the other
 _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 TAGS = {
     "robot": _Tag(
@@ -47,6 +52,7 @@ TAGS = {
         once=("helicoid",),
         many=("link", "joint", "material"),
         harmless=("gazebo", "transmission", "sensor", "ros2_control", "mujoco", "plugin"),
+        extended=True,
     ),
     "link": _Tag(
         {"name": _TEXT, "type": _TEXT},
@@ -54,6 +60,7 @@ TAGS = {
         once=("inertial", "origin"),
         many=("visual", "collision"),
         harmless=_SIMULATED,
+        extended=True,
     ),
     "inertial": _Tag({}, (), ("origin", "mass", "inertia"), ("mass", "inertia")),
     "mass": _Tag({"value": 1}, ("value",)),
@@ -64,6 +71,7 @@ TAGS = {
         once=("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "helicoid"),
         needed=("parent", "child"),
         harmless=("calibration", "safety_controller", "sensor", "gazebo"),
+        extended=True,
     ),
     "origin": _Tag({"xyz": 3, "rpy": 3}),
     "parent": _Tag({"link": _TEXT}, ("link",)),
@@ -166,7 +174,15 @@ def _check_unknown_element(element: Element, place: str, parent: _Tag, source: S
     if parent.lenient or ":" in tag:
         source.add_warning(element, f"<{tag}> has no effect")
     elif tag not in parent.harmless:
-        raise source.error(element, f"<{tag}> in <{place}> is not understood; correct or remove it")
+        if not parent.extended or tag in _UNSUPPORTED or _is_misspelt(tag, parent):
+            raise source.error(element, f"<{tag}> in <{place}> is not understood; correct or remove it")
+        source.add_warning(element, f"<{tag}> in <{place}> is not part of URDF and has no effect")
+
+
+def _is_misspelt(tag: str, parent: _Tag) -> bool:
+    """Whether a name is one of URDF in a wrong place, or nearly one that belongs here."""
+    here = (*parent.once, *parent.many, *parent.harmless)
+    return tag in TAGS or bool(get_close_matches(tag.lower(), here, 1, _MIN_SIMILARITY))
 
 
 def numbers(element: Element, key: str, count: int, source: Source) -> list[float]:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from helicoid.arrays import file_name
 from helicoid.errors import HelicoidError, warn
 from helicoid.study.results.rows import EPISODE, ERROR, SECONDS, EpisodeRows
 
@@ -61,7 +62,7 @@ class Folder:
     """Folder of a study, for reading, and for writing while `locked`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = Path(file_name(path))
 
     # Reading ------------------------------------------------------------------------------------------
 
