@@ -19,17 +19,16 @@ LANES = 4  # on every machine, so that every machine gives the same answers
 TABLE = 512  # configurations that searches start from
 SEED = 20  # of the table
 
-SETTINGS = ("iterations", "patience", "progress", "damping", "easier", "harder")
-"""In the order of the enumeration in runtime/model.h."""
+_HEADER = CHeader(RUNTIME / "model.h")
+SETTINGS, KINDS = _HEADER.enumeration("MOST_ITERATIONS"), _HEADER.enumeration("NUMBERS")
 DEFAULTS = {
-    "iterations": 40,
+    "most_iterations": 40,
     "patience": 4,
     "progress": 0.1,
     "damping": 1.0,
     "easier": 0.5,
     "harder": 5.0,
 }
-KINDS = CHeader(RUNTIME / "model.h").enumeration("NUMBERS")
 
 
 class Found(NamedTuple):
