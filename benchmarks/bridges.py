@@ -20,7 +20,7 @@ import helicoid as hc
 
 Calls = dict[str, Callable[[], Any]]
 
-_TURN = 200  # calls
+_CALLS_PER_ROUND = 200  # calls
 
 
 def bare(f: hc.Function, values: Any, seed: Any) -> Calls:
@@ -85,7 +85,7 @@ def measure(n: int, rounds: int) -> dict[tuple[str, str], float]:
     best = dict.fromkeys(calls, np.inf)
     for _ in range(rounds):
         for key, call in calls.items():
-            best[key] = min(best[key], *timeit.repeat(call, number=1, repeat=_TURN))
+            best[key] = min(best[key], *timeit.repeat(call, number=1, repeat=_CALLS_PER_ROUND))
     return best
 
 
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     found = measure(options.samples, options.rounds)
-    print(f"{options.samples} samples, one thread; best call of {options.rounds} turns of {_TURN}")
+    print(f"{options.samples} samples, one thread; best call of {options.rounds} turns of {_CALLS_PER_ROUND}")
     for (what, name), seconds in sorted(found.items()):
         known = found.get((what, "bare"))
         more = "" if known is None or name == "bare" else f"{seconds / known - 1:+.0%}"

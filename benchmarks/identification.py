@@ -28,7 +28,7 @@ from helicoid.robot import Robot
 
 SAMPLES = 10_000
 MANY = 1_000_000
-TURNS = 5
+ROUNDS = 5
 
 
 def states(robot: Robot, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -42,7 +42,7 @@ def states(robot: Robot, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
 def alternating(*works: Callable[[], object]) -> list[float]:
     """The median time (s) of each work, taken in turns so that a disturbance hits all alike."""
     times: list[list[float]] = [[] for _ in works]
-    for _ in range(TURNS + 1):
+    for _ in range(ROUNDS + 1):
         for own, work in zip(times, works, strict=True):
             start = time.perf_counter()
             work()

@@ -22,7 +22,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-LATE = 1.0  # seconds
+MAX_DELAY = 1.0  # seconds
 
 
 def load() -> float:
@@ -180,7 +180,7 @@ def main(moments: int) -> None:
             str(moments),
             str(len(found["lost"])),
             ", ".join(sorted(set(map(str, found["foreign"])))) and f"{len(found['foreign'])}",
-            str(int(np.sum(delays > LATE))),
+            str(int(np.sum(delays > MAX_DELAY))),
             f"{1e3 * np.median(delays):.0f}",
             f"{1e3 * np.max(delays):.0f}",
             "yes" if not found["broken"] else f"no: {found['broken'][0]}",

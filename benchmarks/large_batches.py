@@ -15,7 +15,7 @@ import helicoid as hc
 
 SIZES = (20_000, 60_000, 100_000, 300_000, 1_000_000)
 ROUNDS = 5
-ENOUGH = 200_000  # samples in one measurement, at least
+MIN_SAMPLES = 200_000  # samples in one measurement, at least
 
 
 def measure(name: str) -> dict[bool, list[float]]:
@@ -27,7 +27,7 @@ def measure(name: str) -> dict[bool, list[float]]:
     best = {given: [np.inf] * len(SIZES) for given in (True, False)}
     for _ in range(ROUNDS):
         for k, n in enumerate(SIZES):
-            repeats = max(1, ENOUGH // n)
+            repeats = max(1, MIN_SAMPLES // n)
             for given, times in best.items():
                 options = {"out": target[:n]} if given else {}
                 began = time.process_time()

@@ -40,7 +40,7 @@ __attribute__((visibility("default"))) double longest_pause(double seconds) {
 """
 START = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 BUDGETS = (None, 5e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3)
-TOLERATED = 0.1  # of a budget
+MAX_RELATIVE_OVERRUN = 0.1  # of a budget
 
 
 def task(robot: hc.Robot, target: np.ndarray) -> Problem:
@@ -108,8 +108,8 @@ def main() -> None:
         name = "none" if budget is None else f"{1e6 * budget:.0f}"
         said = f"| {name} | {figures} | {100 * late / len(seconds):.0f} %"
         if budget is not None:
-            exceeding = np.mean(np.array(seconds) > (1 + TOLERATED) * budget)
-            paused = np.mean(np.array(pauses) > TOLERATED * budget)
+            exceeding = np.mean(np.array(seconds) > (1 + MAX_RELATIVE_OVERRUN) * budget)
+            paused = np.mean(np.array(pauses) > MAX_RELATIVE_OVERRUN * budget)
             said += f" | {100 * exceeding:.2f} % | {100 * paused:.1f} % | {1e6 * max(pauses):.0f}"
         print(f"{said} |", flush=True)
 

@@ -18,7 +18,7 @@ import helicoid as hc
 from helicoid._typing import Array
 from helicoid.mpc import Controller, Problem
 
-AWAY = np.array([0.9, 0.7, 0.9])  # m, from the flange to where the target waits
+OFFSET_OUT_OF_REACH = np.array([0.9, 0.7, 0.9])  # m, from the flange to where the target waits
 PERIOD, SUBSTEPS = 0.02, 20
 FRAME, START = "panda_link8", np.array([0, -0.8, 0, -2.4, 0, 1.6, 0.8])
 
@@ -60,7 +60,7 @@ def run(seconds: float = 9.0) -> dict[str, Array]:
     home = place(START)[:3, 3]
     rows: dict[str, list[Array]] = {name: [] for name in ("t", "target", "flange", "v", "tau", "ok")}
     for k in range(round(seconds / PERIOD)):
-        target = home + share(k * PERIOD) * AWAY
+        target = home + share(k * PERIOD) * OFFSET_OUT_OF_REACH
         controller.set(position=target)
         tau = controller.step(data.qpos, data.qvel)
         values = (

@@ -24,7 +24,7 @@ INTERVALS = 20
 NOISE = 1e-3  # rad, m, rad/s, m/s
 
 
-class Animal(NamedTuple):
+class Quadruped(NamedTuple):
     """Quadruped: its file in example-robot-data, feet (two diagonals) and joint angles of the stance."""
 
     path: str
@@ -34,17 +34,17 @@ class Animal(NamedTuple):
 
 
 UNITREE = ("FL_foot", "RR_foot", "FR_foot", "RL_foot")
-ANIMALS = {
-    "quadruped": Animal("", UNITREE, 4 * (0.0, 0.8, -1.6), 0.02),
-    "a1": Animal("a1_description/urdf/a1.urdf", UNITREE, 4 * (0.0, 0.8, -1.6), 0.02),
-    "go2": Animal("go2_description/urdf/go2.urdf", UNITREE, 4 * (0.0, 0.8, -1.6), 0.022),
-    "solo12": Animal(
+QUADRUPEDS = {
+    "quadruped": Quadruped("", UNITREE, 4 * (0.0, 0.8, -1.6), 0.02),
+    "a1": Quadruped("a1_description/urdf/a1.urdf", UNITREE, 4 * (0.0, 0.8, -1.6), 0.02),
+    "go2": Quadruped("go2_description/urdf/go2.urdf", UNITREE, 4 * (0.0, 0.8, -1.6), 0.022),
+    "solo12": Quadruped(
         "solo_description/robots/solo12.urdf",
         ("FL_FOOT", "HR_FOOT", "FR_FOOT", "HL_FOOT"),
         4 * (0.0, 0.8, -1.6),
         0.0,
     ),
-    "anymal": Animal(
+    "anymal": Quadruped(
         "anymal_b_simple_description/robots/anymal.urdf",
         ("LF_FOOT", "RH_FOOT", "RF_FOOT", "LH_FOOT"),
         (0.0, 0.6, -1.2, 0.0, -0.6, 1.2, 0.0, 0.6, -1.2, 0.0, -0.6, 1.2),
@@ -55,7 +55,7 @@ ANIMALS = {
 
 def standing(name: str) -> tuple[hc.Robot, np.ndarray]:
     """A robot on a floating base, and its stance on the ground."""
-    animal = ANIMALS[name]
+    animal = QUADRUPEDS[name]
     found = [one for one in files("example-robot-data") or () if str(one).endswith(animal.path or "?")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -68,7 +68,7 @@ def standing(name: str) -> tuple[hc.Robot, np.ndarray]:
 
 def trot(name: str) -> list[Phase]:
     """Two diagonals in turns."""
-    a, b, c, d = ANIMALS[name].feet
+    a, b, c, d = QUADRUPEDS[name].feet
     return [Phase(STEP, (a, b)), Phase(STEP, (c, d))]
 
 
@@ -76,7 +76,7 @@ def walking(name: str, intervals: int = INTERVALS, dt: float = DT, cyclic: bool 
     """It goes at 0.4 m/s in x with its trunk level at the height of its stance."""
     robot, q = standing(name)
     problem = Problem(
-        robot, intervals, dt, phases=trot(name), cyclic=cyclic, foot_radius=ANIMALS[name].radius
+        robot, intervals, dt, phases=trot(name), cyclic=cyclic, foot_radius=QUADRUPEDS[name].radius
     )
     velocity = problem.parameter("velocity", [0.4, 0.0, 0.0])
     problem.add_cost("speed", problem.v[3:6] - velocity, 20.0, 20.0)
@@ -162,4 +162,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(ANIMALS))
+    main(sys.argv[1:] or list(QUADRUPEDS))

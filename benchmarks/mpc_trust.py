@@ -32,7 +32,7 @@ from helicoid.mpc import Controller
 SECONDS, LONGEST = 6.0, 20.0
 EXCURSION, AFTER = 4.0, 4.0  # s, of a target that moves
 NOISE = 1e-4, 2e-3  # rad, rad/s
-STILL = 0.02  # rad/s, rms over a second
+MAX_SPEED_AT_REST = 0.02  # rad/s, rms over a second
 
 TITLES = (
     *("system", "loops", "v rms", "wrong", "noise", "moving", "settled", "unsettled", "back"),
@@ -76,7 +76,7 @@ def loop(case: Case, rng: np.random.Generator, wrong: bool, noisy: bool, moving:
         if k + 1 == asked:
             told["rms"] = rms
         back = float(np.linalg.norm(case.place(x) - home)) if moving else 0.0
-        told |= {"still": rms <= STILL, "rest": (k + 1) * controller.period, "back": back}
+        told |= {"still": rms <= MAX_SPEED_AT_REST, "rest": (k + 1) * controller.period, "back": back}
         if noisy or told["still"]:
             break
     return told | case.excess(np.concatenate(seen))
@@ -86,7 +86,7 @@ def row(name: str, loops: list[dict[str, Any]]) -> str:
     """Table row of a system's closed loops."""
     quiet = [one for one in loops if not one["noisy"]]
     exact = [one for one in quiet if not one["wrong"]]
-    late = [one for one in quiet if one["rms"] > STILL]
+    late = [one for one in quiet if one["rms"] > MAX_SPEED_AT_REST]
 
     def most(of: list[dict[str, Any]], key: str) -> float:
         return max((one[key] for one in of), default=0.0)

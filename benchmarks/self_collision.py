@@ -22,7 +22,7 @@ from helicoid.robot.collision import Capsules
 
 STEPS = 400
 START = np.array([0.0, 0.3, 0.0, -2.4, 0.0, 2.5, 0.785])
-BEHIND = (-0.25, 0.0, 0.35)  # m, on the other side of the robot's own column
+TARGET_BEHIND_BASE = (-0.25, 0.0, 0.35)  # m, on the other side of the robot's own column
 KINDS: dict[str, dict[str, Any] | None] = {"without": None, "hard": {"soft": None}, "soft": {}}
 
 
@@ -68,7 +68,7 @@ def main() -> None:
 def reach_behind(capsules: Capsules, apart: bool) -> hc.mpc.Plan:
     """A plan of the bundled Panda for its flange to a point behind it."""
     problem = hc.mpc.Problem(capsules.robot, horizon=40, dt=0.03)
-    problem.add_position_cost("panda_link8", BEHIND, weight=50.0, end_weight=2000.0)
+    problem.add_position_cost("panda_link8", TARGET_BEHIND_BASE, weight=50.0, end_weight=2000.0)
     problem.add_posture_cost(START, weight=0.05, end_weight=0.05)
     problem.add_velocity_cost(0.1, end_weight=5.0)
     problem.add_torque_cost(1e-4)
@@ -107,7 +107,7 @@ def draw(path: str) -> None:
             axis.fill(*outline(*ends, one.radius).T, color=shade, alpha=0.6, edgecolor="0.3", linewidth=0.8)
         tool = np.array([robot.pose("panda_link8")(row)[:3, 3] for row in plan.q])
         axis.plot(tool[:, 0], tool[:, 2], color="0.2", linewidth=1)
-        axis.plot(BEHIND[0], BEHIND[2], "x", color="black")
+        axis.plot(TARGET_BEHIND_BASE[0], TARGET_BEHIND_BASE[2], "x", color="black")
         title = "with add_self_collision" if apart else "without"
         axis.set(title=title, aspect="equal", xlabel="x (m)", ylabel="z (m)")
         axes[2].plot(plan.t, 100 * away.min(axis=1), color=color, label=title)

@@ -85,6 +85,8 @@ def test_the_figures_are_those_of_the_runs() -> None:
     assert results().mass == pytest.approx((1.001 * MASS, 0.02))
     assert [cells[2] for _, cells in results().rows] == ["20.0 mm", "1.0 mm", "1.0 mm"]
     assert results().recovered_after == 0.0
+    assert results().handed_over_after == pytest.approx(0.5, abs=0.011)
+    assert "received the estimate after 0.50 s" in results().sentences[1]
     assert results().comparison.overhead() == pytest.approx(1 / 9)
 
 

@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 def watched(monkeypatch: pytest.MonkeyPatch, patience: float = 0.0) -> Terminal:
     """The terminal from now on; no fixture, because pytest replaces it between phases."""
     error = Terminal()
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(progress, "MIN_DURATION", patience)
     monkeypatch.setattr(sys, "stderr", error)
     monkeypatch.setenv("TERM", "xterm")
     return error
@@ -54,7 +54,7 @@ def test_quick_work_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_is_told_who_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "MIN_DURATION", 0.0)
     for error in (io.StringIO(), None):
         monkeypatch.setattr(sys, "stderr", error)
         with reporting(None, "Digging") as tell:
@@ -63,7 +63,7 @@ def test_nobody_is_told_who_does_not_look(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_true_shows_it_anywhere_and_false_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "MIN_DURATION", 0.0)
     error = io.StringIO()
     monkeypatch.setattr(sys, "stderr", error)
     with reporting(True, "Digging"):

@@ -22,8 +22,8 @@ import helicoid as hc
 from benchmarks.aerial.peers import best
 
 BATCH = 4096
-KEEP = 10  # steps of a batch for each row that is kept: the peers keep none
-WANTED = {
+STEPS_PER_ROW = 10  # steps of a batch for each row that is kept: the peers keep none
+TARGETS = {
     "quadrotor, one, 10 ms": 1000, "quadrotor, batch of 4096, 10 ms": 80, "closed loop, one, 10 ms": None,
     "closed loop, batch of 4096, 10 ms": 75, "SE(3) law, a call": 1000,
     "SE(3) law, a call with seven references": 1000, "fixed wing, one step of 1/120 s": 10,
@@ -64,9 +64,11 @@ def ours() -> dict[str, float]:
     wanted: dict[str, Any] = {**{name: np.zeros(3) for name in names}, "yaw": 0.0, "yaw_rate": 0.0}
     result = {
         "quadrotor, one, 10 ms": per_row(flown(quad, hover.q, spin, hover.u, 0.01, 4), 100, 20_100),
-        "quadrotor, batch of 4096, 10 ms": per_row(flown(quad, many, spin, hover.u, 0.01 * KEEP, KEEP), 2, 12)
+        "quadrotor, batch of 4096, 10 ms": per_row(
+            flown(quad, many, spin, hover.u, 0.01 * STEPS_PER_ROW, STEPS_PER_ROW), 2, 12
+        )
         / BATCH
-        / KEEP,
+        / STEPS_PER_ROW,
         "closed loop, one, 10 ms": per_row(flown(quad, hover.q, spin, follow, 0.01, 1), 100, 20_100),
         "closed loop, batch of 4096, 10 ms": per_row(flown(quad, many, spin, follow, 0.01, 1), 2, 12) / BATCH,
         "SE(3) law, a call": best(lambda: law.step(hover.q, hover.v)),
@@ -75,10 +77,10 @@ def ours() -> dict[str, float]:
             flown(aircraft, level.q, level.v, level.u, 1 / 120, 1), 100, 20_100
         ),
         "fixed wing, batch of 4096": per_row(
-            flown(aircraft, planes, level.v, level.u, KEEP / 120, KEEP), 2, 12
+            flown(aircraft, planes, level.v, level.u, STEPS_PER_ROW / 120, STEPS_PER_ROW), 2, 12
         )
         / BATCH
-        / KEEP,
+        / STEPS_PER_ROW,
         "trim": best(lambda: aircraft.trim(speed=25.0)),
         "linearisation": best(level.linearise),
     }
@@ -128,7 +130,7 @@ def main() -> None:
     for name, seconds in mine.items():
         other = beside[name]
         cells = f"{1e6 * other:.4g} | {other / seconds:.4g}" if other else "not there | -"
-        print(f"| {name} | {1e6 * seconds:.3g} | {cells} | {WANTED[name] or '-'} |")
+        print(f"| {name} | {1e6 * seconds:.3g} | {cells} | {TARGETS[name] or '-'} |")
     print("\nErrors of 10 ms steps (m):", ", ".join(f"{k}: {v:.1e}" for k, v in errors().items()))
     print("Peers:", json.dumps(theirs))
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.control.differential import Subject, talos, written
-from benchmarks.mpc_trot import ANIMALS, standing
+from benchmarks.mpc_trot import QUADRUPEDS, standing
 from helicoid.control import (
     CenterOfMassTask,
     OrientationTask,
@@ -57,7 +57,7 @@ def cases() -> list[Case]:
         found.append(Case("Talos, far target", humanoid, "torso_2_link", soles, (0.2, 0.12), far))
     robot, q = standing("solo12")
     dog = Subject(robot, q, {}, np.zeros(0), DT)
-    feet, here = ANIMALS["solo12"].feet, robot.center_of_mass(q)
+    feet, here = QUADRUPEDS["solo12"].feet, robot.center_of_mass(q)
     found.append(Case("Solo12, stands", dog, "base_link", feet, (), here))
     return found
 

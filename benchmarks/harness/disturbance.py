@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-NOTABLE = 0.25  # cores; from here on, times are marked
+MAX_DISTURBANCE = 0.25  # cores; from here on, times are marked
 
 
 class Watch:

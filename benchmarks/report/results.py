@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.disturbance import NOTABLE
+from benchmarks.harness.disturbance import MAX_DISTURBANCE
 
 OURS = "Helicoid"
 UNCLEAN = "leaves vector registers in use, which slows other code until they are cleaned"
@@ -40,7 +40,7 @@ class Timing:
     @property
     def disturbed(self) -> bool:
         """Whether other programs used so much of the machine that the time may be far off."""
-        return self.others > NOTABLE
+        return self.others > MAX_DISTURBANCE
 
 
 @dataclass(frozen=True)

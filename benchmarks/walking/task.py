@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 import helicoid as hc
-from benchmarks.mpc_trot import ANIMALS, standing
+from benchmarks.mpc_trot import QUADRUPEDS, standing
 from helicoid._typing import Array
 from helicoid.walking import Gait, Walker
 
@@ -23,9 +23,9 @@ Plant = Literal["mujoco", "helicoid"]
 def walker(name: str, **options: float) -> Walker:
     """One of the quadrupeds of `benchmarks.mpc_trot` that trots; it counts on less friction than there is."""
     robot, q = standing(name)
-    a, b, c, d = ANIMALS[name].feet
+    a, b, c, d = QUADRUPEDS[name].feet
     settings: dict[str, float] = {"friction": 0.5, "dt": DT, **options}
-    return Walker(robot, q, Gait(((a, b), (c, d))), foot_radius=ANIMALS[name].radius, **settings)  # type: ignore[arg-type]
+    return Walker(robot, q, Gait(((a, b), (c, d))), foot_radius=QUADRUPEDS[name].radius, **settings)  # type: ignore[arg-type]
 
 
 class Fell(Exception):

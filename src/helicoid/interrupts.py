@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 Handler = Callable[[int, FrameType | None], Any]
 
 # Seconds between checks of signals while waiting: one just before the wait does not end it.
-LISTEN = 0.1
+SIGNAL_CHECK_INTERVAL = 0.1
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -116,7 +116,7 @@ def attended(work: Callable[[], _T], stop: Callable[[], object]) -> _T:
     thread.start()
     try:
         while thread.is_alive():
-            thread.join(LISTEN)
+            thread.join(SIGNAL_CHECK_INTERVAL)
     except BaseException:
         stop()
         thread.join()

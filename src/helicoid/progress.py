@@ -2,7 +2,7 @@
 
 A function that may take long has the argument `progress: Progress | bool | None = None`:
 
-- None: a bar appears after `PATIENCE` seconds, where somebody looks: at a terminal or in a notebook.
+- None: a bar appears after `MIN_DURATION` seconds, where somebody looks: at a terminal or in a notebook.
 - False: nothing is shown. True: the bar appears at once; where standard error is a file, its end is written.
 - a callable `progress(what, done)`: it is told what is being done and how far that is, `done` from 0 to 1 or
   NaN where nobody knows. The last call of work that succeeds has done = 1. What it raises ends the work.
@@ -31,8 +31,8 @@ from helicoid.errors import InputError
 
 Progress = Callable[[str, float], None]
 
-PATIENCE = 2.0  # s of work before a bar appears
-INTERVAL = 0.1  # s between two polls of work that is watched
+MIN_DURATION = 2.0  # s of work before a bar appears
+POLL_INTERVAL = 0.1  # s between two polls of work that is watched
 UNKNOWN = math.nan
 
 _bar_lock = threading.Lock()  # held while a bar is shown
@@ -66,7 +66,7 @@ def reporting(
         return
     try:
         bar = _Bar(what)
-        timer = threading.Timer(PATIENCE, bar.show)
+        timer = threading.Timer(MIN_DURATION, bar.show)
         timer.daemon = True
         if progress:
             bar.show()
@@ -112,7 +112,7 @@ def _watched(watch: Callable[[], tuple[str, float]] | None, tell: Progress) -> I
     ended = threading.Event()
 
     def look() -> None:
-        while not ended.wait(INTERVAL):
+        while not ended.wait(POLL_INTERVAL):
             tell(*watch())
 
     thread = threading.Thread(target=look, daemon=True)

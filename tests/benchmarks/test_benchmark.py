@@ -14,7 +14,7 @@ import pytest
 from benchmarks.harness import batches, disturbance, limit, registers
 from benchmarks.harness.calls import Call, our_call, relative_error
 from benchmarks.harness.coordinates import Base, Coordinates
-from benchmarks.harness.disturbance import NOTABLE, Watch
+from benchmarks.harness.disturbance import MAX_DISTURBANCE, Watch
 from benchmarks.harness.plan import FULL, QUICK, Plan
 from benchmarks.harness.processes import measure_memory, measure_start
 from benchmarks.harness.registers import clean_registers, leaves_registers_in_use
@@ -368,7 +368,7 @@ def test_others_at_work_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disturbance, "_all_seconds", lambda: clock["all"])
     watch = Watch()
     clock.update(wall=102.0, ours=7.0, all=53.5)  # in two seconds two of ours, three and a half of all
-    assert watch.others() == pytest.approx(0.75) and watch.others() > NOTABLE
+    assert watch.others() == pytest.approx(0.75) and watch.others() > MAX_DISTURBANCE
 
 
 @pytest.mark.skipif(not Path("/proc/stat").exists(), reason="what others use is read from Linux's /proc")

@@ -18,7 +18,7 @@ try:
 except importlib.metadata.PackageNotFoundError:
     pytest.skip("the robots are part of example-robot-data", allow_module_level=True)
 
-from benchmarks.mpc_trot import ANIMALS, standing
+from benchmarks.mpc_trot import QUADRUPEDS, standing
 
 mujoco = pytest.importorskip("mujoco")
 pytestmark = [pytest.mark.slow, pytest.mark.needs_compiler]
@@ -47,7 +47,7 @@ def test_a_quadruped_with_noise_in_its_motors(name: str, tmp_path: Path) -> None
     from benchmarks.walking.mujoco_ground import MuJoCoGround, balls
 
     robot, q0 = standing(name)
-    feet, radius = ANIMALS[name].feet, ANIMALS[name].radius
+    feet, radius = QUADRUPEDS[name].feet, QUADRUPEDS[name].radius
     noise = np.repeat(np.random.default_rng(0).normal(0, 2.0, (50, 12)), 20, axis=0)
     torque = np.hstack([np.zeros((1000, 6)), noise])
 

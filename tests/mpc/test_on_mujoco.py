@@ -15,14 +15,14 @@ try:
 except importlib.metadata.PackageNotFoundError:
     pytest.skip("the benchmark's robots are part of example-robot-data", allow_module_level=True)
 
-from benchmarks.mpc_trot import ANIMALS, DT, standing, trot, walking
+from benchmarks.mpc_trot import DT, QUADRUPEDS, standing, trot, walking
 
 pytest.importorskip("mujoco")
 
 from benchmarks.walking.mujoco_ground import MuJoCoGround, balls
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs_compiler]
-FEET, RADIUS = ANIMALS["quadruped"].feet, ANIMALS["quadruped"].radius
+FEET, RADIUS = QUADRUPEDS["quadruped"].feet, QUADRUPEDS["quadruped"].radius
 
 
 @pytest.mark.parametrize(("speed", "push"), [(0.3, 0.0), (-0.3, 0.0), (0.3, 0.3)])

@@ -16,7 +16,7 @@ try:
 except importlib.metadata.PackageNotFoundError:
     pytest.skip("real quadrupeds are part of example-robot-data", allow_module_level=True)
 
-from benchmarks.mpc_trot import ANIMALS, standing, trot, walking
+from benchmarks.mpc_trot import QUADRUPEDS, standing, trot, walking
 
 from mpc.legged import check_plan, integrated
 
@@ -32,7 +32,7 @@ def problem(name: str) -> Problem:
 
 
 def phases(name: str, motion: str) -> list[Phase]:
-    feet = ANIMALS[name].feet
+    feet = QUADRUPEDS[name].feet
     stands = {"trot": (feet, feet[:2], feet[2:], feet), "jump": (feet, (), feet)}[motion]
     return [Phase(0.025 * count, one) for count, one in zip(COUNTS[motion], stands, strict=True)]
 
@@ -45,7 +45,7 @@ def solved(name: str, motion: str) -> tuple[hc.Robot, Plan, dict[str, np.ndarray
     assert plan.success, plan
     stands = {
         foot: np.repeat([foot in phase.contacts for phase in phases(name, motion)], COUNTS[motion])
-        for foot in ANIMALS[name].feet
+        for foot in QUADRUPEDS[name].feet
     }
     return robot, plan, stands
 
@@ -56,7 +56,7 @@ def test_a_plan_is_mechanics(name: str, motion: str) -> None:
     """Forces on the ground and inside their cones, feet that stand still, nothing pulls at the trunk."""
     robot, plan, stands = solved(name, motion)
     assert plan.q is not None
-    radius = ANIMALS[name].radius
+    radius = QUADRUPEDS[name].radius
     check_plan(robot, plan, stands, radius=radius)
     errors = np.array([integrated(robot, plan, radius, k) for k in range(24)])
     # Of the trunk, after an interval of forward dynamics: a few percent of what a jump does in 25 ms.
@@ -76,7 +76,7 @@ def test_ipopt_finds_the_same_trot() -> None:
     """On a short grid: the program is the same, its derivatives are others."""
     _, q = standing("quadruped")
     one = walking("quadruped", intervals=8, cyclic=False)
-    one.set(phases=[Phase(0.1, ANIMALS["quadruped"].feet), Phase(1.0, ANIMALS["quadruped"].feet[:2])])
+    one.set(phases=[Phase(0.1, QUADRUPEDS["quadruped"].feet), Phase(1.0, QUADRUPEDS["quadruped"].feet[:2])])
     ours, theirs = one.solve(q), one.solve(q, solver="ipopt")
     assert ours.success and theirs.success, (ours, theirs)
     assert ours.cost == pytest.approx(theirs.cost, rel=1e-4)
@@ -87,7 +87,7 @@ def test_a_controller_trots(name: str, rng: np.random.Generator) -> None:
     """Two strides from standing, with noise on what is measured: it moves forward, level, and says ok."""
     robot, q = standing(name)
     one = problem(name)
-    one.set(phases=[Phase(0.2, ANIMALS[name].feet), *2 * trot(name), Phase(np.inf, ANIMALS[name].feet)])
+    one.set(phases=[Phase(0.2, QUADRUPEDS[name].feet), *2 * trot(name), Phase(np.inf, QUADRUPEDS[name].feet)])
     controller, v, fine = Controller(one, iterations=2), np.zeros(robot.nv), []
     height = q[2]
     for _ in range(40):

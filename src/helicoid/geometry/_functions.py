@@ -18,7 +18,7 @@ _STUMPFF_TERMS = 13
 
 # Numbers have no derivatives to keep accurate: below this s their series are short, above it no term of the
 # closed forms, times s, is off by more than the last bit.
-_NEAR = 0.25
+_SERIES_LIMIT = 0.25
 
 # The closed form atan(x)/x is accurate at any x > 0, its second derivative only to eps/x⁴.
 _ARCTANGENT_LIMIT = 0.0625
@@ -71,7 +71,7 @@ def exponential_coefficients(s: Array) -> tuple[Array, Array, Array]:
     half = 0.5 * math.sqrt(s)
     sine = math.sin(half)
     c1 = sine * math.cos(half) / half
-    if s > _NEAR:
+    if s > _SERIES_LIMIT:
         return c1, 2.0 * sine * sine / s, (1.0 - c1) / s
     near = 1 / 39916800 - s * (1 / 6227020800 - s * (1 / 1307674368000 - s / 355687428096000))
     c3 = 1 / 6 - s * (1 / 120 - s * (1 / 5040 - s * (1 / 362880 - s * near)))
@@ -106,7 +106,7 @@ def inverse_coefficient(s: Array) -> Array:
     """d(s) = (1 − (θ/2) cot(θ/2))/θ² at s = θ², the coefficient in J⁻¹ = 1 − φ^/2 + d φ^²."""
     if type(s) is not float:
         return inverse_jacobian_coefficient(s)[0]
-    if s < _NEAR:  # Bernoulli's numbers
+    if s < _SERIES_LIMIT:  # Bernoulli's numbers
         near = 1 / 1209600 + s * (1 / 47900160 + s * (691 / 1307674368000 + s / 74724249600))
         return 1 / 12 + s * (1 / 720 + s * (1 / 30240 + s * near))
     if not s < math.inf:

@@ -17,7 +17,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler import open_cache, set_num_threads
 from helicoid.errors import HelicoidError
-from helicoid.interrupts import LISTEN
+from helicoid.interrupts import SIGNAL_CHECK_INTERVAL
 from helicoid.study.cases import Cases, Sampler
 from helicoid.study.results.rows import (
     EpisodeRows,
@@ -216,7 +216,7 @@ def _one_compiles(key: str) -> Iterator[None]:
                 with suppress(BlockingIOError):
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                     break
-                time.sleep(LISTEN)
+                time.sleep(SIGNAL_CHECK_INTERVAL)
         try:
             yield
         finally:  # a process that the episode forked has the file open as well

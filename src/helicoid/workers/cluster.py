@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from helicoid.interrupts import LISTEN
+from helicoid.interrupts import SIGNAL_CHECK_INTERVAL
 from helicoid.workers.child import Child, pickled
 from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult, no_beat
 from helicoid.workers.serving import unpickled
@@ -104,10 +104,10 @@ class _ClusterRun:
         waited = 0.0
         while True:
             with contextlib.suppress(queue.Empty):
-                return self._done.get(timeout=LISTEN)
+                return self._done.get(timeout=SIGNAL_CHECK_INTERVAL)
             if self._client.status != "running":
                 raise self._lost()
-            waited = 0.0 if _threads(self._client) else waited + LISTEN
+            waited = 0.0 if _threads(self._client) else waited + SIGNAL_CHECK_INTERVAL
             if waited > _MAX_TIME_WITHOUT_WORKERS:
                 raise WorkerError(
                     f"the dask scheduler has had no worker for {_MAX_TIME_WITHOUT_WORKERS:g} s: start some"

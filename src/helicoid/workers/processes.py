@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from helicoid.interrupts import LISTEN
+from helicoid.interrupts import SIGNAL_CHECK_INTERVAL
 from helicoid.workers.child import Child, pickled
 from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult
 
@@ -68,7 +68,7 @@ class _Pool:
     def _next(self) -> WorkResult:
         while True:
             try:  # with a timeout, so that Ctrl-C is noticed
-                found = self._found.get(timeout=LISTEN)
+                found = self._found.get(timeout=SIGNAL_CHECK_INTERVAL)
             except queue.Empty:
                 continue
             if isinstance(found, BaseException):

@@ -102,7 +102,7 @@ def test_every_operation_even_of_nan_and_infinities(compile_kernel: Compile, lan
 
 @pytest.mark.slow
 def test_many_pieces_in_several_units(compile_kernel: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c_source_module, "UNIT", (1200, 1200))
+    monkeypatch.setattr(c_source_module, "UNIT_OPERATIONS", (1200, 1200))
     function = deep_graph(np.random.default_rng(3), 1500)
     assert len(c_source(Program.from_casadi(function), native_lanes())) > 3
     kernel = compile_kernel(function)

@@ -15,7 +15,7 @@ import pytest
 import helicoid as hc
 from helicoid.compiler import Function, Iteration
 from helicoid.compiler.evaluation.background import BackgroundEvaluator
-from helicoid.compiler.evaluation.compiled import TOGETHER
+from helicoid.compiler.evaluation.compiled import MAX_OPERATIONS_TOGETHER
 from helicoid.errors import HelicoidError, PerformanceWarning
 
 
@@ -51,7 +51,7 @@ def test_each_kind_of_a_large_function_waits_until_asked_for() -> None:
     hc.set_compile("background")
     x = ca.SX.sym("x", 2)
     y = x
-    for k in range(TOGETHER // 3 + 1):  # three operations each
+    for k in range(MAX_OPERATIONS_TOGETHER // 3 + 1):  # three operations each
         y = ca.vertcat(ca.sin(y[1]) + 0.1 * k, y[0] * 0.5)
     function = Function.from_expressions("large", {"x": x}, {"y": y})
     first = function(np.ones(2))

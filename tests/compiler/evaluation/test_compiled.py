@@ -127,7 +127,7 @@ def test_what_only_the_virtual_machine_knows_runs_there(compiling: None) -> None
 def test_large_functions_compile_each_kernel_when_needed(
     compiling: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled, "TOGETHER", 0)
+    monkeypatch.setattr(compiled, "MAX_OPERATIONS_TOGETHER", 0)
     f = spring()
     assert f(np.ones(3), 1.0).energy == 3.0
     assert f._kernel.has_scalar and not f._kernel.has_batch

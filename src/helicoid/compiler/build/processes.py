@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from helicoid.errors import CompileError, HelicoidError
-from helicoid.interrupts import LISTEN
+from helicoid.interrupts import SIGNAL_CHECK_INTERVAL
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -49,7 +49,7 @@ def in_parallel(
             futures.extend(pool.submit(task) for task in tasks)
             waiting = set(futures)
             while waiting:
-                done, waiting = wait(waiting, LISTEN, FIRST_COMPLETED)
+                done, waiting = wait(waiting, SIGNAL_CHECK_INTERVAL, FIRST_COMPLETED)
                 for future in done:
                     future.result()
                 report(1 - len(waiting) / len(futures))

@@ -10,10 +10,9 @@ from helicoid.compiler.code.program import Program
 from helicoid.compiler.code.schedule import SEGMENT_LENGTH
 from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer
 
-LARGE = 20_000  # operations, above which compile time matters more than the last few percent of speed
-# -O1 with fused multiplications and additions, without the search for equal values: a program has none.
-QUICK = '"O1,expensive-optimizations,no-tree-fre"'
-UNIT = 1800, 8000  # operations in one translation unit, at least and at most: units compile in parallel
+MIN_OPERATIONS_QUICK = 20_000  # operations above which compile time matters more than some percent of speed
+QUICK_OPTIMISATION = '"O1,expensive-optimizations,no-tree-fre"'
+UNIT_OPERATIONS = 1800, 8000  # minimum and maximum of a translation unit; units compile in parallel
 
 
 def c_source(
@@ -37,7 +36,11 @@ def c_source(
 
 def optimisation_pragma(program: Program) -> str:
     """A line that bounds the time of compiling a large program; empty for others."""
-    return f"#pragma GCC optimize ({QUICK})\n" if program.n_operations > LARGE else ""
+    return (
+        f"#pragma GCC optimize ({QUICK_OPTIMISATION})\n"
+        if program.n_operations > MIN_OPERATIONS_QUICK
+        else ""
+    )
 
 
 def embedded(programs: Mapping[str, Program], lanes: int, text: str) -> list[str]:
@@ -61,7 +64,7 @@ def _embedded(writer: Writer) -> str:
 def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[str]:
     """The segments of writers between a head, which every unit begins with, and a tail, which calls them."""
     segments = [segment for writer in writers for segment in writer.functions()]
-    smallest, largest = (size // SEGMENT_LENGTH for size in UNIT)
+    smallest, largest = (size // SEGMENT_LENGTH for size in UNIT_OPERATIONS)
     per_unit = min(max(-(-len(segments) // (os.cpu_count() or 1)), smallest), largest)
     groups = [segments[k : k + per_unit] for k in range(0, len(segments), per_unit)]
     if len(groups) == 1:

@@ -21,7 +21,7 @@ from helicoid.progress import reporting
 
 # Operations, up to which the code for one sample and that for batches share a library; above, each is
 # compiled when first needed.
-TOGETHER = 3000
+MAX_OPERATIONS_TOGETHER = 3000
 
 
 def _setting_of_environment() -> bool | Literal["background"]:
@@ -97,7 +97,7 @@ class CompiledEvaluator:
 
     def kinds(self, kind: str) -> tuple[str, ...]:
         """The kinds that are compiled together with this one."""
-        return ("scalar", "batch") if self._program.n_operations <= TOGETHER else (kind,)
+        return ("scalar", "batch") if self._program.n_operations <= MAX_OPERATIONS_TOGETHER else (kind,)
 
     def is_cached(self, kind: str) -> bool:
         """Whether `prepare` needs no compiler."""

@@ -11,10 +11,10 @@ from helicoid._typing import Array
 from helicoid.dynamics.constraints.equations import Constraints
 from helicoid.errors import ModelError
 
-CLOSED = 1e-12  # m, rad
+POSITION_TOLERANCE = 1e-12  # m, rad
 _MAX_STEPS = 500
 _DAMPING = 0.03
-_RANK = 1e-9  # a singular value below this share of the largest counts as zero
+_RANK_TOLERANCE = 1e-9  # a singular value below this share of the largest counts as zero
 
 Position = Callable[[Array], Array]
 Jacobian = Callable[[Array], Array]
@@ -41,7 +41,7 @@ def assemble(
     for _ in range(_MAX_STEPS):
         size = float(np.max(np.abs(error), initial=0.0))
         # Rounding of sums of lengths keeps some mechanisms above the aim: done when no step improves.
-        if size < CLOSED or (size < 1e3 * CLOSED and size >= best):
+        if size < POSITION_TOLERANCE or (size < 1e3 * POSITION_TOLERANCE and size >= best):
             return q
         best = min(best, size)
         A = jacobian(q).copy()
@@ -53,7 +53,7 @@ def assemble(
         if moved is None:
             break
         q, error = moved
-    if np.max(np.abs(error)) < 1e3 * CLOSED:
+    if np.max(np.abs(error)) < 1e3 * POSITION_TOLERANCE:
         return q
     raise ModelError(_open(error, constraints, held))
 
@@ -144,7 +144,7 @@ class ConstraintReport:
 def report(error: Array, A: Array, constraints: Constraints, floating: bool) -> ConstraintReport:
     """The report of φ and A at a configuration."""
     values = np.linalg.svd(A, compute_uv=False)
-    limit = _RANK * float(np.max(values, initial=0.0))
+    limit = _RANK_TOLERANCE * float(np.max(values, initial=0.0))
 
     def rank(part: Array) -> int:
         return int(np.sum(np.linalg.svd(part, compute_uv=False) > limit)) if part.size else 0

@@ -35,7 +35,9 @@ from helicoid.dynamics.task_space import dynamics as task_space
 from helicoid.dynamics.tree import along_motion
 from helicoid.model.model import Model
 
-_PROXIMAL = 1e-8  # μ over the mean of G's diagonal: far above rounding, far below what matters
+_RELATIVE_PROXIMAL_WEIGHT = (
+    1e-8  # μ over the mean of G's diagonal: far above rounding, far below what matters
+)
 _ITERATIONS = 4
 
 
@@ -201,7 +203,7 @@ class _Proximal(NamedTuple):
         return x
 
 
-def _proximal(G: Expression, weight: float = _PROXIMAL) -> _Proximal:
+def _proximal(G: Expression, weight: float = _RELATIVE_PROXIMAL_WEIGHT) -> _Proximal:
     """Factors of a symmetric G, of which the lower triangle is read, made positive definite."""
     k = G.shape[0]
     μ = weight * ca.trace(G) / max(k, 1)

@@ -25,7 +25,7 @@ ORIENTATIONS = ("rpy", *euler.ORDERS, "rotation_vector", "quaternion", "angle_ax
 DUAL_QUATERNION = "dual_quaternion"
 """Position and orientation in one, eight numbers."""
 
-_MORE_THAN_MINIMAL = {"quaternion": 4, "angle_axis": 4, DUAL_QUATERNION: 8}
+_REDUNDANT_COORDINATES = {"quaternion": 4, "angle_axis": 4, DUAL_QUATERNION: 8}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PoseCoordinates:
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        turning = _MORE_THAN_MINIMAL.get(self.orientation, 3) if self.orientation else 0
+        turning = _REDUNDANT_COORDINATES.get(self.orientation, 3) if self.orientation else 0
         return turning + (3 if self.position else 0)
 
     def value(self, model: Model, q: Expression) -> Expression:
@@ -80,7 +80,7 @@ def pose_task(
         position = None  # it holds the position itself
     elif orientation is None and position is None:
         raise InputError("position and orientation are both None: nothing is left of the pose")
-    if minimal and orientation in _MORE_THAN_MINIMAL:
+    if minimal and orientation in _REDUNDANT_COORDINATES:
         raise InputError(
             f"orientation {orientation!r} has more numbers than freedoms, so that no Λ exists for it; "
             "Euler angles and 'rotation_vector' are minimal"

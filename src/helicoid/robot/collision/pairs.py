@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SAMPLES = 2000  # random configurations
 ALWAYS_SHARE = 0.95  # of the configurations: pairs within the margin in more are always so
-_STARTS = 6  # nearest configurations, from which a distance is minimised
+_N_STARTS = 6  # nearest configurations, from which a distance is minimised
 _MAX_ITERATIONS = 60  # of that descent
 _FIRST_STEP = 0.3  # rad or m
 
@@ -127,7 +127,7 @@ def could_meet(
     least = seen.min(axis=0)
     for k, pair in enumerate(pairs):
         if not always[k] and least[k] > margin:
-            nearest = postures[np.argsort(seen[:, k])[:_STARTS]]
+            nearest = postures[np.argsort(seen[:, k])[:_N_STARTS]]
             least[k] = _minimum_distance(robot, shapes, pair, nearest, margin)
     return tuple(pair for k, pair in enumerate(pairs) if not always[k] and least[k] <= margin)
 
