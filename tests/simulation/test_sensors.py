@@ -165,3 +165,85 @@ def test_what_cannot_be_measured_is_refused(motion: Trajectory) -> None:
     batch = simulate(hc.load("double_pendulum"), np.zeros((2, 2)), duration=0.01)
     with pytest.raises(InputError, match=r"trajectory\[i\]"):
         Sensors()(batch)
+
+
+def test_force_torque_sensor_and_imu(rng: np.random.Generator) -> None:
+    """A wrist sensor reads the joint's wrench in its own frame; an IMU at rest feels 9.81 m/s² upwards."""
+    robot = hc.load("ur5")
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]], [0.01, 0.02, 0.05]
+    robot = robot.with_frame("wrist_sensor", "wrist_3_link", T)
+    q0 = robot.random(rng)
+    motion = simulate(robot, q0, 0.3 * rng.normal(size=6), 0.1, lambda t, q, v: robot.gravity(q))
+    sensors = Sensors(accelerations=True, wrenches=["wrist_sensor"], imus=["forearm_link"])
+    seen = sensors(motion)
+    assert_close(seen.a, motion.a)
+    expected = robot.wrench_regressor("wrist_sensor")(motion.q, motion.v, motion.a) @ robot.parameters.values
+    assert_close(seen.wrenches["wrist_sensor"], expected)
+    still = Sensors(imus=["forearm_link"])(simulate(robot, q0, None, 0.01, robot.gravity(q0), friction=False))
+    R = robot.pose("forearm_link")(q0)[:3, :3]
+    assert_close(still.imus["forearm_link"][0], np.concatenate([np.zeros(3), R.T @ [0, 0, 9.81]]), 1e-9)
+    # The specific force at a point of a turning link: ω̇ × r + ω × (ω × r) - g in its axes.
+    ω = seen.imus["forearm_link"][:, :3]
+    assert_close(ω, robot.velocity("forearm_link", "body")(motion.q, motion.v)[:, :3])
+
+
+def test_sensor_below_a_tool_measures_the_tool_alone(rng: np.random.Generator) -> None:
+    """A link with mass beyond a fixed joint: only that mass; contact forces on it are part of the reading."""
+    tool = 0.7
+    description = hc.load("planar_2r")
+    assert description.link_names[-1] == "tip"
+    robot = description.with_payload("tip", tool, [0.1, 0.0, 0.0], np.zeros((3, 3)))
+    motion = simulate(robot, [0.3, 0.5], [0.0, 0.0], 0.01, robot.gravity([0.3, 0.5]), friction=False)
+    at_tip = Sensors(wrenches=["tip"])(motion).wrenches["tip"][0]
+    assert_close(np.linalg.norm(at_tip[3:]), tool * 9.81)
+    pushed = simulate(
+        robot, [0.3, 0.5], None, 0.01, robot.gravity([0.3, 0.5]), f_ext={"tip": [0, 0, 0, 0, 5.0, 0]},
+        friction=False,
+    )  # fmt: skip
+    felt = Sensors(wrenches=["tip"])(pushed).wrenches["tip"]
+    carried = robot.sensor_wrench("tip")(pushed.q, pushed.v, pushed.a)
+    assert_close(felt, carried - [0, 0, 0, 0, 5.0, 0])
+
+
+def test_effects_on_each_channel(rng: np.random.Generator) -> None:
+    robot = hc.load("ur5")
+    motion = simulate(robot, robot.random(rng), rng.normal(size=6), 0.5)
+    links = dict(wrenches=["tool0", "forearm_link"], imus=["tool0"], accelerations=True)
+    true = Sensors(**links)(motion)
+    biased = Sensors(bias={"wrench": [1, 2, 3, 4, 5, 6], "imu": 0.1, "a": 0.2}, **links)(motion)
+    assert_close(biased.wrenches["tool0"] - true.wrenches["tool0"], np.tile(np.arange(1.0, 7.0), (501, 1)))
+    assert_close(biased.imus["tool0"] - true.imus["tool0"], 0.1 * np.ones((501, 6)))
+    noisy = Sensors(noise={"wrench": 0.5}, missing={"imu": 0.2}, seed=3, **links)(motion)
+    errors = [noisy.wrenches[link] - true.wrenches[link] for link in links["wrenches"]]
+    assert all(abs(np.std(error) - 0.5) < 0.03 for error in errors)
+    assert abs(np.corrcoef(errors[0].ravel(), errors[1].ravel())[0, 1]) < 0.1
+    assert 0 < len(noisy.complete) < len(noisy) and noisy.complete.wrenches["tool0"].shape[1] == 6
+    late = Sensors(delay={"wrench": 0.1}, **links)(motion)
+    assert_close(late.wrenches["tool0"][100:], true.wrenches["tool0"][:-100], 1e-9)
+    slow = Sensors(bandwidth={"a": 5.0}, **links)(motion)
+    assert np.ptp(slow.a) < np.ptp(true.a) and np.array_equal(slow.a[0], true.a[0])
+    log = hc.Log.from_trajectory(true)
+    assert set(log.wrenches) == set(links["wrenches"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"wrenches": "tool0"}, "list of links"),
+        ({"bandwidth": {"q": 5.0}}, "positions have none"),
+        ({"noise": {"force": 1.0}}, "channels are"),
+        ({"bandwidth": {"v": -5.0}}, "negative"),
+    ],
+)
+def test_wrong_channels_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Sensors(**options)
+
+
+def test_unknown_links_and_sizes_are_named() -> None:
+    moving = simulate(hc.load("double_pendulum"), [1.0, 0.5], duration=0.01)
+    with pytest.raises(hc.HelicoidError, match="nobody"):
+        Sensors(imus=["nobody"])(moving)
+    with pytest.raises(InputError, match="6 elements"):
+        Sensors(noise={"wrench": [1.0, 2.0]}, wrenches=["link_2"])(moving)

@@ -1,16 +1,19 @@
-"""Sensor models: noise, bias, delay, quantisation, missing samples, sampling rate."""
+"""Sensor models: encoders, torque sensors, six-axis force/torque sensors and inertial measurement units."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.dynamics.physics import GRAVITY
 from helicoid.errors import InputError
+from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.simulation.trajectory import Trajectory
 from helicoid.simulation.trajectory.resampling import between, resampled_states
@@ -18,28 +21,40 @@ from helicoid.simulation.trajectory.resampling import between, resampled_states
 CHANNELS = ("q", "v", "tau")
 Effect = Mapping[str, ArrayLike]
 
-_EFFECTS = ("noise", "bias", "delay", "quantisation", "missing")
-_ALIKE = ("delay", "missing")  # in the same unit for every channel
+ALL_CHANNELS = (*CHANNELS, "a", "wrench", "imu")
+
+_EFFECTS = ("noise", "bias", "delay", "quantisation", "missing", "bandwidth")
+_ALIKE = ("delay", "missing", "bandwidth")  # in the same unit for every channel
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """Measured samples: times `t` (N,), `q` (N, nq), `v` and `tau` (N, nv); NaN where missing.
 
-    Of a single sample, as `Plant.measure` returns it, t is a number and the others are vectors.
+    Where the sensors have them, `a` (N, nv) are joint accelerations, `wrenches` the readings (n, f) of
+    force/torque sensors by link, (N, 6), and `imus` those of inertial measurement units, (N, 6): angular
+    velocity (rad/s), then specific force (m/s²). Of a single sample, as `Plant.measure` returns it, t is a
+    number and the others are vectors. `hc.Log.from_trajectory` takes it.
     """
 
     t: Array | np.float64
     q: Array
     v: Array
     tau: Array
+    a: Array | None = None
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+    imus: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def complete(self) -> Measurement:
         """The samples in which nothing is missing."""
-        parts = [getattr(self, one.name) for one in fields(self)]
+        parts = [self.t, self.q, self.v, self.tau, *self.wrenches.values(), *self.imus.values()]
+        parts += [] if self.a is None else [self.a]
         good = ~np.any(np.isnan(np.column_stack(parts)), axis=1)
-        return Measurement(*(part[good] for part in parts))
+        wrenches, imus = ({link: x[good] for link, x in held.items()} for held in (self.wrenches, self.imus))
+        a = None if self.a is None else self.a[good]
+        q, v, tau = self.q[good], self.v[good], self.tau[good]
+        return Measurement(np.asarray(self.t)[good], q, v, tau, a, wrenches, imus)
 
     def __len__(self) -> int:
         return int(np.size(self.t))
@@ -54,11 +69,17 @@ class Measurement:
 class Sensors:
     """Sensors of coordinates q, velocities v and torques τ; called with a trajectory, they measure it.
 
-    Each effect is given by channel, as a number or one for each velocity: `noise={"q": 1e-4, "tau": 0.1}`.
-    Their order is that of a real sensor: the motion is seen `delay` s late (what came before the start is its
-    first state), `rate` times a second; `bias` is added, and normal `noise` of this standard deviation; the
-    result is rounded to multiples of `quantisation`; a sample is `missing` with this probability, and then
-    NaN. Everything happens in the tangent space of q, so that quaternions stay unit.
+    Further channels are "a", joint accelerations; "wrench", six-axis force/torque sensors at the links that
+    `wrenches` names (`robot.sensor_wrench`); "imu", inertial measurement units at the links that `imus`
+    names: angular velocity and specific force in the link's axes. A sensor that is mounted with an offset and
+    a rotation is a frame of `robot.with_frame`.
+
+    Each effect is given by channel, as a number or one for each element: `noise={"q": 1e-4, "tau": 0.1}`.
+    Their order is that of a real sensor: the quantity passes a low-pass of `bandwidth` and is seen `delay` s
+    late (what came before the start is its first state), `rate` times a second; `bias` is added, and normal
+    `noise` of this standard deviation; the result is rounded to multiples of `quantisation`; a sample is
+    `missing` with this probability, and then NaN. Everything happens in the tangent space of q, so that
+    quaternions stay unit.
 
     Args:
         noise: standard deviations (rad, rad/s, N·m ...).
@@ -66,6 +87,10 @@ class Sensors:
         delay: seconds; one number for each channel, or one for all.
         quantisation: smallest steps; 0 is none.
         missing: probabilities that a sample of a channel is lost; one number for each, or one for all.
+        bandwidth: cut-off frequencies (Hz) of a low-pass of first order; all channels but q; 0 is none.
+        accelerations: whether joint accelerations are measured.
+        wrenches: links with a force/torque sensor.
+        imus: links with an inertial measurement unit.
         rate: samples a second (Hz); None takes those of the trajectory.
         seed: the same seed gives the same errors. Channels and effects draw from streams of their own.
 
@@ -85,6 +110,10 @@ class Sensors:
     missing: float | Mapping[str, float] = 0.0
     rate: float | None = None
     seed: int = 0
+    bandwidth: Mapping[str, float] | None = None
+    accelerations: bool = False
+    wrenches: Sequence[str] = ()
+    imus: Sequence[str] = ()
     _effects: dict[str, dict[str, Array]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +126,12 @@ class Sensors:
                     raise InputError(f"{name} is one number for each channel, got {getattr(self, name)!r}")
                 if name == "missing" and value[0] > 1:
                     raise InputError(f"missing is a probability, at most 1; got {self.missing!r}")
+        if "q" in effects["bandwidth"]:
+            raise InputError("bandwidth is for v, tau, a, wrench and imu: positions have none")
+        for name in ("wrenches", "imus"):
+            links = getattr(self, name)
+            if isinstance(links, str) or not all(isinstance(link, str) for link in links):
+                raise InputError(f"{name} is a list of links, such as ['tool0']; got {links!r}")
         if self.rate is not None and not 0 < self.rate < np.inf:
             raise InputError(f"rate is positive (Hz), or None for that of the trajectory; got {self.rate!r}")
         object.__setattr__(self, "_effects", effects)
@@ -110,11 +145,16 @@ class Sensors:
             raise InputError("sensors measure one motion of a known robot; of a batch take trajectory[i]")
         t = trajectory.t if self.rate is None else _times(trajectory.t, self.rate)
         read = self.reader(robot)
-        seen = {}
-        for channel in CHANNELS:
+
+        def seen(channel: str, link: str = "") -> Array:
             late = np.maximum(t - self._of("delay", channel, 1), trajectory.t[0])
-            seen[channel] = read(channel, _at(robot, trajectory, channel, late))
-        return Measurement(t, **seen)
+            cutoff = float(self._of("bandwidth", channel, 1)[0])
+            return read(channel, _at(robot, trajectory, channel, late, link, cutoff), link)
+
+        a = seen("a") if self.accelerations else None
+        wrenches = {link: seen("wrench", link) for link in self.wrenches}
+        imus = {link: seen("imu", link) for link in self.imus}
+        return Measurement(t, seen("q"), seen("v"), seen("tau"), a, wrenches, imus)
 
     def reader(self, robot: Robot) -> Reader:
         """Sensors for one sample after the other: `reader(channel, values)`, without the `delay`.
@@ -127,8 +167,9 @@ class Sensors:
         """An effect on a channel: n numbers, zeros if it has none."""
         value = self._effects[effect].get(channel, np.zeros(1))
         if len(value) not in (1, n):
+            what = "elements" if channel in ("wrench", "imu") else "velocities"
             raise InputError(
-                f"{effect}[{channel!r}] is one number or one for each of {n} velocities; it has {len(value)}"
+                f"{effect}[{channel!r}] is one number or one for each of {n} {what}; it has {len(value)}"
             )
         return np.broadcast_to(value, (n,))
 
@@ -137,29 +178,33 @@ class Reader:
     """Measurements of true values (N, n) of a channel, one call after the other."""
 
     def __init__(self, sensors: Sensors, robot: Robot) -> None:
-        self._robot = robot
-        self._effects = {
-            channel: tuple(
-                sensors._of(effect, channel, 1 if effect == "missing" else robot.nv)
-                for effect in ("bias", "noise", "quantisation", "missing")
-            )
-            for channel in CHANNELS
-        }
-        self._streams = {
-            channel: tuple(np.random.default_rng([sensors.seed, k, effect]) for effect in range(2))
-            for k, channel in enumerate(CHANNELS)
-        }
+        self._robot, self._sensors = robot, sensors
+        self._streams: dict[tuple[str, str], tuple[np.random.Generator, ...]] = {}
+        for channel in CHANNELS:
+            for effect in ("bias", "noise", "quantisation"):
+                sensors._of(effect, channel, robot.nv)
 
-    def __call__(self, channel: str, values: Array) -> Array:
-        bias, noise, step, missing = self._effects[channel]
-        errors, losses = self._streams[channel]
-        error = bias + errors.normal(size=(len(values), self._robot.nv)) * noise
+    def __call__(self, channel: str, values: Array, link: str = "") -> Array:
+        n = values.shape[1] if channel in ("wrench", "imu") else self._robot.nv
+        of = self._sensors._of
+        bias, noise, step = (of(effect, channel, n) for effect in ("bias", "noise", "quantisation"))
+        errors, losses = self._stream(channel, link)
+        error = bias + errors.normal(size=(len(values), n)) * noise
         if channel == "q":
             values = _on_manifold(self._robot, values, error, step)
         else:
             values = _rounded(values + error, step)
-        lost = losses.random(len(values)) < missing
+        lost = losses.random(len(values)) < of("missing", channel, 1)
         return np.where(lost[:, None], np.nan, values)
+
+    def _stream(self, channel: str, link: str) -> tuple[np.random.Generator, ...]:
+        """Random numbers of a channel, of each sensor its own: of the errors, and of lost samples."""
+        if (channel, link) not in self._streams:
+            key = [self._sensors.seed, ALL_CHANNELS.index(channel)]
+            own = list(link.encode())
+            made = tuple(np.random.default_rng([*key, effect, *own]) for effect in range(2))
+            self._streams[channel, link] = made
+        return self._streams[channel, link]
 
 
 def _by_channel(name: str, given: Any) -> dict[str, Array]:
@@ -169,10 +214,10 @@ def _by_channel(name: str, given: Any) -> dict[str, Array]:
     if not isinstance(given, Mapping) and name not in _ALIKE:
         hint = "such as {'q': 1e-4, 'tau': 0.1}"
         raise InputError(f"{name} has units, so that it is given by channel, {hint}; got {given!r}")
-    by_channel = given if isinstance(given, Mapping) else dict.fromkeys(CHANNELS, given)
+    by_channel = given if isinstance(given, Mapping) else dict.fromkeys(ALL_CHANNELS, given)
     for channel in by_channel:
-        if channel not in CHANNELS:
-            raise InputError(f"{name} names {channel!r}; the channels are {', '.join(CHANNELS)}")
+        if channel not in ALL_CHANNELS:
+            raise InputError(f"{name} names {channel!r}; the channels are {', '.join(ALL_CHANNELS)}")
     arrays = {channel: np.atleast_1d(np.asarray(x, dtype=np.float64)) for channel, x in by_channel.items()}
     if not all(np.all(np.isfinite(x)) and x.ndim == 1 for x in arrays.values()):
         raise InputError(f"{name} takes finite numbers or vectors of them, got {given!r}")
@@ -184,12 +229,72 @@ def _times(t: Array, rate: float) -> Array:
     return t[0] + np.arange(int((t[-1] - t[0]) * rate * (1 + 1e-12)) + 1) / rate
 
 
-def _at(robot: Robot, trajectory: Trajectory, channel: str, times: Array) -> Array:
+def _at(
+    robot: Robot, trajectory: Trajectory, channel: str, times: Array, link: str = "", cutoff: float = 0.0
+) -> Array:
     left, s = between(trajectory.t, times)
+    if channel in ("q", "v") and not cutoff:
+        states = resampled_states(robot, trajectory.t, trajectory.q, trajectory.v, left, s)
+        return states[CHANNELS.index(channel)]
+    values = _true(robot, trajectory, channel, link)
+    if cutoff:
+        values = _low_passed(values, trajectory.t, cutoff)
     if channel == "tau":
-        return trajectory.tau[left]
-    states = resampled_states(robot, trajectory.t, trajectory.q, trajectory.v, left, s)
-    return states[CHANNELS.index(channel)]
+        return values[left]
+    right = np.minimum(left + 1, len(values) - 1)
+    return values[left] + s[:, None] * (values[right] - values[left])
+
+
+def _true(robot: Robot, trajectory: Trajectory, channel: str, link: str) -> Array:
+    """A quantity at the samples of the trajectory."""
+    if channel in ("v", "tau", "a"):
+        return np.asarray(getattr(trajectory, channel))
+    q, v, a = trajectory.q, trajectory.v, trajectory.a
+    motion = trajectory.motion
+    gravity = np.array(GRAVITY if motion is None else motion.options.get("gravity", GRAVITY))
+    if channel == "imu":
+        R = np.asarray(robot.pose(link)(q))[:, :3, :3]
+        felt = np.asarray(robot.acceleration(link, "world_aligned")(q, v, a))[:, 3:] - gravity
+        rate = np.asarray(robot.velocity(link, "body")(q, v))[:, :3]
+        return np.column_stack([rate, np.einsum("kij,ki->kj", R, felt)])
+    theta = () if motion is None or not len(robot.theta) else (motion.inputs["theta"],)
+    carried = robot.sensor_wrench(link)(q, v, a, *theta, gravity=tuple(gravity))
+    return np.asarray(carried) - _external(robot, trajectory, link)
+
+
+def _external(robot: Robot, trajectory: Trajectory, link: str) -> Array:
+    """The part of a sensor's wrench (N, 6) that external wrenches beyond it carry."""
+    motion, q = trajectory.motion, trajectory.q
+    found = np.zeros((len(q), 6))
+    for name in () if motion is None else motion.options.get("f_ext", ()):
+        if not _is_beyond(robot, link, name):
+            continue
+        given = motion.inputs["f_ext_" + re.sub(r"[^0-9a-zA-Z_]", "_", name)]
+        w = np.broadcast_to(given, found.shape)
+        there, here = np.asarray(robot.pose(name)(q)), np.asarray(robot.pose(link)(q))
+        n, f = w[:, :3], w[:, 3:]
+        if motion.options.get("expressed_in", "body") == "body":
+            n, f = (np.einsum("kij,kj->ki", there[:, :3, :3], x) for x in (n, f))
+        n = n + np.cross(there[:, :3, 3] - here[:, :3, 3], f)
+        found += np.column_stack([np.einsum("kij,ki->kj", here[:, :3, :3], x) for x in (n, f)])
+    return found
+
+
+def _is_beyond(robot: Robot, sensor: str, link: str) -> bool:
+    """Whether a link is carried through the sensor: it or its body is the sensor's, or comes after it."""
+    model = robot.model
+    body, own = model.frame(link).body, model.frame(sensor).body
+    while body not in (own, WORLD):
+        body = model.bodies[body].parent
+    return body == own
+
+
+def _low_passed(values: Array, t: Array, cutoff: float) -> Array:
+    """A low-pass of first order (Hz) that starts in equilibrium."""
+    found = np.array(values)
+    for k, h in enumerate(np.diff(t), 1):
+        found[k] = found[k - 1] + (1 - np.exp(-2 * np.pi * cutoff * h)) * (values[k] - found[k - 1])
+    return found
 
 
 def _rounded(values: Array, step: Array) -> Array:

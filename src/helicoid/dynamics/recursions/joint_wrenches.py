@@ -16,7 +16,9 @@ from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.recursions.composites.composite import elements, motion_cross
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, transmitted
 from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
+from helicoid.model.inertia import Inertia, total
 from helicoid.model.model import WORLD, Model
+from helicoid.model.parts import Placement
 
 
 def joint_wrenches(
@@ -76,8 +78,73 @@ def wrench_regressor(
             W, j = to_parent(tree[j].motion, W), tree[j].parent
         if j != WORLD:
             Y[:, 10 * element.body : 10 * element.body + 10] = W
-    R, p = placement.rotation, placement.translation
-    return to_parent(JointMotion(ca.SX(R.T), ca.SX(-R.T @ p), ca.SX(6, 0)), Y)
+    return to_parent(_inverse(placement), Y)
+
+
+def sensor_wrench(
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, frame: str
+) -> Expression:
+    """(n, f), 6: the wrench that a six-axis sensor between a link and what carries it measures (N·m, N).
+
+    At a link that a moving joint carries it is the joint's wrench. A link with mass beyond a fixed joint,
+    such as a tool flange, is carried by that joint: only the links beyond it are measured. A frame without
+    mass is a place on its body, and measures what the joint of the body transmits.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("double_pendulum")
+    >>> q, v, a = np.array([0.3, 0.8]), np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    >>> body = robot.model.bodies[-1].name
+    >>> np.allclose(robot.sensor_wrench(body)(q, v, a), robot.joint_wrenches(q, v, a)[-1])
+    True
+    """
+    own, links = model.frame(frame), _beyond(model, frame)
+    if not links:
+        F = joint_wrenches(model, physics, q, v, a)[own.body, :].T
+        return to_parent(_inverse(own.placement), F)
+    Y = wrench_regressor(model, physics, q, v, a, frame)
+    parts = []
+    for i, body in enumerate(model.bodies):
+        parameters = physics.inertias[i][:10]
+        if i == own.body:
+            parameters = ca.SX(total([_placed_inertia(model, link) for link in links]).parameters)
+        elif not _carried_by(model, body.joint.parent, links):
+            parameters = ca.SX.zeros(10)
+        parts.append(parameters)
+    return Y @ ca.vertcat(*parts)
+
+
+def _inverse(placement: Placement) -> JointMotion:
+    """The body seen from a frame on it."""
+    R, p = placement.inverse.rotation, placement.inverse.translation
+    return JointMotion(ca.SX(R), ca.SX(p), ca.SX(6, 0))
+
+
+def _beyond(model: Model, frame: str) -> tuple[str, ...]:
+    """The links of a body beyond a fixed joint, the frame's own first; none where they have no mass."""
+    joint = next((joint for joint in model.joints if joint.child == frame), None)
+    if joint is None or joint.type.nv:
+        return ()
+    found = [frame]
+    for joint in model.joints:  # depth first: a parent comes before its children
+        if joint.parent in found and joint.type.nv == 0:
+            found.append(joint.child)
+    inertias = [model.link(link).inertia for link in found]
+    return tuple(found) if any(one is not None and one.mass for one in inertias) else ()
+
+
+def _placed_inertia(model: Model, link: str) -> Inertia:
+    """A link's inertia about the origin of its body."""
+    inertia, at = model.link(link).inertia, model.frame(link).placement
+    return Inertia.zero() if inertia is None else inertia.transformed(at.rotation, at.translation)
+
+
+def _carried_by(model: Model, link: str, links: tuple[str, ...]) -> bool:
+    """Whether a link is one of these, or is carried by one."""
+    parents = {joint.child: joint.parent for joint in model.joints}
+    while link not in links and link in parents:
+        link = parents[link]
+    return link in links
 
 
 def _body_regressor(V: Expression, A: Expression) -> Expression:

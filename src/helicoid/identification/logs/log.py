@@ -162,10 +162,11 @@ class Log:
 
     @staticmethod
     def from_trajectory(trajectory: Any, source: str = "trajectory") -> Log:
-        """From anything with t, q, v, a and tau, such as the result of a simulation."""
+        """From anything with t, q, v, a and tau: the result of a simulation, or what `Sensors` measured."""
         if not (hasattr(trajectory, "t") and hasattr(trajectory, "q")):
             raise InputError(f"a trajectory has t and q; got {shown(trajectory)}")
         optional = {kind: getattr(trajectory, kind, None) for kind in ("v", "a", "tau")}
+        optional["wrenches"] = getattr(trajectory, "wrenches", None)
         return Log.from_arrays(trajectory.t, trajectory.q, **optional, source=source)
 
     @staticmethod
