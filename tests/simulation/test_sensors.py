@@ -189,20 +189,20 @@ def test_force_torque_sensor_and_imu(rng: np.random.Generator) -> None:
 
 
 def test_sensor_below_a_tool_measures_the_tool_alone(rng: np.random.Generator) -> None:
-    """A link with mass beyond a fixed joint: only that mass; contact forces on it are part of the reading."""
+    """What a fixed joint attaches: only that mass; contact forces on it are part of the reading."""
     tool = 0.7
     description = hc.load("planar_2r")
     assert description.link_names[-1] == "tip"
     robot = description.with_payload("tip", tool, [0.1, 0.0, 0.0], np.zeros((3, 3)))
     motion = simulate(robot, [0.3, 0.5], [0.0, 0.0], 0.01, robot.gravity([0.3, 0.5]), friction=False)
-    at_tip = Sensors(wrenches=["tip"])(motion).wrenches["tip"][0]
+    at_tip = Sensors(wrenches=["tip"], carried="link")(motion).wrenches["tip"][0]
     assert_close(np.linalg.norm(at_tip[3:]), tool * 9.81)
     pushed = simulate(
         robot, [0.3, 0.5], None, 0.01, robot.gravity([0.3, 0.5]), f_ext={"tip": [0, 0, 0, 0, 5.0, 0]},
         friction=False,
     )  # fmt: skip
-    felt = Sensors(wrenches=["tip"])(pushed).wrenches["tip"]
-    carried = robot.sensor_wrench("tip")(pushed.q, pushed.v, pushed.a)
+    felt = Sensors(wrenches=["tip"], carried="link")(pushed).wrenches["tip"]
+    carried = robot.sensor_wrench("tip", "link")(pushed.q, pushed.v, pushed.a)
     assert_close(felt, carried - [0, 0, 0, 0, 5.0, 0])
 
 

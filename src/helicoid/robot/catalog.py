@@ -244,9 +244,9 @@ class Catalog:
         frames.of_reference, task_space.jacobian_dot_times_velocity, "q v -> J_dot_v[6]", """
         J̇ v: the rate of the twist (rad/s², m/s²) when no joint accelerates.""", physical=False)
     sensor_wrench = FrameFunctionOf(
-        frames.of_carried_frame, transmitted.sensor_wrench, "q v a -> w[6]", """
-        (n, f) (N·m, N): what a six-axis force/torque sensor at a link measures, about the link's origin in
-        its axes: the wrench that carries the link and all beyond it.""", GRAVITY)
+        frames.of_sensor, transmitted.sensor_wrench, "q v a -> w[6]", """
+        (n, f) (N·m, N): what a six-axis force/torque sensor at a frame measures, about the frame's origin in
+        its axes: the wrench that carries all beyond it.""", GRAVITY)
     wrench_regressor = FrameFunctionOf(
         frames.of_carried_frame, transmitted.wrench_regressor, "q v a -> Y[6,10n]", """
         Y with Y π the wrench (n, f) (N·m, N) that the joint of a frame's body transmits, about the frame's

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, get_args, overload
 
 from helicoid.dynamics.forces.external import check_movable
 from helicoid.dynamics.kinematics.frames import Reference, check_reference
+from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.dynamics.task_space.coordinates import pose_task
 from helicoid.dynamics.task_space.dynamics import Rows, check_rank, twist_task
 from helicoid.errors import InputError
@@ -133,6 +134,18 @@ def of_carried_frame(model: Model, frame: str) -> Chosen:
     """`frame` is the name of a link that moves; a sensor's own frame is one of `robot.with_frame`."""
     check_movable(model, frame)
     return (frame,)
+
+
+def of_sensor(model: Model, frame: str, carried: Carried = "body") -> Chosen:
+    """`frame` is the name of a link that moves; a sensor's own frame is one of `robot.with_frame`.
+
+    `carried` is "body", all that the joint of the frame's body carries, or "link": the frame's link with the
+    links that are fixed to it, and all beyond.
+    """
+    check_movable(model, frame)
+    if carried not in get_args(Carried):
+        raise InputError(f"carried is 'body' or 'link'; got {carried!r}")
+    return frame, carried
 
 
 def of_reference(model: Model, frame: str, reference: Reference = "world") -> Chosen:

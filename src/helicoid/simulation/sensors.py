@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.dynamics.physics import GRAVITY
+from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
@@ -90,6 +91,7 @@ class Sensors:
         bandwidth: cut-off frequencies (Hz) of a low-pass of first order; all channels but q; 0 is none.
         accelerations: whether joint accelerations are measured.
         wrenches: links with a force/torque sensor.
+        carried: what these carry, "body" or "link" as `robot.sensor_wrench` takes it.
         imus: links with an inertial measurement unit.
         rate: samples a second (Hz); None takes those of the trajectory.
         seed: the same seed gives the same errors. Channels and effects draw from streams of their own.
@@ -114,6 +116,7 @@ class Sensors:
     accelerations: bool = False
     wrenches: Sequence[str] = ()
     imus: Sequence[str] = ()
+    carried: Carried = "body"
     _effects: dict[str, dict[str, Array]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -149,7 +152,7 @@ class Sensors:
         def seen(channel: str, link: str = "") -> Array:
             late = np.maximum(t - self._of("delay", channel, 1), trajectory.t[0])
             cutoff = float(self._of("bandwidth", channel, 1)[0])
-            return read(channel, _at(robot, trajectory, channel, late, link, cutoff), link)
+            return read(channel, _at(robot, trajectory, channel, late, (link, self.carried), cutoff), link)
 
         a = seen("a") if self.accelerations else None
         wrenches = {link: seen("wrench", link) for link in self.wrenches}
@@ -230,22 +233,22 @@ def _times(t: Array, rate: float) -> Array:
 
 
 def _at(
-    robot: Robot, trajectory: Trajectory, channel: str, times: Array, link: str = "", cutoff: float = 0.0
+    robot: Robot, motion: Trajectory, channel: str, times: Array, place: tuple[str, Carried], cutoff: float
 ) -> Array:
-    left, s = between(trajectory.t, times)
+    left, s = between(motion.t, times)
     if channel in ("q", "v") and not cutoff:
-        states = resampled_states(robot, trajectory.t, trajectory.q, trajectory.v, left, s)
+        states = resampled_states(robot, motion.t, motion.q, motion.v, left, s)
         return states[CHANNELS.index(channel)]
-    values = _true(robot, trajectory, channel, link)
+    values = _true(robot, motion, channel, *place)
     if cutoff:
-        values = _low_passed(values, trajectory.t, cutoff)
+        values = _low_passed(values, motion.t, cutoff)
     if channel == "tau":
         return values[left]
     right = np.minimum(left + 1, len(values) - 1)
     return values[left] + s[:, None] * (values[right] - values[left])
 
 
-def _true(robot: Robot, trajectory: Trajectory, channel: str, link: str) -> Array:
+def _true(robot: Robot, trajectory: Trajectory, channel: str, link: str, carried: Carried) -> Array:
     """A quantity at the samples of the trajectory."""
     if channel in ("v", "tau", "a"):
         return np.asarray(getattr(trajectory, channel))
@@ -258,8 +261,8 @@ def _true(robot: Robot, trajectory: Trajectory, channel: str, link: str) -> Arra
         rate = np.asarray(robot.velocity(link, "body")(q, v))[:, :3]
         return np.column_stack([rate, np.einsum("kij,ki->kj", R, felt)])
     theta = () if motion is None or not len(robot.theta) else (motion.inputs["theta"],)
-    carried = robot.sensor_wrench(link)(q, v, a, *theta, gravity=tuple(gravity))
-    return np.asarray(carried) - _external(robot, trajectory, link)
+    wrench = robot.sensor_wrench(link, carried)(q, v, a, *theta, gravity=tuple(gravity))
+    return np.asarray(wrench) - _external(robot, trajectory, link)
 
 
 def _external(robot: Robot, trajectory: Trajectory, link: str) -> Array:

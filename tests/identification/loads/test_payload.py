@@ -40,3 +40,66 @@ def test_sigma_is_the_scatter_whatever_the_low_pass() -> None:
             found = hc.identify_payload(TRUTH, log, tip, cutoff=cutoff)
             off.append((found.inertia.mass - 2.0) / found.sigma[0])
         assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8  # eight draws of one number
+
+
+def wrist_log(robot: hc.Robot, sensors: hc.Sensors, seed: int = 0) -> hc.Log:
+    """An excitation of the UR5's last joints that a force/torque sensor at its wrist measures."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(0.0, 6.0, 0.004)
+    phases = rng.uniform(0, 6.3, 6)
+    w = np.array([0.7, 0.9, 1.1, 1.7, 2.1, 2.9])
+    size = np.array([0.4, 0.3, 0.4, 0.8, 0.9, 1.0])
+    q = np.array([0.0, -1.2, 1.4, -1.0, -1.5, 0.3]) + size * np.sin(t[:, None] * w + phases)
+    v, a = size * w * np.cos(t[:, None] * w + phases), -size * w**2 * np.sin(t[:, None] * w + phases)
+    motion = hc.Trajectory(t, q, v, robot.inverse_dynamics(q, v, a), robot)
+    motion.known["a"] = a
+    return hc.Log.from_trajectory(sensors(motion))
+
+
+def mounted() -> hc.Robot:
+    """A UR5 with a sensor that is turned and moved against its flange."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]], [0.01, -0.02, 0.04]
+    return hc.load("ur5").with_frame("sensor", "wrist_3_link", T)
+
+
+LOAD = 1.8, np.array([0.03, -0.02, 0.09]), np.diag([0.01, 0.012, 0.008])
+
+
+def test_a_wrist_sensor_alone_weighs_the_load() -> None:
+    """Offsets of six channels, noise, a turned and displaced sensor: mass and centre within the intervals."""
+    robot = mounted()
+    loaded = robot.with_payload("tool0", *LOAD)
+    bias, noise = [0.3, -0.2, 0.1, 4.0, -6.0, 5.0], [0.02, 0.02, 0.02, 0.3, 0.3, 0.3]
+    channels = dict(wrenches=["sensor"], accelerations=True)
+    off = []
+    for seed in range(6):
+        sensors = hc.Sensors(noise={"wrench": noise}, bias={"wrench": bias}, seed=seed, **channels)
+        found = hc.identify_payload(robot, wrist_log(loaded, sensors, seed), "tool0")
+        off.append((found.inertia.mass - LOAD[0]) / found.sigma[0])
+        np.testing.assert_allclose(found.inertia.com, LOAD[1], atol=5e-3)
+        assert found.sigma[0] < 0.02
+    assert 0.3 < np.sqrt(np.mean(np.square(off))) < 2.0  # six draws of one number
+    biased = hc.Sensors(bias={"wrench": bias}, **channels)
+    wrong = hc.identify_payload(robot, wrist_log(loaded, biased), "tool0", bias=False)
+    assert abs(wrong.inertia.mass - LOAD[0]) > 0.05  # an offset that nobody estimates is taken for mass
+    zeroed = hc.Sensors(**channels)
+    right = hc.identify_payload(robot, wrist_log(loaded, zeroed), "tool0", bias=False)
+    assert right.inertia.mass == pytest.approx(LOAD[0], abs=1e-6)
+
+
+def test_the_sensor_carries_its_own_flange() -> None:
+    """A flange of 0.4 kg below the sensor is known and no part of the load."""
+    robot = hc.load("ur5").with_payload("tool0", 0.4, [0.0, 0.0, 0.02], 1e-4 * np.eye(3))
+    loaded = robot.with_payload("tool0", *LOAD)
+    log = wrist_log(loaded, hc.Sensors(wrenches=["tool0"], accelerations=True, carried="link"))
+    found = hc.identify_payload(robot, log, "tool0", carried="link")
+    assert found.inertia.mass == pytest.approx(LOAD[0], abs=1e-5)
+    assert np.linalg.norm(log.wrenches["tool0"][:, 3:], axis=1).mean() < 4 * 9.81  # no link of the arm
+
+
+def test_a_load_that_no_sensor_carries_is_refused() -> None:
+    robot = hc.load("ur5")
+    log = wrist_log(robot, hc.Sensors(wrenches=["wrist_3_link"], accelerations=True))
+    with pytest.raises(hc.InputError, match="acts on no sensor"):
+        hc.identify_payload(robot, log, "forearm_link")

@@ -8,6 +8,8 @@ its axis between rotor, stator and link: they belong to the joint torque and not
 
 from __future__ import annotations
 
+from typing import Literal
+
 import casadi as ca
 
 from helicoid._typing import Expression
@@ -19,6 +21,8 @@ from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_p
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Placement
+
+Carried = Literal["body", "link"]
 
 
 def joint_wrenches(
@@ -82,13 +86,13 @@ def wrench_regressor(
 
 
 def sensor_wrench(
-    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, frame: str
+    model: Model, physics: Physics, q: Expression, v: Expression, a: Expression, frame: str, carried: Carried
 ) -> Expression:
     """(n, f), 6: the wrench that a six-axis sensor between a link and what carries it measures (N·m, N).
 
-    At a link that a moving joint carries it is the joint's wrench. A link with mass beyond a fixed joint,
-    such as a tool flange, is carried by that joint: only the links beyond it are measured. A frame without
-    mass is a place on its body, and measures what the joint of the body transmits.
+    `carried` says what it carries: the whole "body" of the frame with all beyond, as a sensor in the body's
+    joint; or the "link" of the frame with the links fixed to it and all beyond, as a sensor between a flange
+    and its tool.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -98,11 +102,11 @@ def sensor_wrench(
     >>> np.allclose(robot.sensor_wrench(body)(q, v, a), robot.joint_wrenches(q, v, a)[-1])
     True
     """
-    own, links = model.frame(frame), _beyond(model, frame)
-    if not links:
+    own = model.frame(frame)
+    if carried == "body":
         F = joint_wrenches(model, physics, q, v, a)[own.body, :].T
         return to_parent(_inverse(own.placement), F)
-    Y = wrench_regressor(model, physics, q, v, a, frame)
+    Y, links = wrench_regressor(model, physics, q, v, a, frame), _fixed_beyond(model, frame)
     parts = []
     for i, body in enumerate(model.bodies):
         parameters = physics.inertias[i][:10]
@@ -120,17 +124,13 @@ def _inverse(placement: Placement) -> JointMotion:
     return JointMotion(ca.SX(R), ca.SX(p), ca.SX(6, 0))
 
 
-def _beyond(model: Model, frame: str) -> tuple[str, ...]:
-    """The links of a body beyond a fixed joint, the frame's own first; none where they have no mass."""
-    joint = next((joint for joint in model.joints if joint.child == frame), None)
-    if joint is None or joint.type.nv:
-        return ()
+def _fixed_beyond(model: Model, frame: str) -> tuple[str, ...]:
+    """The frame's link and the links that fixed joints attach to it."""
     found = [frame]
     for joint in model.joints:  # depth first: a parent comes before its children
         if joint.parent in found and joint.type.nv == 0:
             found.append(joint.child)
-    inertias = [model.link(link).inertia for link in found]
-    return tuple(found) if any(one is not None and one.mass for one in inertias) else ()
+    return tuple(found)
 
 
 def _placed_inertia(model: Model, link: str) -> Inertia:
