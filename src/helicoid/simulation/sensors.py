@@ -269,7 +269,9 @@ def _external(robot: Robot, trajectory: Trajectory, link: str) -> Array:
     """The part of a sensor's wrench (N, 6) that external wrenches beyond it carry."""
     motion, q = trajectory.motion, trajectory.q
     found = np.zeros((len(q), 6))
-    for name in () if motion is None else motion.options.get("f_ext", ()):
+    if motion is None:
+        return found
+    for name in motion.options.get("f_ext", ()):
         if not _is_beyond(robot, link, name):
             continue
         given = motion.inputs["f_ext_" + re.sub(r"[^0-9a-zA-Z_]", "_", name)]
