@@ -7,6 +7,8 @@ BIN    := $(VENV)/bin
 # Pinned versions; the build backend is in .venv too, so that pip needs no second environment for it.
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL = $(PIP) install -c constraints.txt --no-build-isolation
+# A process to a core, a file to a process: what the tests of a file share is built once.
+PYTEST  = $(BIN)/python -m pytest -n auto --dist loadfile
 
 export PIP_ROOT_USER_ACTION := ignore
 # Tests start hundreds of processes; where nobody keeps bytecode, each compiles all sources again.
@@ -28,15 +30,15 @@ demo: $(VENV)/.demo  ## a Panda picks up a load that nobody told it about; repor
 
 test: $(VENV)/.dev  ## run the tests, a few minutes at most
 	@echo "Testing"
-	@$(BIN)/python -m pytest -n auto -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/.dev  ## with the long sweeps, half an hour; a quarter of them: make test-all PART=2/4
 	@echo "Testing, long sweeps included$(if $(PART), (part $(PART)))"
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto $(if $(PART),--part $(PART))
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) $(if $(PART),--part $(PART))
 
 # Each of these is the whole suite, once for a kind of machine; TESTS names a part of it: make test-v2 TESTS=tests/mpc
 TESTS ?=
-SUITE  = $(BIN)/python -m pytest -n auto -m "not slow" $(TESTS)
+SUITE  = $(PYTEST) -m "not slow" $(TESTS)
 
 test-portable: test-busy test-v2 test-v3 test-native test-no-compiler  ## the suite as on other machines, an hour
 

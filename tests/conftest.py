@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 import zlib
@@ -15,10 +16,10 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Thousands of small functions are called once or twice: compiling each would take hours. Tests of compiled
 # code turn it on.
 os.environ["HELICOID_COMPILE"] = "0"
-# Compilers take a third of the suite's time, and code that runs for milliseconds is not worth -O3. The long
-# sweeps test what users run.
+# Compilers take a third of the suite's time, and code that runs for milliseconds is not worth optimising. The
+# long sweeps, and tests of the compiler itself, run what users run.
 if os.environ.get("HYPOTHESIS_PROFILE") != "thorough":
-    os.environ.setdefault("HELICOID_OPTIMISE", "1")
+    os.environ.setdefault("HELICOID_OPTIMISE", "0")
 # Away from the user's own cache, and shared by the workers of one run.
 _cache = None if "PYTEST_XDIST_WORKER" in os.environ else tempfile.TemporaryDirectory(prefix="helicoid-test-")
 if _cache is not None:
@@ -67,6 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             )
             if controls or item.get_closest_marker("needs_compiler"):
                 item.add_marker(pytest.mark.skip(reason="there is no C compiler"))
+
+
+def pytest_collection_finish() -> None:
+    """Modules stay to the end: the collector of garbage need not go through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """A part of the suite, `--part 2/4`: whole files, so that tests that share a build stay together.
 
 Files are dealt out by the times in `tests/times.json` (by `--record-times`): the longest first, each to
-the part that has least. So parts are the same on every machine.
+the part that has least. So parts are the same on every machine. In this order they run, too, so that with
+`--dist loadfile`, a file to a process, no process ends long after the others.
 """
 
 from __future__ import annotations
@@ -37,8 +38,18 @@ def parts(files: list[str], n: int, times: dict[str, float]) -> list[set[str]]:
     return groups
 
 
+def known_times() -> dict[str, float]:
+    times: dict[str, float] = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
+    return times
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.option.loadscopereorder = False  # xdist's own: the file with most tests first
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    given = config.getoption("--part")
+    times, given = known_times(), config.getoption("--part")
+    items.sort(key=lambda item: -times.get(file_of(item.nodeid), _SECONDS_OF_AN_UNKNOWN_FILE))
     if not given:
         return
     try:
@@ -46,7 +57,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         assert 1 <= k <= n
     except (ValueError, AssertionError):
         raise pytest.UsageError(f"--part is K/N with K from 1 to N, such as 2/4; got {given!r}") from None
-    times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
     chosen = parts(sorted({file_of(item.nodeid) for item in items}), n, times)[k - 1]
     config.hook.pytest_deselected(items=[item for item in items if file_of(item.nodeid) not in chosen])
     items[:] = [item for item in items if file_of(item.nodeid) in chosen]
@@ -56,7 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if not config.getoption("--record-times"):
         return
-    times: dict[str, float] = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
+    times = known_times()
     new: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for report in reports:

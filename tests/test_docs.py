@@ -41,6 +41,7 @@ LONG = {
     "identification-diagnosis.md",
     "identification-refinement.md",
     "identification.md",
+    "identify-an-arm.md",
     "identify-payload.md",
     "inverse-kinematics.md",
     "legged.md",
