@@ -23,15 +23,18 @@ from helicoid.aerial.control import (
     legs_flown,
     minimum_snap,
 )
-from helicoid.aerial.fixed_wing import FixedWing, Wing
+from helicoid.aerial.fixed_wing import FixedWing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.airfoil import Airfoil
+from helicoid.aerial.propulsion.jet import Jet
 from helicoid.aerial.propulsion.momentum import hover_power, stream
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Performance, Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
+from helicoid.aerial.table import Table
 from helicoid.aerial.vehicle import Vehicle
+from helicoid.aerial.wing import Wing
 
 __all__ = [
     "Air",
@@ -48,6 +51,7 @@ __all__ = [
     "Envelope",
     "FixedWing",
     "GeometricControl",
+    "Jet",
     "Line",
     "LinearQuadraticControl",
     "Linearisation",
@@ -59,6 +63,7 @@ __all__ = [
     "Propeller",
     "Rotor",
     "RotorIdentification",
+    "Table",
     "Trim",
     "Vehicle",
     "Wind",

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind, ground_effect
+from helicoid.aerial.analysis.trim import Trim
 from helicoid.aerial.checks import check_positive
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
@@ -169,10 +170,28 @@ class Multirotor(Vehicle):
             [0.5 if isinstance(r.motor, ElectricMotor) else hover[k] for k, r in enumerate(self.rotors)]
         )
 
+    def _limit_reasons(self, trim: Trim) -> list[str]:
+        """Rotors whose axial flow is beyond the range of their coefficients."""
+        reasons = []
+        for k, rotor in enumerate(self.rotors):
+            speed = trim.states.get(f"rotor_{k + 1}_speed", trim.controls[f"rotor_{k + 1}"])
+            if rotor.link not in (None, self.robot.model.root) or isinstance(rotor.motor, ElectricMotor):
+                continue
+            axis = np.asarray(rotor.axis)
+            velocity = trim.v[3:6] + np.cross(trim.v[:3], np.asarray(rotor.position))
+            J = float(axis @ velocity) * 2 * np.pi / (max(speed, 1e-9) * 2 * rotor.propeller.radius)
+            limit = rotor.propeller.max_advance_ratio
+            if abs(J) > limit:
+                reasons.append(
+                    f"rotor_{k + 1} is at an advance ratio of {J:.3g}, beyond the {limit:.3g} up to which "
+                    "its coefficients hold"
+                )
+        return reasons[:1]
+
     def _air_forces(
         self, q: Expression, v: Expression, z: Expression, u: Expression
     ) -> tuple[Mapping[str, Expression], Expression]:
-        root, rho = self.robot.model.root, self.air.density
+        root, rho = self.robot.model.root, self.air.density_at(q[2])
         speeds, rates, z_dot = self._speeds(z, u)
         wrenches: dict[str, Expression] = {}
         for k, rotor in enumerate(self.rotors):

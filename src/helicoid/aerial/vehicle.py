@@ -52,6 +52,8 @@ class Vehicle(ABC):
     ...)` take a vehicle in place of a robot; `vehicle.robot` is the robot, on a floating base with z up.
     """
 
+    glides: bool = False
+    """Whether it has wings and no propulsion: the climb rate of its trim then follows from the speed."""
     flies_forward: bool
     """Whether lift needs airspeed: the vehicle then trims without sideslip, else with its nose on course."""
 
@@ -170,7 +172,7 @@ class Vehicle(ABC):
     def trim(
         self,
         speed: float = 0.0,
-        climb_rate: float = 0.0,
+        climb_rate: float | None = None,
         turn_rate: float = 0.0,
         q: ArrayLike | None = None,
     ) -> Trim:
@@ -178,7 +180,8 @@ class Vehicle(ABC):
 
         Args:
             speed: airspeed (m/s).
-            climb_rate: vertical speed, positive upwards (m/s).
+            climb_rate: vertical speed, positive upwards (m/s); by default level flight, and of a glider the
+                descent that the speed needs.
             turn_rate: of the heading, positive to the right (rad/s).
             q: configuration, of which height and joints count; by default neutral.
 
@@ -188,7 +191,9 @@ class Vehicle(ABC):
         return find_trim(self, speed, climb_rate, turn_rate, q)
 
     @renamed_arguments(climb="climb_rate")
-    def trims(self, speed: ArrayLike, climb_rate: ArrayLike = 0.0, turn_rate: ArrayLike = 0.0) -> list[Trim]:
+    def trims(
+        self, speed: ArrayLike, climb_rate: ArrayLike | None = None, turn_rate: ArrayLike = 0.0
+    ) -> list[Trim]:
         """Trims of many flight conditions at once; arrays are broadcast."""
         return find_trims(self, speed, climb_rate, turn_rate)
 

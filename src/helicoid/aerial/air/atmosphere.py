@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import casadi as ca
+import numpy as np
+
+from helicoid._typing import Expression
 from helicoid.aerial.checks import check_positive
 from helicoid.errors import InputError
 
@@ -25,6 +29,8 @@ class Air:
         sound_speed: m/s.
         temperature: K.
         pressure: Pa.
+        varies: whether density and sound speed in flight follow the standard atmosphere with the vehicle's
+            height above z = 0, taken as geopotential height; the numbers above are then those at z = 0.
 
     >>> air = Air.standard(5000.0)
     >>> round(air.density, 4), round(air.sound_speed, 2)
@@ -36,10 +42,27 @@ class Air:
     sound_speed: float = 340.294
     temperature: float = 288.15
     pressure: float = 101_325.0
+    varies: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for name, value in list(vars(self).items())[:5]:
             check_positive(f"air: its {name}", value)
+
+    def density_at(self, height: Expression) -> Expression:
+        """ρ (kg/m³) at a height (m): constant, or that of the standard atmosphere where the air varies."""
+        if not self.varies:
+            return self.density
+        T, pressure = _standard(height)
+        return pressure / (_R * T)
+
+    def sound_speed_at(self, height: Expression) -> Expression:
+        """Speed of sound (m/s) at a height (m)."""
+        return (1.4 * _R * _standard(height)[0]) ** 0.5 if self.varies else self.sound_speed
+
+    @staticmethod
+    def varying() -> Air:
+        """Standard atmosphere whose density follows the height in flight, with sea level at z = 0."""
+        return replace(Air.standard(), varies=True)
 
     @staticmethod
     def standard(height: float = 0.0) -> Air:
@@ -61,3 +84,15 @@ class Air:
                 break
         viscosity = 1.458e-6 * T**1.5 / (T + 110.4)  # Sutherland
         return Air(pressure / (_R * T), viscosity, math.sqrt(1.4 * _R * T), T, pressure)
+
+
+def _standard(height: Expression) -> tuple[Expression, Expression]:
+    """Temperature (K) and pressure (Pa) of the standard atmosphere, for numbers and expressions."""
+    symbolic = isinstance(height, (ca.SX, ca.MX))
+    least, most, exp = (ca.fmin, ca.fmax, ca.exp) if symbolic else (np.minimum, np.maximum, np.exp)
+    h = least(most(height, _BOTTOM), _TOP)
+    T_0, T_11, lapse = 288.15, 216.65, 1.0e-3
+    lower, upper = T_0 - 6.5e-3 * least(h, 11_000.0), 1 + lapse / T_11 * most(h - 20_000.0, 0.0)
+    middle = exp(-_G / (_R * T_11) * least(most(h - 11_000.0, 0.0), 9_000.0))
+    pressure = 101_325.0 * (lower / T_0) ** (_G / (_R * 6.5e-3)) * middle * upper ** (-_G / (_R * lapse))
+    return lower * upper, pressure

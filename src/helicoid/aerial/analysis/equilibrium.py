@@ -2,7 +2,8 @@
 
 The unknowns y are roll, pitch and the angle between nose and course (φ, θ, η, z down), the controls u and
 the states z of the actuators. The velocity is given, and the rates are those of the turn, (p, q, r) =
-Rᵀ (0, 0, ψ̇). All accelerations, ż, and the sideslip of an aircraft or η of a rotorcraft must vanish.
+Rᵀ (0, 0, ψ̇). All accelerations, ż, and the sideslip of an aircraft or η of a rotorcraft must vanish. In a
+glide, the flight-path angle γ is a further unknown, the last one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Equilibrium:
         controls, states: names of controls and of the actuators' states.
         lower, upper: limits of controls.
         initial_states: initial guess of the actuators' states.
+        glide: whether the flight-path angle is an unknown.
     """
 
     vehicle: Vehicle
@@ -44,6 +46,7 @@ class Equilibrium:
     lower: Array
     upper: Array
     initial_states: Array
+    glide: bool = False
 
     @property
     def n_controls(self) -> int:
@@ -51,24 +54,31 @@ class Equilibrium:
         return len(self.lower)
 
     @staticmethod
-    def of(vehicle: Vehicle) -> Equilibrium:
-        """Equations of a vehicle, in still air."""
-        return vehicle.robot.memo(("equilibrium", vehicle), lambda: _build(vehicle.with_wind(None)))
+    def of(vehicle: Vehicle, glide: bool = False) -> Equilibrium:
+        """Equations of a vehicle, in still air; in a glide the flight-path angle is an unknown."""
+        key = ("equilibrium", vehicle, glide)
+        return vehicle.robot.memo(key, lambda: _build(vehicle.with_wind(None), glide))
 
 
-def _build(vehicle: Vehicle) -> Equilibrium:
+def _build(vehicle: Vehicle, glide: bool) -> Equilibrium:
     states = np.array([*vehicle.own_states.values()])
-    size = 3 + len(vehicle.controls) + len(states)
+    size = 3 + len(vehicle.controls) + len(states) + glide
     inputs = [Input("y", (size,)), Input("flight", (3,)), Input("posture", (vehicle.robot.nq - 2,))]
     return Equilibrium(
         vehicle,
-        _residual(vehicle, inputs),
-        _state(vehicle, inputs),
+        _residual(vehicle, inputs, glide),
+        _state(vehicle, inputs, glide),
         vehicle.controls,
         tuple(vehicle.own_states),
         *vehicle.control_limits,
         states,
+        glide,
     )
+
+
+def _conditions(y: Expression, flight: Expression, glide: bool) -> Expression:
+    """Speed, climb rate and turn rate; in a glide the climb rate follows from the flight-path angle."""
+    return ca.vertcat(flight[0], flight[0] * ca.sin(y[-1]), flight[2]) if glide else flight
 
 
 def _pose(y: Expression, flight: Expression, posture: Expression, nv: int) -> tuple[Expression, Expression]:
@@ -83,14 +93,15 @@ def _pose(y: Expression, flight: Expression, posture: Expression, nv: int) -> tu
     return q, ca.vertcat(R.T @ ca.vertcat(0, 0, -rate), velocity, ca.SX.zeros(nv - 6))
 
 
-def _residual(vehicle: Vehicle, inputs: list[Input]) -> Function:
+def _residual(vehicle: Vehicle, inputs: list[Input], glide: bool) -> Function:
     robot = vehicle.robot
 
     def expressions() -> Expressions:
         y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
-        q, v = _pose(y, flight, posture, robot.nv)
+        q, v = _pose(y, _conditions(y, flight, glide), posture, robot.nv)
         n = 3 + len(vehicle.controls)
-        force, z_dot = vehicle.equations(q, v, y[n:], y[3:n], ca.SX(0, 1))
+        z = y[n : n + len(vehicle.own_states)]
+        force, z_dot = vehicle.equations(q, v, z, y[3:n], ca.SX(0, 1))
         a = dynamics(robot)(q, v, force, ca.SX(robot.theta.values))
         sideslip = v[4] / ca.fmax(flight[0], 1.0) if vehicle.flies_forward else y[2]
         r = ca.vertcat(a, z_dot, sideslip)
@@ -102,12 +113,12 @@ def _residual(vehicle: Vehicle, inputs: list[Input]) -> Function:
     )
 
 
-def _state(vehicle: Vehicle, inputs: list[Input]) -> Function:
+def _state(vehicle: Vehicle, inputs: list[Input], glide: bool) -> Function:
     robot = vehicle.robot
 
     def expressions() -> Expressions:
         y, flight, posture = symbols = [ca.SX.sym(x.name, *x.shape) for x in inputs]
-        q, v = _pose(y, flight, posture, robot.nv)
+        q, v = _pose(y, _conditions(y, flight, glide), posture, robot.nv)
         u, v_, w = v[3], -v[4], -v[5]  # z down
         alpha = ca.if_else(flight[0] > 0, ca.atan2(w, u), 0)
         beta = ca.atan2(v_, ca.sqrt(u**2 + w**2))

@@ -30,6 +30,7 @@ TOLERANCE = 1e-8
 """Acceleration below which a flight is steady (m/s², rad/s²)."""
 _LIMIT_TOLERANCE = 1e-9
 _MIN_STEP_LENGTH, _MAX_STEP = 1 / 200, 100.0  # fraction of a Newton step, and its largest element
+_GLIDE_ANGLE = 0.05  # rad, initial guess of a glide
 _MAX_SPEED, _MAX_TURN_RATE = 1e3, 1e2
 """m/s and rad/s, far beyond what the aerodynamic models describe."""
 
@@ -119,18 +120,22 @@ class Trim:
 
 
 def find_trim(
-    vehicle: Vehicle, speed: float, climb_rate: float, turn_rate: float, q: ArrayLike | None
+    vehicle: Vehicle, speed: float, climb_rate: float | None, turn_rate: float, q: ArrayLike | None
 ) -> Trim:
     """See `Vehicle.trim`."""
-    numbers = (speed, climb_rate, turn_rate)
+    glide = climb_rate is None and vehicle.glides
+    numbers = (speed, 0.0 if climb_rate is None else climb_rate, turn_rate)
     if not all(is_number(x) for x in numbers):
         raise InputError(f"trim takes finite numbers, and trims(...) arrays of them; got {numbers!r}")
-    return _trims(vehicle, np.array([numbers], dtype=np.float64), q)[0]
+    return _trims(vehicle, np.array([numbers], dtype=np.float64), q, glide=glide)[0]
 
 
-def find_trims(vehicle: Vehicle, speed: ArrayLike, climb_rate: ArrayLike, turn_rate: ArrayLike) -> list[Trim]:
+def find_trims(
+    vehicle: Vehicle, speed: ArrayLike, climb_rate: ArrayLike | None, turn_rate: ArrayLike
+) -> list[Trim]:
     """See `Vehicle.trims`."""
-    return _trims(vehicle, _flights(speed, climb_rate, turn_rate), None)
+    flights = _flights(speed, 0.0 if climb_rate is None else climb_rate, turn_rate)
+    return _trims(vehicle, flights, None, glide=climb_rate is None and vehicle.glides)
 
 
 def find_flights(
@@ -149,9 +154,11 @@ def _flights(*columns: ArrayLike) -> Array:
     return np.stack([x.ravel() for x in arrays], axis=1)
 
 
-def _trims(vehicle: Vehicle, flights: Array, q: ArrayLike | None, nearest: bool = True) -> list[Trim]:
+def _trims(
+    vehicle: Vehicle, flights: Array, q: ArrayLike | None, nearest: bool = True, glide: bool = False
+) -> list[Trim]:
     flights = _checked(vehicle, flights)
-    equilibrium = Equilibrium.of(vehicle)
+    equilibrium = Equilibrium.of(vehicle, glide)
     posture = (vehicle.robot.neutral() if q is None else np.asarray(q, np.float64))[2:]
     if posture.shape != (vehicle.robot.nq - 2,) or not np.isfinite(posture).all():
         raise InputError(f"trim: q has {vehicle.robot.nq} finite entries; got {q!r}")
@@ -179,13 +186,15 @@ def _checked(vehicle: Vehicle, flights: Array) -> Array:
 def initial_guess(equilibrium: Equilibrium, flights: Array) -> Array:
     """Roll of a coordinated turn, pitch of the flight path, no sideslip, controls by the vehicle."""
     vehicle, n = equilibrium.vehicle, equilibrium.n_controls
-    y = np.zeros((len(flights), 3 + n + len(equilibrium.initial_states)))
+    end = 3 + n + len(equilibrium.initial_states)
+    y = np.zeros((len(flights), end + equilibrium.glide))
     speed, climb_rate, turn_rate = flights.T
     y[:, 0] = np.arctan(speed * turn_rate / GRAVITY)
     if vehicle.flies_forward:
         y[:, 1] = 0.05 + np.arcsin(climb_rate / speed)
     guess = vehicle._guess(float(speed.mean()) if len(speed) else 0.0)
-    y[:, 3 : 3 + len(guess)], y[:, 3 + n :] = guess, equilibrium.initial_states
+    y[:, 3 : 3 + len(guess)], y[:, 3 + n : end] = guess, equilibrium.initial_states
+    y[:, end:] = -_GLIDE_ANGLE
     return y
 
 
@@ -281,9 +290,9 @@ def is_motor(control: str) -> bool:
 def _bounded_least_squares(equilibrium: Equilibrium, flight: Array, posture: Array) -> tuple[Array, Array]:
     """Point within limits with the least accelerations, from several starts."""
     free, angles = np.full(len(equilibrium.initial_states), np.inf), np.full(3, 1.5)
-    low, high = (
-        np.concatenate(x) for x in ((-angles, equilibrium.lower, -free), (angles, equilibrium.upper, free))
-    )
+    path = np.full(int(equilibrium.glide), 1.5)
+    ends = ((-angles, equilibrium.lower, -free, -path), (angles, equilibrium.upper, free, path))
+    low, high = (np.concatenate(x) for x in ends)
     best: Any = None
     for pitch in (0.05, 0.2, 0.4):
         y0 = initial_guess(equilibrium, flight[None])[0]
@@ -306,6 +315,8 @@ def _results(
 ) -> list[Trim]:
     """Trims of the solutions y, all of them with success."""
     n, names, states = 3 + equilibrium.n_controls, equilibrium.controls, equilibrium.states
+    if equilibrium.glide:
+        flights = np.column_stack([flights[:, 0], flights[:, 0] * np.sin(y[:, -1]), flights[:, 2]])
     q, v, alpha, beta = equilibrium.state(y, flights, posture)
     conditions, found, angles = flights.tolist(), y.tolist(), np.stack([alpha, beta], axis=1).tolist()
     residuals = np.abs(r).max(axis=1).tolist()
@@ -320,7 +331,7 @@ def _results(
             alpha=angles[k][0],
             beta=angles[k][1],
             controls=dict(zip(names, found[k][3:n], strict=True)),
-            states=dict(zip(states, found[k][n:], strict=True)),
+            states=dict(zip(states, found[k][n : n + len(states)], strict=True)),
             q=q[k],
             v=v[k],
             residual=residuals[k],

@@ -8,13 +8,17 @@ import numpy as np
 
 from helicoid.aerial import bundled
 from helicoid.aerial.air import Air, Wind
-from helicoid.aerial.fixed_wing import FixedWing, Wing
+from helicoid.aerial.bundled.units import Units
+from helicoid.aerial.fixed_wing import SURFACES, FixedWing
 from helicoid.aerial.frames import FLIP
 from helicoid.aerial.multirotor import Multirotor
+from helicoid.aerial.propulsion.jet import Jet
 from helicoid.aerial.propulsion.motor import ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
 from helicoid.aerial.vehicle import BODY
+from helicoid.aerial.wing import Wing
+from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link, Placement
@@ -24,17 +28,23 @@ from helicoid.robot import Robot
 @overload
 def load(name: Literal["hummingbird", "firefly"], wind: Wind | None = None) -> Multirotor: ...
 @overload
-def load(name: Literal["aerosonde"], wind: Wind | None = None) -> FixedWing: ...
+def load(name: Literal["aerosonde", "navion", "f16"], wind: Wind | None = None) -> FixedWing: ...
 @overload
 def load(name: str, wind: Wind | None = None) -> Multirotor | FixedWing: ...
 def load(name: str, wind: Wind | None = None) -> Multirotor | FixedWing:
-    """A bundled vehicle: "hummingbird" (quad +), "firefly" (hexa) or "aerosonde" (fixed wing).
+    """A bundled vehicle, or one from a JSON file of the same form.
+
+    Rotorcraft are "hummingbird" (quad +) and "firefly" (hexa); aircraft "aerosonde" (11 kg, propeller),
+    "navion" (light aircraft, derivatives of Nelson) and "f16" (tables of Stevens and Lewis).
 
     >>> load("firefly").controls
     ('rotor_1', 'rotor_2', 'rotor_3', 'rotor_4', 'rotor_5', 'rotor_6')
     """
     given = bundled.numbers(name)
-    return _multirotor(given, wind) if given["kind"] == "multirotor" else _fixed_wing(given, wind)
+    try:
+        return _multirotor(given, wind) if given["kind"] == "multirotor" else _fixed_wing(given, wind)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{name}: a number is missing or of another form: {error}") from error
 
 
 def _multirotor(given: dict[str, Any], wind: Wind | None) -> Multirotor:
@@ -66,29 +76,56 @@ def _multirotor(given: dict[str, Any], wind: Wind | None) -> Multirotor:
 
 
 def _fixed_wing(given: dict[str, Any], wind: Wind | None) -> FixedWing:
-    J, p, m = given["inertia"], given["propeller"], given["motor"]
-    inertia = np.diag([J["Jx"], J["Jy"], J["Jz"]])
-    inertia[0, 2] = inertia[2, 0] = -J["Jxz"]
-    wing = Wing(**given["wing"])
+    J, units = given["inertia"], Units.of(given.get("units", {}))
+    inertia = units.inertia * np.diag([J["Jx"], J["Jy"], J["Jz"]])
+    inertia[0, 2] = inertia[2, 0] = -units.inertia * J["Jxz"]
+    sizes = {"area": units.length**2, "span": units.length, "chord": units.length, "stall": units.angle}
+    wing = Wing(**{name: sizes.get(name, 1.0) * value for name, value in given["wing"].items()})
+    b = wing.span / 2.9  # shapes are those of the Aerosonde, scaled
     shapes = (
-        _box((1.6, 0.14, 0.14)),
-        _box((wing.chord, wing.span, 0.02), (0.05, 0.0, 0.05)),
-        _box((0.12, 0.8, 0.015), (-0.95, 0.0, 0.02)),
-        _box((0.12, 0.015, 0.25), (-0.95, 0.0, 0.12)),
-        _box((0.4, 0.04, 0.04), (-0.7, 0.0, 0.0)),
+        _box((1.6 * b, 0.14 * b, 0.14 * b)),
+        _box((wing.chord, wing.span, 0.02 * b), (0.05 * b, 0.0, 0.05 * b)),
+        _box((0.12 * b, 0.8 * b, 0.015 * b), (-0.95 * b, 0.0, 0.02 * b)),
+        _box((0.12 * b, 0.015 * b, 0.25 * b), (-0.95 * b, 0.0, 0.12 * b)),
+        _box((0.4 * b, 0.04 * b, 0.04 * b), (-0.7 * b, 0.0, 0.0)),
     )
-    body = Link(BODY, Inertia.from_com(given["mass"], np.zeros(3), FLIP @ inertia @ FLIP), shapes)
+    body = Inertia.from_com(units.mass * given["mass"], np.zeros(3), FLIP @ inertia @ FLIP)
+    deflection = given.get("deflection", 0.7 / units.angle)
+    bounds = deflection if isinstance(deflection, dict) else dict.fromkeys(SURFACES, deflection)
+    coefficients, tables = given["coefficients"], given.get("tables", {})
     return FixedWing(
         wing=wing,
-        coefficients=given["coefficients"],
-        propeller=Propeller.from_polynomial(p["CT"], p["CQ"], p["radius"]),
-        motor=ElectricMotor(
-            m["turns_per_minute_per_volt"] * np.pi / 30, m["resistance"], m["no_load_current"], m["voltage"]
-        ),
-        robot=Robot(Model(given["name"], (body,), (), floating=True)),
-        air=Air(density=given["density"]),
+        coefficients={name: units.coefficient(name) * value for name, value in coefficients.items()},
+        tables={name: units.table(one, units.coefficient(name)) for name, one in tables.items()},
+        robot=Robot(Model(given["name"], (Link(BODY, body, shapes),), (), floating=True)),
+        deflection={name: units.angle * bound for name, bound in bounds.items()},
+        air=_air(given, units),
         wind=wind,
+        **_propulsion(given, units),
     )
+
+
+def _air(given: dict[str, Any], units: Units) -> Air:
+    if given.get("air") == "standard":
+        return Air.varying()
+    return Air(density=units.mass / units.length**3 * given["density"])
+
+
+def _propulsion(given: dict[str, Any], units: Units) -> dict[str, Any]:
+    if "engine" in given:
+        e = given["engine"]
+        thrust = e["thrust"]
+        found = units.table(thrust, units.force) if isinstance(thrust, dict) else units.force * thrust
+        momentum = units.inertia * e.get("angular_momentum", 0.0)
+        return {"engine": Jet(found, e.get("lag", 0.0), momentum, e.get("varies", True))}
+    if "propeller" not in given:
+        return {}
+    p, m = given["propeller"], given["motor"]
+    constant = m["turns_per_minute_per_volt"] * np.pi / 30
+    return {
+        "propeller": Propeller.from_polynomial(p["CT"], p["CQ"], p["radius"]),
+        "motor": ElectricMotor(constant, m["resistance"], m["no_load_current"], m["voltage"]),
+    }
 
 
 _GREY, _BLUE, _RED = (0.35, 0.37, 0.4, 1.0), (0.2, 0.4, 0.8, 0.6), (0.85, 0.3, 0.2, 0.6)

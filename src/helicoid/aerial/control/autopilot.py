@@ -229,7 +229,8 @@ class Autopilot(FlightLaw):
         pressure = (x["trim_speed"] / ca.fmax(V, _MIN_AIRSPEED)) ** 2
         trim = ca.vertcat(x["trim"][1], x["trim"][0], x["trim"][2])
         deflections = (ω_dot - x["rate_damping"] * (rate - rates_d)) / x["effectiveness"]
-        surfaces = _clip(trim + pressure * deflections, ca.SX(self.vehicle.deflection))
+        bounds = ca.SX([self.vehicle.deflections[name] for name in ("aileron", "elevator", "rudder")])
+        surfaces = _clip(trim + pressure * deflections, bounds)
         sums = _clip(sums + dt * 0.3 * ω**3 * error, ca.SX(20.0))
         return surfaces, {"aileron_sum": sums[0], "elevator_sum": sums[1]}
 
@@ -239,8 +240,9 @@ def _clip(value: Expression, limit: Expression) -> Expression:
 
 
 def _zero_lift(aircraft: FixedWing) -> float:
-    """C_L_0 / C_L_alpha: minus the zero-lift angle of attack (rad)."""
-    return aircraft.coefficients["C_L_0"] / aircraft.coefficients["C_L_alpha"]
+    """Minus the zero-lift angle of attack (rad), with the slope of lift at α = 0."""
+    lift = aircraft.lift_coefficient([0.0, 1e-4])
+    return float(lift[0] * 1e-4 / (lift[1] - lift[0]))
 
 
 def leg_indices(legs: Sequence[Leg], positions: Array) -> Array:

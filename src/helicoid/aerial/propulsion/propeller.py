@@ -173,6 +173,20 @@ class Propeller:
         """Area of the disc (m²)."""
         return math.pi * self.radius**2
 
+    @property
+    def max_advance_ratio(self) -> float:
+        """Advance ratio |J| up to which the coefficients hold; infinite where they depend on J.
+
+        Constants are those at rest: beyond J = 1, the pitch over the diameter of the steepest propellers of
+        multirotors, none gives thrust. A table holds 20 % beyond its last J.
+        """
+        curves = (self.thrust_curve, self.torque_curve)
+        if any(isinstance(curve, LookupTable) for curve in curves):
+            tables = [curve for curve in curves if isinstance(curve, LookupTable)]
+            return 1.2 * max(float(np.abs(table.J).max()) for table in tables)
+        constant = all(isinstance(curve, Polynomial) and not any(curve.coefficients[1:]) for curve in curves)
+        return 1.0 if constant else math.inf
+
     def performance(self, speed: ArrayLike, rpm: ArrayLike, air: Air | None = None) -> Performance:
         """Performance at a speed along the axis (m/s) and a rate (turns a minute); arrays are broadcast."""
         air = Air() if air is None else air
@@ -204,7 +218,7 @@ class Propeller:
         )
 
     def thrust_torque(
-        self, omega: Expression, axial: Expression, density: float
+        self, omega: Expression, axial: Expression, density: Expression
     ) -> tuple[Expression, Expression]:
         """T (N) and Q (N·m) at ω ≥ 0 (rad/s) and a speed along the axis (m/s): arrays or expressions."""
         if self.thrust_curve is None or self.torque_curve is None:

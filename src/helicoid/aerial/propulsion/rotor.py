@@ -81,7 +81,7 @@ class Rotor:
         velocity: Expression,
         rate: Expression,
         lift: Expression,
-        density: float,
+        density: Expression,
     ) -> Expression:
         """Wrench (n, f) on the link about its origin.
 
