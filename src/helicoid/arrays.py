@@ -22,6 +22,8 @@ def float_array(value: Any, rule: str, error: type[HelicoidError] = InputError) 
     Traceback (most recent call last):
     helicoid.errors.InputError: speed must be numbers; got 'fast'
     """
+    if type(value) is np.ndarray and value.dtype == np.float64:  # of native byte order
+        return value
     try:
         array = np.asarray(value)
         if array.dtype.kind in "iuf" and not np.ma.is_masked(value):
@@ -37,9 +39,8 @@ def real_array(what: str, value: Any, copy: bool = True) -> Array:
     Raises:
         InputError: it is masked, complex, boolean, text or an object, or no array can be made of it.
     """
-    if not copy and type(value) is np.ndarray and value.dtype.char == "d":
-        return value
-    return np.array(float_array(value, f"{what} must be numbers"))
+    array = float_array(value, f"{what} must be numbers")
+    return np.array(array) if copy else array
 
 
 def file_name(path: Any) -> str:

@@ -25,7 +25,7 @@ from helicoid.robot.function import FunctionSpec, RobotFunction
 from helicoid.robot.options import FunctionOptions
 
 _T = TypeVar("_T")
-_DEFAULT = FunctionOptions()
+DEFAULT_OPTIONS = FunctionOptions()
 
 
 class RobotData(Catalog):
@@ -180,7 +180,7 @@ class RobotData(Catalog):
 
     # Functions ----------------------------------------------------------------------------------------
 
-    def function(self, spec: FunctionSpec, options: FunctionOptions = _DEFAULT) -> RobotFunction:
+    def function(self, spec: FunctionSpec, options: FunctionOptions = DEFAULT_OPTIONS) -> RobotFunction:
         """The Function of a specification with options; created once."""
         return self.memo((spec, options), lambda: RobotFunction(self, spec, options))
 
