@@ -1,4 +1,4 @@
-"""Signatures on the reference pages show values: a default that is a private constant tells a reader nothing."""
+"""Signatures on the reference pages show values: no default is a private constant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODULES = sorted(
     {
         name
         for page in (ROOT / "docs" / "reference").rglob("*.md")
-        for name in re.findall(r"^::: (helicoid(?:\.[a-z_]+)*)", page.read_text(), re.MULTILINE)
+        for name in re.findall(r"^::: (helicoid(?:\.[a-z_0-9]+)*)", page.read_text(), re.MULTILINE)
     }
 )
 
