@@ -110,7 +110,17 @@ class RobotData(Catalog):
         return Limits(*columns)
 
     def neutral(self) -> Array:
-        """The configuration (nq) in which every joint is at its zero, also where its limits exclude that."""
+        """The configuration (nq) in which every joint is at its zero, also where its limits exclude that.
+
+        The nearest configuration within the limits is its clip:
+
+        >>> import numpy as np
+        >>> import helicoid as hc
+        >>> panda = hc.load("panda")  # whose elbow is always bent
+        >>> q = np.clip(panda.neutral(), panda.limits.lower, panda.limits.upper)
+        >>> print(q)
+        [ 0.      0.      0.     -0.0698  0.      0.      0.    ]
+        """
         parts = [joint.type.neutral() for joint in self.model.independent_joints]
         return np.concatenate([np.zeros(0), *parts])
 

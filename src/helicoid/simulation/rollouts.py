@@ -12,6 +12,7 @@ from helicoid.compiler import Function, Iteration
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.contacts import TimeStepping, World
+from helicoid.simulation.energy import MAX_EXACT_STEP, EnergyBalance, EnergyGain
 from helicoid.simulation.equations import rate_function, settling_function, step_function
 from helicoid.simulation.equations.actuated import ActuatedSystem, actuated_step_function, force_function
 from helicoid.simulation.equations.adaptive import VariableStepSolver
@@ -21,6 +22,11 @@ from helicoid.simulation.inputs.start import Start
 from helicoid.simulation.inputs.stepped import Observation
 from helicoid.simulation.running import Advance
 from helicoid.simulation.trajectory import MotionEquations, Trajectory
+
+_STIFF_FRICTION = (
+    "The robot has joint friction, which makes the equations stiff: take method='stiction' or 'stiff', a "
+    "smaller dt or substeps"
+)
 
 
 class Rollouts:
@@ -50,6 +56,8 @@ class Rollouts:
         self.q, self.v = self.states[:2]
         self.theta = begin.theta
         self.one_by_one = inputs.sampled
+        self.energy_balance: EnergyBalance | None = None
+        self._step = 0.0  # s, of the integrator
         self._observation = None if observer is None else Observation(observer, times)
         if observer is not None and begin.many:
             raise InputError("an observer observes one robot; a batch has none")
@@ -132,6 +140,24 @@ class Rollouts:
             f"`trajectory` holds the states before. {self._remedy(k, rollout)}"
         )
 
+    def gain(self, error: EnergyGain) -> str:
+        """The message of a simulation that gained energy by its integration."""
+        where, v = f" of rollout {error.rollout}" if self._many else "", self.v[error.row, error.rollout]
+        column = int(np.argmax(np.abs(v)))
+        step = abs(float(v[column])) * self._step
+        return (
+            f"{self.robot.name}: the integration{where} gained energy until t = {self.times[error.row]:g} s: "
+            f"kinetic energy is {error.energy:.3g} J, of which forces account for {error.expected:.3g} J; "
+            "the error's `trajectory` holds the states before. A step moves joint "
+            f"{self.robot.model.velocity_names[column]!r} by {step:.2g} (rad or m), which is too far: take "
+            f"{int(np.ceil(step / MAX_EXACT_STEP))} times as many substeps{self._cause}"
+        )
+
+    @property
+    def _cause(self) -> str:
+        """What makes short steps necessary, if it is known."""
+        return ""
+
     def _remedy(self, k: int, rollout: int) -> str:
         return "Smaller steps or weaker gains may help"
 
@@ -157,15 +183,37 @@ class RobotRollouts(Rollouts):
     def fixed(self, substeps: int) -> Advance:
         """Steps of one length, `substeps` from one row to the next."""
         self._substeps = substeps
+        self._balance(substeps)
         return self._advance(step_function(self.robot, self._method, **self._options), self._others, substeps)
 
     def time_stepping(self, world: World, substeps: int) -> Advance:
         """Steps of one length in which contacts, end stops and dry friction act at once."""
+        self._balance(substeps)
         states, inputs = (self.q, self.v), self.inputs
         self._stepping = TimeStepping(
             self.robot, world, self._options, states, self._others, inputs, self.times, substeps
         )
         return self.sampling(self._stepping.run)
+
+    def _balance(self, substeps: int) -> None:
+        """Check the energy where steps of this length are long, unless friction may be any number."""
+        dt = float(self.times[1]) if len(self.times) > 1 else 1.0
+        self._step = dt / substeps
+        if "friction" in self.robot.theta.groups:
+            return
+        self.energy_balance = EnergyBalance(
+            self.robot, (self.q, self.v), self.inputs, self._others, self._options, dt, substeps
+        )
+
+    @property
+    def _cause(self) -> str:
+        return f". {_STIFF_FRICTION}" if self._stiff else ""
+
+    @property
+    def _stiff(self) -> bool:
+        """Whether joint friction acts that the method has no special treatment for."""
+        special = self._stepping is not None or self._method == "stiction"
+        return not special and self._options.get("friction", True) and has_friction(self.robot)
 
     def adaptive(self, rtol: float, atol: float) -> Advance:
         """Steps as long as a tolerance allows."""
@@ -206,11 +254,8 @@ class RobotRollouts(Rollouts):
     def _remedy(self, k: int, rollout: int) -> str:
         if self._stepping is not None:
             return self._stepping.why(k, rollout)
-        if self._method != "stiction" and self._options.get("friction", True) and has_friction(self.robot):
-            return (
-                "The robot has joint friction, which makes the equations stiff: take method='stiction' or "
-                "'stiff', a smaller dt or substeps; otherwise weaker gains"
-            )
+        if self._stiff:
+            return f"{_STIFF_FRICTION}; otherwise weaker gains"
         return "Smaller steps or weaker gains may help, and so may method='stiff'"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -17,14 +18,29 @@ ABSURD = 1e8  # rad/s or m/s: a velocity beyond it has diverged, and the next st
 CHUNK = 0.1  # seconds between checks of the velocities, of Ctrl-C and of the progress bar
 
 
+class Check(Protocol):
+    """A check of rows in which a velocity exceeds `speed` (rad/s or m/s)."""
+
+    speed: float
+
+    def check(self, first: int, last: int) -> None:
+        """Check rows first + 1 to last."""
+
+
 def run(
-    n_steps: int, advance: Advance, v: Array, one_by_one: bool, progress: Progress | bool | None = None
+    n_steps: int,
+    advance: Advance,
+    v: Array,
+    one_by_one: bool,
+    progress: Progress | bool | None = None,
+    balance: Check | None = None,
 ) -> int:
     """Advance to the end, or until a velocity diverges; returns the number of valid rows.
 
     Args:
         v: (rows, rollouts, nv), filled by `advance`.
         one_by_one: check every step before the next one.
+        balance: checks rows that are fast for their steps, if given.
     """
     first, size = 0, 1  # a row may be a million substeps, or a million rollouts
     with reporting(progress, "Simulating") as tell:
@@ -33,9 +49,12 @@ def run(
             last = min(first + size, n_steps)
             began = now
             advance(first, last)
-            if not _sane(v[first + 1 : last + 1]):
+            fastest = _fastest(v[first + 1 : last + 1])
+            if not fastest < ABSURD:
                 sane_rows = np.all(np.abs(v[first + 1 : last + 1]) < ABSURD, axis=(1, 2))
                 return first + 1 + int(np.argmin(sane_rows))
+            if balance is not None and fastest > balance.speed:
+                balance.check(first, last)
             first, now = last, time.perf_counter()
             if not one_by_one and now - began < CHUNK / 2:
                 size *= 2
@@ -45,6 +64,6 @@ def run(
     return n_steps + 1
 
 
-def _sane(v: Array) -> bool:
+def _fastest(v: Array) -> float:
     # Maximum and minimum propagate NaN, and need no temporary array.
-    return v.size == 0 or bool(max(v.max(), -v.min()) < ABSURD)
+    return float(max(v.max(), -v.min())) if v.size else 0.0

@@ -15,6 +15,7 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
 from helicoid.robot import Robot, as_robot
 from helicoid.simulation.contacts import ContactPoint, Ground, World
+from helicoid.simulation.energy import EnergyGain
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.equations.adaptive import SOLVERS
@@ -136,8 +137,8 @@ def simulate(
         progress: None shows a bar where a run takes long, False none; see `helicoid.progress`.
 
     Raises:
-        SimulationError: a velocity diverged, or a callable returned NaN. Its `trajectory` holds the states
-            before.
+        SimulationError: a velocity diverged, steps are so long for the velocities that the integration gained
+            energy, or a callable returned NaN. Its `trajectory` holds the states before.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -203,9 +204,12 @@ def _run(
     try:
         if not n_steps:
             rollouts.command_at_start()
-        n_rows = run(n_steps, advance, rollouts.v, rollouts.one_by_one, progress)
+        balance = rollouts.energy_balance
+        n_rows = run(n_steps, advance, rollouts.v, rollouts.one_by_one, progress, balance)
     except NotFinite as error:
         raise SimulationError(str(error), rollouts.trajectory(error.row + 1)) from error
+    except EnergyGain as error:
+        raise SimulationError(rollouts.gain(error), rollouts.trajectory(error.row)) from error
     if n_rows <= n_steps:
         raise SimulationError(rollouts.divergence(n_rows), rollouts.trajectory(n_rows))
     return rollouts.trajectory(n_rows)

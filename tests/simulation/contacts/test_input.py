@@ -11,6 +11,7 @@ import pytest
 import helicoid as hc
 from contact_bodies import box
 from helicoid import Ground, InputError
+from helicoid.simulation.contacts import shapes
 
 BOX = box()
 START = np.array([0, 0, 0.05, 1, 0, 0, 0])
@@ -113,3 +114,16 @@ def test_the_former_name_says_so() -> None:
     with pytest.warns(DeprecationWarning, match="ground=hc.Ground"):
         motion = hc.simulate_contacts(BOX, contacts, START, duration=0.01)
     assert motion.contact_forces.shape == (11, 4, 3)
+
+
+def test_corners_of_the_collision_geometry_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, computed, calls = box(), shapes.collision_points, 0
+
+    def counted(one: hc.Robot) -> Any:
+        nonlocal calls
+        calls += 1
+        return computed(one)
+
+    monkeypatch.setattr(shapes, "collision_points", counted)
+    first, second = (shapes.points_of(robot, "collision") for _ in range(2))
+    assert calls == 1 and np.array_equal(first.rows, second.rows)

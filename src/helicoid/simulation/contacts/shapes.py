@@ -36,7 +36,7 @@ def points_of(robot: Robot, contacts: Sequence[ContactPoint] | str | None) -> Po
     if isinstance(contacts, str):
         if contacts != "collision":
             raise InputError(f"contacts are a list of hc.ContactPoint, or 'collision'; got {contacts!r}")
-        found = collision_points(robot)
+        found = robot.memo("collision points", lambda: collision_points(robot))
     else:
         found = [_point(robot, one) for one in _listed(contacts)]
     links = tuple(dict.fromkeys(link for link, _, _ in found))

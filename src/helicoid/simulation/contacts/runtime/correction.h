@@ -49,6 +49,7 @@ static hc_v final_gaps(Scratch *s, const hc_v *y, const hc_v *z, const double *c
     NearContact *near = &s->near[i];
     const double *ground = tables[1] + near->pair % GROUNDS * GROUND_SIZE;
     touch(tables[0] + near->pair / GROUNDS * POINT_SIZE, z + FINAL_LINKS + 12 * near->link, ground, tables[2], &now);
+    now.gap = hc_fmin(now.gap, dot3(near->touch.frame[0], now.center) - near->touch.offset);
     s->gap[3 * i] = now.gap, deepest = hc_fmax(deepest, -now.gap);
     near->bounce = near->height = hc_splat(0); /* rebounds are at their heights */
     if (tables[0][near->pair / GROUNDS * POINT_SIZE + KIND] == RIM && hc_any(HC_MASK(now.gap < -MAX_DEPTH))) {

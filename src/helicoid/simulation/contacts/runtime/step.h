@@ -82,6 +82,16 @@ static int place(const Scratch *s, hc_v gap) {
   return least(gap) < least(s->near[at].touch.gap) ? at : -1;
 }
 
+/* How a point stands to a ground at the predicted end of the step, or to what is first in its way. */
+static void approach(const double *point, const hc_v *link, const double *ground, const double *field, double h, Touch *t) {
+  hc_v d[3];
+  touch(point, link, ground, field, t);
+  if (ground[IS_FIELD] == 0) return;
+  point_velocity(link + 18, t->center, d);
+  EACH(k, 3) d[k] *= h;
+  touch_on_way(point, ground, field, d, t);
+}
+
 /* Pairs of a point and a ground that may touch in this step, in any lane; of more than TOUCHES, the nearest. */
 static void find_touches(Scratch *s, const hc_v *y, double h, const double *points, const double *grounds,
                          const double *field) {
@@ -90,7 +100,7 @@ static void find_touches(Scratch *s, const hc_v *y, double h, const double *poin
   EACH(k, PAIRS) {
     const double *point = points + k / GROUNDS * POINT_SIZE;
     const hc_v *link = y + AT_LINK[(int)point[LINK]];
-    touch(point, link, grounds + k % GROUNDS * GROUND_SIZE, field, &now.touch);
+    approach(point, link, grounds + k % GROUNDS * GROUND_SIZE, field, h, &now.touch);
     point_velocity(link + 12, now.touch.point, u);
     fastest = hc_fmax(fastest, hc_fabs(dot3(now.touch.frame[0], u)));
     point_velocity(link + 18, now.touch.point, u);
@@ -104,7 +114,7 @@ static void find_touches(Scratch *s, const hc_v *y, double h, const double *poin
     if (at < 0) continue;
     now.link = (int)point[LINK], now.pair = k;
     const hc_v *link = y + AT_LINK[now.link];
-    touch(point, link, grounds + k % GROUNDS * GROUND_SIZE, field, &now.touch);
+    approach(point, link, grounds + k % GROUNDS * GROUND_SIZE, field, h, &now.touch);
     tangents(now.touch.frame);
     point_velocity(link + 12, now.touch.point, u);
     EACH(i, 3) now.free[i] = dot3(now.touch.frame[i], u);

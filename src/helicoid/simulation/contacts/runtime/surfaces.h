@@ -17,6 +17,8 @@ enum { COLUMNS, LINES, FIRST_X, FIRST_Y, SPACING_X, SPACING_Y, HEIGHTS };
 
 typedef struct {
   hc_v gap, point[3], frame[3][3]; /* normal and tangents, a row each */
+  hc_v center[3];                  /* of a ball; else the point */
+  hc_v offset;                     /* normal . center where it touches the plane that it met on its way; or -INFINITY */
 } Touch;
 
 HC_HOT hc_v dot3(const hc_v *a, const hc_v *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
@@ -95,10 +97,76 @@ static void touch(const double *point, const hc_v *pose, const double *ground, c
     above_field(field, ground[OFFSET], t, x);
   else
     t->gap = dot3(n, x) - ground[OFFSET];
+  for (int k = 0; k < 3; k++) t->center[k] = x[k];
   if (point[KIND] == BALL) {
     t->gap -= point[RADIUS];
     for (int k = 0; k < 3; k++) x[k] -= point[RADIUS] * n[k];
   }
   for (int k = 0; k < 3; k++) t->point[k] = x[k];
+  t->offset = hc_splat(-INFINITY);
+}
+
+/* The next line of a grid of n lines after g + s d, as s; INFINITY where there is none. */
+static double next_line(double g, double d, double s, int n) {
+  const double at = g + s * d, line = d > 0 ? fmax(floor(at + 1e-9) + 1, 0) : fmin(ceil(at - 1e-9) - 1, n - 1);
+  return d == 0 || line < 0 || line > n - 1 ? INFINITY : (line - g) / d;
+}
+
+/* The gap of a ball with its center at x + s d above a field that is raised by an offset, and the normal. */
+static double gap_on_way(const double *field, double offset, double radius, const double *x, const double *d, double s,
+                         double *n) {
+  double slope[2];
+  const double height = field_height(field, x[0] + s * d[0], x[1] + s * d[1], slope);
+  n[2] = 1 / sqrt(1 + slope[0] * slope[0] + slope[1] * slope[1]), n[0] = -slope[0] * n[2], n[1] = -slope[1] * n[2];
+  return (x[2] + s * d[2] - height - offset) * n[2] - radius + 1e-6; /* sliding along it is not to meet it */
+}
+
+/* The first s, 0 <= s <= 1, at which a ball with its center at x + s d meets a field from above, and the normal there;
+   or INFINITY. One that begins below it and goes deeper meets it at once. Between lines of the grid the surface is
+   smooth, and the gaps at both ends tell. */
+static double field_on_way(const double *field, double offset, double radius, const double *x, const double *d,
+                           double *n) {
+  const int nx = (int)field[COLUMNS], ny = (int)field[LINES];
+  const double gx = (x[0] - field[FIRST_X]) / field[SPACING_X], gy = (x[1] - field[FIRST_Y]) / field[SPACING_Y];
+  const double dx = d[0] / field[SPACING_X], dy = d[1] / field[SPACING_Y];
+  double first = 0;
+  for (int above = 0, cells = 0; first < 1 && cells <= nx + ny; cells++) {
+    const double line = fmin(next_line(gx, dx, first, nx), next_line(gy, dy, first, ny));
+    const double last = fmin(fmax(line, first + 1e-9), 1), inside = 1e-6 * (last - first);
+    double lo = first + inside, hi = last - inside;
+    const double began = gap_on_way(field, offset, radius, x, d, lo, n);
+    const int deeper = cells == 0 && n[0] * d[0] + n[1] * d[1] + n[2] * d[2] < 0;
+    if ((above || deeper) && began < 0) return lo;
+    above = gap_on_way(field, offset, radius, x, d, hi, n) >= 0;
+    if (began >= 0 && !above) {
+      for (int k = 0; k < 30; k++) {
+        const double s = (lo + hi) / 2;
+        *(gap_on_way(field, offset, radius, x, d, s, n) < 0 ? &hi : &lo) = s;
+      }
+      gap_on_way(field, offset, radius, x, d, hi, n);
+      return hi;
+    }
+    first = last;
+  }
+  return INFINITY;
+}
+
+/* As `touch`, for a point that moved by d (m) during the step: one that crosses a good part of a cell of a field meets
+   the plane that is first in its way, so that it cannot pass through a ridge between two steps. */
+static void touch_on_way(const double *point, const double *ground, const double *field, const hc_v *d, Touch *t) {
+  const double share = 0.1 * fmin(field[SPACING_X], field[SPACING_Y]), r = point[KIND] == BALL ? point[RADIUS] : 0;
+  for (int l = 0; l < HC_LANES; l++) {
+    const double way[3] = {LANE(d[0], l), LANE(d[1], l), LANE(d[2], l)};
+    double from[3], n[3];
+    if (!(fmax(fabs(way[0]), fabs(way[1])) > share) || !(fabs(way[0]) + fabs(way[1]) < 1e9)) continue;
+    for (int k = 0; k < 3; k++) from[k] = LANE(t->center[k], l) - way[k];
+    const double s = field_on_way(field, ground[OFFSET], r, from, way, n);
+    if (s > 1) continue;
+    double offset = 0, at = 0;
+    for (int k = 0; k < 3; k++) offset += n[k] * (from[k] + s * way[k]), at += n[k] * LANE(t->center[k], l);
+    ((double *)&t->gap)[l] = at - offset, ((double *)&t->offset)[l] = offset;
+    for (int k = 0; k < 3; k++)
+      ((double *)&t->frame[0][k])[l] = n[k], ((double *)&t->point[k])[l] = LANE(t->center[k], l) - r * n[k];
+  }
 }
 #endif
