@@ -57,7 +57,8 @@ def sweep(
         pytest.param(*pair, marks=() if (pair[0].split("/")[-1], pair[1]) in quick else pytest.mark.slow)
         for pair in pairs
     ]
-    return pytest.mark.parametrize(("name", "base"), marked)
+    # The scope makes pytest run all tests of a robot one after another, which share its functions.
+    return pytest.mark.parametrize(("name", "base"), marked, scope="module")
 
 
 class States(NamedTuple):
@@ -69,7 +70,7 @@ class States(NamedTuple):
     tau: Array
 
 
-@lru_cache(maxsize=2)  # a test of one robot follows another of the same robot, or never comes
+@lru_cache(maxsize=2)  # tests of one robot follow one another
 def load(name: str, base: str) -> hc.Robot:
     """The robot of one file. What is doubtful in the file is not the matter here."""
     with warnings.catch_warnings():

@@ -13,7 +13,7 @@ from comparison import (
     relative_error,
 )
 from pinocchio_peer import Pinocchio
-from real_robots import BASES, FILES, load, named, random_states, sweep
+from real_robots import BASES, FILES, QUICK, load, named, random_states, sweep
 
 import helicoid as hc
 from helicoid.model.model import WORLD
@@ -88,13 +88,13 @@ def some_frames(robot: hc.Robot) -> list[str]:
     return [end, *others[:1]]
 
 
-@every_robot
+@pytest.mark.parametrize(("name", "base"), [(named(file), base) for file, base in sorted(QUICK)])
 def test_some_frames(name: str, base: str) -> None:
     assert above(TOLERANCE, frame_errors(name, base, some_frames(load(name, base)), N)) == {}
 
 
 @pytest.mark.slow
-@every_robot
+@sweep((name for name in FILES if name not in FAULTS), alternate=True)
 def test_every_frame(name: str, base: str) -> None:
     assert above(TOLERANCE, frame_errors(name, base, load(name, base).link_names, N)) == {}
 
