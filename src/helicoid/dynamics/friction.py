@@ -229,10 +229,11 @@ def friction_torque(
     friction of a joint that states no Stribeck velocity v_s acts at rest only and does not enter here. `load`
     is the gravity torque, needed where `needs_load`; `q` is needed by columns that depend on positions.
     """
-    torque = physics.damping * v + physics.friction * direction(physics, v)
+    directions = direction(physics, v)
+    torque = physics.damping * v + physics.friction * directions
     for entry in _entries(physics):
         if not _only_at_rest(entry):
-            σ = direction(physics, v[entry.coordinate]) * _sign(entry.multiplier)
+            σ = directions[entry.coordinate] * _sign(entry.multiplier)
             torque[entry.coordinate] += _torque(entry, σ, v, q, load)
     return torque
 
@@ -265,17 +266,17 @@ def sliding_friction(
     physics: Physics, v: Expression, q: Expression | None = None, load: Expression | None = None
 ) -> Expression:
     """The torque of terms that are neither viscous nor dry, nv."""
-    torque = ca.SX.zeros(*v.shape)
+    torque, directions = ca.SX.zeros(*v.shape), direction(physics, v)
     for entry in _entries(physics):
         if not TERMS[entry.term].dry:
-            σ = direction(physics, v[entry.coordinate]) * _sign(entry.multiplier)
+            σ = directions[entry.coordinate] * _sign(entry.multiplier)
             torque[entry.coordinate] += _torque(entry, σ, v, q, load)
     return torque
 
 
 def direction(physics: Physics, v: Expression) -> Expression:
     """σ = tanh(v / ε), or sign(v) where ε = 0, nv: dry friction acts against it."""
-    return ca.sign(v) if physics.smoothing == 0 else ca.tanh(v / physics.smoothing)
+    return ca.sign(v) if np.all(physics.smoothing == 0) else ca.tanh(v / physics.smoothing)
 
 
 def _entries(physics: Physics) -> list[FrictionEntry]:

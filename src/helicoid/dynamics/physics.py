@@ -44,7 +44,8 @@ class Physics:
     A body has its ten parameters π, and constants have three more: the diagonal of Σ = ∫ r rᵀ dm, which
     follows from π as well, but as a difference that loses digits.
 
-    `smoothing` is the velocity over which Coulomb friction changes sign; 0 makes it the sign function.
+    `smoothing` is the velocity over which Coulomb friction changes sign, of all or of each velocity; 0 makes
+    it the sign function.
     `friction_entries` are the friction terms beyond viscous and Coulomb of the joints that state them.
     `elastic` has stiffness, rest length and damping of each elastic element of the model.
     """
@@ -54,7 +55,7 @@ class Physics:
     friction: Expression
     armature: Expression
     gravity: Expression
-    smoothing: float = SMOOTHING
+    smoothing: float | Array = SMOOTHING
     friction_entries: tuple[FrictionEntry, ...] = ()
     elastic: tuple[tuple[Expression, Expression, Expression], ...] = ()
 

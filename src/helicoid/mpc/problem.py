@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.deprecation import warn_renamed
+from helicoid.dynamics.physics import SMOOTHING
 from helicoid.interrupts import interruptible
 from helicoid.mpc.phases import ContactSchedule, Phase
 from helicoid.mpc.plan import Plan, tables
@@ -66,6 +67,12 @@ class Problem(Terms):
         cyclic: whether the phases repeat, as in a gait; else the last one continues.
         foot_radius: of feet that are balls around their frames (m).
         substeps: how many steps of the integrator an interval has where torques are the controls.
+        friction: whether the joints' friction counts, as in `simulate`: `plan.tau` is
+            `robot.inverse_dynamics(q, v, a, friction=True)`, in limits, costs and the torque of a controller.
+            Springs and armature always count. Where torques are the controls, they are those beyond friction.
+        smoothing: velocity (rad/s, m/s) over which dry friction changes its sign in plans, and in the torque
+            that a controller applies. None is 0.01, as of `robot.inverse_dynamics`, in plans, and in the
+            applied torque 0.05 rad/s² (m/s²) times the first interval.
 
     The state is x = (q, v), the step v⁺ = v + h a and q⁺ as the integrator says. Costs on the path are
     multiplied by the length of their interval. Symbols for user-defined expressions: `problem.q`, `.v`, `.a`,
@@ -101,6 +108,8 @@ class Problem(Terms):
         cyclic: bool = False,
         foot_radius: float = 0.0,
         substeps: int = 1,
+        friction: bool = True,
+        smoothing: float | None = None,
     ) -> None:
         schedule = None if phases is None else ContactSchedule.of(phases, cyclic, foot_radius)
         if schedule is not None and horizon is None and grid is None and dt is not None:
@@ -109,7 +118,8 @@ class Problem(Terms):
         self._numbers: dict[str, Any] = {}
         self._become(
             Structure.of(
-                robot, times, formulation, duration, stabilisation, hessian, integrator, schedule, substeps
+                *(robot, times, formulation, duration, stabilisation, hessian, integrator, schedule),
+                *(substeps, friction, smoothing),
             )
         )
 
@@ -196,6 +206,18 @@ class Problem(Terms):
     def duration_bounds(self) -> tuple[float, float] | None:
         """(shortest, longest) total time (s) where that is free."""
         return self._structure.duration_bounds
+
+    @property
+    def friction(self) -> bool:
+        """Whether the joints' friction counts; False for systems that are no robot."""
+        own = self._structure.friction
+        return own is not None and own.on
+
+    @property
+    def smoothing(self) -> float:
+        """Velocity (rad/s, m/s) over which dry friction changes its sign in a plan."""
+        own = self._structure.friction
+        return SMOOTHING if own is None else own.smoothing
 
     # Symbols ---------------------------------------------------------------------------------------------
 

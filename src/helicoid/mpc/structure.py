@@ -23,6 +23,7 @@ from helicoid.mpc.constraints import (
 from helicoid.mpc.costs import Cost
 from helicoid.mpc.phases import ContactSchedule
 from helicoid.mpc.system.actuated_system import actuated_system
+from helicoid.mpc.system.joint_friction import JointFriction, joint_friction_of
 from helicoid.mpc.system.parameter import Parameter, mask
 from helicoid.mpc.system.robot_system import Formulation, robot_system
 from helicoid.mpc.system.stepping import Integrator
@@ -57,6 +58,8 @@ class Structure:
     schedule: ContactSchedule | None = None
     carried: Robot | None = None
     """The robot of an actuated system, which has controls and states of its own; `robot` is then None."""
+    friction: JointFriction | None = None
+    """Friction of a robot's joints."""
 
     @staticmethod
     def of(
@@ -69,6 +72,8 @@ class Structure:
         integrator: Integrator = "constant_acceleration",
         schedule: ContactSchedule | None = None,
         substeps: int = 1,
+        friction: bool = True,
+        smoothing: float | None = None,
     ) -> Structure:
         """A problem without costs, with the constraints of its system and its duration."""
         if hessian not in ("auto", "exact", "gauss_newton"):
@@ -79,11 +84,17 @@ class Structure:
                 f"a problem moves a Robot, as hc.load gives it, a vehicle or a System; got {moved!r}"
             )
         robot = moved if isinstance(moved, Robot) else None
+        if robot is None and (smoothing is not None or not friction):
+            raise InputError("friction and smoothing are options of a robot's problem; leave them out")
         if schedule is not None and (robot is None or duration is not None):
             raise InputError("phases are of a robot, and of a duration that is not free")
+        joint_friction = None
         if isinstance(moved, Robot):
             is_free = duration is not None
-            system = robot_system(moved, formulation, stabilisation, integrator, schedule, substeps, is_free)
+            joint_friction = _friction(moved, times, duration, friction, smoothing)
+            system = robot_system(
+                moved, formulation, stabilisation, integrator, schedule, substeps, is_free, joint_friction
+            )
         elif vehicle is not None:
             system = actuated_system(vehicle, substeps)
             hessian = "gauss_newton" if hessian == "auto" else hessian
@@ -101,6 +112,7 @@ class Structure:
             hessian=hessian,
             schedule=schedule,
             carried=None if vehicle is None else vehicle.robot,
+            friction=joint_friction,
         )
         made = made.with_terms(hold_constraints(made.symbols))
         if vehicle is not None:
@@ -129,7 +141,7 @@ class Structure:
         terms: list[Term] = [*self.costs, *self.constraints]
         taken = frozenset(term.name for term in terms)
         whose = self.robot if self.carried is None else self.carried
-        return Symbols(self.system, len(self.times), whose, taken, self.schedule)
+        return Symbols(self.system, len(self.times), whose, taken, self.schedule, self.friction)
 
     @property
     def intervals(self) -> int:
@@ -230,6 +242,19 @@ class Structure:
             costs=tuple(renewed(one, weight=new[one.weight]) for one in self.costs),
             constraints=tuple(renewed(one) for one in self.constraints),
         )
+
+
+def _friction(
+    robot: Robot,
+    times: Array,
+    duration: tuple[float, float] | None,
+    friction: bool,
+    smoothing: float | None,
+) -> JointFriction:
+    """The friction of a robot's joints on a grid of times."""
+    share = float(times[1] / times[-1])
+    interval = float(times[1]) if duration is None else float(np.mean(duration)) * share
+    return joint_friction_of(robot, interval, friction, smoothing)
 
 
 def _restored(fields: dict[str, Any], expressions: ca.Function) -> Structure:

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid.mpc.costs.cost import Cost, cost_of
+from helicoid.mpc.system.holding import rigid_torque_at_rest, torque_at_rest
+from helicoid.mpc.system.robot_system import SMOOTH_TORQUE
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.mpc.system.system import State
 
@@ -35,16 +37,19 @@ def control_rate_cost(symbols: Symbols, weight: ArrayLike, name: str = "control_
 def torque_cost(
     symbols: Symbols, weight: ArrayLike, reference: ArrayLike | None = None, name: str = "torque"
 ) -> Cost:
-    """½ w |τ - τ_ref|² (N·m, N) of the motors; τ_ref is g(q) + d (gravity and
-    the estimated disturbance), or numbers (nv), settable as `name`.
+    """½ w |τ - τ_ref|² (N·m, N) of the motors; τ_ref is the torque at rest (gravity, springs, and
+    the estimated disturbance d), or numbers (nv), settable as `name`. Friction counts but for dry friction,
+    which any motion takes: at its price a plan would rather stop short of a target.
 
     Joints without a motor have no cost. Weights are one for all, or nv of them.
     """
-    robot, tau = symbols.robot, symbols["tau"]
+    robot, tau = symbols.robot, symbols[SMOOTH_TORQUE if SMOOTH_TORQUE in symbols else "tau"]
     driven = list(robot.actuated) or list(range(robot.nv))
     weights = np.asarray(weight)[driven] if np.shape(weight) == (robot.nv,) else weight
     if reference is None:
-        held, d = robot.gravity(symbols["q"], symbols.system.theta), symbols.system.disturbance
+        q, theta, d = symbols["q"], symbols.system.theta, symbols.system.disturbance
+        own = symbols.friction
+        held = rigid_torque_at_rest(robot, q, theta) if own is None else torque_at_rest(own, q, theta)
         held = held + d if d.numel() else held
         return cost_of(symbols, name, (tau - held)[driven], weights)
     given = symbols.parameter(name, reference, robot.nv)

@@ -71,11 +71,11 @@ def _at_rest(
 
 
 def _holding(robot: Robot, formulation: str, q: ca.DM, theta: Array) -> Array:
-    """The controls that hold a robot at rest against gravity.
+    """The controls that hold a robot at rest against gravity and springs.
 
     q is a DM, for CasADi's virtual machine: compiling a function takes longer than one call.
     """
-    g = np.asarray(robot.gravity(q, theta), np.float64).ravel()
+    g = np.asarray(robot.gravity(q, theta) + robot.spring_torque(q), np.float64).ravel()
     if formulation == "forward_dynamics":
         return np.asarray(robot.selection_matrix @ g)
     # Constraint forces balance unactuated joints: the least λ with (g + Aᵀ λ) zero there.
@@ -233,12 +233,22 @@ class _GuessAtNodes:
         if self._structure.formulation == "inverse_dynamics":
             u[:, :nv] = a  # constraint forces stay those at rest
         elif "tau" in at:
-            u[:, : len(robot.actuated)] = at["tau"] @ robot.selection_matrix.T
+            tau = at["tau"] - self._friction(q[:-1], v[:-1])
+            u[:, : len(robot.actuated)] = tau @ robot.selection_matrix.T
         elif not robot.constraints:
             theta = [np.tile(self._theta[:, None], n)] if len(self._theta) else []
-            tau = robot.inverse_dynamics.casadi(q[:-1].T, v[:-1].T, a.T, *theta)
-            u[:, : len(robot.actuated)] = np.array(tau, dtype=np.float64).T @ robot.selection_matrix.T
+            function = robot.inverse_dynamics.with_options(friction=False)
+            tau = np.array(function.casadi(q[:-1].T, v[:-1].T, a.T, *theta), dtype=np.float64).T
+            u[:, : len(robot.actuated)] = tau @ robot.selection_matrix.T
         return x, u
+
+    def _friction(self, q: Array, v: Array) -> Array:
+        """The torques that friction takes at the nodes (intervals, nv)."""
+        friction, robot = self._structure.friction, self._robot
+        assert friction is not None and robot is not None
+        symbols = [ca.SX.sym("x", n) for n in (robot.nq, robot.nv, len(self._theta))]
+        function = ca.Function("friction", symbols, [ca.densify(friction.torque(*symbols))])
+        return np.array(function(q.T, v.T, self._theta), dtype=np.float64).T
 
 
 def _times(t: Any) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
@@ -13,6 +14,7 @@ from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import DoubtfulModelWarning, InputError, warn
 from helicoid.mpc.system.feet import feet
 from helicoid.mpc.system.forces import as_symbols, forces_by_name
+from helicoid.mpc.system.joint_friction import JointFriction, joint_friction_of
 from helicoid.mpc.system.stepping import Integrator, check_steps, steps
 from helicoid.mpc.system.system import Intermediate, System
 
@@ -31,6 +33,7 @@ def robot_system(
     schedule: ContactSchedule | None = None,
     substeps: int = 1,
     is_free: bool = False,
+    friction: JointFriction | None = None,
 ) -> System:
     """A robot: v⁺ = v + h a and q⁺ = q ⊕ (h v + ½ h² a), exact for a constant acceleration.
 
@@ -42,7 +45,9 @@ def robot_system(
     zero: A a + Ȧ v of the constraints (with Baumgarte's stabilisation, 1/s), and τ where there is no motor.
     The forces f of a schedule's feet are the last controls, τ = ID(q, v, a) - Jᵀ f.
 
-    "forward_dynamics": the control is the torque of the motors, and a = FD(q, v, τ) an intermediate.
+    "forward_dynamics": the control u is the torque of the motors, and a = FD(q, v, u) an intermediate.
+
+    With `friction` F(q, v), τ = ID(q, v, a) + F; torques as controls are u = τ - F, beyond friction.
 
     Where motors, with the forces of constraints, can compensate it (`is_driven`), a robot has a
     disturbance d, the torque that its model does not explain: τ = ID(q, v, a) + Aᵀ λ + d, and
@@ -61,13 +66,15 @@ def robot_system(
     flat = nq == nv
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
-    u, unknown, holds, more = make(robot, q, v, a, tau, theta, d, stabilisation, schedule)
+    joint_friction = joint_friction_of(robot, 1.0, on=False) if friction is None else friction
+    u, unknowns, holds, more = make(robot, joint_friction, q, v, a, tau, theta, d, stabilisation, schedule)
     share = 1.0 if integrator == "semi_implicit" else 0.5
     names = model.velocity_names
     following = ca.vertcat(configuration.integrate(model, q, h * (v + share * h * a)), v + h * a)
-    unknowns: tuple[Intermediate, ...] = (unknown,)
     if has_more:
-        following, unknowns = steps(robot, integrator, substeps, q, v, a, u, _less(more["tau"], d), theta, h)
+        acting = _less(ca.SX(robot.selection_matrix).T @ u if u.numel() < nv else u, d)
+        following, found = steps(robot, joint_friction, integrator, substeps, q, v, a, u, acting, theta, h)
+        unknowns = (*found, *unknowns[1:])
     return System(
         x=ca.vertcat(q, v),
         u=u,
@@ -108,11 +115,12 @@ def _less(tau: Expression, d: Expression) -> Expression:
     return tau - d if d.numel() else tau
 
 
-_Dynamics = tuple[Expression, Intermediate, dict[str, Expression], dict[str, Expression]]
+_Dynamics = tuple[Expression, tuple[Intermediate, ...], dict[str, Expression], dict[str, Expression]]
 
 
 def _by_inverse_dynamics(
     robot: Robot,
+    friction: JointFriction,
     q: Expression,
     v: Expression,
     a: Expression,
@@ -122,8 +130,8 @@ def _by_inverse_dynamics(
     stabilisation: float,
     schedule: ContactSchedule | None,
 ) -> _Dynamics:
-    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta)
-    torque = _less(robot.inverse_dynamics(q, v, a, theta), -d)
+    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, theta, friction=False)
+    torque = _less(robot.inverse_dynamics(q, v, a, theta, friction=False), -d)
     holds: dict[str, Expression] = {}
     symbols: dict[str, Expression] = {}
     u, du = a, M
@@ -146,11 +154,51 @@ def _by_inverse_dynamics(
         symbols |= as_symbols({name: force})
     if robot.unactuated:
         holds["unactuated"] = tau[list(robot.unactuated)]
-    return u, Intermediate(tau, torque, ca.horzcat(du, dq, dv)), holds, symbols
+    known = _with_friction(friction, q, v, tau, theta, torque, ca.horzcat(du, dq, dv), friction.smooth)
+    if len(known) > 1:
+        symbols[SMOOTH_TORQUE] = known[0].symbol
+    return u, known, holds, symbols
+
+
+SMOOTH_TORQUE = "tau without dry friction"
+"""Name of the symbol of the torque of motors less their joints' dry friction, where these have any."""
+
+
+def _with_friction(
+    friction: JointFriction,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    theta: Expression,
+    rigid: Expression,
+    jacobian: Expression,
+    part: Callable[[Expression, Expression, Expression], Expression],
+) -> tuple[Intermediate, ...]:
+    """The torque of motors, its part without dry friction first where there is both.
+
+    Dry friction changes by its whole size as a joint reverses, which no linearisation foresees: by the one at
+    rest a velocity of 0.3 rad/s would need thirty times the friction. So its derivative is taken for zero,
+    its sign is that of the last iterate, and second derivatives are those of the rigid bodies.
+    """
+    smooth, dry = part(q, v, theta), friction.dry(q, v, theta)
+    if not smooth.nnz() and not dry.nnz():
+        return (Intermediate(tau, rigid, jacobian),)
+    along, none = (
+        rate_matrix(friction.robot.model, q),
+        ca.SX(tau.numel(), jacobian.shape[1] - 2 * tau.numel()),
+    )
+    slope = ca.horzcat(none, ca.jacobian(smooth, q) @ along, ca.jacobian(smooth, v))
+    jacobian, eye = jacobian + slope, ca.SX.eye(tau.numel())
+    if not dry.nnz():
+        return (Intermediate(tau, rigid + smooth, jacobian, (tau - rigid, eye)),)
+    y = ca.SX.sym("s", tau.numel())
+    first = Intermediate(y, rigid + smooth, jacobian, (y - rigid, eye))
+    return first, Intermediate(tau, rigid + smooth + dry, jacobian, (tau - rigid, eye))
 
 
 def _by_forward_dynamics(
     robot: Robot,
+    friction: JointFriction,
     q: Expression,
     v: Expression,
     a: Expression,
@@ -164,18 +212,32 @@ def _by_forward_dynamics(
         raise InputError("phases need the formulation 'inverse_dynamics'")
     S = ca.SX(robot.selection_matrix)
     u = ca.SX.sym("u", S.shape[0]) if S.shape[0] < robot.nv else tau
-    full = S.T @ u if S.shape[0] < robot.nv else tau
+    taken, slowing = friction.driven(q, v, theta), friction.passive(q, v, theta)
+    if taken.nnz() and u is tau:
+        u = ca.SX.sym("u", robot.nv)
+    full = S.T @ u if S.shape[0] < robot.nv else u
+    along = rate_matrix(robot.model, q)
+    torques: tuple[Intermediate, ...] = ()
     symbols = {"tau": full}
+    if taken.nnz():
+        by_z = ca.horzcat(S.T, ca.SX(robot.nv, 2 * robot.nv))
+        torques = _with_friction(friction, q, v, tau, theta, full, by_z, friction.smooth_driven)
+        symbols = {"tau": tau} | ({SMOOTH_TORQUE: torques[0].symbol} if len(torques) > 1 else {})
+    acting = _less(full, d) - slowing if slowing.nnz() else _less(full, d)
     if robot.constraints:
-        function = robot.constrained_forward_dynamics.with_options(stabilisation=stabilisation)
-        value, forces = function(q, v, _less(full, d), theta)
+        function = robot.constrained_forward_dynamics.with_options(
+            stabilisation=stabilisation, friction=False
+        )
+        value, forces = function(q, v, acting, theta)
         symbols |= as_symbols(forces_by_name(robot, forces))
-        along = rate_matrix(robot.model, q)
         jacobian = ca.horzcat(ca.jacobian(value, u), ca.jacobian(value, q) @ along, ca.jacobian(value, v))
-        return u, Intermediate(a, value, jacobian), {}, symbols
-    acting = _less(full, d)
-    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, acting, theta)
-    value = robot.forward_dynamics(q, v, acting, theta)
+        return u, (Intermediate(a, value, jacobian), *torques), {}, symbols
+    dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, acting, theta, friction=False)
+    value = robot.forward_dynamics(q, v, acting, theta, friction=False)
+    if slowing.nnz():
+        dq = dq - M_inverse @ ca.jacobian(slowing, q) @ along
+        dv = dv - M_inverse @ ca.jacobian(slowing, v)
     by_u = M_inverse @ S.T if S.shape[0] < robot.nv else M_inverse
-    equation = robot.inverse_dynamics(q, v, a, theta) - acting
-    return u, Intermediate(a, value, ca.horzcat(by_u, dq, dv), (equation, M_inverse)), {}, symbols
+    equation = robot.inverse_dynamics(q, v, a, theta, friction=False) - acting
+    unknown = Intermediate(a, value, ca.horzcat(by_u, dq, dv), (equation, M_inverse))
+    return u, (unknown, *torques), {}, symbols

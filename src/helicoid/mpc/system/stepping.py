@@ -8,6 +8,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.errors import InputError
+from helicoid.mpc.system.joint_friction import JointFriction
 from helicoid.mpc.system.system import Intermediate
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ def check_steps(robot: Robot, formulation: str, integrator: str, substeps: int, 
 class _Accelerations:
     """a = FD(q, v, τ) at the stages of an integrator: symbols, whose derivatives follow by the chain rule."""
 
-    def __init__(self, robot: Robot, z: Expression, tau: Expression, theta: Expression) -> None:
-        self._robot, self._z, self._tau, self._theta = robot, z, tau, theta
+    def __init__(
+        self, robot: Robot, friction: JointFriction, z: Expression, tau: Expression, theta: Expression
+    ) -> None:
+        self._robot, self._friction, self._z, self._tau, self._theta = robot, friction, z, tau, theta
         self.found: list[Intermediate] = []
 
     def _resolved(self, expression: Expression) -> Expression:
@@ -66,17 +69,20 @@ class _Accelerations:
     def at(self, q: Expression, v: Expression, symbol: Expression | None = None) -> Expression:
         """The symbol of the acceleration at a state; `symbol` says which, else it is a new one."""
         robot, tau, theta = self._robot, self._tau, self._theta
+        slowing = self._friction.passive(q, v, theta)
+        tau = tau - slowing if slowing.nnz() else tau
         a = ca.SX.sym(f"a{len(self.found)}", robot.nv) if symbol is None else symbol
-        dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, tau, theta)
+        dq, dv, M_inverse = robot.forward_dynamics_derivatives(q, v, tau, theta, friction=False)
         jacobian = dq @ self._along(q) + dv @ self._along(v) + M_inverse @ self._along(tau)
-        value = self._resolved(robot.forward_dynamics(q, v, tau, theta))
-        equation = robot.inverse_dynamics(q, v, a, theta) - tau
+        value = self._resolved(robot.forward_dynamics(q, v, tau, theta, friction=False))
+        equation = robot.inverse_dynamics(q, v, a, theta, friction=False) - tau
         self.found.append(Intermediate(a, value, jacobian, (equation, M_inverse)))
         return a
 
 
 def steps(
     robot: Robot,
+    friction: JointFriction,
     integrator: Integrator,
     substeps: int,
     q: Expression,
@@ -91,9 +97,9 @@ def steps(
 
     In each of the `substeps`, Runge and Kutta's classic method takes four accelerations and is of order 4.
     With one, a constant acceleration, q⁺ = q + h v + ½ h² a, and semi-implicit Euler, q⁺ = q + h v⁺, are of
-    order 1.
+    order 1. Friction slows joints without a motor; `tau` is that of motors, beyond their joints' friction.
     """
-    accelerations = _Accelerations(robot, ca.vertcat(u, q, v), tau, theta)
+    accelerations = _Accelerations(robot, friction, ca.vertcat(u, q, v), tau, theta)
     part = h / substeps
     for k in range(substeps):
         a1 = accelerations.at(q, v, a if k == 0 else None)

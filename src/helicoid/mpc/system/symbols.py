@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Expression
 from helicoid.errors import InputError
 from helicoid.mpc.system.forces import Forces, from_symbols
+from helicoid.mpc.system.joint_friction import JointFriction
 from helicoid.mpc.system.parameter import Parameter, parameter
 from helicoid.mpc.system.system import System
 
@@ -26,7 +27,7 @@ class Symbols:
 
     `taken` are the names that costs and constraints have already.
     Of a robot there are q, v, a, tau, of an ODE x and u; `duration` where that is free. `forces` has those of
-    contacts, `schedule` says which feet come and go.
+    contacts, `schedule` says which feet come and go, `friction` is that of a robot's joints.
     """
 
     system: System
@@ -34,6 +35,7 @@ class Symbols:
     own_robot: Robot | None = None
     taken: frozenset[str] = frozenset()
     schedule: ContactSchedule | None = None
+    friction: JointFriction | None = None
 
     @property
     def robot(self) -> Robot:

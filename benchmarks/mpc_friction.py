@@ -1,0 +1,117 @@
+"""MPC of robots with joint friction: where the loop ends, whether it rests, what friction costs in time.
+
+    python -m benchmarks.mpc_friction [targets] [seed]
+
+Plants have exact stiction (`method="stiction"`), and friction 0.8, 1 and 1.2 times that of the model.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import helicoid as hc
+
+UR5 = {"damping": [3, 3, 2, 0.6, 0.6, 0.5], "friction": [5, 6, 4, 1, 1, 0.8]}
+PANDA = {"damping": 7 * [0.5], "friction": [0.273, 0.436, 0.32, 0.64, 0.42, 0.152, 0.282]}
+ROBOTS: dict[str, tuple[dict[str, list[float]], str, list[float]]] = {
+    "ur5": (UR5, "tool0", [0.0, -1.2, 1.6, -0.4, 0.5, 0.0]),
+    "panda": (PANDA, "panda_link8", [0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8]),
+}
+PERIOD, SECONDS = 0.02, 2.0
+
+
+def robot_of(name: str, factor: float) -> hc.Robot:
+    """The robot with a multiple of its friction."""
+    friction = {key: factor * np.array(values) for key, values in ROBOTS[name][0].items()}
+    return hc.load(name).with_joints(**friction)
+
+
+def controller_of(robot: hc.Robot, frame: str, friction: bool) -> hc.mpc.Controller:
+    """That of the README."""
+    problem = hc.mpc.Problem(robot, horizon=20, dt=PERIOD, friction=friction)
+    problem.add_position_cost(frame, [0.4, 0.3, 0.5], weight=50.0, end_weight=500.0)
+    problem.add_velocity_cost(0.2, end_weight=5.0)
+    problem.add_torque_cost(1e-3)
+    problem.add_limits()
+    return hc.mpc.Controller(problem)
+
+
+def reach(controller: hc.mpc.Controller, plant: hc.Robot, frame: str, q: Any, target: Any) -> list[float]:
+    """Distance at the end (mm), largest velocity in the last half second (rad/s), share of ok steps."""
+    controller.reset()
+    controller.set(position=target)
+    fine = []
+
+    class Stepped:
+        period = PERIOD
+
+        def step(self, q: Any, v: Any) -> Any:
+            tau = controller.step(q, v)
+            fine.append(controller.ok)
+            return tau
+
+    options: dict[str, Any] = {"dt": PERIOD, "substeps": 40, "method": "stiction", "saturate": True}
+    motion = hc.simulate(plant, q, duration=SECONDS, controller=Stepped(), **options)
+    end = np.linalg.norm(plant.pose(frame)(motion.q[-1])[:3, 3] - target)
+    return [1e3 * float(end), float(np.abs(motion.v[-25:]).max()), float(np.mean(fine))]
+
+
+def cases(name: str, count: int, seed: int) -> list[tuple[Any, Any]]:
+    """Starts, and targets that the arm can reach."""
+    rng, robot, (_, frame, middle) = np.random.default_rng(seed), hc.load(name), ROBOTS[name]
+    found = []
+    for _ in range(count):
+        q = np.array(middle) + rng.uniform(-0.4, 0.4, robot.nv)
+        found.append((q, robot.pose(frame)(q + rng.uniform(-0.5, 0.5, robot.nv))[:3, 3]))
+    return found
+
+
+def step_ratio(name: str) -> float:
+    """Time of a warm step with friction over that without, each on states of its own loop."""
+    (_, frame, middle), robot, best = ROBOTS[name], robot_of(name, 1.0), []
+    loops = []
+    for friction in (True, False):
+        controller = controller_of(robot, frame, friction)
+        options: dict[str, Any] = {"dt": PERIOD, "substeps": 40, "method": "stiction", "friction": friction}
+        motion = hc.simulate(robot, middle, duration=1.0, controller=controller, **options)
+        loops.append((controller, motion.q, motion.v))
+        best.append(np.full(len(motion.t) - 2, np.inf))
+    for _ in range(30):
+        for least, (controller, q, v) in zip(best, loops, strict=True):
+            controller.reset()
+            controller.step(q[0], v[0])
+            for k in range(1, len(q) - 1):
+                began = time.process_time()
+                controller.step(q[k], v[k])
+                least[k - 1] = min(least[k - 1], time.process_time() - began)
+    return float(best[0].mean() / best[1].mean())
+
+
+def main(count: int = 20, seed: int = 7) -> None:
+    print("| robot | model | plant | end, median / worst (mm) | moving at the end (rad/s) | steps ok |")
+    print("|---|---|---|---|---|---|")
+    for name, (_, frame, _) in ROBOTS.items():
+        for label, model, friction, factors in (
+            ("no friction", 0.0, True, (0.0,)),
+            ("friction left out", 1.0, False, (1.0,)),
+            ("friction", 1.0, True, (1.0, 0.8, 1.2)),
+        ):
+            controller = controller_of(robot_of(name, model), frame, friction)
+            for factor in factors:
+                plant = robot_of(name, factor)
+                rows = [reach(controller, plant, frame, *one) for one in cases(name, count, seed)]
+                end, moving, fine = np.array(rows).T
+                print(
+                    f"| {name} | {label} | {factor:g} | {np.median(end):.2f} / {end.max():.2f} | "
+                    f"{np.median(moving):.1g} / {moving.max():.1g} | {100 * fine.mean():.1f} % |",
+                    flush=True,
+                )
+        print(f"{name}: a step with friction takes {step_ratio(name):.2f} of one without", flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]))
