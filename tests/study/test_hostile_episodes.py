@@ -239,7 +239,7 @@ KINDS = {
     "removes its working directory": Kind(remove_the_working_directory),
     "changes the environment": Kind(change_the_environment),
     "ignores all signals": Kind(ignore_all_signals),
-    "leaves its process group": Kind(leave_the_group),
+    "leaves its process group": Kind(leave_the_group, "PermissionError"),
 }
 RESULTS = {  # instead of a dict of numbers
     "what cannot be pickled": (lambda: {"x": threading.Lock()}, "an episode returns numbers"),
