@@ -30,6 +30,7 @@ from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.aerial.propulsion.jet import Jet
 from helicoid.aerial.propulsion.momentum import hover_power, stream
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
+from helicoid.aerial.propulsion.polars import Polars
 from helicoid.aerial.propulsion.propeller import Performance, Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
 from helicoid.aerial.table import Table
@@ -59,6 +60,7 @@ __all__ = [
     "Motor",
     "Multirotor",
     "Performance",
+    "Polars",
     "PositionControl",
     "Propeller",
     "Rotor",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind, ground_effect
 from helicoid.aerial.analysis.trim import Trim
-from helicoid.aerial.checks import check_positive
+from helicoid.aerial.checks import check_positive, is_number, real_numbers
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.propulsion.motor import Battery, ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
@@ -73,14 +73,17 @@ class Multirotor(Vehicle):
                 raise InputError("a multirotor needs its mass and inertia, or a robot")
             robot = body_robot(name, mass, inertia)
         super().__init__(robot, air, wind)
-        if not rotors or not all(isinstance(rotor, Rotor) for rotor in rotors):
+        known = isinstance(rotors, (list, tuple)) and len(rotors) > 0
+        if not known or not all(isinstance(rotor, Rotor) for rotor in rotors):
             raise InputError(f"a multirotor has rotors=[Rotor(...), ...]; got {rotors!r}")
         self.rotors = tuple(rotors)
         for link in self._links():
             robot.model.frame(link)
-        area = np.asarray(drag_area, np.float64)
+        area = real_numbers("drag_area", drag_area)
         if area.shape != (3,) or not np.all(area >= 0):
             raise InputError(f"drag_area is three areas (m²), 0 or more; got {drag_area!r}")
+        if ground is not None and not is_number(ground):
+            raise InputError(f"ground is a height (m), or None; got {ground!r}")
         self.drag_area, self.battery, self.ground = area, battery, ground
         if battery is not None and not all(isinstance(r.motor, ElectricMotor) for r in self.rotors):
             raise InputError("a battery feeds ElectricMotor: the motors of all rotors must be such")
@@ -289,6 +292,7 @@ class Multirotor(Vehicle):
         (6, [-1, 1, -1, 1, -1, 1])
         """
         counts = {"quad": 4, "hexa": 6, "octo": 8}
+        kind = str(kind)
         word, _, shape = kind.partition(" ")
         if kind == "coaxial":
             upper = Multirotor.arrangement("quad x", arm, propeller, motor, height)

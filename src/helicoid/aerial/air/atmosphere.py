@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.aerial.checks import check_positive
+from helicoid.aerial.checks import check_positive, is_number
 from helicoid.errors import InputError
 
 _R = 287.05287  # J/(kg·K), of dry air
@@ -67,7 +67,7 @@ class Air:
     @staticmethod
     def standard(height: float = 0.0) -> Air:
         """The International Standard Atmosphere (ISO 2533) at a geopotential height (m), -2 to 32 km."""
-        if not _BOTTOM <= height <= _TOP:
+        if not is_number(height) or not _BOTTOM <= height <= _TOP:
             raise InputError(
                 f"the standard atmosphere is implemented from {_BOTTOM:g} to {_TOP:g} m; got {height!r}"
             )

@@ -59,7 +59,7 @@ class Circle:
     def __post_init__(self) -> None:
         _point("a circle's centre", self.center)
         check_positive("the radius of a circle", self.radius, "m")
-        if self.direction not in ("left", "right"):
+        if not isinstance(self.direction, str) or self.direction not in ("left", "right"):
             raise InputError(f"a circle goes left or right; got {self.direction!r}")
         if self.turns is not None:
             check_positive("the number of turns of a circle", self.turns)

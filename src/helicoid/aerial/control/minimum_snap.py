@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from helicoid._typing import Array
-from helicoid.aerial.checks import check_positive
+from helicoid.aerial.checks import check_positive, real_numbers
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.errors import InputError
@@ -114,7 +114,7 @@ def minimum_snap(
     >>> bool(path.thrust(quad.robot.mass).max() < quad.max_thrust)
     True
     """
-    points = np.asarray(waypoints, np.float64)
+    points = real_numbers("waypoints", waypoints)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2 or not np.isfinite(points).all():
         raise InputError(f"waypoints are (n, 3) finite numbers, two rows or more; got shape {points.shape}")
     if np.abs(points).max() > _MAX_WAYPOINT:
@@ -124,7 +124,7 @@ def minimum_snap(
     if np.any(np.linalg.norm(np.diff(points, axis=0), axis=1) < 1e-9):
         raise InputError("consecutive waypoints are apart: remove one of two that coincide")
     if times is not None:
-        when = np.asarray(times, np.float64)
+        when = real_numbers("times", times)
         ascending = when.shape == (len(points),) and when[0] == 0 and bool(np.all(np.diff(when) > 0))
         if not (ascending and np.isfinite(when).all()):
             raise InputError(f"times ascend from 0, one for each of {len(points)} waypoints; got {times!r}")

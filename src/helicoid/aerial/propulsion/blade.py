@@ -17,7 +17,9 @@ from scipy.interpolate import CubicSpline
 
 from helicoid._typing import Array
 from helicoid.aerial.air.atmosphere import Air
+from helicoid.aerial.checks import check_positive, is_number
 from helicoid.aerial.propulsion.airfoil import Airfoil
+from helicoid.aerial.propulsion.polars import Polars
 from helicoid.errors import InputError
 
 _BISECTIONS = 60
@@ -58,15 +60,24 @@ class Blade:
     pitch: Array
     blades: int
     radius: float
-    airfoil: Airfoil
+    airfoil: Airfoil | Polars
     parts: int = 25
 
     @staticmethod
     def of(
-        r: ArrayLike, chord: ArrayLike, pitch: ArrayLike, blades: int, radius: float, airfoil: Airfoil
+        r: ArrayLike,
+        chord: ArrayLike,
+        pitch: ArrayLike,
+        blades: int,
+        radius: float,
+        airfoil: Airfoil | Polars,
     ) -> Blade:
         """A blade, with its numbers checked."""
-        columns = [np.array(x, dtype=np.float64) for x in (r, chord, pitch)]
+        check_positive("a propeller's radius", radius, "m")
+        try:
+            columns = [np.array(x, dtype=np.float64) for x in (r, chord, pitch)]
+        except (TypeError, ValueError):
+            raise InputError("r, chord and pitch are columns of numbers (m, m, rad)") from None
         if any(x.ndim != 1 or len(x) < 4 or len(x) != len(columns[0]) for x in columns):
             raise InputError("r, chord and pitch are columns of one length, of 4 radii or more")
         if not all(np.isfinite(x).all() for x in columns):
@@ -77,7 +88,7 @@ class Blade:
             raise InputError(f"r ascends from above 0 to at most radius = {R:g} m; got {first:g} to {last:g}")
         if np.any(columns[1] <= 0) or np.any(np.abs(columns[2]) > np.pi / 2):
             raise InputError("chords are positive (m), and pitch lies between -π/2 and π/2: it is in radians")
-        if int(blades) != blades or blades < 1:
+        if not is_number(blades) or int(blades) != blades or blades < 1:
             raise InputError(f"a propeller has a whole number of blades; got {blades!r}")
         return Blade(columns[0], columns[1], columns[2], int(blades), R, airfoil)
 

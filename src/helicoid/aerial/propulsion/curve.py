@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
 
 from helicoid._typing import Array, Expression
+from helicoid.aerial.checks import real_numbers
 from helicoid.errors import InputError
 
 
@@ -49,7 +50,7 @@ class LookupTable:
     @staticmethod
     def of(J: ArrayLike, values: ArrayLike, what: str, over: str = "J") -> LookupTable:
         """A lookup table over `over`, with its numbers checked."""
-        x, y = np.array(J, dtype=np.float64), np.array(values, dtype=np.float64)
+        x, y = real_numbers(f"{what}: {over}", J), real_numbers(what, values)
         if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():
             raise InputError(
                 f"{what}: {over} and values are columns of one length, two finite numbers or more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from helicoid.aerial.checks import check_not_negative, check_positive
@@ -31,11 +30,13 @@ class Motor:
             object.__setattr__(self, "lag_down", self.lag_up)
         down = self.lag_down
         assert down is not None
-        if not 0 <= self.min_speed < self.max_speed < math.inf:
+        for name in ("max_speed", "min_speed", "lag_up", "lag_down"):
+            check_not_negative(f"a motor's {name}", getattr(self, name))
+        if not self.min_speed < self.max_speed:
             raise InputError(
                 f"a motor turns from min_speed ≥ 0 to max_speed; got {self.min_speed}, {self.max_speed}"
             )
-        if not (0 <= self.lag_up < math.inf and 0 <= down < math.inf) or (self.lag_up == 0) != (down == 0):
+        if (self.lag_up == 0) != (down == 0):
             raise InputError(f"lags are times (s), both 0 for none; got {self.lag_up}, {down}")
 
 
@@ -83,5 +84,6 @@ class Battery:
     def __post_init__(self) -> None:
         check_positive("a battery's capacity", self.capacity, "A·h")
         check_not_negative("a battery's resistance", self.resistance, "Ω")
-        if not 0 <= self.sag < 1:
+        check_not_negative("a battery's sag", self.sag)
+        if not self.sag < 1:
             raise InputError(f"a battery's sag is from 0 to below 1; got {self.sag!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air.atmosphere import Air
-from helicoid.aerial.checks import check_not_negative, check_positive
+from helicoid.aerial.checks import check_not_negative, check_positive, real_numbers
 from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.aerial.propulsion.blade import Blade, BladeStations
 from helicoid.aerial.propulsion.curve import Curve, LookupTable, Polynomial
+from helicoid.aerial.propulsion.geometry_file import read_geometry
 from helicoid.aerial.propulsion.momentum import hover_power
+from helicoid.aerial.propulsion.polars import Polars
 from helicoid.errors import InputError
+
+_MIN_RADIUS, _MAX_RADIUS = 1e-6, 1e3  # m
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ class Propeller:
         """T = b ω² (N·s²) and Q = d ω² (N·m·s²) in air of a density; `more` are arguments of Propeller."""
         for name, value in {"b": b, "d": d, "a propeller's radius": radius, "density": density}.items():
             check_positive(name, value)
-        D = 2 * radius
+        D = _diameter(radius)
         unit = 4 * math.pi**2 / density
         thrust, torque = Polynomial((unit * b / D**4,)), Polynomial((unit * d / D**5,))
         return Propeller(radius, thrust, torque, **more)
@@ -116,7 +121,11 @@ class Propeller:
         """
         for name, value in {"advance": advance, "a propeller's radius": radius, "density": density}.items():
             check_positive(name, value)
-        A = math.pi * radius**2
+        for name, value in {"C_T": C_T, "C_Q": C_Q}.items():
+            check_positive(name, value)
+        for name, value in {"C_H": C_H, "C_R": C_R}.items():
+            check_not_negative(name, value)
+        A = math.pi * (_diameter(radius) / 2) ** 2
         unit = density / 2 * A * radius**2
         hub = unit * C_H / (advance * radius)
         rolling = unit * radius * C_R / (advance * radius)
@@ -127,7 +136,7 @@ class Propeller:
     def from_polynomial(CT: ArrayLike, CQ: ArrayLike, radius: float, **more: Any) -> Propeller:
         """C_T and C_Q as polynomials of J, constant first, up to J²."""
         thrust, torque = (
-            Polynomial(tuple(np.atleast_1d(np.asarray(c, np.float64)).tolist())) for c in (CT, CQ)
+            Polynomial(tuple(np.ravel(real_numbers("CT and CQ over J", c)).tolist())) for c in (CT, CQ)
         )
         return Propeller(radius, thrust, torque, **more)
 
@@ -144,7 +153,7 @@ class Propeller:
         pitch: ArrayLike,
         blades: int,
         radius: float,
-        airfoil: Airfoil | Mapping[str, float],
+        airfoil: Airfoil | Polars | Mapping[str, float],
         **more: Any,
     ) -> Propeller:
         """Blade-element momentum theory: radii, chords (m) and pitch (rad) along a blade, and its airfoil.
@@ -157,7 +166,21 @@ class Propeller:
         >>> print(propeller.performance(0.0, 6000.0).CT.round(4))
         0.1539
         """
-        return Propeller(radius, blade=Blade.of(r, chord, pitch, blades, radius, Airfoil.of(airfoil)), **more)
+        foil = airfoil if isinstance(airfoil, Polars) else Airfoil.of(airfoil)
+        return Propeller(radius, blade=Blade.of(r, chord, pitch, blades, radius, foil), **more)
+
+    @staticmethod
+    def from_file(
+        path: str | PathLike[str],
+        radius: float,
+        airfoil: Airfoil | Polars | Mapping[str, float],
+        blades: int = 2,
+        **more: Any,
+    ) -> Propeller:
+        """Geometry from a file of the UIUC propeller database: columns r/R, c/R and beta (degrees)."""
+        check_positive("a propeller's radius", radius, "m")
+        r, chord, pitch = read_geometry(path)
+        return Propeller.from_geometry(radius * r, radius * chord, pitch, blades, radius, airfoil, **more)
 
     def tabulated(self, rpm: float, J: ArrayLike | None = None, air: Air | None = None) -> Propeller:
         """Propeller by lookup table, from the performance at one rate and advance ratios from 0 to 1.2."""
@@ -190,7 +213,13 @@ class Propeller:
     def performance(self, speed: ArrayLike, rpm: ArrayLike, air: Air | None = None) -> Performance:
         """Performance at a speed along the axis (m/s) and a rate (turns a minute); arrays are broadcast."""
         air = Air() if air is None else air
-        V, per_minute = np.broadcast_arrays(np.asarray(speed, np.float64), np.asarray(rpm, np.float64))
+        if not isinstance(air, Air):
+            raise InputError(f"performance: air is hc.aerial.Air(...) or None; got {air!r}")
+        given = real_numbers("performance: speed", speed), real_numbers("performance: rpm", rpm)
+        try:
+            V, per_minute = np.broadcast_arrays(*given)
+        except ValueError as error:
+            raise InputError(f"performance: speeds and rates that can be broadcast: {error}") from None
         if not (np.isfinite(V).all() and np.isfinite(per_minute).all() and np.all(per_minute > 0)):
             raise InputError("performance: speeds are finite (m/s) and rates positive (turns a minute)")
         n, D = per_minute / 60, 2 * self.radius
@@ -234,3 +263,10 @@ class Propeller:
         """b and d of T = b ω² and Q = d ω² at rest."""
         thrust, torque = self.thrust_torque(np.array(1000.0), np.array(0.0), density)
         return float(thrust) / 1e6, float(torque) / 1e6
+
+
+def _diameter(radius: float) -> float:
+    """Diameter (m) of a radius whose powers are numbers."""
+    if not _MIN_RADIUS <= radius <= _MAX_RADIUS:
+        raise InputError(f"a propeller's radius is {_MIN_RADIUS:g} to {_MAX_RADIUS:g} m; got {radius!r}")
+    return 2 * float(radius)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
+from helicoid.aerial.checks import real_numbers
 from helicoid.aerial.propulsion.motor import ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.errors import InputError
@@ -36,12 +39,13 @@ class Rotor:
     link: str | None = None
 
     def __post_init__(self) -> None:
-        position, axis = (np.array(x, dtype=np.float64) for x in (self.position, self.axis))
+        position, axis = (real_numbers("a rotor's position and axis", x) for x in (self.position, self.axis))
         if position.shape != (3,) or axis.shape != (3,) or not np.isfinite([position, axis]).all():
             raise InputError("a rotor's position (m) and axis are three finite numbers each")
         if not np.linalg.norm(axis) > 0:
             raise InputError("a rotor's axis is not zero")
-        turns = {"ccw": 1, "cw": -1, 1: 1, -1: -1}.get(self.direction)
+        known: dict[Any, int] = {"ccw": 1, "cw": -1, 1: 1, -1: -1}
+        turns = known.get(self.direction) if isinstance(self.direction, Hashable) else None
         if turns is None:
             raise InputError(f"a rotor turns 1 ('ccw') or -1 ('cw'); got {self.direction!r}")
         if not isinstance(self.propeller, Propeller) or not isinstance(self.motor, (Motor, ElectricMotor)):
