@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 
 DT, NODES = 1 / 100, 2  # s, and how many intervals of shooting
 TORQUE = 100.0  # N·m
+CHANGED = 1.0  # N, N·m: a wrench that no estimate of the same robot leaves unexplained
 STEPS, CHANGE_EVERY, TARGET_EVERY = 300, 100, 40
 START = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 POSTURES = np.array([[0.6, -0.3, 0.4, -1.9, 0.3, 1.9, 0.2], START])
@@ -62,45 +63,17 @@ def changed(parameters: Array, rng: np.random.Generator) -> Array:
     return np.asarray(parameters * np.repeat(rng.uniform(0.8, 1.2, len(parameters) // 10), 10))
 
 
-class LeastSquares:
-    """θ from the last two samples of wrenches, as near to the estimate before as these allow."""
-
-    def __init__(self, robot: hc.Robot, theta: Array) -> None:
-        bodies = [body.name for body in robot.model.bodies]
-        self._regressors = [robot.wrench_regressor(name) for name in bodies]
-        self._last = np.zeros((0, len(theta))), np.zeros(0)
-        self.theta = theta.copy()
-
-    def wrenches(self, q: Array, v: Array, a: Array) -> Array:
-        """Y with Y θ the wrenches in all joints: of the model, and with the true θ of an ideal sensor."""
-        return np.vstack([regressor(q, v, a) for regressor in self._regressors])
-
-    def update(self, Y: Array, measured: Array) -> None:
-        """min ‖Y θ - F‖ over both samples, and of all such θ the one nearest to the last."""
-        last_Y, last_measured = self._last
-        both = np.vstack([last_Y, Y]), np.concatenate([last_measured, measured])
-        theta, unexplained = self._nearest(*both)
-        if unexplained > 1e-6:  # no θ explains both: it has changed in between
-            theta, _ = self._nearest(Y, measured)
-        self.theta, self._last = theta, (Y, measured)
-
-    def _nearest(self, Y: Array, measured: Array) -> tuple[Array, float]:
-        """The least squares estimate, and the largest wrench that it leaves unexplained."""
-        scale = np.maximum(np.linalg.norm(Y, axis=0), 1e-9)
-        step = np.linalg.lstsq(Y / scale, measured - Y @ self.theta, rcond=1e-11)[0] / scale
-        return self.theta + step, float(np.abs(Y @ (self.theta + step) - measured).max())
-
-
-def run(robot: hc.Robot, seed: int = 0) -> Record:
-    """Algorithm 4."""
+def run(robot: hc.Robot, seed: int = 0, steps: int = STEPS) -> Record:
+    """Algorithm 4: measure, solve a linear least-squares problem for θ, solve for the torques, act."""
     rng = np.random.default_rng(seed)
-    parametric = robot.parametric("inertia")
-    problem = optimal_control(parametric)
-    nominal = robot.parameters.values
-    estimator, q, v, true = LeastSquares(robot, nominal), START, np.zeros(robot.nv), nominal
+    parametric, links = robot.parametric("inertia"), [body.name for body in robot.model.bodies]
+    problem, nominal = optimal_control(parametric), robot.parameters.values
+    estimator = hc.OnlineIdentifier(robot, ("inertia",), wrenches=links, noise=1e-9)
+    q, v, true = START, np.zeros(robot.nv), nominal
     actions: list[Array] = []
+    window: list[tuple[Array, ...]] = []  # the last two samples: without noise they determine θ
     rows = []
-    for step in range(STEPS):
+    for step in range(steps):
         if step % CHANGE_EVERY == 0:
             true = changed(nominal, rng)
         target = POSTURES[step // TARGET_EVERY % 2]
@@ -109,10 +82,14 @@ def run(robot: hc.Robot, seed: int = 0) -> Record:
             actions = list(problem.solve(q, v, solver="ipopt", max_iterations=10).tau)
         tau = np.clip(actions.pop(0), -TORQUE, TORQUE)
         a = parametric.forward_dynamics(q, v, tau, true)
-        Y = estimator.wrenches(q, v, a)
-        estimator.update(Y, Y @ true)
+        measured = parametric.joint_wrenches(q, v, a, true)
+        if np.abs(parametric.joint_wrenches(q, v, a, estimator.theta) - measured).max() > CHANGED:
+            window = []  # θ has changed: what was measured before is of another robot
+        window = [*window[-1:], (q, v, a, measured.ravel())]
+        estimator.update_window(*(np.array(values) for values in zip(*window, strict=True)))
+        left = parametric.joint_wrenches(q, v, a, estimator.theta) - measured
         wrong = estimator.theta - true
-        rows.append([np.linalg.norm(q - target), np.abs(Y @ wrong).max(), np.abs(wrong[10:]).max()])
+        rows.append([np.linalg.norm(q - target), np.abs(left).max(), np.abs(wrong[10:]).max()])
         motion = hc.simulate(
             parametric, q, v, duration=DT, dt=DT, controller=tau, theta=true, substeps=4, friction=False
         )

@@ -370,3 +370,30 @@ def test_a_motion_that_becomes_faster_is_let_in() -> None:
         state = q[k], faster * v[k], faster * a[k]
         identifier.update(*state, robot.inverse_dynamics(*state))
     assert identifier.n_refused < 60 and identifier.n_samples > 340
+
+
+def test_wrenches_identify_all_links_but_the_first_from_two_samples(rng: np.random.Generator) -> None:
+    """Linear least squares of the wrenches in all joints (Algorithm 4): exact from the second sample on."""
+    robot = hc.load("panda")
+    links = [body.name for body in robot.model.bodies]
+    parametric = robot.parametric("inertia")
+    true = robot.parameters.values * np.repeat(rng.uniform(0.8, 1.2, 7), 10)
+    identifier = hc.OnlineIdentifier(robot, ("inertia",), wrenches=links, noise=1e-6)
+    q, v, a = (np.array([rng.normal(size=7) for _ in range(2)]) for _ in range(3))
+    wrenches = parametric.joint_wrenches(q, v, a, true)
+    identifier.update_window(q, v, a, wrenches.reshape(2, 42))
+    assert np.abs(identifier.estimate[10:] - true[10:]).max() < 1e-4
+    left = parametric.joint_wrenches(q, v, a, identifier.theta) - wrenches
+    assert np.abs(left).max() < 1e-6
+    one = hc.OnlineIdentifier(robot, ("payload",), payload_link="panda_link8", wrenches=["panda_link7"])
+    loaded = robot.with_payload("panda_link8", 1.2, [0.0, 0.02, 0.1], 0.01 * np.eye(3))
+    for _ in range(150):
+        q, v, a = rng.normal(size=(3, 7))
+        one.update(q, v, a, loaded.joint_wrenches(q, v, a)[-1:] + 0.05 * rng.normal(size=(1, 6)))
+    assert one.trustworthy and abs(one.theta[0] - 1.2) < 0.02
+    with pytest.raises(hc.InputError, match="friction and armature"):
+        hc.OnlineIdentifier(robot, ("inertia", "friction"), wrenches=links)
+    with pytest.raises(hc.InputError, match="expected 42 numbers of wrenches"):
+        identifier.update(q, v, a, np.zeros(7))
+    with pytest.raises(hc.InputError, match="measured accelerations"):
+        identifier.update_without_acceleration(q, v, np.zeros(42), 0.01)

@@ -150,6 +150,19 @@ def test_measured_accelerations_may_be_used() -> None:
     np.testing.assert_allclose(adaptive.theta[0], 1.5, rtol=0.02)
 
 
+def test_measured_wrenches_may_be_used() -> None:
+    """A six-axis sensor in the second joint finds the load; without accelerations a sample is left out."""
+    at_wrist = hc.OnlineIdentifier(robot(), ("payload",), payload_link="tip", wrenches=["link_2"], noise=0.05)
+    adaptive = hc.mpc.Adaptive(controller(), at_wrist, hand_over_every=1, time_constant=0.0)
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        q, v, a = rng.normal(size=(3, 2))
+        adaptive.step(q, v, a=a, wrenches=parametric().joint_wrenches(q, v, a, LOAD)[1:])
+    np.testing.assert_allclose(adaptive.theta[0], 1.5, rtol=0.02)
+    adaptive.step(q, v, wrenches=np.zeros((1, 6)))
+    assert "left out" in adaptive.message
+
+
 def test_bad_samples_are_left_out_and_nothing_raises() -> None:
     adaptive, true = hc.mpc.Adaptive(controller(), identifier()), plant()
     bad = {

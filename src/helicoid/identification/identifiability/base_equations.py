@@ -1,4 +1,4 @@
-"""Torque equations in the base parameters of a parametric robot.
+"""Equations of torques or wrenches in the base parameters of a parametric robot.
 
     τ = τ_nominal + Y_θ (θ - θ_nominal) = τ_nominal + Y_β δβ,   δβ = K (θ - θ_nominal)
 
@@ -32,19 +32,23 @@ _REGRESSION_GROUPS = ("inertia", "viscous", "coulomb", "armature")
 class BaseEquations:
     """A robot, and the groups of parameters of `Robot.parametric` that are unknown.
 
-    `smoothing` is the velocity (rad/s, m/s) over which Coulomb friction changes sign.
+    `smoothing` is the velocity (rad/s, m/s) over which Coulomb friction changes sign. `wrenches` names links
+    whose joints' wrenches are measured, six rows each, in place of all joint torques.
     """
 
     robot: Robot
     groups: tuple[str, ...]
     payload_link: str | None = None
     smoothing: float = SMOOTHING
+    wrenches: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         as_robot(self.robot, "identification")
         for group in self.groups:
             if group not in _GROUPS:
                 raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_GROUPS)}")
+        if self.wrenches and {"friction", "armature"} & set(self.groups):
+            raise InputError("wrenches know nothing of friction and armature; groups: inertia, payload")
         if self.robot.model.loops:
             raise InputError(
                 f"robot {self.robot.name!r} has closed loops: the forces in them enter its torques, so that "
@@ -55,7 +59,12 @@ class BaseEquations:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Functions are made anew where it goes.
-        return BaseEquations, (self.robot, self.groups, self.payload_link, self.smoothing)
+        return BaseEquations, (self.robot, self.groups, self.payload_link, self.smoothing, self.wrenches)
+
+    @property
+    def rows(self) -> int:
+        """Number of measured numbers of a sample."""
+        return 6 * len(self.wrenches) or self.robot.nv
 
     @cached_property
     def parametric(self) -> Robot:
@@ -75,12 +84,13 @@ class BaseEquations:
     @cached_property
     def identifiability(self) -> Identifiability:
         """The base parameters among θ."""
-        regression = Regression(self.robot, _REGRESSION_GROUPS)
+        groups = ("inertia",) if self.wrenches else _REGRESSION_GROUPS
+        regression = Regression(self.robot, groups, wrenches=self.wrenches)
         rows, method = spanning_rows(regression)
         n, parameters = 10 * self.robot.n_bodies, regression.parameters
         spread = np.zeros((len(rows), n + 3 * self.robot.nv))  # friction of a floating base is unidentifiable
         spread[:, :n] = rows[:, parameters.groups["inertia"]]
-        for k, group in enumerate(("viscous", "coulomb", "armature")):
+        for k, group in enumerate(() if self.wrenches else ("viscous", "coulomb", "armature")):
             columns = n + k * self.robot.nv + np.array(regression.jointed, dtype=np.intp)
             spread[:, columns] = rows[:, parameters.groups[group]]
         return from_rows(self.parametric.parameters.names, spread @ self._map, method)
@@ -115,10 +125,16 @@ class BaseEquations:
 
     @cached_property
     def torque_rows(self) -> Function:
-        """`(q, v, a) -> rows`, (r + 1, nv): Y_βᵀ and the nominal torque below it."""
+        """`(q, v, a) -> rows`, (r + 1, rows): Y_βᵀ and the nominal torque, or wrenches, below it."""
         q, v, a = self._symbols("q v a")
-        Y = self._reduced(self.robot.regressor(q, v, a), self._friction(v), ca.diag(a))
-        rows = ca.horzcat(Y, self._nominal_torque(q, v, a)).T
+        if self.wrenches:
+            inertial = ca.vertcat(*(self.robot.wrench_regressor(link)(q, v, a) for link in self.wrenches))
+            nothing = ca.SX(self.rows, 2 * self.robot.nv), ca.SX(self.rows, self.robot.nv)
+            described = ca.vertcat(*(self.robot.sensor_wrench(link)(q, v, a) for link in self.wrenches))
+            rows = ca.horzcat(self._reduced(inertial, *nothing), described).T
+        else:
+            Y = self._reduced(self.robot.regressor(q, v, a), self._friction(v), ca.diag(a))
+            rows = ca.horzcat(Y, self._nominal_torque(q, v, a)).T
         return self._function("torque_rows", {"q": q, "v": v, "a": a}, {"rows": rows})
 
     @cached_property
@@ -147,7 +163,7 @@ class BaseEquations:
         return [ca.SX.sym(name, self.robot.nq if name == "q" else self.robot.nv) for name in names.split()]
 
     def _function(self, name: str, inputs: dict[str, Expression], outputs: dict[str, Expression]) -> Function:
-        shape = (self.identifiability.rank + 1, self.robot.nv)
+        shape = (self.identifiability.rank + 1, self.rows)
         return Function.from_expressions(
             name,
             [(Input(key, (value.shape[0],)), value) for key, value in inputs.items()],

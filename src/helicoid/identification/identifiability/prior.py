@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.identification.linear.solving.whitening import Whitening, reference, usual_sizes
@@ -60,11 +61,17 @@ def covariance(equations: BaseEquations, spread: float) -> Array:
     return P
 
 
-def noise(robot: Robot, given: ArrayLike | None = None) -> Array:
-    """σ of the measured torque (N·m, N), (nv,): as given, or 1 % of the effort limit or of what is usual."""
+def noise(robot: Robot, given: ArrayLike | None = None, sensors: int = 0) -> Array:
+    """σ of what is measured (N·m, N): torques, (nv,), or the wrenches of so many sensors, six each.
+
+    As given, or 1 %: of the effort limit or of what is usual; of the robot's weight, with a lever of 0.1 m.
+    """
+    rows = 6 * sensors or robot.nv
+    if given is None and sensors:
+        return 0.01 * 9.81 * max(robot.mass, 0.1) * np.tile([0.1, 0.1, 0.1, 1.0, 1.0, 1.0], sensors)
     if given is None:
         return 0.01 * usual_sizes(robot)[0]
-    values = np.asarray(given, dtype=np.float64)
-    if values.shape not in ((), (robot.nv,)) or not np.all(values > 0):
-        raise InputError(f"noise: expected a number above zero or {robot.nv} of them (N·m, N), got {given!r}")
-    return np.broadcast_to(values, (robot.nv,)).copy()
+    values = float_array(given, "noise must be numbers (N·m, N)")
+    if values.shape not in ((), (rows,)) or not np.all(values > 0):
+        raise InputError(f"noise: expected a number above zero or {rows} of them (N·m, N), got {given!r}")
+    return np.broadcast_to(values, (rows,)).copy()

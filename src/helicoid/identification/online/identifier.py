@@ -52,6 +52,8 @@ class OnlineIdentifier:
         forgetting: λ, the weight of a sample after the next one; 1 forgets nothing. Directions that are not
             excited fall back to the description and no further.
         cutoff: of the filter (rad/s) that `update_without_acceleration` uses.
+        wrenches: links whose joints have six-axis sensors, in place of joint torques: `update` then takes
+            their wrenches (n, f), about each link's origin in its axes, and `noise` is theirs, six each.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -76,20 +78,22 @@ class OnlineIdentifier:
         spread: float = 0.3,
         forgetting: float = 0.9995,
         cutoff: float = 20.0,
+        wrenches: Sequence[str] = (),
     ) -> None:
         if not 0.5 < forgetting <= 1.0:
             raise InputError(f"forgetting lies between 0.5 and 1 (no forgetting), got {forgetting}")
         if not spread > 0 or not cutoff > 0:
             raise InputError(f"spread and cutoff are above zero, got {spread} and {cutoff}")
         named = (groups,) if isinstance(groups, str) else tuple(groups)
-        self._equations = BaseEquations(robot, named, payload_link)
-        self._sigma = prior.noise(robot, noise)
+        self._equations = BaseEquations(robot, named, payload_link, wrenches=tuple(wrenches))
+        self._sigma = prior.noise(robot, noise, len(self._equations.wrenches))
         self._per_sigma = 1 / self._sigma
         self._forgetting, self._cutoff = float(forgetting), float(cutoff)
         base = self._equations.identifiability
         if base.rank == 0:
-            raise InputError(f"the torques of robot {robot.name!r} identify nothing of {', '.join(named)}")
-        r, nv = base.rank, robot.nv
+            what = "wrenches" if wrenches else "torques"
+            raise InputError(f"the {what} of robot {robot.name!r} identify nothing of {', '.join(named)}")
+        r, nv = base.rank, self._equations.rows
         self._prior = prior.covariance(self._equations, spread)
         S = base.base @ self._prior @ base.base.T
         self._gain = np.linalg.solve(S, base.base @ self._prior).T  # θ - θ_nominal = gain δβ on average
@@ -144,7 +148,10 @@ class OnlineIdentifier:
     # Samples --------------------------------------------------------------------------------------------
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> None:
-        """One sample: coordinates, velocities, accelerations and measured torques (nq, nv, nv, nv)."""
+        """One sample: coordinates, velocities, accelerations and measured torques (nq, nv, nv, nv).
+
+        With `wrenches`, `tau` are the sensors' readings instead, (sensors, 6) or one after the other.
+        """
         rows, measured = self._rows, self._torque(tau)
         self._equations.torque_rows(q, v, a, out=rows)
         np.subtract(measured, rows[-1], out=rows[-1])
@@ -155,6 +162,8 @@ class OnlineIdentifier:
 
         τ = d/dt p + r gives H τ = ω p + H (r - ω p), with neither acceleration nor derivative.
         """
+        if self._equations.wrenches:
+            raise InputError("wrenches are used with measured accelerations: call update(q, v, a, wrenches)")
         ω, torque = self._cutoff, self._torque(tau).copy()
         momentum, rate = self._equations.momentum_rows(q, v)
         held = rate - ω * momentum
@@ -205,10 +214,11 @@ class OnlineIdentifier:
 
     def _torque(self, tau: ArrayLike) -> Array:
         torque = np.asarray(tau, dtype=np.float64)
+        if self._equations.wrenches and torque.shape == (len(self._equations.wrenches), 6):
+            torque = torque.ravel()
         if torque.shape != self._sigma.shape:
-            raise InputError(
-                f"tau: expected {len(self._sigma)} torques, got an array of shape {torque.shape}"
-            )
+            what = "numbers of wrenches" if self._equations.wrenches else "torques"
+            raise InputError(f"tau: expected {len(self._sigma)} {what}, got an array of shape {torque.shape}")
         return torque
 
     def _learn(self, rows: Array) -> None:

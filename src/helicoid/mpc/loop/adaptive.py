@@ -116,16 +116,24 @@ class Adaptive:
 
     @renamed_arguments(tau_measured="tau")
     def step(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, a: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        wrenches: ArrayLike | None = None,
     ) -> Array:
         """The torque (nv) for a measured state.
 
         Args:
             tau: measured torque (nv) since the last step; by default the one that this returned then.
             a: measured accelerations (nv) that it causes; none are needed.
+            wrenches: readings of six-axis sensors, (sensors, 6), with `a`: for an identifier of `wrenches`.
         """
         began = time.perf_counter()
         self._count += 1
+        if wrenches is not None:
+            tau = wrenches
         self._learn(q, v, self._applied if tau is None else tau, a)
         if self._count % self._hand_over_every == 0 and self.identifier.trustworthy:
             self._hand_over()
