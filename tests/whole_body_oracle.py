@@ -124,9 +124,14 @@ def accelerations(wb: WholeBody, q: Array, v: Array) -> tuple[Array, Array]:
             d = min(max(left, 0.0), 1e9)
             fastest = 2 * d / (dt + np.sqrt(dt**2 + 2 * d / β[j]))
             rate = min(number(wb, "approach")[0], 1 / dt)
-            ends.append(fastest + rate * min(left, 0.0) if left < 1e9 else np.inf)
+            beyond = max(-left, 0.0)
+            back = min(rate * beyond, np.sqrt(0.4 * β[j] * beyond))
+            ends.append(fastest - back if left < 1e9 else np.inf)
         lower[j], upper[j] = max(lower[j], -ends[0]), min(upper[j], ends[1])
-    low, high = np.minimum((lower - v) / dt, β), np.maximum((upper - v) / dt, -β)
+    low = np.minimum((np.minimum(lower, 0) - v) / dt, β)
+    low = np.maximum(low, np.minimum((lower - v) / dt, 0.2 * β))
+    high = np.maximum((np.maximum(upper, 0) - v) / dt, -β)
+    high = np.minimum(high, np.maximum((upper - v) / dt, -0.2 * β))
     return np.minimum(low, high), high
 
 

@@ -49,7 +49,7 @@ CONTROLLERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def fuzz(controller: Any, steps: int, seed: int) -> Counter[str]:
+def fuzz(controller: Any, steps: int, seed: int, check_every: int = 1) -> Counter[str]:
     """Step with garbage; how often each status came, and how often numbers were refused.
 
     Raises:
@@ -62,7 +62,7 @@ def fuzz(controller: Any, steps: int, seed: int) -> Counter[str]:
             controller.numbers.values[:] = start
             controller.reset()
             unchecked = False
-        for _ in range(rng.integers(3)):
+        if rng.random() < 0.5:
             found["refused"] += not _change(controller, rng)
         if (written := rng.random()) < 0.03:
             share = rng.uniform(0, 0.5) if written < 0.01 else 1 / len(start)
@@ -75,7 +75,7 @@ def fuzz(controller: Any, steps: int, seed: int) -> Counter[str]:
         assert np.all(np.isfinite(command)), (k, controller.status)
         if isinstance(controller, WholeBody):
             _check_torques(controller, command)
-            if controller.ok and not unchecked:
+            if controller.ok and not unchecked and k % check_every == 0:
                 check_ok(controller, q, v, command)
     return found
 
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     for name, make in CONTROLLERS.items():
-        found = fuzz(make(), given.steps // len(CONTROLLERS), given.seed)
+        found = fuzz(make(), given.steps // len(CONTROLLERS), given.seed, check_every=10)
         print(
             f"{name}: " + ", ".join(f"{status} {count}" for status, count in sorted(found.items())),
             flush=True,

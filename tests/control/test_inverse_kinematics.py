@@ -28,6 +28,13 @@ from random_trees import fewest, moving_links, robots, seeds
 pytestmark = pytest.mark.needs_compiler
 
 
+class _Unreadable:
+    """An object that no array can be made of."""
+
+    def __array__(self, *arguments: object, **keywords: object) -> np.ndarray:
+        raise RuntimeError("no array")
+
+
 @pytest.fixture(scope="module")
 def ur5() -> hc.Robot:
     return hc.load("ur5")
@@ -481,3 +488,11 @@ def test_without_a_compiler_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatc
     ik = InverseKinematics(hc.load("planar_2r"), PositionTask("tip"))
     with pytest.raises(hc.CompileError, match="Inverse kinematics is compiled C"):
         ik([1.0, 0.0, 0.5])
+
+
+@pytest.mark.parametrize("bad", [_Unreadable(), np.zeros(6, complex), np.zeros(6, bool), ["0"] * 6, 10**400])
+def test_what_is_no_configuration_is_refused_as_q0(bad):
+    robot = hc.load("ur5")
+    ik = InverseKinematics(robot, "tool0")
+    with pytest.raises(InputError, match="q0"):
+        ik(robot.pose("tool0")(np.zeros(6)), bad)

@@ -384,3 +384,20 @@ def test_friction_that_is_compensated_is_that_of_theta():
     damping = np.array([0.5, 0.7])
     wb.set(theta=[*damping, 0.0, 0.0])
     np.testing.assert_allclose(wb.step(q, v) - free, damping * v, atol=1e-6)
+
+
+def test_a_stance_beyond_joint_limits_is_kept_and_returns_as_far_as_contacts_allow(dog):
+    """All hips and knees 0.3 rad beyond their range: the feet cannot follow, and the trunk does not fall."""
+    q = standing(dog)
+    tasks = [PoseTask("trunk", dog.pose("trunk")(q), name="trunk"), PostureTask(q, 1e-2)]
+    wb = WholeBody(dog, tasks, [PointContact(foot, 0.6, radius=0.02) for foot in FEET], DT)
+    lower, upper = dog.limits.lower.copy(), dog.limits.upper.copy()
+    lower[7::3] = 0.3
+    wb.set(position_lower=lower, position_upper=np.maximum(upper, lower))
+    x, v, used = q, np.zeros(dog.nv), 0.0
+    for _ in range(500):
+        used = max(used, np.abs(wb.step(x, v)[6:] / dog.limits.effort[6:]).max())
+        v = v + DT * wb.accelerations
+        x = dog.integrate(x, DT * v)
+        assert wb.ok or "hip" in wb.message
+    assert abs(x[2] - q[2]) < 0.05 and used < 0.6

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.arrays import float_array
+from helicoid.arrays import real_array
 from helicoid.control.ik.problem import IKProblem
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
@@ -54,7 +54,7 @@ def open_task(problem: IKProblem) -> Task:
 def starts(problem: IKProblem, q0: Any, n: int) -> Array:
     """Configurations to start from, (n, nq), on the manifold and, where joints are held, there."""
     robot = problem.robot
-    values = float_array(q0, f"q0 must be {robot.nq} numbers")
+    values = real_array("q0", q0)
     if values.shape not in ((robot.nq,), (n, robot.nq)):
         raise InputError(
             f"q0 has shape ({robot.nq},), or ({n}, {robot.nq}) for {n} targets; got {values.shape}"

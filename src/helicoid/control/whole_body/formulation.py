@@ -29,6 +29,9 @@ from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
+RETURN = 0.2
+"""Part of the braking with which joints return from beyond their range."""
+
 OF_ACCELERATIONS, OF_VARIABLE, OF_TORQUE = 0, 1, 2
 """Kinds of the rows of tasks; see runtime/whole_body_program.h."""
 
@@ -291,7 +294,9 @@ class AccelerationProgram(TaskProgram):
     ) -> tuple[Expression, Expression]:
         """Accelerations after which v + a dt is within its limit, and enough is left to brake before an end.
 
-        With d what is left and β the braking, v⁺ dt + v⁺²/2β ≤ d. No limit asks for more than β.
+        With d what is left and β the braking, v⁺ dt + v⁺²/2β ≤ d. No limit asks for more than β. Beyond an end,
+        motion away from the range is braked by β, and the joint returns with accelerations of γ = RETURN β at
+        most, at velocities from which γ suffices to stop at the end: a robot that stands keeps standing.
         """
         robot, dt, most = self.robot, n["dt"], n["acceleration_limit"]
         rate = ca.fmin(n["approach"], 1 / dt)
@@ -301,11 +306,14 @@ class AccelerationProgram(TaskProgram):
             for left in (q[k] - n["position_lower"][k], n["position_upper"][k] - q[k]):
                 inside = ca.fmin(ca.fmax(left, 0), 1e9)
                 fastest = 2 * inside / (dt + ca.sqrt(dt**2 + 2 * inside / n["braking"][j]))
-                ends.append(ca.if_else(left < 1e9, fastest + rate * ca.fmin(left, 0), ca.inf))
+                beyond = ca.fmax(-left, 0)
+                back = ca.fmin(rate * beyond, ca.sqrt(2 * RETURN * n["braking"][j] * beyond))
+                ends.append(ca.if_else(left < 1e9, fastest - back, ca.inf))
             lower[j], upper[j] = ca.fmax(lower[j], -ends[0]), ca.fmin(upper[j], ends[1])
-        β = ca.fmin(n["braking"], most)
-        least = ca.fmax(ca.fmin((lower - v) / dt, β), -most)
-        largest = ca.fmin(ca.fmax((upper - v) / dt, -β), most)
+        β, γ = ca.fmin(n["braking"], most), ca.fmin(RETURN * n["braking"], most)
+        least = ca.fmax(ca.fmin((ca.fmin(lower, 0) - v) / dt, β), ca.fmin((lower - v) / dt, γ))
+        largest = ca.fmin(ca.fmax((ca.fmax(upper, 0) - v) / dt, -β), ca.fmax((upper - v) / dt, -γ))
+        least, largest = ca.fmax(least, -most), ca.fmin(largest, most)
         return ca.fmin(least, largest), largest
 
 

@@ -52,8 +52,8 @@ class WholeBody(ProgramController):
 
     A step is one call of compiled C. It never raises, and τ is finite and within its limits whatever q and v
     are; where they are not finite the last torque decays. `ok` and `status` say so. Where limits
-    contradict each other, status is "infeasible": accelerations yield first, then all by the least distance,
-    and `violations` names them.
+    contradict each other, status is "infeasible": accelerations that limits demand are dropped first, then
+    accelerations yield, then all by the least distance, and `violations` names them.
 
     Raises:
         CompileError: there is no C compiler.

@@ -80,14 +80,33 @@ static void limit_forces(const double *p, double *memory) {
   }
 }
 
-/* Solve; where limits contradict each other, once more with soft acceleration limits. */
+/* Let accelerations be zero that limits of position or velocity demand otherwise; whether there are any. Joints beyond
+ * their range then stay where they are rather than return against contacts and balance. */
+static int demand_no_acceleration(double *memory) {
+  int any = 0;
+  for (int k = 0; k < NV; k++) {
+    if (memory[LOWER + k] > 0) memory[LOWER + k] = 0, any = 1;
+    if (memory[UPPER + k] < 0) memory[UPPER + k] = 0, any = 1;
+  }
+  return any;
+}
+
+/* Solve; where limits contradict each other, once more without the accelerations that they demand, then with soft
+ * acceleration limits. */
 static int solve(program *s, double *memory) {
   double *state = memory + STATE, *info = memory + INFO;
   int iterations = 0;
   program_torques(s);
   program_costs(s);
   program_limits(s, state, INFINITY);
-  int status = program_solve(s, state, &iterations);
+  double lower[NV], upper[NV];
+  int status = program_solve(s, state, &iterations), relaxed = 0;
+  memcpy(lower, memory + LOWER, sizeof lower), memcpy(upper, memory + UPPER, sizeof upper);
+  if (status == QP_INFEASIBLE && demand_no_acceleration(memory)) {
+    relaxed = 1;
+    program_limits(s, state, INFINITY);
+    status = program_solve(s, state, &iterations);
+  }
   if (status == QP_INFEASIBLE || status == QP_ITERATION_LIMIT) {
     double price = 1;
     for (int i = 0; !STRICT && i < s->reduced->n; i++)
@@ -98,7 +117,8 @@ static int solve(program *s, double *memory) {
     status = again > QP_INFEASIBLE ? again : QP_INFEASIBLE;
   }
   info[1] = iterations;
-  return status;
+  memcpy(memory + LOWER, lower, sizeof lower), memcpy(memory + UPPER, upper, sizeof upper);
+  return status == QP_OK && relaxed ? QP_INFEASIBLE : status;
 }
 
 /* Whether unactuated velocities satisfy the equations of motion, tau = K z + h = 0, to rounding. */
