@@ -490,9 +490,11 @@ def test_without_a_compiler_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatc
         ik([1.0, 0.0, 0.5])
 
 
-@pytest.mark.parametrize("bad", [_Unreadable(), np.zeros(6, complex), np.zeros(6, bool), ["0"] * 6, 10**400])
+@pytest.mark.parametrize(
+    "bad", [_Unreadable(), np.zeros(6, complex), np.zeros(6, bool), ["0"] * 6, 10**400], ids=range(5)
+)
 def test_what_is_no_configuration_is_refused_as_q0(bad):
     robot = hc.load("ur5")
     ik = InverseKinematics(robot, "tool0")
-    with pytest.raises(InputError, match="q0"):
+    with pytest.raises(hc.InputError, match="q0"):
         ik(robot.pose("tool0")(np.zeros(6)), bad)

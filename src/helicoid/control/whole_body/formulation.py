@@ -294,9 +294,9 @@ class AccelerationProgram(TaskProgram):
     ) -> tuple[Expression, Expression]:
         """Accelerations after which v + a dt is within its limit, and enough is left to brake before an end.
 
-        With d what is left and β the braking, v⁺ dt + v⁺²/2β ≤ d. No limit asks for more than β. Beyond an end,
-        motion away from the range is braked by β, and the joint returns with accelerations of γ = RETURN β at
-        most, at velocities from which γ suffices to stop at the end: a robot that stands keeps standing.
+        With d what is left and β the braking, v⁺ dt + v⁺²/2β ≤ d. No limit asks for more than β. Beyond
+        an end, motion away from the range is braked by β, and the joint returns with accelerations of γ =
+        RETURN β at most, at velocities from which γ suffices to stop at the end.
         """
         robot, dt, most = self.robot, n["dt"], n["acceleration_limit"]
         rate = ca.fmin(n["approach"], 1 / dt)
