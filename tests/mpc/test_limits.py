@@ -60,6 +60,17 @@ def test_semi_implicit_steps_run_past_it_by_half_a_period() -> None:
     assert q.max() == pytest.approx(1.0 + 0.1 * v.max() / 2, abs=0.01)
 
 
+def test_a_fallback_keeps_velocity_limits() -> None:
+    """An acceleration that was planned for a slower cart would lead beyond the limit from here."""
+    controller = Controller(cart())
+    assert controller.step([-1.0], [0.0])[0] == pytest.approx(2.0, abs=1e-6)
+    controller._loop.set(loop_budget=1e-9)  # no time for another plan, on any machine
+    controller._engine.set(budget=1e-9)
+    a = controller.step([-0.5], [2.95])[0]
+    assert "applying the plan" in controller.message
+    assert 2.95 + controller.period * a < 3.0 * 1.0021
+
+
 def test_integrators_have_names() -> None:
     with pytest.raises(hc.InputError, match=r"'constant_acceleration', .*, got 'euler'"):
         Problem(hc.load(CART), horizon=2, dt=0.1, integrator="euler")  # type: ignore[arg-type]

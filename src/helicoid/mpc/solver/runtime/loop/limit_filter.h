@@ -52,8 +52,9 @@ static void predict(mpc *s, const double *x, const double *torques, double *gain
   for (int64_t j = 0; j < 2 * size; j++) gained[2 * size + j] += gained[size + j % size];
 }
 
-/* Admissible change of the velocity of joint j after quarter k. Where the plan itself exceeds a limit, the limit is the
- * planned velocity. */
+/* Admissible change of the velocity of joint j after quarter k. Where the measured velocity v exceeds a limit, the limit
+ * is the planned velocity on its return. A fallback applies accelerations that were planned for another state: from v
+ * they may lead beyond a limit, so they do not widen it. */
 static void velocity_margin(const mpc *s, int k, int j, double v, double planned, double *low, double *high) {
   const int row = (int)s->speed_row[j] - 1;
   *low = -INFINITY, *high = INFINITY;
@@ -61,8 +62,8 @@ static void velocity_margin(const mpc *s, int k, int j, double v, double planned
   const double least = s->lower[NRP + row] / s->speed_scale[j], most = s->upper[NRP + row] / s->speed_scale[j];
   const double more = k < QUARTERS - 1 ? MAX_EXCESS_BETWEEN_SAMPLES : 0, there = v + s->held[k * NTAU + j];
   const double plan = v + s->loop[PERIOD] * (k + 1) / QUARTERS * planned;
-  *high = larger_of(most + more * fabs(most), plan) - there;
-  *low = smaller_of(least - more * fabs(least), plan) - there;
+  *high = larger_of(most + more * fabs(most), smaller_of(plan, v)) - there;
+  *low = smaller_of(least - more * fabs(least), larger_of(plan, v)) - there;
 }
 
 /* Sensitivities: A = dv/dtau, a row for each quarter and joint, and A M, the change of torques per multiplier; then the
