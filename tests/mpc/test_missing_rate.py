@@ -164,7 +164,7 @@ def test_a_quadruped_that_is_heavier_than_its_model_rests_and_is_ok(number: int)
 
     make = next(one for one in trust.cases(quick=False) if one.__name__ == "quadruped")
     told = trust.loop(make(), np.random.default_rng([7, number]), wrong=True, noisy=False, moving=False)
-    assert told["still"] and told["rms"] < trust.STILL and told["false_ok"] == 0
+    assert told["still"] and told["rms"] < trust.MAX_SPEED_AT_REST and told["false_ok"] == 0
     assert told["ok"] > 0.95 * told["steps"]
 
 
@@ -174,7 +174,7 @@ def test_a_quadrotor_in_a_corner_that_is_heavier_than_its_model_rests(number: in
 
     make = next(one for one in trust.cases(quick=True) if one.__name__ == "quadrotor")
     told = trust.loop(make(), np.random.default_rng([1, number]), wrong=True, noisy=False, moving=False)
-    assert told["still"] and told["rms"] < trust.STILL and told["false_ok"] == 0
+    assert told["still"] and told["rms"] < trust.MAX_SPEED_AT_REST and told["false_ok"] == 0
 
 
 @pytest.mark.slow
