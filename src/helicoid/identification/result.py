@@ -13,6 +13,7 @@ from helicoid.deprecation import former_attribute, warn_renamed
 from helicoid.errors import InputError
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.identified_robot import identified_robot, impossible_bodies
+from helicoid.identification.logs.external import external_part
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
@@ -160,7 +161,7 @@ class Identification:
             )
             smooth = low_pass(predicted, even.rate, self.cutoff)
             result[part] = even.back(moved(smooth, -self.lag * even.rate))[: part.stop - part.start]
-        return result
+        return np.asarray(result - external_part(self.nominal, log))
 
     def prediction_interval(self, log: Log, level: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper bounds of measured torques at a probability of `level`: two arrays (N, rows).

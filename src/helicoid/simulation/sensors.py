@@ -268,17 +268,24 @@ def _true(robot: Robot, trajectory: Trajectory, channel: str, link: str, carried
 def _external(robot: Robot, trajectory: Trajectory, link: str) -> Array:
     """The part of a sensor's wrench (N, 6) that external wrenches beyond it carry."""
     motion, q = trajectory.motion, trajectory.q
-    found = np.zeros((len(q), 6))
     if motion is None:
-        return found
-    for name in motion.options.get("f_ext", ()):
-        if not _is_beyond(robot, link, name):
+        return np.zeros((len(q), 6))
+    names = {name: "f_ext_" + re.sub(r"[^0-9a-zA-Z_]", "_", name) for name in motion.options.get("f_ext", ())}
+    given = {name: np.broadcast_to(motion.inputs[key], (len(q), 6)) for name, key in names.items()}
+    return external_at_sensor(robot, link, q, given, motion.options.get("expressed_in", "body"))
+
+
+def external_at_sensor(
+    robot: Robot, sensor: str, q: Array, wrenches: Mapping[str, Array], expressed_in: str = "body"
+) -> Array:
+    """External wrenches (N, 6) by link, as far as they act beyond a sensor, about its origin in its axes."""
+    found = np.zeros((len(q), 6))
+    for name, w in wrenches.items():
+        if not _is_beyond(robot, sensor, name):
             continue
-        given = motion.inputs["f_ext_" + re.sub(r"[^0-9a-zA-Z_]", "_", name)]
-        w = np.broadcast_to(given, found.shape)
-        there, here = np.asarray(robot.pose(name)(q)), np.asarray(robot.pose(link)(q))
+        there, here = np.asarray(robot.pose(name)(q)), np.asarray(robot.pose(sensor)(q))
         n, f = w[:, :3], w[:, 3:]
-        if motion.options.get("expressed_in", "body") == "body":
+        if expressed_in == "body":
             n, f = (np.einsum("kij,kj->ki", there[:, :3, :3], x) for x in (n, f))
         n = n + np.cross(there[:, :3, 3] - here[:, :3, 3], f)
         found += np.column_stack([np.einsum("kij,ki->kj", here[:, :3, :3], x) for x in (n, f)])

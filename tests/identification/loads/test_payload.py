@@ -103,3 +103,47 @@ def test_a_load_that_no_sensor_carries_is_refused() -> None:
     log = wrist_log(robot, hc.Sensors(wrenches=["wrist_3_link"], accelerations=True))
     with pytest.raises(hc.InputError, match="acts on no sensor"):
         hc.identify_payload(robot, log, "forearm_link")
+
+
+def test_a_known_contact_during_the_log_is_no_load() -> None:
+    """External wrenches on links, stated by the log, count in wrench and torque logs alike."""
+    robot = mounted()
+    loaded = robot.with_payload("tool0", *LOAD)
+    clean = wrist_log(loaded, hc.Sensors(wrenches=["sensor"], accelerations=True))
+    assert clean.v is not None and clean.a is not None
+    push = np.zeros((len(clean), 6))
+    push[200:900] = [1.0, 2.0, -1.0, 15.0, 20.0, -10.0]  # N·m, N on the tool
+    T = np.linalg.inv(loaded.pose("sensor")(clean.q)) @ loaded.pose("tool0")(clean.q)
+    felt = np.array([_moved(t, w) for t, w in zip(T, push, strict=True)])
+    arrays = clean.t, clean.q, clean.v, clean.a
+    at_wrist = hc.Log.from_arrays(*arrays, wrenches={"sensor": clean.wrenches["sensor"] - felt})
+    told = hc.Log.from_arrays(*arrays, wrenches=at_wrist.wrenches, f_ext={"tool0": push})
+    assert hc.identify_payload(robot, told, "tool0").inertia.mass == pytest.approx(LOAD[0], abs=1e-5)
+    assert abs(hc.identify_payload(robot, at_wrist, "tool0").inertia.mass - LOAD[0]) > 0.02
+    tau = loaded.inverse_dynamics(*arrays[1:], f_ext={"tool0": push})
+    torques = hc.Log.from_arrays(*arrays, tau=tau, f_ext={"tool0": push})
+    assert hc.identify_payload(robot, torques, "tool0").inertia.mass == pytest.approx(LOAD[0], abs=1e-5)
+    assert "f_ext[tool0]" in repr(told[100:200]) and len(told[100:200].f_ext["tool0"]) == 100
+
+
+def _moved(T: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """A wrench in a frame at pose T, about the origin that T is seen from."""
+    n, f = T[:3, :3] @ w[:3], T[:3, :3] @ w[3:]
+    return np.concatenate([n + np.cross(T[:3, 3], f), f])
+
+
+def test_predictions_include_external_wrenches(rng: np.random.Generator) -> None:
+    robot = arm()
+    log = recording(truth(robot, 1), 2, seconds=3.0)
+    assert log.v is not None and log.tau is not None
+    tip = robot.link_names[-1]
+    push = 5.0 * np.ones((len(log), 6))
+    reduced = log.tau - np.einsum("kij,ki->kj", robot.jacobian(tip, "body")(log.q), push)
+    pushed = hc.Log.from_arrays(log.t, log.q, log.v, log.a, reduced, f_ext={tip: push})
+    fits = [hc.identify(robot, one, groups=default_groups(), cutoff=None, lag=0.0) for one in (log, pushed)]
+    np.testing.assert_allclose(fits[0].x, fits[1].x, atol=1e-6)
+    np.testing.assert_allclose(fits[1].predict(pushed), fits[0].predict(log) - (log.tau - reduced), atol=1e-6)
+    with pytest.raises(hc.HelicoidError, match="maps links"):
+        hc.Log.from_arrays(log.t, log.q, f_ext=[1.0])
+    with pytest.raises(hc.HelicoidError, match="6 columns"):
+        hc.Log.from_arrays(log.t, log.q, f_ext={tip: push[:, :3]})

@@ -32,8 +32,9 @@ class Log:
     `v` and `a` may be None: they are then derived from q when the log is used. `wrenches` maps links to
     six-axis readings (N, 6), moment then force, about the link's own origin in its own axes (a sensor with an
     offset is a frame of `robot.with_frame`): the wrench that the joint of the link's body transmits. A log
-    needs torques or wrenches to identify from, and neither to predict for. `columns` names the columns of
-    each array in messages, `source` the file.
+    needs torques or wrenches to identify from, and neither to predict for. `f_ext` maps links to known
+    external wrenches on them (N, 6), at the link's origin in its axes: a contact during the log. `columns`
+    names the columns of each array in messages, `source` the file.
 
     >>> import helicoid as hc
     >>> log = hc.Log.from_arrays([0.0, 0.1, 0.2], q=[[0.0], [0.1], [0.2]], tau=[[1.0], [1.1], [1.2]])
@@ -51,6 +52,7 @@ class Log:
     wrenches: Mapping[str, Array] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     source: str = "log"
+    f_ext: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         t = _numbers(self.t, "t", self.source)
@@ -61,14 +63,21 @@ class Log:
             values = getattr(self, kind)
             if values is not None:
                 object.__setattr__(self, kind, self._checked(values, kind))
-        if not isinstance(self.wrenches, Mapping):
-            raise InputError(f"wrenches maps links to arrays; got {shown(self.wrenches)}")
-        loads = {link: self._checked(values, f"wrench of {link}") for link, values in self.wrenches.items()}
-        for link, values in loads.items():
+        for name in ("wrenches", "f_ext"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise InputError(f"{name} maps links to arrays; got {shown(getattr(self, name))}")
+            object.__setattr__(self, name, self._checked_wrenches(name))
+        self._check_times()
+
+    def _checked_wrenches(self, name: str) -> dict[str, Array]:
+        found = {
+            link: self._checked(values, f"{'wrench of' if name == 'wrenches' else 'f_ext on'} {link}")
+            for link, values in getattr(self, name).items()
+        }
+        for link, values in found.items():
             if values.shape[1] != 6:
                 raise InputError(f"{self.source}: a wrench has 6 columns, {link!r} has {values.shape[1]}")
-        object.__setattr__(self, "wrenches", loads)
-        self._check_times()
+        return found
 
     def _checked(self, values: ArrayLike, kind: str) -> Array:
         array = _numbers(values, kind, self.source)
@@ -115,7 +124,9 @@ class Log:
         kept: dict[str, Any] = {
             kind: None if values is None else values[part] for kind, values in cut.items()
         }
-        return replace(self, **kept, wrenches={link: w[part] for link, w in self.wrenches.items()})
+        for name in ("wrenches", "f_ext"):
+            kept[name] = {link: w[part] for link, w in getattr(self, name).items()}
+        return replace(self, **kept)
 
     def between(self, start: float, end: float) -> Log:
         """The samples with start <= t <= end (s)."""
@@ -131,7 +142,7 @@ class Log:
         held = [
             f"{kind}[{getattr(self, kind).shape[1]}]" for kind in KINDS if getattr(self, kind) is not None
         ]
-        held += [f"wrench[{link}]" for link in self.wrenches]
+        held += [f"wrench[{link}]" for link in self.wrenches] + [f"f_ext[{link}]" for link in self.f_ext]
         return f"Log({len(self)} samples, {self.t[-1] - self.t[0]:g} s, {' '.join(held)})"
 
     def _repr_html_(self) -> str:
@@ -155,10 +166,12 @@ class Log:
         tau: ArrayLike | None = None,
         wrenches: Mapping[str, ArrayLike] | None = None,
         source: str = "log",
+        f_ext: Mapping[str, ArrayLike] | None = None,
     ) -> Log:
         """From arrays: t (N,), the others one row a sample."""
         arrays: dict[str, Any] = {name: x for name, x in (("v", v), ("a", a), ("tau", tau)) if x is not None}
-        return Log(t, q, **arrays, wrenches={} if wrenches is None else wrenches, source=source)  # type: ignore[arg-type]
+        arrays |= {name: x for name, x in (("wrenches", wrenches), ("f_ext", f_ext)) if x is not None}
+        return Log(t, q, **arrays, source=source)  # type: ignore[arg-type]
 
     @staticmethod
     def from_trajectory(trajectory: Any, source: str = "trajectory") -> Log:

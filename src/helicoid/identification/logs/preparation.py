@@ -10,6 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.logs.clock import Clock, clock, stretches
+from helicoid.identification.logs.external import external_part
 from helicoid.identification.logs.filtering import Mask, derivative, low_pass, margin, outliers, repaired
 from helicoid.identification.logs.log import Log
 from helicoid.robot import Robot
@@ -158,7 +159,7 @@ def _widened(part: slice, n: int) -> slice:
 def _screened(robot: Robot, log: Log, part: slice) -> tuple[Stretch, list[str]]:
     even, note = clock(log)
     notes = [note] if note else []
-    y = measured(log)
+    y = measured(log) + external_part(robot, log)
     spikes = outliers(y)
     if spikes.any():
         sample, column = (int(k) for k in np.argwhere(spikes)[0])
