@@ -16,7 +16,7 @@ from helicoid.simulation.sensors import external_at_sensor
 
 
 def external_part(robot: Robot, log: Log) -> Array | float:
-    """Part of external wrenches in the torques or wrenches that the motion needs, (N, rows); 0 without any."""
+    """Part of external wrenches in the torques or wrenches of the motion, (N, rows); 0 without any."""
     if not log.f_ext:
         return 0.0
     for link in log.f_ext:
