@@ -101,3 +101,13 @@ def test_angular_and_linear_parts_change_places():
     swap = spatial.LINEAR_FIRST
     assert np.array_equal(swap @ np.arange(6.0), [3, 4, 5, 0, 1, 2])
     assert np.array_equal(swap @ swap, np.eye(6))
+
+
+def test_motion_cross_factor(rng: np.random.Generator) -> None:
+    """crm(v) = W (1 ⊗ v), and W is its derivative."""
+    v = rng.normal(size=6)
+    W = spatial.MOTION_CROSS_FACTOR
+    np.testing.assert_allclose(W @ np.kron(np.eye(6), v[:, None]), spatial.motion_cross(v))
+    step = rng.normal(size=6)
+    difference = spatial.motion_cross(v + step) - spatial.motion_cross(v)
+    np.testing.assert_allclose(W @ np.kron(np.eye(6), step[:, None]), difference, atol=1e-14)

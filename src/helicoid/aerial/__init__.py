@@ -2,6 +2,16 @@
 
 from helicoid.aerial.air import Air, Dryden, Wind, ground_effect
 from helicoid.aerial.analysis.envelope import Envelope
+from helicoid.aerial.analysis.formulas import (
+    EnergyRates,
+    bank_angle,
+    disc_loading,
+    energy_rates,
+    l1_lateral_acceleration,
+    load_factor,
+    stall_speed,
+    turn_rate,
+)
 from helicoid.aerial.analysis.identification import RotorIdentification, identify_rotors
 from helicoid.aerial.analysis.trim import Linearisation, Trim
 from helicoid.aerial.bundled import names
@@ -49,6 +59,7 @@ __all__ = [
     "Circle",
     "Dryden",
     "ElectricMotor",
+    "EnergyRates",
     "Envelope",
     "FixedWing",
     "GeometricControl",
@@ -72,16 +83,23 @@ __all__ = [
     "Wing",
     "angles",
     "attitude",
+    "bank_angle",
     "cross_track",
+    "disc_loading",
     "dubins",
+    "energy_rates",
     "ground_effect",
     "hover_power",
     "identify_rotors",
+    "l1_lateral_acceleration",
     "leg_indices",
     "legs_flown",
     "load",
+    "load_factor",
     "minimum_snap",
     "names",
+    "stall_speed",
     "stream",
     "to_z_down",
+    "turn_rate",
 ]

@@ -57,6 +57,12 @@ def motion_cross(v: Array) -> Array:
     return block([[w, _ZERO], [hat(v[3:]), w]])
 
 
+MOTION_CROSS_FACTOR = np.hstack([-motion_cross(unit) for unit in np.eye(6)])
+"""W, 6 × 36, with crm(v) = W (1₆ ⊗ v): block k is the derivative of column k of crm(v) by the twist.
+
+With it ∂crm(J v)/∂v_h = crm(J_h) (Garofalo, Ott and Albu-Schäffer 2013, propositions 3 and 4)."""
+
+
 def force_cross(v: Array) -> Array:
     """crf(v) = −crm(v)ᵀ = [[ω^, v^], [0, ω^]]: the rate of a force vector carried along (section 2.9).
 

@@ -206,3 +206,15 @@ def test_picture() -> None:
     assert ax.get_title().startswith("serial_chain_3")
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["identifiable alone (9)", "only in combination (12)", "not identifiable (9)"]
+
+
+def test_picture_of_wrenches() -> None:
+    """Six rows for each joint; from wrenches in all joints only the first link is not identifiable."""
+    from helicoid.identification import plot_sparsity
+
+    robot = hc.serial_chain(3)
+    ax = plot_sparsity(robot, wrenches=["link_1", "link_2", "link_3"])
+    assert "wrenches" in ax.get_title() and len(ax.get_yticklabels()) >= 18
+    found = identifiability(robot, wrenches=["link_1", "link_2", "link_3"]).of_links()
+    assert found["link_2"] == found["link_3"] == (10, 0, 0)
+    assert found["link_1"][2] > 0

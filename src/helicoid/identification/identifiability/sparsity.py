@@ -39,14 +39,15 @@ def plot_sparsity(
     groups: Sequence[str] = ("inertia",),
     ax: Any = None,
     result: Identifiability | None = None,
+    wrenches: Sequence[str] = (),
 ) -> Any:
-    """Draw the regressor's sparsity, a square an element, coloured by the identifiability of each unknown.
+    """Draw the regressor's structural sparsity, coloured by the identifiability of each unknown.
 
-    Rows are measured quantities, columns unknowns, a body's ten together. A `Regression` in place of the
-    robot brings its own groups. `result` is by default structural: for any motion. Returns the
-    matplotlib axes.
+    Rows are measured quantities, columns unknowns, a body's ten together: joint torques, or the six-axis
+    wrenches in the joints of the links that `wrenches` names. A `Regression` in place of the robot brings its
+    own groups and wrenches. `result` is by default structural: for any motion. Returns the matplotlib axes.
     """
-    regression = robot if isinstance(robot, Regression) else Regression(robot, groups)
+    regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=wrenches)
     plt = optional_import("matplotlib.pyplot", "a plot", "helicoid[plot]")
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
