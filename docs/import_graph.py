@@ -1,7 +1,7 @@
-"""Draw which room imports which, from the code itself: `python docs/import_graph.py` writes the picture.
+"""Graph of the imports between packages: `python docs/import_graph.py` writes the picture.
 
-Rooms stand on the floors that `pyproject.toml` tells the linter of; the more imports, the wider the line.
-Single files that every room may use (errors, types, progress) are left out.
+The layers are those of the import contract in `pyproject.toml`; the more imports, the wider the line.
+Single files that every package may use (errors, types, progress) are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WIDTH, FLOOR = 760, 64
 
 
 def floors() -> list[list[str]]:
-    """The rooms, from the highest floor down, as the first contract of the linter names them."""
+    """Packages by layer, the highest first, from the first import contract."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     layers = re.search(r"^layers = \[(.*?)^\]", text, re.MULTILINE | re.DOTALL)
     assert layers is not None

@@ -1,0 +1,82 @@
+"""Pictures of the demonstration's report: `python docs/demo_pictures.py` runs it and writes both of them.
+
+`demo.png` is the top of the report, `demo_overview.png` its 3-D view beside the first two charts. A report
+that exists is taken with `python docs/demo_pictures.py report.html`. Chromium draws them, without a window.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from view.browser import Page, browser  # noqa: E402
+
+ASSETS = ROOT / "docs" / "assets"
+FRACTION = 0.62  # of the motion's duration, at which it is shown
+OVERVIEW = """
+    body { background: #fff }
+    main { display: grid; grid-template-columns: 1005px 530px; gap: 18px; max-width: none; padding: 0 }
+    .brand, h1, .lead, .figures, .table, .words, .chart p, .chart:nth-child(n+3),
+    .helicoid-player .bar, .helicoid-player .legend { display: none !important }
+    .stage, .chart { border: none !important; border-radius: 0 !important; margin: 0 }
+    .stage .helicoid-player { height: 636px; aspect-ratio: auto }
+    .charts { grid-template-columns: 1fr; gap: 0; align-content: space-between }
+    .chart { padding: 4px 8px 0 !important }
+"""
+
+
+def take(
+    page: Page, report: Path, width: int, height: int, style: str = ""
+) -> Image.Image:
+    """Picture of a report at `FRACTION` of its motion, with some more style."""
+    page.open(report.resolve().as_uri(), width, height)
+    page.wait("!!document.querySelector('.helicoid-player')?.dataset.time")
+    page.evaluate(
+        f"document.head.insertAdjacentHTML('beforeend', `<style>{style}</style>`)"
+    )
+    show = "const s = document.querySelector('.bar input'); s.value = {}; s.dispatchEvent(new Event('input'))"
+    page.evaluate("{" + show.format(FRACTION) + "}")
+    page.evaluate(
+        "new Promise((done) => setTimeout(done, 1000))"
+    )  # until the view has its new size
+    return Image.open(io.BytesIO(page.png())).convert("RGB")
+
+
+def main() -> None:
+    """Write both pictures."""
+    with tempfile.TemporaryDirectory() as folder, browser() as page:
+        if len(sys.argv) > 1:
+            report = Path(sys.argv[1])
+        else:
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "helicoid",
+                    "demo",
+                    "-o",
+                    folder,
+                    "--seed",
+                    "0",
+                ],
+                check=True,
+            )
+            report = Path(folder) / "report.html"
+        pictures = {
+            "demo.png": take(page, report, 1228, 1340),
+            "demo_overview.png": take(page, report, 1560, 636, OVERVIEW),
+        }
+    for name, picture in pictures.items():
+        picture.save(ASSETS / name, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
