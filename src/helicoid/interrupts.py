@@ -145,7 +145,7 @@ def _wait_for_conversion(number: int, frame: FrameType | None) -> None:
         _thread.start_new_thread(_try_again, ())
         return
     _postponed = 0
-    # What it raises may come before the end of a context has begun, so this is undone here already.
+    # The exception may arrive before `__exit__` has begun, so the previous handler is restored here already.
     signal.signal(signal.SIGINT, _previous)
     _previous(number, frame)
     signal.signal(signal.SIGINT, _wait_for_conversion)

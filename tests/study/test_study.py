@@ -12,7 +12,7 @@ import pytest
 import helicoid as hc
 from helicoid.study import episode_queue
 from helicoid.study.results.folder import StudyError, StudyWarning
-from helicoid.study.results.table import Table
+from helicoid.study.results.table import StudyTable
 
 
 def throw(case: Any) -> dict[str, Any]:
@@ -38,30 +38,30 @@ def study(episode: Any = throw, batch: bool = False, seed: int = 5) -> hc.Study:
     return made
 
 
-def numbers(table: Table) -> Any:
+def numbers(table: StudyTable) -> Any:
     """Everything but the time it took."""
     return table.to_dataframe().drop(columns=["seconds"])
 
 
 @pytest.fixture(scope="module")
-def table() -> Table:
+def table() -> StudyTable:
     return study().run(100, on="here")
 
 
-def test_numbers_are_the_same_whatever_the_chunks(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_are_the_same_whatever_the_chunks(table: StudyTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(episode_queue, "CHUNK_TIME", 1e-9)
     assert numbers(study().run(100, on="here")).equals(numbers(table))
 
 
-def test_a_batch_gives_what_single_episodes_give(table: Table) -> None:
+def test_a_batch_gives_what_single_episodes_give(table: StudyTable) -> None:
     assert numbers(study(throw_many, batch=True).run(100, on="here")).equals(numbers(table))
 
 
-def test_another_seed_gives_other_numbers(table: Table) -> None:
+def test_another_seed_gives_other_numbers(table: StudyTable) -> None:
     assert not np.any(study(seed=6).run(100, on="here")["reach"] == table["reach"])
 
 
-def test_columns_and_rows(table: Table) -> None:
+def test_columns_and_rows(table: StudyTable) -> None:
     assert table.columns == ("episode", "speed", "gain", "reach", "both[0]", "both[1]", "seconds", "error")
     assert table.results == ("reach", "both[0]", "both[1]")
     assert np.array_equal(table["both[0]"], table["gain"])
@@ -71,14 +71,14 @@ def test_columns_and_rows(table: Table) -> None:
         table["reech"]
 
 
-def test_quantiles_and_worst(table: Table) -> None:
+def test_quantiles_and_worst(table: StudyTable) -> None:
     assert table.quantiles("reach", 0.5)[0.5] == np.quantile(table["reach"], 0.5, method="inverted_cdf")
     worst = table.worst("reach", 5)
     assert [row["reach"] for row in worst] == sorted(table["reach"])[::-1][:5]
     assert table.worst("reach", least=True)[0]["reach"] == table["reach"].min()
 
 
-def test_replay_gives_the_same_number_and_the_trajectory(table: Table) -> None:
+def test_replay_gives_the_same_number_and_the_trajectory(table: StudyTable) -> None:
     row = table.worst("reach")[0]
     for one in (study(), study(throw_many, batch=True)):
         again = one.replay(row)
@@ -122,7 +122,7 @@ def test_an_error_that_cannot_be_written_is_a_row_too(error: Exception, tmp_path
     assert table.n_failed == 2
 
 
-def test_a_batch_that_raises_is_searched_for_those_who_do(table: Table) -> None:
+def test_a_batch_that_raises_is_searched_for_those_who_do(table: StudyTable) -> None:
     def fragile(cases: Any) -> dict[str, Any]:
         if set(cases.indices.tolist()) & {17, 50, 51}:
             raise ValueError("no")
@@ -143,7 +143,7 @@ def test_what_is_no_result_ends_the_study_and_says_why(given: Any) -> None:
         study(lambda case: given).run(3, on="here")
 
 
-def test_a_study_goes_on_where_it_was_stopped(table: Table, tmp_path: Path) -> None:
+def test_a_study_goes_on_where_it_was_stopped(table: StudyTable, tmp_path: Path) -> None:
     ran: list[int] = []
 
     def counted(case: Any) -> dict[str, Any]:
@@ -222,13 +222,18 @@ def test_results_that_are_nan_are_worst() -> None:
     assert found.quantiles("rms", [0.5, 1.0])[1.0] == math.inf
 
 
-def test_what_a_table_shows(table: Table) -> None:
+def test_what_a_table_shows(table: StudyTable) -> None:
     assert "100 episodes" in repr(table)
     assert "reach" in table._repr_html_()
     figure = table.plot("reach")
     assert len(figure.axes) == 3
     with pytest.raises(hc.InputError, match="there are: reach"):
         table.plot("speed")
+
+
+def test_the_former_name_of_the_table_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="hc.study.Table is called hc.study.StudyTable now"):
+        assert hc.study.Table is StudyTable
 
 
 def test_there_is_no_study_in_an_empty_folder(tmp_path: Path) -> None:

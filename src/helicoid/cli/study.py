@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from helicoid.errors import HelicoidError, InputError
-from helicoid.study import Study, Table
+from helicoid.study import Study, StudyTable
 
 
 def run(
@@ -21,7 +21,7 @@ def run(
     workers: int | None,
     time_limit: float | None,
     console: Console,
-) -> Table:
+) -> StudyTable:
     """Run the `Study` named `study` of a file and print its table."""
     table = load(file).run(episodes, on, out, workers=workers, time_limit=time_limit)
     console.print(escape(repr(table)), soft_wrap=True, highlight=False)

@@ -82,7 +82,7 @@ class InverseKinematics:
         self._textbook = None if method == _OURS else _textbook(self._problem, method, options)
         if method == _OURS and options:
             raise InputError(f"{', '.join(options)}: options of the methods {', '.join(METHODS)} alone")
-        # What needs no more than copying: the only target, a configuration that any numbers are.
+        # Short cut without checks: one target, and any numbers are a valid configuration.
         shapes = [task.target_shape(robot) for task in self._problem.tasks]
         self._target_shape = shapes[0] if len(shapes) == 1 else None
         self._q0_shape = (robot.nq,) if robot.nq == robot.nv and not self._problem.held else None

@@ -97,7 +97,7 @@ class OnlineMotion:
 
     @property
     def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
+        """Reason why the last step failed, in words; empty where `ok`."""
         if self._status is Status.NOT_STARTED:
             return "there was no step yet"
         return "" if self.ok else "the target is not finite or beyond the limits: moving to the previous one"

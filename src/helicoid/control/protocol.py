@@ -35,7 +35,7 @@ class ControllerProtocol(Protocol):
 
     @property
     def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
+        """Reason why the last step failed, in words; empty where `ok`."""
 
     def step(self, q: ArrayLike, v: ArrayLike, *arguments: Any, **references: Any) -> Array:
         """Command for a measured state q (nq), v (nv), to be held for one period."""

@@ -155,7 +155,7 @@ class Rollouts:
 
     @property
     def _cause(self) -> str:
-        """What makes short steps necessary, if it is known."""
+        """Reason for the short steps, if it is known."""
         return ""
 
     def _remedy(self, k: int, rollout: int) -> str:

@@ -21,7 +21,7 @@ from helicoid.study.episode_queue import EpisodeQueue
 from helicoid.study.fingerprint import fingerprint, unreadable
 from helicoid.study.results.folder import Folder, StudyError, StudyWarning
 from helicoid.study.results.rows import RESERVED, flat_values, many_results, one_result
-from helicoid.study.results.table import Row, Table
+from helicoid.study.results.table import Row, StudyTable
 from helicoid.study.task import Chunk, Done, EpisodeTask
 from helicoid.workers.contract import Executor, Failure
 from helicoid.workers.executor import all_cores, executor
@@ -137,7 +137,7 @@ class Study:
         workers: int | None = None,
         time_limit: float | None = None,
         progress: Progress | bool | None = None,
-    ) -> Table:
+    ) -> StudyTable:
         """Run the remaining episodes and return the table of all.
 
         Args:
@@ -171,7 +171,7 @@ class Study:
                 run = _Run(self._task(chosen, time_limit), folder, n, chosen, time_limit)
                 with reporting(progress, "Study") as report:
                     run.finish(report)
-            return _warn_of_failures(Table(folder.table(n), columns, n))
+            return _warn_of_failures(StudyTable(folder.table(n), columns, n))
 
     def _checked_episodes(self, episodes: int | None) -> int:
         if episodes is None:
@@ -287,7 +287,7 @@ def _checked_record(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _warn_of_failures(table: Table) -> Table:
+def _warn_of_failures(table: StudyTable) -> StudyTable:
     if table.n_failed:
         some = "; ".join(
             f"{count} × {error}" for error, count in list(table.errors.items())[:_MAX_ERRORS_IN_WARNING]

@@ -253,7 +253,7 @@ class Walker:
 
     @property
     def message(self) -> str:
-        """What the last plan or the last torque could not do, in words; empty where `ok`."""
+        """Reason why the last plan or the last torque failed, in words; empty where `ok`."""
         if self._bad_reference:
             return "the commanded velocity is not three finite numbers: the former one stays"
         parts: list[tuple[str, Any]] = [("plan", self.controller), ("torque", self.whole_body)]

@@ -194,7 +194,7 @@ class Following:
 
     @property
     def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
+        """Reason why the last step failed, in words; empty where `ok`."""
         return self._failure or str(self.controller.message)
 
     # The controller's own -----------------------------------------------------------------------------

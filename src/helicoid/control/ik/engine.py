@@ -32,7 +32,7 @@ DEFAULTS = {
 
 
 class Found(NamedTuple):
-    """What the loop gives for n targets; the facts are success, error, starts and iterations, (n, 4)."""
+    """Results of the loop for n targets; `facts` are success, error, starts and iterations, (n, 4)."""
 
     q: Array
     e: Array
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 class Engine:
-    """The compiled loop of a problem, with its tables; any number of threads may call it."""
+    """Compiled IK loop of a problem with its tables, callable from several threads."""
 
     def __init__(self, problem: IKProblem) -> None:
         self.problem = problem

@@ -168,7 +168,7 @@ class IKProblem:
                     changes[k] = True
         return changes
 
-    # What the loop calls ------------------------------------------------------------------------------
+    # Functions of the compiled loop --------------------------------------------------------------------
 
     def evaluate(self) -> ca.Function:
         """(q, target, w) -> e, H = JᵀWJ row by row up to its diagonal, g = JᵀWe."""
@@ -210,11 +210,11 @@ class IKProblem:
         good = np.all(norms <= 1.01 * self.tolerance**2, axis=0)
         return Judged(good, np.sqrt((self.weights * E**2)[:, counted].sum(axis=1)), E)
 
-    # Where searches start -----------------------------------------------------------------------------
+    # Starts of the search -----------------------------------------------------------------------------
 
     @cached_property
     def _measured(self) -> tuple[Expression, list[int], Array]:
-        """What tells which start is near a target: expressions, places in the target, and weights."""
+        """Features that rank the starts by their distance from a target: expressions, indices, weights."""
         found, places, weights, at = [], [], [], 0
         for task, size in zip(self.tasks, self.sizes, strict=True):
             measure = task.measure(self.robot, self.q)
@@ -228,12 +228,12 @@ class IKProblem:
         return ca.vertcat(*found), places, np.array(weights)
 
     def features(self) -> tuple[ca.Function, list[int], Array]:
-        """q -> numbers that a target has too; where in the target, and what a difference weighs."""
+        """q -> features; their indices in the target, and their weights in the distance."""
         measured, places, weights = self._measured
         return ca.Function("features", [self.q], [ca.densify(measured)]), places, weights
 
     def default(self) -> Array:
-        """Where coordinates are that nothing moves: zero, or the nearest limit, or where they are held."""
+        """Values of coordinates that no task moves: zero, or the nearest limit, or the held value."""
         q = np.clip(self.robot.neutral(), *self.bounds)
         q[list(self.held)] = list(self.held.values())
         return q
@@ -253,10 +253,10 @@ class IKProblem:
 
     @cached_property
     def circles(self) -> Array:
-        """After how much each coordinate is the same posture again, whatever its limits; zero where never.
+        """Increment after which each coordinate gives the same posture, regardless of limits; zero if none.
 
-        Never, where other joints follow: they turn by another angle, or do not turn. Nor where the user has
-        equations, which may count turns.
+        It is zero for joints that others mimic, since those turn by another angle or do not turn, and for all
+        joints if the user has constraint equations, which may count turns.
         """
         model = self.robot.model
         followed = {joint.mimic.joint for joint in model.moving_joints if joint.mimic is not None}
@@ -271,13 +271,13 @@ class IKProblem:
 
     @cached_property
     def periods(self) -> Array:
-        """The circles of coordinates without limits, and zero for those with limits."""
+        """`circles` of coordinates without limits, zero for those with limits."""
         low, high = self.bounds
         return np.where(np.isinf(low) & np.isinf(high), self.circles, 0.0)
 
 
 def _closeness(task: Task, weights: list[Array]) -> Array:
-    """What a difference of each number of a target weighs, in the units of the task's error."""
+    """Weights of the differences of a target's numbers, in the units of the task's error."""
     if task.target_kind == "numbers":
         return weights[0]
     turn = np.full((3, 3), 0.5 * float(weights[0].mean()))  # |R - R*|² = 8 sin²(θ/2)

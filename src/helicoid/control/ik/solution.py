@@ -31,7 +31,7 @@ class Solution(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What was not reached, in words; empty where `success` is True for all targets."""
+        """Tasks and limits not satisfied, in words; empty where `success` is True for all targets."""
         if np.all(self.success):
             return ""
         if self.q.ndim == 2:

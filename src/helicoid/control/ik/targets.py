@@ -28,7 +28,7 @@ def numbers(problem: IKProblem, target: Any) -> tuple[Array, bool]:
 
 
 def _by_name(problem: IKProblem, target: Any) -> Mapping[str, Any]:
-    """What was given, for each task that it is for."""
+    """Targets by the names of their tasks."""
     names = [task.name for task in problem.tasks]
     if isinstance(target, Mapping):
         for name in target:

@@ -164,7 +164,7 @@ class CompiledLaw(ABC):
 
     @property
     def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
+        """Reason why the last step failed, in words; empty where `ok`."""
         status = self.status
         return "" if status is Status.OK else f"{status}: {_MESSAGES[status]}"
 

@@ -95,7 +95,7 @@ class TorqueLaw(CompiledLaw):
 
     @property
     def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
+        """Reason why the last step failed, in words; empty where `ok`."""
         if self.status is not Status.SATURATED:
             return super().message
         row = int(self._code[1]) - 1

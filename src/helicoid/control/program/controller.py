@@ -83,7 +83,7 @@ class ProgramController(ABC):
 
     @property
     def message(self) -> str:
-        """What the last step could not do, in words; empty where `ok`."""
+        """Reason why the last step failed, in words; empty where `ok`."""
         status = self.status
         if status is Status.OK:
             return ""

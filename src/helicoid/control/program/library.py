@@ -193,7 +193,7 @@ def export_c(
 def _recorded(
     library: Library, loop: CompiledStep, robot: Robot, step: Callable[..., Array]
 ) -> tuple[Array, Array]:
-    """What is measured and what comes out in some steps from the start; the loop is as it was afterwards."""
+    """Record inputs and outputs of the first 20 steps after a reset, then restore the loop's state."""
     kept, measured, results = loop.memory.copy(), [], []
     rng = np.random.default_rng(0)
     q = robot.random(rng)

@@ -154,7 +154,7 @@ class QuadraticProgram:
         return self._solution()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is compiled belongs to this process: a copy finds it in the cache.
+        # The compiled library belongs to this process: a copy loads it from the cache.
         return QuadraticProgram, (self.n, self.m, int(self._inputs[6][0]))
 
     def forget(self) -> None:

@@ -23,7 +23,7 @@ from helicoid.robot.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class Contact(ABC):
-    """What every contact has: the frame of a link, a coefficient of friction, and a name."""
+    """Contact: the frame of a link, a coefficient of friction, and a name."""
 
     frame: str
     friction: float = 0.7
@@ -34,9 +34,9 @@ class Contact(ABC):
         check_friction(f"friction of {self.name!r}", self.friction)
 
     size: int = 3
-    """How many forces it has."""
+    """Number of contact forces."""
     cone_rows: int = 4
-    """How many rows friction has."""
+    """Number of rows of the linearised friction cone."""
 
     def check(self, robot: Robot) -> None:
         """Refuse a frame that the robot does not have."""

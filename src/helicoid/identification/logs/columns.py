@@ -9,7 +9,7 @@ from typing import Any
 from helicoid.errors import InputError
 
 KINDS = ("q", "v", "a", "tau")
-# What each kind of column may be called, before the number or name of its joint.
+# Accepted prefixes of each quantity's columns, before the number or name of the joint.
 PREFIXES = {
     "q": ("q", "pos", "position"),
     "v": ("dq", "qd", "v", "vel", "velocity"),
@@ -18,7 +18,7 @@ PREFIXES = {
 }
 TIMES = ("t", "time", "timestamp")
 _SYNONYMS = {"dq": "v", "ddq": "a"}
-# What follows the prefix: a number, or the name of a joint.
+# The rest of a column's name: a number, or the name of a joint.
 _ENDING = r"_?(\d+)|\[(\d+)\]|[_./](\w+)"
 
 

@@ -33,7 +33,7 @@ class _Step(NamedTuple):
 
     @property
     def varied(self) -> Expression:
-        """What derivatives are taken by: q, v, tau, theta."""
+        """Variables of the derivatives: q, v, tau, theta."""
         return ca.vertcat(*(self.symbols[name] for name in ("q", "v", "tau", "theta")))
 
 

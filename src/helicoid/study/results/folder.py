@@ -270,7 +270,7 @@ def _missing(names: Iterable[str], columns: Iterable[str]) -> list[str]:
 
 
 def _damage(table: Any, start: int, stop: int, columns: Iterable[str]) -> str:
-    """What is wrong with a part, empty if nothing is."""
+    """Defect of a part in words, empty if there is none."""
     import pyarrow as pa
 
     missing = _missing(table.column_names, columns)

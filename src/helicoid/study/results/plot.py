@@ -12,13 +12,13 @@ from helicoid.errors import HelicoidError, InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helicoid.study.results.table import Table
+    from helicoid.study.results.table import StudyTable
 
 _MAX_SCATTER_POINTS = 5000
 _MAX_VARIED = 6  # varied parameters shown
 
 
-def plot(table: Table, names: Sequence[str]) -> Figure:
+def plot(table: StudyTable, names: Sequence[str]) -> Figure:
     """Plot a row per result: its histogram, then a scatter plot over each varied number."""
     try:
         from matplotlib.figure import Figure
@@ -50,7 +50,7 @@ def plot(table: Table, names: Sequence[str]) -> Figure:
     return figure
 
 
-def _title(table: Table) -> str:
+def _title(table: StudyTable) -> str:
     failed = f", {table.n_failed:,} failed" if table.n_failed else ""
     return f"{len(table):,} episodes{failed}"
 

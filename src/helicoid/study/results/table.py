@@ -43,7 +43,7 @@ class Row(Mapping[str, Any]):
         return f"Row({', '.join(f'{k}={_short(v)}' for k, v in self._values.items() if v is not None)})"
 
 
-class Table(Sequence[Row]):
+class StudyTable(Sequence[Row]):
     """Rows of a study in the order of episodes; `table["rms"]` is a column.
 
     Args:
@@ -77,7 +77,7 @@ class Table(Sequence[Row]):
         if isinstance(key, str):
             return self._column(key)
         if isinstance(key, slice):
-            return Table(self.arrow.take(np.arange(len(self))[key]), self.values, self.planned)
+            return StudyTable(self.arrow.take(np.arange(len(self))[key]), self.values, self.planned)
         place = int(key) + (len(self) if key < 0 else 0)
         if not 0 <= place < len(self):
             raise IndexError(f"there are {len(self)} rows; got {key}")
@@ -106,10 +106,10 @@ class Table(Sequence[Row]):
         return sum(self.errors.values())
 
     @property
-    def failed(self) -> Table:
+    def failed(self) -> StudyTable:
         """Rows of the failed episodes."""
         wrong = [error is not None for error in self._column(ERROR)] if ERROR in self.columns else []
-        return Table(self.arrow.take(np.flatnonzero(wrong)), self.values, self.planned)
+        return StudyTable(self.arrow.take(np.flatnonzero(wrong)), self.values, self.planned)
 
     def _numbers(self, name: str) -> Array:
         column = self._column(name)
@@ -178,7 +178,7 @@ class Table(Sequence[Row]):
     def _title(self) -> str:
         some = f"{len(self):,} of {self.planned:,}" if len(self) < self.planned else f"{len(self):,}"
         wrong = f", {self.n_failed:,} failed" if self.n_failed else ""
-        return f"Table({some} episodes{wrong})"
+        return f"StudyTable({some} episodes{wrong})"
 
     def _repr_html_(self) -> str:
         rows = [[name, *(f"{x:.4g}" for x in self.quantiles(name).values())] for name in self.results]
@@ -186,7 +186,7 @@ class Table(Sequence[Row]):
         return html_table(self._title(), ["", *(f"{100 * s:g} %" for s in QUANTILES)], rows, more)
 
 
-def read(folder: str | os.PathLike[str]) -> Table:
+def read(folder: str | os.PathLike[str]) -> StudyTable:
     """Read the table of a study from its folder, finished or not.
 
     Raises:
@@ -196,7 +196,7 @@ def read(folder: str | os.PathLike[str]) -> Table:
     record = own.record
     if record is None:
         raise StudyError(f"{own.path}: there is no study in this folder")
-    return Table(own.table(), record.get("columns", ()), int(record["episodes"]))
+    return StudyTable(own.table(), record.get("columns", ()), int(record["episodes"]))
 
 
 def _short(value: Any) -> str:

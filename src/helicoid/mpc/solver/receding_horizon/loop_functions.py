@@ -175,7 +175,7 @@ class LoopFunctions:
         return ca.Function("unexplained", [system.x, now, tau, system.constants, h], outputs)
 
     def _beyond_friction(self, torque: Expression, q: Expression, v: Expression) -> Expression:
-        """What friction does not explain of a torque: near rest it may have any value of an interval."""
+        """Residual of a torque beyond friction, which near rest takes any value of an interval."""
         friction, theta = self._friction, self.structure.system.theta
         if not friction.torque(q, v, theta).nnz():
             return torque
