@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from helicoid._typing import Expression
-from helicoid.dynamics.kinematics.frames import frame_pose
+from helicoid._typing import Array, Expression
+from helicoid.dynamics.kinematics.frames import frame_pose, jacobian
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.tree import rate_matrix
+from helicoid.geometry import so3
 from helicoid.model.connections.elastic import ElasticElement, body_of, is_world
 from helicoid.model.model import WORLD, Model
 
@@ -105,8 +105,22 @@ def elastic_names(model: Model) -> tuple[str, ...]:
 
 
 def _extension(model: Model, element: ElasticElement, q: Expression) -> _Extension:
-    Δ = _delta(model, element, q)
-    return _Extension(Δ, ca.jacobian(Δ, q) @ rate_matrix(model, q), Δ / _length(Δ))
+    (p_a, J_a), (p_b, J_b) = (_end(model, q, *end) for end in _ends(element))
+    Δ = p_b - p_a
+    return _Extension(Δ, J_b - J_a, Δ / _length(Δ))
+
+
+def _end(model: Model, q: Expression, link: str, point: Array) -> tuple[Expression, Expression]:
+    """A point in world axes, and the Jacobian of its velocity, 3 × nv: v + ω × r = (J_v - r̃ J_ω) v."""
+    if is_world(model, link):
+        return ca.SX(point), ca.SX(3, model.nv)
+    R, p = frame_pose(model, q, link)
+    r, J = R @ ca.SX(point), jacobian(model, q, link, "world_aligned")
+    return p + r, J[3:, :] - so3.hat(r) @ J[:3, :]
+
+
+def _ends(element: ElasticElement) -> tuple[tuple[str, Array], tuple[str, Array]]:
+    return (element.link_a, element.point_a), (element.link_b, element.point_b)
 
 
 def _length(Δ: Expression) -> Expression:
@@ -115,11 +129,5 @@ def _length(Δ: Expression) -> Expression:
 
 def _delta(model: Model, element: ElasticElement, q: Expression) -> Expression:
     """p_b - p_a, world axes."""
-    ends = []
-    for link, point in ((element.link_a, element.point_a), (element.link_b, element.point_b)):
-        if is_world(model, link):
-            ends.append(ca.SX(point))
-        else:
-            R, p = frame_pose(model, q, link)
-            ends.append(p + R @ ca.SX(point))
-    return ends[1] - ends[0]
+    a, b = (_end(model, q, *end)[0] for end in _ends(element))
+    return b - a

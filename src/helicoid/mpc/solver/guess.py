@@ -75,7 +75,8 @@ def _holding(robot: Robot, formulation: str, q: ca.DM, theta: Array) -> Array:
 
     q is a DM, for CasADi's virtual machine: compiling a function takes longer than one call.
     """
-    g = np.asarray(robot.gravity(q, theta) + robot.spring_torque(q), np.float64).ravel()
+    springs = robot.spring_torque(q) + robot.elastic_torque(q, theta)
+    g = np.asarray(robot.gravity(q, theta) + springs, np.float64).ravel()
     if formulation == "forward_dynamics":
         return np.asarray(robot.selection_matrix @ g)
     # Constraint forces balance unactuated joints: the least λ with (g + Aᵀ λ) zero there.

@@ -17,7 +17,8 @@ def torque_at_rest(friction: JointFriction, q: Expression, theta: Expression) ->
 
 def rigid_torque_at_rest(robot: Robot, q: Expression, theta: Expression) -> Expression:
     """The torque (nv) of gravity and springs."""
-    return robot.gravity(q, theta) + ca.sparsify(robot.spring_torque(q))
+    springs = robot.spring_torque(q) + robot.elastic_torque(q, theta)
+    return robot.gravity(q, theta) + ca.sparsify(springs)
 
 
 def holding(robot: Robot, formulation: str, q: Expression, theta: Expression) -> Expression:

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
+from helicoid.dynamics.forces.elastic import damper_torque
 from helicoid.dynamics.friction import dry_friction_bound, sliding_friction
 from helicoid.dynamics.physics import SMOOTHING, Physics
 from helicoid.dynamics.recursions.rnea import friction_load, joint_friction
@@ -103,7 +104,8 @@ class JointFriction:
         physics = self._physics(theta)
         load = friction_load(self.robot.model, physics, q)
         bound = dry_friction_bound(physics, v, q, load)
-        return ca.SX(physics.damping), sliding_friction(physics, v, q, load), bound
+        sliding = sliding_friction(physics, v, q, load) + damper_torque(self.robot.model, physics, q, v)
+        return ca.SX(physics.damping), sliding, bound
 
     def ahead(self, q: Expression, v: Expression, later: Expression, theta: Expression) -> Expression:
         """F of driven joints at a velocity v, its dry part in the direction of a `later` one, nv."""

@@ -127,10 +127,14 @@ def test_wrong_elements_are_named(arguments: tuple[object, ...], message: str) -
 
 def test_mpc_and_simulation_count_them() -> None:
     """A plan's torque is that of inverse dynamics with the spring."""
-    robot = hc.load("planar_2r").with_spring("world", "tip", 40.0, 0.2, point_a=(0.0, 0.0, 1.5))
+    robot = hc.load("planar_2r").with_spring("world", "tip", 40.0, 0.2, 3.0, point_a=(0.0, 0.0, 1.5))
     problem = hc.mpc.Problem(robot, horizon=5, dt=0.05)
     problem.add_posture_cost([0.2, 0.4], 1.0)
     problem.add_torque_cost(1e-3)
     plan = problem.solve([0.1, 0.3], [0.0, 0.0])
-    expected = robot.inverse_dynamics(plan.q[:-1], plan.v[:-1], plan.a)
+    expected = robot.inverse_dynamics(plan.q[:-1], plan.v[:-1], plan.a, friction=True)
     assert_close(plan.tau, expected, 1e-9)
+    rest = hc.mpc.Controller(problem)
+    for _ in range(60):
+        tau = rest.step([0.2, 0.4], [0.0, 0.0])
+    assert_close(tau, robot.inverse_dynamics([0.2, 0.4], np.zeros(2), np.zeros(2)), 0.2)
