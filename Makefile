@@ -20,7 +20,7 @@ export NO_MKDOCS_2_WARNING := 1
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-portable test-busy test-v2 test-v3 test-native test-no-compiler test-bridges \
   test-sanitize fuzz lint format bench bench-mpc bench-aerial bench-control bench-contact bench-identify bench-study \
-  bench-bridges docs docs-serve wheel clean
+  bench-bridges thesis docs docs-serve wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -132,6 +132,9 @@ bench-study: $(VENV)/.bench $(VENV)/.dev  ## studies on one and two processes, 1
 
 bench-bridges: $(VENV)/.bridges  ## what JAX and PyTorch add to a call, some seconds
 	@PYTHONPATH=src $(VENV)/bridges/bin/python -m benchmarks.bridges
+
+thesis: $(VENV)/.bench  ## tables of two theses with our figures beside the published ones, half an hour; QUICK=1: minutes
+	@$(BIN)/python -m benchmarks.theses $(if $(QUICK),--quick)
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"

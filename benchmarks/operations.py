@@ -19,6 +19,7 @@ from rich.console import Console
 import helicoid as hc
 from benchmarks.report import published
 from benchmarks.report.tables import Sheet
+from benchmarks.theses.derivatives import JACOBIANS
 
 FUNCTIONS = {
     "G": "gravity",
@@ -27,11 +28,6 @@ FUNCTIONS = {
     "M": "mass_matrix",
     "FD (CRBA)": "forward_dynamics_crba",
     "FD (ABA)": "forward_dynamics",
-}
-# Jacobians with respect to all inputs, published for urdf2casadi beside the counts of `published`.
-DERIVATIVES = {
-    "ur5": {"∇G": 881, "∇C": 5157, "∇ID": 4731, "∇M": 4095, "∇FD": 13517},
-    "snake": {"∇ID": 16159, "∇FD": 40901},
 }
 TIPS = {"pan_tilt_pendulum": "tip", "ur5": "tool0", "snake": "link_16"}
 console = Console()
@@ -80,18 +76,11 @@ def derivatives_table() -> None:
     """Jacobians, each by the cheapest function that gives it."""
     title, rows = "Operations of Jacobians with respect to all inputs", []
     columns = ("robot", "Jacobian", "ours", "urdf2casadi, published", "share")
-    for name, known in DERIVATIVES.items():
+    for name, counts in published.JACOBIANS.items():
         robot = hc.load(name)
-        ours = {
-            "∇G": robot.gravity_derivatives,
-            "∇C": robot.coriolis.jacobian(),
-            "∇ID": robot.inverse_dynamics_derivatives,
-            "∇M": robot.mass_matrix_derivatives,
-            "∇FD": robot.forward_dynamics_derivatives,
-        }
-        for label, theirs in known.items():
-            count = ours[label].n_operations
-            rows.append((name, label, str(count), str(theirs), f"{count / theirs:.0%}"))
+        for label, theirs in zip(published.LABELS, counts, strict=True):
+            count = JACOBIANS[label].make(robot).n_operations
+            rows.append((name, f"∇{label}", str(count), str(theirs), f"{count / theirs:.0%}"))
     _show(title, columns, rows)
 
 

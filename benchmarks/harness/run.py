@@ -32,19 +32,24 @@ def run(plan: Plan, folder: Path, console: Console) -> Results:
     Raises:
         HelicoidError: functions are not compiled here, and there is nothing to compare.
     """
-    if not compile_is_on():
-        raise HelicoidError("compiling is off (HELICOID_COMPILE=0): turn it on to measure compiled functions")
+    require_compiling()
     compiler = find_compiler()
     found, missing = find(plan.libraries)
     for name, why in missing.items():
         console.print(f"[yellow]missing[/] {name}: {why}")
-    results = Results(plan.name, plan.batch, _machine(compiler), _versions(found), missing)
+    results = Results(plan.name, plan.batch, machine(compiler), _versions(found), missing)
     results.remarks = [peer.remark for peer in found.values() if getattr(peer, "remark", "")]
     measure(plan, results, found, console)
     tables.show(results, console)
     for path in write(results, folder):
         console.print(str(path), soft_wrap=True, highlight=False)
     return results
+
+
+def require_compiling() -> None:
+    """Raise a HelicoidError where functions are not compiled."""
+    if not compile_is_on():
+        raise HelicoidError("compiling is off (HELICOID_COMPILE=0): turn it on to measure compiled functions")
 
 
 def measure(plan: Plan, results: Results, peers: Peers, console: Console) -> None:
@@ -119,7 +124,8 @@ def _markdown(results: Results, pictures: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _machine(compiler: Compiler) -> dict[str, str]:
+def machine(compiler: Compiler) -> dict[str, str]:
+    """Date, processor, load and tools."""
     load = f"{os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else "unknown"
     return {
         "date": datetime.date.today().isoformat(),

@@ -14,6 +14,7 @@ from benchmarks.harness.calls import Call
 from benchmarks.harness.subjects import GRAVITY, QUANTITIES, State, Subject
 from benchmarks.peers import Peer, Unfit, version_of
 from benchmarks.peers.symbolic import derivative, in_other_thread
+from benchmarks.report import published
 
 
 class Library(Peer):
@@ -46,7 +47,24 @@ class Library(Peer):
         )
 
     def _function(self, label: str) -> ca.Function:
-        parser, ends, g = self._parser(), self._ends, list(GRAVITY)
+        if label in published.LABELS:
+            return self._made(self._parser(), label)
+        q, v, a = (ca.SX.sym(name, self.subject.robot.nv) for name in ("q", "v", "a"))
+        return derivative(label, self.plain("ID")(q, v, a), q, v, a, self.options())
+
+    def plain(self, label: str) -> ca.Function:
+        """A function that is not compiled, to be counted or differentiated."""
+        parser = self._parser()
+        parser.func_opts = {}
+        return self._made(parser, label)
+
+    def options(self) -> dict[str, Any]:
+        """Options with which it compiles its functions."""
+        options: dict[str, Any] = self._parser().func_opts
+        return options
+
+    def _made(self, parser: Any, label: str) -> ca.Function:
+        ends, g = self._ends, list(GRAVITY)
         made: dict[str, Callable[[], ca.Function]] = {
             "G": lambda: parser.get_gravity_rnea(*ends, g),
             "C": lambda: parser.get_coriolis_rnea(*ends),
@@ -55,11 +73,7 @@ class Library(Peer):
             "FD (CRBA)": lambda: parser.get_forward_dynamics_crba(*ends, g),
             "FD (ABA)": lambda: parser.get_forward_dynamics_aba(*ends, g),
         }
-        if label in made:
-            return made[label]()
-        options, parser.func_opts = parser.func_opts, {}  # only the derivative is worth compiling
-        q, v, a = (ca.SX.sym(name, self.subject.robot.nv) for name in ("q", "v", "a"))
-        return derivative(label, made["ID"]()(q, v, a), q, v, a, options)
+        return made[label]()
 
     def _parser(self) -> Any:
         options: dict[str, Any] = urdfparser.URDFparser.func_opts
