@@ -76,7 +76,7 @@ class Results:
         """Summary of the results in sentences."""
         (mass, two_sigma), share = self.mass, 100 * self.comparison.overhead()
         return [
-            f"The payload of {MASS:g} kg was known to 2 % {self.identified_after:.2f} s after the pick-up; "
+            f"The mass of {MASS:g} kg was estimated to 2 % {self.identified_after:.2f} s after the pick-up; "
             f"final estimate {mass:.3f} ± {two_sigma:.3f} kg.",
             f"The controller received the estimate after {self.handed_over_after:.2f} s; "
             f"from {self.recovered_after:.2f} s on, the rms tracking error over one second was within 10 % "

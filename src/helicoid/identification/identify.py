@@ -102,7 +102,7 @@ def identify(
             "total" and "instrumental" allow for noise in the motion.
         groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction with a root
             term where joints are not slow, offset and armature (where joints moved with one frequency, if it
-            pays), and those of load-dependent friction and springs that pay on held-out data.
+            lowers the held-out error), and load-dependent friction and springs if they lower it.
         form: "torque", or without accelerations "momentum" or "energy"; or "power".
         cutoff: of the zero-phase low-pass (Hz), None for none; by default selected by cross-validation.
         regularisation: weight of the squared distance of bodies from the description, which is their

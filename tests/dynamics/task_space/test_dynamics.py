@@ -296,8 +296,8 @@ def test_a_direction_that_never_moves_is_named() -> None:
         ("xyy", "cartesian", "orientation must be one of rpy, xyz, .*dual_quaternion, or None; got 'xyy'"),
         ("rpy", "polar", "position must be one of cartesian, cylindrical, spherical, or None; got 'polar'"),
         (None, None, "both None"),
-        ("quaternion", "cartesian", "more numbers than freedoms"),
-        ("dual_quaternion", None, "more numbers than freedoms"),
+        ("quaternion", "cartesian", "more numbers than degrees of freedom"),
+        ("dual_quaternion", None, "more numbers than degrees of freedom"),
     ],
 )
 def test_impossible_coordinates_are_refused(

@@ -31,16 +31,16 @@ def assemble(
 ) -> Array:
     """q moved to φ(q) = 0 by Levenberg-Marquardt steps, which end as Gauss-Newton steps.
 
-    Their damping is the square of the error: far off it keeps steps short where A is nearly singular, at the
-    end it vanishes fast enough to leave the convergence quadratic.
+    The damping is the square of the error: far from the solution it keeps steps short where A is nearly
+    singular, near it it vanishes fast enough for quadratic convergence.
 
-    The velocities `held` do not move. Raises ModelError, with the constraint that stays open and by how
-    much, when no step closes it further.
+    The velocities `held` are zero. Raises ModelError, with the largest violation and its constraint, when no
+    step decreases the error.
     """
     error, best = position(q), np.inf
     for _ in range(_MAX_STEPS):
         size = float(np.max(np.abs(error), initial=0.0))
-        # Rounding of sums of lengths keeps some mechanisms above the aim: done when no step improves.
+        # Rounding keeps some mechanisms above the tolerance: done when no step decreases the error.
         if size < POSITION_TOLERANCE or (size < 1e3 * POSITION_TOLERANCE and size >= best):
             return q
         best = min(best, size)

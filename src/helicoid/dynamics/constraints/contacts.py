@@ -5,11 +5,11 @@ A contact holds a frame b of the link to a frame a of the world whose z axis is 
 - "point": the point stays where it is, 3 rows (tangential x and y, normal z);
 - "surface": the link does not turn either, 6 rows (three forces, then three moments);
 - "normal": the point stays in the plane and slides in it without friction, 1 row;
-- "stick": the point stays in the plane and does not slide, 3 rows. Unlike "point" it does not remember where
-  it touched down: its tangential rows hold a velocity only.
+- "stick": the point stays in the plane and does not slide, 3 rows. Unlike "point", its tangential rows
+  constrain the velocity alone, not the position of touchdown.
 
-With λ as in `constraints.motion`, the world pushes on the robot with -λ in the axes of a: the contact is
-pressed while -λ_z > 0.
+With λ as in `constraints.motion`, the contact force on the robot is -λ in the axes of a: the contact is
+closed while -λ_z > 0.
 """
 
 from __future__ import annotations

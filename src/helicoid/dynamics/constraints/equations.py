@@ -8,7 +8,7 @@ from a, and ω, ḋ the velocity of b against a in the axes of a, their rows are
 - axis: φ = (-R_yz, R_xz), which for small angles are those about x and y; φ̇ from Ṙ = ω̃ R;
 - rotation: φ = 2 sin(θ/2) n of the rotation by θ about n, φ̇ = cos(θ/2) ω + ½ ω × φ.
 
-Only the joints between the two frames enter, whatever carries both.
+Only the joints between the two frames enter, not those that move both.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KinematicConstraint(Protocol):
 
     @property
     def bouncing(self) -> tuple[bool, ...]:
-        """The rows that a restitution applies to at an impact."""
+        """Mask of the rows with restitution at an impact."""
 
     def equations(self, model: Model, q: Expression) -> Equations:
         """φ(q), rows, and A(q), rows × nv."""
@@ -141,7 +141,7 @@ class Closure:
 
 
 def closure(loop: KinematicLoop) -> Closure:
-    """The constraint that a loop of the model states."""
+    """Constraint of a kinematic loop of the model."""
     parts = {"point": ("position",), "line": ("position", "axis"), "pose": ("position", "rotation")}
     ends = loop.link_a, loop.link_b, loop.placement_a, loop.placement_b
     return Closure(loop.name, loop.kind, *ends, parts[loop.kind], (False,) * loop.rows)
@@ -207,7 +207,7 @@ def _moving_frame(
     return (R, p), ω, v
 
 
-# Constraints that the user writes ---------------------------------------------------------------------
+# User-defined constraints -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,12 +245,12 @@ class UserConstraint:
 
 
 def _owners(model: Model) -> tuple[str, ...]:
-    """The joints that own coordinates, each with its type: two models alike in it have the same q."""
+    """Joints with coordinates of their own, each with its type: models with equal tuples have the same q."""
     return tuple(f"{joint.name} ({joint.type.kind})" for joint in model.independent_joints)
 
 
 def user_constraint(model: Model, kind: str, written: object, name: str) -> UserConstraint:
-    """The constraint that a Python function of a symbol q writes, checked."""
+    """Constraint defined by a Python function of a symbol q, checked."""
     if not callable(written):
         raise ModelError(f"constraint {name!r}: {kind} takes a function of q, such as lambda q: q[0] - q[1]")
     q = ca.SX.sym("q", model.nq)
@@ -279,6 +279,6 @@ def user_constraint(model: Model, kind: str, written: object, name: str) -> User
             )
     others = [symbol.name() for symbol in ca.symvar(value) if not ca.depends_on(q, symbol)]
     if others:
-        raise ModelError(f"constraint {name!r} depends on {', '.join(others)}, and may on q alone")
+        raise ModelError(f"constraint {name!r} depends on {', '.join(others)}; it may depend on q alone")
     function = ca.Function("constraint", [q], [ca.densify(value)])
     return UserConstraint(name, kind, function, value.shape[0], _owners(model))

@@ -2,20 +2,20 @@
 
     M a + h + Aᵀ λ = τ,        A a + Ȧ v = 0        (Lynch and Park 2017, section 8.7)
 
-λ is what the robot does to its constraints: a contact pushes back with -λ. Eliminating it,
+λ are the forces of the robot on its constraints: a contact exerts -λ on the robot. Eliminating it,
 
     λ = (A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ (τ - h) + Ȧ v)        a = M⁻¹ (τ - h - Aᵀ λ)
     P = 1 - Aᵀ (A M⁻¹ Aᵀ)⁻¹ A M⁻¹                 N_c = Pᵀ = 1 - M⁻¹ Aᵀ (A M⁻¹ Aᵀ)⁻¹ A
 
-P takes from a torque the part that only presses on the constraints, P Aᵀ = 0; N_c takes from a velocity the
-part that they forbid, A N_c = 0.
+P removes from a torque the part that only loads the constraints, P Aᵀ = 0; N_c removes from a velocity the
+part that violates them, A N_c = 0.
 
-Where rows of A depend on each other, G = A M⁻¹ Aᵀ has no inverse, a is still determined and λ is not. The
-proximal iteration (G + μ 1) λᵢ₊₁ = r + μ λᵢ from zero leads to the λ of least norm. μ is tiny against G, so
-that a fixed handful of iterations reaches rounding where G is well conditioned, and the same expression
-serves every configuration, singular ones included. Where dependent rows contradict each other, as they do at
-velocities that the constraints forbid, the contradiction is taken out of r first: powers of T = μ (G + μ 1)⁻¹
-leave it as it is and let all else vanish.
+Where the rows of A are linearly dependent, G = A M⁻¹ Aᵀ is singular: a is still unique and λ is not. The
+proximal iteration (G + μ 1) λᵢ₊₁ = r + μ λᵢ from zero converges to the λ of least norm. μ is far below G, so
+that a fixed number of iterations reaches rounding where G is well conditioned, and the same expression
+serves every configuration, singular ones included. Where r is inconsistent, as at velocities that violate the
+constraints, its component in the null space of G is removed first: powers of T = μ (G + μ 1)⁻¹ keep that
+component and let all others vanish.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ from helicoid.dynamics.task_space import dynamics as task_space
 from helicoid.dynamics.tree import along_motion
 from helicoid.model.model import Model
 
-_RELATIVE_PROXIMAL_WEIGHT = (
-    1e-8  # μ over the mean of G's diagonal: far above rounding, far below what matters
-)
+_RELATIVE_PROXIMAL_WEIGHT = 1e-8  # μ over the mean of G's diagonal
 _ITERATIONS = 4
 
 
@@ -54,8 +52,8 @@ def forward_dynamics(
 ) -> tuple[Expression, Expression]:
     """a (nv) and λ (k) of M a + h + Aᵀ λ = τ and A a + Ȧ v = -2 α A v - α² φ.
 
-    α is `stabilisation` (1/s, Baumgarte 1972): errors of position and velocity die out as those of a
-    critically damped spring of that frequency do. Where the constraints hold, it changes nothing.
+    α is `stabilisation` (1/s, Baumgarte 1972): errors of position and velocity decay like those of a
+    critically damped oscillator of natural frequency α. Where the constraints hold, it has no effect.
     """
     system = _ConstrainedDynamics(model, physics, q, constraints)
     A_v = system.A @ v
@@ -77,10 +75,10 @@ def inverse_dynamics(
     constraints: Constraints,
     actuated: tuple[int, ...],
 ) -> tuple[Expression, Expression]:
-    """The least actuator torque, and λ (k), for an acceleration that the constraints allow.
+    """Minimum-norm actuator torque, and λ (k), for an acceleration that satisfies the constraints.
 
     Of all τ with Sᵀ τ = M a + h + Aᵀ λ for some λ, that of least norm, τ = (N_cᵀ Sᵀ)⁺ N_cᵀ (M a + h).
-    Where no torque gives a (an underactuated robot), it is the τ that misses N_cᵀ (M a + h) by least.
+    Where no torque gives a (an underactuated robot), τ is the least squares solution.
     """
     needed = rnea.inverse_dynamics(model, physics, q, v, a, wrenches)
     system = _ConstrainedDynamics(model, physics, q, constraints)
@@ -137,7 +135,7 @@ def impact(
 ) -> tuple[Expression, Expression]:
     """v⁺ (nv) and the impulse Λ (k) of M (v⁺ - v) + Aᵀ Λ = 0 and A v⁺ = -E A v (Newton's law of impact).
 
-    E is the restitution in rows that throw back (normals of contacts, holonomic expressions), else zero.
+    E is the restitution in normal rows of contacts and in holonomic expressions, zero in other rows.
     """
     system = _ConstrainedDynamics(model, physics, q, constraints)
     bouncing = [row for constraint in constraints for row in constraint.bouncing]
@@ -175,7 +173,7 @@ def jacobian_inverse(
 ) -> Expression:
     """N_c (J N_c)⁺, nv × rows: the allowed velocity u = N_c (J N_c)⁺ w moves a frame by w = J u.
 
-    Where constraints leave less than w, it is the u that misses w by least.
+    Where the constraints do not allow w, u is the least squares solution.
     """
     N = _ConstrainedDynamics(model, physics, q, constraints).projector().T
     free = task.jacobian(model, q) @ N
@@ -253,5 +251,5 @@ def _congruence(M: Factors, A: Expression) -> Expression:
 
 def _least_norm(K: Expression, c: Expression) -> Expression:
     """K⁺ c by iterated regularisation: from zero, x stays in the range of Kᵀ."""
-    # KᵀK squares what rounding leaves in directions without effect: a larger weight keeps it small.
+    # KᵀK squares the rounding errors in null directions: a larger weight keeps them small.
     return _proximal(K.T @ K, 1e-6).solve(K.T @ c)

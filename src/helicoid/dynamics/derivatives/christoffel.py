@@ -5,7 +5,8 @@ For joints a ≤ b ≤ d of one branch, from the root outwards, and I the inerti
     ∂M_ab/∂q_d = S_aᵀ (S_d ×* I - I S_d ×) S_b   for b < d: d moves the mass that a and b carry
     ∂M_ad/∂q_b = S_aᵀ (S_b ×* I S_d)             for a < b: b turns the axis of a as seen from d
 
-and nothing else changes: no joint alters what lies before it. Derivatives are along velocities.
+and all other derivatives are zero: a joint does not move the bodies before it. Derivatives are along
+velocities.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def _travel(
     turned: Expression,
     changed: Expression | None,
 ) -> None:
-    """Hand S_b ×* I S_d and the change of I S_b to each ancestor a of b."""
+    """Propagate S_b ×* I S_d and the change of I S_b to each ancestor a of b."""
     own, scale = tree[b].coordinates, scale * tree[b].multiplier
     a = b
     while a != WORLD:

@@ -1,7 +1,7 @@
 """Derivatives of M, C and g along the inertial parameters, in which they are linear.
 
-A column of M is the momentum of a unit velocity, a column of C what a unit reference velocity needs: the
-regressors of those are the derivatives. Equation numbers are those of Garofalo, Ott and Albu-Schäffer (2013).
+A column of M is the momentum of a unit velocity, a column of C the Coriolis torque of a unit reference
+velocity: their regressors are the derivatives. Equation numbers: Garofalo, Ott and Albu-Schäffer (2013).
 """
 
 from __future__ import annotations

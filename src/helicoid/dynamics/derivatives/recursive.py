@@ -1,13 +1,13 @@
 """Derivatives of inverse and forward dynamics by recursion (Singh, Russell, Wensing 2022), body coordinates.
 
-Notation beyond that of `composite`: V, A twist and acceleration of a body, V_p, A_p those of its parent as
-felt at its origin; Ψ̇ = V_p × S, Ψ̈ = A_p × S + V_p × Ψ̇, Ṡ = V × S; f the wrench that a body and all that it
-carries need. For a body i and an ancestor j (or i itself),
+Notation beyond that of `composite`: V, A twist and acceleration of a body, V_p, A_p those of its parent in
+the body's frame; Ψ̇ = V_p × S, Ψ̈ = A_p × S + V_p × Ψ̇, Ṡ = V × S; f the wrench that accelerates a body and its
+descendants. For a body i and an ancestor j (or i itself),
 
     ∂τ_i/∂q_j = S_iᵀ (2B Ψ̇_j + I Ψ̈_j)                ∂τ_j/∂q_i = S_jᵀ (2B Ψ̇_i + I Ψ̈_i + S_i ×* f)
     ∂τ_i/∂v_j = S_iᵀ (2B S_j + I (Ψ̇_j + Ṡ_j))         ∂τ_j/∂v_i = S_jᵀ (2B S_i + I (Ψ̇_i + Ṡ_i))
 
-with the composite I, B, f of body i. What stands right of S_jᵀ travels from i to the root as a wrench.
+with the composite I, B, f of body i. The factor right of S_jᵀ is transformed from i to the root as a wrench.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def forward_dynamics_derivatives(
 ) -> Derivatives:
     """∂a/∂q, ∂a/∂v and M⁻¹ = ∂a/∂τ: from τ = ID(q, v, FD(q, v, τ)), ∂a = -M⁻¹ ∂ID.
 
-    What multiplies by M⁻¹ gives the acceleration too: M a = τ - h(q, v).
+    The same M⁻¹ gives the acceleration, M a = τ - h(q, v).
 
     >>> import numpy as np
     >>> import helicoid as hc

@@ -1,7 +1,8 @@
 """Derivatives of C and g along the state, and second derivatives of inverse and forward dynamics.
 
-At [..., k] stands the derivative along velocity k of what has the axes before. On a manifold two derivatives
-along velocities of one joint do not commute: [i, j, k] is the change along k of the derivative along j.
+The last axis k is the velocity along which the quantity of the other axes is differentiated. On a manifold
+two derivatives along velocities of one joint do not commute: [i, j, k] is the change along k of the
+derivative along j.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def coriolis_matrix_derivatives(
 def gravity_derivatives(model: Model, physics: Physics, q: Expression) -> Expression:
     """∂g/∂q, nv × nv: symmetric where velocities are rates of coordinates (it is ∂²U/∂q∂q).
 
-    A joint i that moves its load, of first moment h, by ḣ changes the weight's moment by ḣ × γ and nothing
-    else; each joint j before it feels that couple about its axis, ∂g_j/∂q_i = ∂g_i/∂q_j = μ_jᵀ (ḣ × γ).
+    A joint i that changes the first moment h of its descendants by ḣ changes the moment of their weight by
+    ḣ × γ and nothing else; its component about the axis of an earlier joint j is ∂g_j/∂q_i = ∂g_i/∂q_j =
+    μ_jᵀ (ḣ × γ).
     """
     tree = elements(model, q)
     inertias = regrouped(model, physics)

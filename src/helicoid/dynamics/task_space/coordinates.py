@@ -70,7 +70,7 @@ class PoseCoordinates:
 def pose_task(
     frame: str, orientation: str | None, position: str | None, minimal: bool = False
 ) -> PoseCoordinates:
-    """The task of these arguments, checked; `minimal` asks for as many coordinates as there are freedoms."""
+    """Task with checked arguments; `minimal` requires as many coordinates as degrees of freedom."""
     if orientation not in (None, DUAL_QUATERNION, *ORIENTATIONS):
         known = ", ".join((*ORIENTATIONS, DUAL_QUATERNION))
         raise InputError(f"orientation must be one of {known}, or None; got {orientation!r}")
@@ -82,8 +82,8 @@ def pose_task(
         raise InputError("position and orientation are both None: nothing is left of the pose")
     if minimal and orientation in _REDUNDANT_COORDINATES:
         raise InputError(
-            f"orientation {orientation!r} has more numbers than freedoms, so that no Λ exists for it; "
-            "Euler angles and 'rotation_vector' are minimal"
+            f"orientation {orientation!r} has more numbers than degrees of freedom, so that no Λ exists for "
+            "it; Euler angles and 'rotation_vector' are minimal"
         )
     return PoseCoordinates(frame, orientation, position)
 

@@ -6,12 +6,12 @@ A task is some rows of a frame's twist, ẋ = J v, or the coordinates of its pos
     Λ = (J M⁻¹ Jᵀ)⁻¹        μ = J̄ᵀ c - Λ J̇ v        p = J̄ᵀ g        J̄ = M⁻¹ Jᵀ Λ        N = 1 - J̄ J
 
 ẍ = J a + J̇ v is the rate of the task's components. J̄ is the inverse of J that minimises kinetic energy, and
-J̄ᵀ τ the force that a torque τ exerts on the task: for any τ it is Λ ẍ + μ + p. N maps velocities and
-accelerations to those that the task does not feel, J N = 0; Nᵀ does so with torques, J M⁻¹ Nᵀ = 0.
+J̄ᵀ τ the task force of a torque τ: for any τ it is Λ ẍ + μ + p. N projects velocities and accelerations onto
+the null space of the task, J N = 0; Nᵀ projects torques onto those without task acceleration, J M⁻¹ Nᵀ = 0.
 
 Where J loses rank, Λ does not exist and its entries grow without bound. A damping λ > 0 puts
 (J M⁻¹ Jᵀ + λ² 1)⁻¹ in the place of Λ, which exists everywhere but obeys the above only up to λ²; its unit is
-that of 1/√mass for linear rows and of 1/√inertia for angular ones. Friction and springs play no part.
+that of 1/√mass for linear rows and of 1/√inertia for angular ones. Friction and springs are not included.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def twist_task(frame: str, reference: Reference, rows: Rows, damping: float = 0.
 
 
 def check_rank(model: Model, task: TaskCoordinates) -> None:
-    """Refuse a task that Λ cannot exist for, as fewer velocities move the frame than the task has rows."""
+    """Raise an error if the task has more rows than velocities that move its frame: Λ does not exist then."""
     moving = _moving_velocities(model, task.frame)
     if moving < task.size and task.damping == 0.0:
         raise InputError(

@@ -25,13 +25,13 @@ from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
 _EFFECTIVE_SAMPLES = 100.0
-_RESIDUAL = 0.05  # of the torque of a joint: usual error of models of real joints
+_RELATIVE_RESIDUAL = 0.05  # of the torque of a joint: usual error of models of real joints
 _BODY_SIGMA = 0.25  # of itself: prior σ of a described body
 _JOINT_SIGMA = 0.2  # of its usual size: prior σ of friction, offset and armature
 _MAX_SAMPLES = 160
 _ACTIVE_SET_ITERATIONS = 5
 _MAX_SUSPECTS = 8  # rows: hypotheses are about those with the largest residuals
-_ROUNDING = 1e-11  # of |y|²
+_ROUNDING_TOLERANCE = 1e-11  # of |y|²
 
 
 class LoggedMotion(NamedTuple):
@@ -72,7 +72,7 @@ class Prior(NamedTuple):
 
 def prior(robot: Robot) -> Prior:
     """The prior of a description."""
-    # Friction that grows with the load is left out: the weight is what may be wrong.
+    # Load-dependent friction is left out: the described weight itself may be wrong.
     candidates = [term for term in linear_terms("candidate") if not TERMS[term].needs_load]
     regression = Regression(robot, (*default_groups(), *candidates))
     p = len(regression.parameters)
@@ -135,12 +135,12 @@ class Evidence:
         A, b, c = np.eye(p), np.zeros(p), 0.0
         for k in self.rows:
             j, s = columns[k], scale[k]
-            weight = _EFFECTIVE_SAMPLES / (_RESIDUAL**2 * s * s * max(self.tau_tau[j], 1e-300))
+            weight = _EFFECTIVE_SAMPLES / (_RELATIVE_RESIDUAL**2 * s * s * max(self.tau_tau[j], 1e-300))
             A += weight * self.squares[k]
             b += weight * (s * self.with_tau[k, :, j] - self.with_stated[k])
             c += weight * (s * s * self.tau_tau[j] - 2 * s * self.tau_stated[j, k] + self.stated_stated[k])
         u = _bounded(A, b, self.known.least)
-        return float(c - 2 * b @ u + u @ A @ u) + _ROUNDING * c, u
+        return float(c - 2 * b @ u + u @ A @ u) + _ROUNDING_TOLERANCE * c, u
 
 
 def _bounded(A: Array, b: Array, least: Array) -> Array:

@@ -16,12 +16,13 @@ _UNIT_TOLERANCE = 1.7  # factor between a scale and that of a unit
 _MAX_DESCRIPTION_ERROR = 1.7  # factor between torques and those of the model, by a wrong description
 _COMPLEXITY_PENALTY = 6.0  # on S, for each free number
 _MIN_DECREASE, _MAX_RATIO = 30.0, 0.8  # of S by one more free scale: absolute, and to that before
-_MAX_GEARED = 0.6  # fraction of the joints: more that are scaled are currents
-_FAR, _VERY_FAR = 2.5, 8.0  # factors on the described torques: of nearly all joints, or of one
+_MAX_GEARED = 0.6  # fraction of the joints: if more are scaled, the log holds currents
+_MIN_FACTOR_OF_ALL = 2.5  # between measured and described torques of most joints
+_MIN_FACTOR_OF_ONE = 8.0  # between those of a single joint
 _MIN_EXPLAINED = 0.5  # of the variance of a torque without friction, by the bodies
-_NEARLY_ALL = 0.7  # of the joints whose torque bodies explain
-_COARSE = np.exp(np.linspace(np.log(2e-4), np.log(5e3), 25))
-_FINE = np.exp(np.linspace(-0.4, 0.4, 7))
+_MIN_FRACTION_OF_JOINTS = 0.7  # of the joints whose torque bodies explain
+_COARSE_SCALES = np.exp(np.linspace(np.log(2e-4), np.log(5e3), 25))
+_FINE_SCALES = np.exp(np.linspace(-0.4, 0.4, 7))
 
 
 def flipped(evidence: Evidence) -> Iterator[Candidate]:
@@ -92,7 +93,7 @@ def scaled(evidence: Evidence) -> Iterator[Candidate]:
 def _best(evidence: Evidence, scale: Array, rows: Sequence[int]) -> float:
     """The factor on the scale of some rows that has the least S."""
     best = 1.0
-    for grid in (_COARSE, _FINE):
+    for grid in (_COARSE_SCALES, _FINE_SCALES):
         tried = {f: evidence.misfit(scale=_with(scale, rows, f * scale[rows])) for f in best * grid}
         best = min(tried, key=lambda factor: tried[factor])
     return float(best)
@@ -132,13 +133,15 @@ def _scale(
 def multiples(evidence: Evidence) -> Candidate | None:
     """Torques that are far from what the described bodies need: of nearly all joints, or by much of some.
 
-    Bodies could be lighter throughout, and S does not mind much; but not so much lighter.
+    S hardly penalises bodies that are all lighter by the same factor, so the factor is bounded here.
     """
     found = _factors(evidence)
-    far = {k: f for k, f in found.items() if abs(np.log(f)) > np.log(_FAR)}
-    everywhere = len(far) >= max(2, _NEARLY_ALL * len(found)) and len({f > 1 for f in far.values()}) == 1
+    far = {k: f for k, f in found.items() if abs(np.log(f)) > np.log(_MIN_FACTOR_OF_ALL)}
+    everywhere = (
+        len(far) >= max(2, _MIN_FRACTION_OF_JOINTS * len(found)) and len({f > 1 for f in far.values()}) == 1
+    )
     if not everywhere:
-        far = {k: f for k, f in far.items() if abs(np.log(f)) > np.log(_VERY_FAR)}
+        far = {k: f for k, f in far.items() if abs(np.log(f)) > np.log(_MIN_FACTOR_OF_ONE)}
     if not far:
         return None
     scale = np.ones(len(evidence.names))

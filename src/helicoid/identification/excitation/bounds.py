@@ -84,7 +84,7 @@ def find_bounds(
 
 def _limit(robot: Robot, what: str, given: ArrayLike | None, stated: Array) -> Array:
     if given is None:
-        # A description that states 0 means that it does not know.
+        # A description states 0 where it does not know the limit.
         return np.where(stated > 0, stated, np.inf)
     values = np.asarray(given, dtype=np.float64)
     if values.shape not in ((), (robot.nv,)) or not np.all(values > 0):

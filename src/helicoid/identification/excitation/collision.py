@@ -25,7 +25,7 @@ class BodySphere(NamedTuple):
 
 
 def covering_spheres(model: Model) -> tuple[list[BodySphere], list[str]]:
-    """Spheres that hold every shape of the robot, and the links whose shape is a mesh, which have none."""
+    """Spheres that cover every primitive shape of the robot, and the links whose shape is a mesh."""
     spheres: list[BodySphere] = []
     meshes: list[str] = []
     for link in model.links:
@@ -57,7 +57,7 @@ def _cover(shape: Geometry) -> list[tuple[Array, float]]:
 
 
 def body_pairs(model: Model, spheres: list[BodySphere], q: Array) -> list[tuple[int, int]]:
-    """Pairs of bodies that could collide: no neighbours, and apart at q (what touches there always may)."""
+    """Pairs of bodies that could collide: neither neighbours nor in contact at q."""
     owners = sorted({sphere.body for sphere in spheres})
     pairs = [
         (a, b)

@@ -34,9 +34,9 @@ _MAX_MARGIN = 0.2  # relative, or m: by which bounds are tightened
 class Excitation:
     """An excitation trajectory, periodic, at rest at both ends.
 
-    `trajectory` holds it as samples with the torques that the description needs for it. `condition` is
-    cond(W) of the base parameters' regressor, columns in units of what is unknown of them, rows in units of
-    the noise; `log_det` that of Wᵀ W per sample. `notes` say in words what was not taken into account.
+    `trajectory` holds its samples, with the torques of the description's inverse dynamics. `condition` is
+    cond(W) of the base parameters' regressor, columns in units of their prior σ, rows in units of the noise;
+    `log_det` is log det Wᵀ W per sample. `notes` say in words what was not taken into account.
     """
 
     trajectory: Trajectory
@@ -124,8 +124,8 @@ def excitation(
     A Fourier series of each joint (Swevers et al. 1997) with the D-optimal or best conditioned regressor.
 
     Args:
-        robot: any whose joints have one coordinate for each velocity; a floating base cannot be led along a
-            series and is refused.
+        robot: any whose joints have one coordinate for each velocity; a floating base has no such series
+            and is refused.
         duration: of one period (s).
         groups: the parameters to be identified, as in `Robot.parametric`.
         criterion: "d-optimal", the smallest confidence ellipsoid, or "condition", the best condition number.

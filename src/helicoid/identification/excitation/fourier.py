@@ -31,7 +31,7 @@ class RestingSeries:
 
     @property
     def n_free(self) -> int:
-        """The number of free numbers a joint."""
+        """Number of free coefficients per joint."""
         return self.basis.shape[1]
 
     def coefficients(self, y: Array) -> Array:

@@ -48,7 +48,7 @@ class BaseEquations:
             if group not in _GROUPS:
                 raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_GROUPS)}")
         if self.wrenches and {"friction", "armature"} & set(self.groups):
-            raise InputError("wrenches know nothing of friction and armature; groups: inertia, payload")
+            raise InputError("wrenches do not depend on friction and armature; groups: inertia, payload")
         if self.robot.model.loops:
             raise InputError(
                 f"robot {self.robot.name!r} has closed loops: the forces in them enter its torques, so that "
@@ -58,7 +58,7 @@ class BaseEquations:
             raise InputError(f"name at least one group of parameters: {', '.join(_GROUPS)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Functions are made anew where it goes.
+        # Compiled functions are not pickled: the copy builds its own.
         return BaseEquations, (self.robot, self.groups, self.payload_link, self.smoothing, self.wrenches)
 
     @property

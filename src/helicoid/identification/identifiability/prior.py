@@ -42,7 +42,7 @@ def whitenings(equations: BaseEquations) -> dict[int, Whitening]:
 def covariance(equations: BaseEquations, spread: float) -> Array:
     """The covariance (θ, θ) of θ about its nominal values; `spread` is the relative σ of bodies.
 
-    A payload is nothing give or take a tenth of the robot's mass.
+    The prior of a payload's mass has mean zero and a σ of a tenth of the robot's mass.
     """
     P = np.zeros((len(equations.nominal),) * 2)
     payload = equations.slices.get("payload", slice(-1, -1)).start
@@ -62,9 +62,10 @@ def covariance(equations: BaseEquations, spread: float) -> Array:
 
 
 def noise(robot: Robot, given: ArrayLike | None = None, sensors: int = 0) -> Array:
-    """σ of what is measured (N·m, N): torques, (nv,), or the wrenches of so many sensors, six each.
+    """σ of the measurements (N·m, N): torques, (nv,), or the wrenches of so many sensors, six each.
 
-    As given, or 1 %: of the effort limit or of what is usual; of the robot's weight, with a lever of 0.1 m.
+    By default 1 % of the effort limit (or of the usual effort) for torques; for wrenches 1 % of the robot's
+    weight, and of that weight on a lever of 0.1 m for moments.
     """
     rows = 6 * sensors or robot.nv
     if given is None and sensors:

@@ -40,8 +40,8 @@ _RANK_TOLERANCE = 1e-11  # of unit vectors
 
 # I(e_k), (10, 6, 6): the spatial inertia of each parameter.
 _INERTIAS = np.array([spatial.inertia_from_parameters(unit) for unit in np.eye(10)])
-# e_a ×* I(π) e_b = _TURNING[a, b] π, (6, 6, 6, 10).
-_TURNING = np.einsum("acd,kdb->abck", [spatial.force_cross(unit) for unit in np.eye(6)], _INERTIAS)
+# e_a ×* I(π) e_b = _GYROSCOPIC[a, b] π, (6, 6, 6, 10).
+_GYROSCOPIC = np.einsum("acd,kdb->abck", [spatial.force_cross(unit) for unit in np.eye(6)], _INERTIAS)
 
 
 class _Stage(NamedTuple):
@@ -184,7 +184,7 @@ def _wrench_rows(regression: Regression) -> Array:
             continue
         felt = np.vstack([free, motions.gravity[None], motions.gravity_changes])
         linear = np.einsum("kcd,nd->nck", _INERTIAS, felt).reshape(-1, 10)
-        square = np.einsum("nab,abck->nck", products[-1].reshape(-1, 6, 6), _TURNING).reshape(-1, 10)
+        square = np.einsum("nab,abck->nck", products[-1].reshape(-1, 6, 6), _GYROSCOPIC).reshape(-1, 10)
         own = _span(linear, square)
         row = np.zeros((len(own), len(parameters)))
         row[:, inertial.start + 10 * stage.body : inertial.start + 10 * stage.body + 10] = own
@@ -246,12 +246,12 @@ def _gyroscopic(S: Array) -> Array:
     """
     if S.shape[1] == 1:
         return np.zeros((0, 10))
-    products = np.einsum("ai,bj,ck,abcn->ijkn", S, S, S, _TURNING)
+    products = np.einsum("ai,bj,ck,abcn->ijkn", S, S, S, _GYROSCOPIC)
     return (products + products.transpose(1, 0, 2, 3)).reshape(-1, 10)
 
 
 def _base_gravity(model: Model) -> Array:
-    """A base that accelerates against gravity feels it."""
+    """Gravity as an acceleration of the base in the opposite direction."""
     return np.concatenate([np.zeros(3), -np.array(ca.evalf(nominal(model).gravity)).ravel()])
 
 

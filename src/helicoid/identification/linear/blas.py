@@ -1,8 +1,7 @@
 """One thread for BLAS while many small matrices are factored.
 
-OpenBLAS wakes all its threads for a matrix of 60 columns and lets them wait in loops: where the cores are
-taken, that costs a hundred times what the factorisation does (measured: 283 ms against 1.4 ms for a QR of
-1024 × 62).
+OpenBLAS wakes all its threads for a matrix of 60 columns and lets them spin: on busy cores that costs a
+hundred times as much as the factorisation (measured: 283 ms against 1.4 ms for a QR of 1024 × 62).
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, setting their threads a tenth of one."""
+    """BLAS libraries of this process; cached, since finding them takes milliseconds."""
     return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """BLAS, where NumPy and SciPy use it, computes in the calling thread only; as before afterwards."""
+    """Restrict the BLAS of NumPy and SciPy to the calling thread within a `with` block."""
     limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return limited

@@ -25,7 +25,7 @@ def identified_robot(regression: Regression, x: Array) -> Robot:
     if "spring" in parameters.groups:
         robot = robot.with_joints(stiffness=_stiffness(regression, x))
         offset = values.get("offset", stated(robot, "offset"))
-        values["offset"] = offset + _pull_at_zero(regression, x)
+        values["offset"] = offset + _spring_torque_at_zero(regression, x)
     shapes = dict(regression.shape_values)
     if regression.covered & {"coulomb", "stribeck"}:
         width = shapes.pop("stribeck_velocity", np.zeros(robot.nv))
@@ -68,7 +68,7 @@ def _stiffness(regression: Regression, x: Array) -> dict[str, Array]:
     return {body.joint.name: values[body.v] for body in own if body.joint.mimic is None}
 
 
-def _pull_at_zero(regression: Regression, x: Array) -> Array:
+def _spring_torque_at_zero(regression: Regression, x: Array) -> Array:
     """K q = K (q - rest) + K rest: the torque that belongs to the offset, (nv,)."""
     values, rest = _spread(regression, x, "spring"), np.zeros(regression.robot.nv)
     for body in regression.robot.model.bodies:

@@ -2,7 +2,7 @@
 
 Read are messages of type sensor_msgs/JointState: a stamp, names of joints, and for each a position (rad, m),
 perhaps a velocity and perhaps an effort (N·m, N). Their definition is the same in every release of ROS, so
-that nothing else in a bag, known or not, needs to be understood.
+that other message types in a bag need no definition.
 """
 
 from __future__ import annotations

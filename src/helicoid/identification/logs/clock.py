@@ -11,10 +11,10 @@ from helicoid._typing import Array
 from helicoid.identification.logs.filtering import bandwidth, derivative
 from helicoid.identification.logs.log import Log
 
-_GAP = 5.0  # median periods
-_MIN_GAP = 0.03  # periods of the fastest motion
+_MIN_GAP_PERIODS = 5.0  # median periods
+_MIN_GAP_OF_MOTION = 0.03  # periods of the fastest motion
 _ERROR_TIE = 1.1  # ratio to the error of the best clock, within which a simpler one is taken
-_WINDOW = 0.05  # s over which velocities are integrated
+_VELOCITY_WINDOW = 0.05  # s over which velocities are integrated
 _DRIFT_WINDOW = 101  # samples over which a counted clock follows the stamps
 _MAX_JITTER = 0.01  # of a period: stamps with less are even
 
@@ -53,11 +53,11 @@ def stretches(log: Log) -> list[slice]:
     """The parts of a log between gaps: times without samples that are long for the motion."""
     steps = np.diff(log.t)
     period = float(np.median(steps))
-    ends = np.flatnonzero(steps > _GAP * period) + 1
+    ends = np.flatnonzero(steps > _MIN_GAP_PERIODS * period) + 1
     if len(ends):
         band = bandwidth(np.asarray(log.q), 1.0 / period) if len(log) > 8 else 0.0
-        longest = _MIN_GAP / band if band > 0 else 0.0
-        ends = ends[steps[ends - 1] > max(_GAP * period, longest)]
+        longest = _MIN_GAP_OF_MOTION / band if band > 0 else 0.0
+        ends = ends[steps[ends - 1] > max(_MIN_GAP_PERIODS * period, longest)]
     edges = [0, *(int(end) for end in ends), len(log)]
     return [slice(start, end) for start, end in pairwise(edges)]
 
@@ -66,9 +66,8 @@ def clock(log: Log) -> tuple[Clock, str]:
     """An even clock for a log without gaps, and a sentence on what was found (empty if nothing).
 
     Three clocks are tried where stamps are uneven: samples that are even, stamps that are so many whole
-    periods apart (samples were lost), stamps as they are. That is taken under which integrated
-    velocities match positions best, or, without velocities, under which positions are smoothest; of several
-    within 10 %, the first.
+    periods apart (samples were lost), stamps as they are. The one is taken with which integrated velocities
+    match positions best or, without velocities, positions are smoothest; of several within 10 %, the first.
     """
     t = log.t
     even = np.linspace(t[0], t[-1], len(t))
@@ -120,7 +119,7 @@ def _disagreement(log: Log, stamps: Array) -> float:
     grown = np.vstack(
         [np.zeros((1, v.shape[1])), np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(stamps)[:, None], axis=0)]
     )
-    m = max(2, min(len(q) // 4, round(_WINDOW * len(q) / (stamps[-1] - stamps[0]))))
+    m = max(2, min(len(q) // 4, round(_VELOCITY_WINDOW * len(q) / (stamps[-1] - stamps[0]))))
     off = (q[m:] - q[:-m]) - (grown[m:] - grown[:-m])
     off -= np.mean(off, axis=0)
     return float(np.exp(np.mean(np.log(np.sqrt(np.mean(off**2, axis=0)) + 1e-300))))

@@ -12,12 +12,12 @@ from helicoid._typing import Array
 Mask = NDArray[np.bool_]
 
 ORDER = 4  # of the Butterworth filter that runs forwards and backwards
-_OUTLIER = 8.0  # robust standard deviations from the running median
+_OUTLIER_THRESHOLD = 8.0  # robust standard deviations from the running median
 _MEDIAN_WINDOW = 7  # samples
 
 
 def low_pass(x: Array, rate: float, cutoff: float | None) -> Array:
-    """x (N, ...) with all above `cutoff` (Hz) taken out and nothing delayed; unchanged if there is no cutoff.
+    """Zero-phase low-pass of x (N, ...) at `cutoff` (Hz); x itself where the cut-off is None.
 
     A Butterworth filter of order 4 forwards and backwards, its ends continued by point reflection.
 
@@ -53,7 +53,7 @@ def _sections(rate: float, cutoff: float) -> tuple[Array, Array]:
 
 
 def margin(n: int, rate: float, cutoff: float | None) -> int:
-    """Samples over which the filter's memory fades: 1.5 periods of its cut-off, at most n - 1."""
+    """Length of the filter's transient in samples: 1.5 periods of its cut-off, at most n - 1."""
     return 0 if cutoff is None else min(n - 1, int(np.ceil(1.5 * rate / cutoff)))
 
 
@@ -79,7 +79,7 @@ def outliers(x: Array) -> Mask:
     # Where the motion is steep the median lags; a spike is more than the signal's own changes nearby.
     spread = 1.4826 * np.median(off, axis=0) + 1e-9 * np.ptp(x, axis=0) + 1e-300
     neighbours = np.max(np.abs(np.diff(middle, axis=0)), axis=0)
-    return off > _OUTLIER * spread + 2.0 * neighbours
+    return off > _OUTLIER_THRESHOLD * spread + 2.0 * neighbours
 
 
 def repaired(x: Array, bad: Mask) -> Array:

@@ -89,7 +89,7 @@ def _check_positions(robot: Robot, log: Log) -> None:
 
 
 def _check_velocities(robot: Robot, log: Log) -> None:
-    """v against the derivative of q: the slope of one over the other is 1, or a unit is wrong."""
+    """Compare v with the derivative of q: a regression slope other than 1 means a wrong unit."""
     assert log.v is not None
     for kq, kv in zip(*_single(robot), strict=True):
         slope_q = np.gradient(log.q[:, kq], log.t)
@@ -125,7 +125,7 @@ def _check_torques(robot: Robot, log: Log) -> None:
 
 
 def _check_unlimited_torques(robot: Robot, log: Log) -> None:
-    """Without effort limits, against the largest torques that the description needs for about the motion."""
+    """Compare torques without effort limits with the largest inverse-dynamics torques of a similar motion."""
     assert log.tau is not None
     effort = robot.limits.effort
     unlimited = [k for k in range(robot.nv) if not (np.isfinite(effort[k]) and effort[k] > 0)]

@@ -12,10 +12,10 @@ from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
 _MAX_RESIDUAL = 0.01  # of the variance of v: residual of the best sine
-_COARSE, _FINE = np.linspace(0.8, 1.25, 31), np.linspace(0.985, 1.015, 7)  # times a guess of ω
+_COARSE_GRID, _FINE_GRID = np.linspace(0.8, 1.25, 31), np.linspace(0.985, 1.015, 7)  # times a guess of ω
 _MAX_SAMPLES = 1000
 _MIN_MOTION = 1e-6  # standard deviation of q and v
-_MAJORITY = 0.5  # of the joints that move
+_MIN_FRACTION_FOR_MAJORITY = 0.5  # of the joints that move
 
 
 class SineMotion(NamedTuple):
@@ -56,7 +56,7 @@ def single_frequency_joints(robot: Robot, held: Sequence[Samples]) -> SineMotion
                 alone = left < _MAX_RESIDUAL * v.var() * len(v)
                 found[body.joint.name] = SineMotion(*place, float(q.mean()), omega) if alone else None
     joints = {name: sine for name, sine in found.items() if sine is not None}
-    return SineMotions(joints, len(joints) > _MAJORITY * len(found))
+    return SineMotions(joints, len(joints) > _MIN_FRACTION_FOR_MAJORITY * len(found))
 
 
 def _states(held: Sequence[Samples]) -> tuple[list[Array], list[Array]]:
@@ -66,7 +66,7 @@ def _states(held: Sequence[Samples]) -> tuple[list[Array], list[Array]]:
 def _sine(held: Sequence[Samples], v: int, guess: float) -> tuple[float, float]:
     """The sum of squares of a joint's velocities that the best sine leaves, and its ω near a guess."""
     least, best = np.inf, guess
-    for grid in (_COARSE, _FINE):
+    for grid in (_COARSE_GRID, _FINE_GRID):
         tried = best * grid
         left = np.sum([_left(samples, v, tried) for samples in held], axis=0)
         least, best = float(left.min()), float(tried[np.argmin(left)])

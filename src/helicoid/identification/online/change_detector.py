@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-_DRIFT = 0.5  # standard deviations: allowance of the cumulative sum
-_THRESHOLD = 25.0  # of the cumulative sum: on noise alone it is reached once in some e²⁵ samples
+_CUSUM_ALLOWANCE = 0.5  # standard deviations: allowance of the cumulative sum
+_CUSUM_THRESHOLD = 25.0  # of the cumulative sum: on noise alone it is reached once in some e²⁵ samples
 _MAX_EXCESS = 6.0  # standard deviations counted of one sample: an outlier is no change
 _MAX_IN_AVERAGE = 9.0  # times the usual squared innovation: counted of one sample
 _MAX_FIT = 4.0  # mean squared innovation, in units of the stated noise
@@ -15,8 +15,8 @@ _NOISE_GAIN, _FIT_GAIN = 1 / 1000, 1 / 50  # of the moving averages of the noise
 class ChangeDetector:
     """Follows ‖e‖² of whitened innovations of m rows: χ² with m degrees of freedom without a change.
 
-    `scale` is how much larger the innovations usually are than the noise that was stated (at least 1): what
-    is always there is no change. `uncertainty` is the mean information that a row still brings, log √(1 + the
+    `scale` is the usual ratio of the innovations to the stated noise (at least 1): a persistent model error
+    is no change. `uncertainty` is the mean information that a row still brings, log √(1 + the
     variance of its prediction), in units of the noise; near 0 when the parameters are known.
     """
 
@@ -28,7 +28,7 @@ class ChangeDetector:
         self.restart()
 
     def restart(self) -> None:
-        """After a change, or at the start."""
+        """Reset the cumulative sum, after a change or at the start."""
         self.sum = 0.0
         self.samples_since = 0
         self.uncertainty = self.fit = self.nominal_fit = np.inf
@@ -48,13 +48,13 @@ class ChangeDetector:
         self.nominal_fit += weight * (nominal / self._m - self.nominal_fit)
         self.uncertainty += weight * (gain / (2 * self._m) - self.uncertainty)
         excess = (per_row / self.scale - 1) / np.sqrt(2 / self._m)
-        self.sum = max(0.0, self.sum + min(excess, _MAX_EXCESS) - _DRIFT)
+        self.sum = max(0.0, self.sum + min(excess, _MAX_EXCESS) - _CUSUM_ALLOWANCE)
         self.n_samples += 1
         slow = max(_NOISE_GAIN, 1 / (20 + self.n_samples))
         self.scale = max(1.0, self.scale + slow * (usual - self.scale))
-        if self.sum > _THRESHOLD:
+        if self.sum > _CUSUM_THRESHOLD:
             if self.n_changes and self.samples_since * _NOISE_GAIN < 1:
-                # Again so soon: an error of the model, and no change of parameters.
+                # A second alarm so soon is a model error, not a change of parameters.
                 self.scale = max(self.scale, self.fit)
             self.n_changes += 1
             self.restart()
@@ -70,6 +70,6 @@ class ChangeDetector:
     @property
     def trustworthy(self) -> bool:
         """Whether the estimate is good enough for control: see `OnlineIdentifier.trustworthy`."""
-        settled = self.samples_since >= 50 and self.sum < _THRESHOLD / 2
+        settled = self.samples_since >= 50 and self.sum < _CUSUM_THRESHOLD / 2
         fits = self.fit < max(_MAX_FIT, self.nominal_fit / 2)
         return bool(settled and self.uncertainty < 0.05 and fits)

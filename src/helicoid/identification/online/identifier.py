@@ -202,7 +202,7 @@ class OnlineIdentifier:
         self._restart(self._delta())
         self._fold(np.asfortranarray(block.copy()))
         self.n_samples += len(rows)
-        self._forget_results()
+        self._invalidate_results()
         root = solve_triangular(self._R[:-1, :-1], block[:, :-1].T, trans="T", check_finite=False)
         n = len(block)
         self.change.add_window(
@@ -246,7 +246,7 @@ class OnlineIdentifier:
             np.multiply(rows.T, np.sqrt(limit / squared), out=self._block)
             self._fold(self._block)
         self.n_samples += 1
-        self._forget_results()
+        self._invalidate_results()
         nominal = float(rows[-1] @ rows[-1])
         if self.change.add(squared, self._information() - before, nominal):
             self._restart(self._delta())
@@ -258,7 +258,7 @@ class OnlineIdentifier:
         lapack.dtpqrt(0, min(_BLOCK, len(self._R)), self._R, block, overwrite_a=1, overwrite_b=1)
 
     def _renew(self) -> None:
-        """Put back some rows of the prior, as much as forgetting took from them since their last turn."""
+        """Restore some rows of the prior by the weight that forgetting has taken since their last turn."""
         r = len(self._R_prior)
         period = -(-r // _PRIOR_ROWS)
         start = _PRIOR_ROWS * (self.n_samples // _PRIOR_ROWS % period)
@@ -282,7 +282,7 @@ class OnlineIdentifier:
         r = len(self._R) - 1
         return np.asarray(lapack.dtrtrs(self._R[:r, :r], self._R[:r, r])[0], np.float64)
 
-    def _forget_results(self) -> None:
+    def _invalidate_results(self) -> None:
         for name in ("estimate", "theta", "covariance"):
             self.__dict__.pop(name, None)
 
@@ -300,12 +300,12 @@ class OnlineIdentifier:
 
     @cached_property
     def estimate(self) -> Array:
-        """θ as the data and the prior have it, in the order of `names`; no body need be able to have it."""
+        """Posterior mean of θ, in the order of `names`; it may be physically inconsistent."""
         return np.asarray(self._equations.nominal + self._gain @ self._delta(), np.float64)
 
     @cached_property
     def theta(self) -> Array:
-        """θ for a controller: the nearest to `estimate` with bodies that can exist and friction >= 0.
+        """θ for a controller: the physically consistent θ nearest to `estimate`, with friction >= 0.
 
         Nearest in the metric of `covariance`: well identified directions change least.
         """

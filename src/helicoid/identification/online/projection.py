@@ -9,7 +9,7 @@ clipping eigenvalues projects: Π. The solution is z = Π(s) where
 
 so that the distance left is known, in standard deviations. Steps are Newton's with the derivative of Π (Sun
 and Sun 2002), or a part of them; where none gains enough, one of alternating directions (Boyd et al. 2011,
-section 5.2, with over-relaxation), s - 1.6 (H + ρ)⁻¹ F(s), goes in their place: such converge from anywhere.
+section 5.2, with over-relaxation), s - 1.6 (H + ρ)⁻¹ F(s), takes their place: it converges from any start.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Start(NamedTuple):
 
 
 class ConsistentSet:
-    """Parameters θ of bodies that can exist, and of joints that take energy.
+    """Set of physically consistent parameters θ, with joints that dissipate energy.
 
     `bodies`: the whitening of ten parameters, by where they start in θ. `nonnegative`: which of θ are >= 0,
     `scale`: their size. `least`: the smallest eigenvalue of a whitened pseudo-inertia.
@@ -81,7 +81,7 @@ class ConsistentSet:
         self._last: _Start | None = None
 
     def contains(self, theta: Array) -> bool:
-        """Whether all bodies and signs are possible, up to rounding."""
+        """Whether θ is in the set, up to rounding."""
         w = self.W @ theta
         smallest = _eigen(self._matrices(w))[0].min(initial=np.inf)
         return bool(smallest >= self.least * (1 - 1e-6) and w[self.nonnegative].min(initial=0.0) >= 0.0)

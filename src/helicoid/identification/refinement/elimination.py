@@ -1,8 +1,9 @@
 """A Gauss-Newton step of multiple shooting: states are eliminated window by window, from the last node back.
 
-What the samples after node j say about (s_j, ξ) is one triangular factor. Node j + 1 is where the simulation
-from node j arrives, δs_{j+1} = A_j δs_j + B_j δξ - gap_j, which turns a factor at j + 1 into rows at j. All
-windows do this side by side, and only ξ is common: cost and memory grow linearly with the motion.
+One triangular factor holds the information of the samples after node j on (s_j, ξ). The simulation from node
+j arrives at node j + 1, δs_{j+1} = A_j δs_j + B_j δξ - gap_j, which turns a factor at j + 1 into rows at j.
+Windows are independent but for ξ and are eliminated in parallel: cost and memory are linear in the length of
+the motion.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ MIN_MASS = 0.01
 
 _MAX_ITERATIONS = 50
 _MIN_DECREASE = 1e-7  # relative, of the sum of squares
-_WIDTHS = (1e-3, 3.0)  # of the fastest velocity: the range of widths
+_WIDTH_RANGE = (1e-3, 3.0)  # of the fastest velocity: the range of widths
 
 
 class FrictionPoint(NamedTuple):
@@ -119,8 +119,8 @@ class FrictionFit:
         lower, upper = np.zeros((2, len(fastest), len(self.model.shapes)))
         for k, shape in enumerate(self.model.shapes):
             signed = shape in self.model.signed
-            lower[:, k] = -fastest if signed else np.log(_WIDTHS[0] * fastest)
-            upper[:, k] = fastest if signed else np.log(_WIDTHS[1] * fastest)
+            lower[:, k] = -fastest if signed else np.log(_WIDTH_RANGE[0] * fastest)
+            upper[:, k] = fastest if signed else np.log(_WIDTH_RANGE[1] * fastest)
         return lower, upper
 
     def moved(self, point: FrictionPoint, step: Array) -> FrictionPoint:

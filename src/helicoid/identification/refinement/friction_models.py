@@ -92,7 +92,7 @@ class ShapedRegression(Regression):
 
     @property
     def covered(self) -> frozenset[str]:
-        """The groups that the unknowns say all about, those among them that the model replaces."""
+        """Groups that are unknown, including those that the model replaces."""
         return frozenset((*self.groups, *replaced_terms(), *self.model.absorbs)) - {*self.model.shapes}
 
     @property
@@ -102,7 +102,7 @@ class ShapedRegression(Regression):
         return {name: s if name in self.model.signed else np.exp(s) for name, s in own.items()}
 
     def with_load(self, load: Array) -> ShapedRegression:
-        """This regression with other inertial parameters whose weight "load" is about."""
+        """This regression with the joint load of other inertial parameters."""
         return ShapedRegression(self._plain.with_load(load), self.model, self.shapes, self._slopes_at)
 
     def _columns(self, q: Array, v: Array, a: Array) -> dict[str, Array]:

@@ -3,8 +3,9 @@
     min Σ ‖(q_i ⊖ q(t_i), v_i - v(t_i)) / σ‖² + ‖ξ - ξ_start‖²   over ξ and the states s_j at nodes,
     with s_{j+1} = Φ(s_j, ξ): simulated from node j under the measured torques, one arrives at node j + 1
 
-(multiple shooting, Bock 1987). Unlike the torque equations it needs no accelerations, and noise enters where
-it is. The motion is cut into windows that start anew, since no simulation follows a real robot for long.
+(multiple shooting, Bock 1987). Unlike the torque equations it needs no accelerations, and noise is where the
+sensors have it, in q and v. The motion is cut into windows with free initial states, since the error of an
+open-loop simulation grows with time.
 """
 
 from __future__ import annotations
@@ -257,7 +258,7 @@ def _rms(residuals: Array) -> Array:
 
 
 def _floor(windows: Windows) -> Array:
-    """ShootingResiduals too small to be anything but rounding, of each channel."""
+    """Residuals at the level of rounding, of each channel."""
     nv = windows.v.shape[-1]
     speed = np.abs(windows.v).reshape(-1, nv).max(axis=0) + 1e-3
     return np.concatenate([1e-7 * speed, 1e-7 * speed])

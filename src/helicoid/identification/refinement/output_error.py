@@ -1,4 +1,4 @@
-"""Output-error refinement of an identified robot: from torques that fit to motions that fit."""
+"""Output-error refinement of an identified robot: the simulated motion is fitted in place of the torques."""
 
 from __future__ import annotations
 

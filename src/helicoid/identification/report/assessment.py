@@ -1,4 +1,4 @@
-"""Assessment of a result: a few questions, each answered by a number and a light."""
+"""Assessment of a result: questions, each answered by a number and a rating (good, doubtful, bad)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MAX_UNIDENTIFIED = (0.5, 1.0)  # fraction of combinations with a larger σ, for
 
 @dataclass(frozen=True)
 class Check:
-    """A question, its answer in words, a light, and what it is about in a word or two."""
+    """A question, its answer in words, its rating `light`, and its subject in a word or two."""
 
     topic: str
     question: str
@@ -121,12 +121,12 @@ class Assessment:
 
     @property
     def light(self) -> Light:
-        """The worst light of all questions but the last: doubtful data that predict well are good enough."""
+        """Worst rating of all questions but the last: doubtful data that predict well are good enough."""
         return max((check.light for check in self.checks[:-1]), key=LIGHTS.index)
 
     @property
     def verdict(self) -> str:
-        """One sentence for someone with ten seconds."""
+        """Overall assessment in one sentence."""
         error = self.unseen.overall_relative
         how = "on a log it has not seen" if self.validation is not None else "on parts of the log held out"
         figure = (

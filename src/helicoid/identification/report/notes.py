@@ -19,7 +19,7 @@ from helicoid.model.inertia import Inertia
 _MAX_OVERFIT = 1.5  # ratio of held-out to training error
 _MAX_RELATIVE_ERROR = 0.2  # of a row on held-out data
 _MAX_SAMPLES = 20_000
-_OUTLIER = 6.0  # robust standard deviations
+_OUTLIER_THRESHOLD = 6.0  # robust standard deviations
 _MAX_OUTLIERS = 0.003  # fraction of the samples: more are heavy tails
 _MIN_DURATION = 3.0  # s
 
@@ -88,12 +88,12 @@ def _heavy_tails(regression: Regression, x: Array, stretches: Sequence[Samples])
     off = longest.raw[some] - low_pass(regression.predict(x, q, v, a), longest.rate, longest.cutoff)
     off = off - np.median(off, axis=0)
     spread = 1.4826 * np.median(np.abs(off), axis=0)
-    part = np.mean(np.abs(off) > _OUTLIER * np.maximum(spread, 1e-300), axis=0)
+    part = np.mean(np.abs(off) > _OUTLIER_THRESHOLD * np.maximum(spread, 1e-300), axis=0)
     names = [name for name, many in zip(regression.row_names, part, strict=True) if many > _MAX_OUTLIERS]
     if names:
         yield (
-            f"Warning: the residuals of {', '.join(names)} have heavy tails, beyond {_OUTLIER:g} robust "
-            'standard deviations. estimator="huber" gives such samples less weight.'
+            f"Warning: the residuals of {', '.join(names)} have heavy tails, beyond {_OUTLIER_THRESHOLD:g} "
+            'robust standard deviations. estimator="huber" gives such samples less weight.'
         )
 
 

@@ -1,1 +1,1 @@
-"""Ready-made episodes: closed loops of a controller and a plant that is not quite what it thinks."""
+"""Ready-made episodes: closed loops of a controller and a plant that differs from its model."""

@@ -1,6 +1,6 @@
-// Plays the motion of a robot in WebGL 2: lit triangles with shadows on a grid, camera by mouse or touch.
-// The data beside this script: "parts" are triangles on a body, "motions" are times and body poses
-// (x, y, z, qw, qx, qy, qz); a motion but the first is drawn as a ghost.
+// Player of robot motions in WebGL 2: shaded triangles with shadows on a grid, camera by mouse or touch.
+// Its data: "parts" are triangles fixed to a body, "motions" are times and body poses
+// (x, y, z, qw, qx, qy, qz); every motion after the first is drawn as a transparent ghost.
 (async (root) => {
   "use strict";
   const find = (name) => root.querySelector(name);
@@ -9,13 +9,13 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const fail = (text) => root.insertAdjacentHTML("beforeend", `<div class="message">${text}</div>`);
   const gl = canvas.getContext("webgl2", { antialias: true, alpha: true });
-  if (!gl) return fail("This browser shows no 3-D (WebGL 2 is off).");
+  if (!gl) return fail("3-D graphics need WebGL 2, which this browser does not provide.");
 
   const packed = Uint8Array.from(atob(scene.data), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const data = await new Response(stream).arrayBuffer();
 
-  // Matrices are columns first, as WebGL wants them.
+  // Matrices are column-major, as in WebGL.
   const multiply = (a, b) => {
     const c = new Float32Array(16);
     for (let i = 0; i < 16; i++) for (let k = 0; k < 4; k++) c[i] += a[(i & 3) + 4 * k] * b[k + (i & ~3)];
@@ -89,7 +89,7 @@
        vec3 light = mix(vec3(0.21, 0.20, 0.19), vec3(0.40, 0.43, 0.47), sky) + vec3(0.78, 0.75, 0.71) * key + vec3(0.10) * fill;
        float gloss = pow(max(dot(m, normalize(sun + e)), 0.0), 48.0) * 0.22 * step(0.001, key);
        vec3 seen = base * light + gloss + rim * 0.06;
-       result = vec4(pow(1.0 - exp(-1.45 * seen), vec3(1.0 / 2.2)) * color.a, color.a); // bright parts keep their shape
+       result = vec4(pow(1.0 - exp(-1.45 * seen), vec3(1.0 / 2.2)) * color.a, color.a); // exponential tone mapping, then gamma
      }`);
   const depth = program(
     `uniform mat4 light, model; uniform vec3 low, span; in vec3 position;
@@ -158,12 +158,12 @@
   gl.bindFramebuffer(gl.FRAMEBUFFER, depthFrame);
   gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, depthMap, 0);
 
-  // The state, and one picture of it -------------------------------------------------------------------
+  // State and rendering --------------------------------------------------------------------------------
   const start = scene.motions[0].t[0];
   const end = Math.max(...scene.motions.map((m) => m.t[m.samples - 1]));
-  const lens = () => 2.9 * Math.min(1, canvas.clientWidth / canvas.clientHeight); // portrait sees as much sideways as square
+  const lens = () => 2.9 * Math.min(1, canvas.clientWidth / canvas.clientHeight); // focal length; portrait has the horizontal field of view of a square
   const home = (apart) => {
-    // As near as all of the motion stays in the picture, with some air around it.
+    // Initial camera: the smallest distance at which all of the motion is in view, with a margin.
     const row = apart ? scene.spacing * (scene.motions.length - 1) : 0, azimuth = -0.9, elevation = 0.36;
     const c = Math.cos(azimuth), s = Math.sin(azimuth), k = Math.cos(elevation), e = Math.sin(elevation);
     const at = [scene.center[0], scene.center[1] - row / 2, scene.center[2]];
@@ -192,13 +192,13 @@
     }
     return found;
   };
-  // How far the camera has gone along with what it follows.
-  const drift = () => {
+  // Horizontal displacement of the followed body, which the camera shares.
+  const followed = () => {
     if (scene.follow < 0) return [0, 0, 0];
     const now = poses(scene.motions[0], state.time)[scene.follow], then = scene.motions[0].p.subarray(7 * scene.follow);
     return [now[0] - then[0], now[1] - then[1], 0];
   };
-  // Forces: a shaft that is stretched along z, and a head at its end.
+  // Force arrows: a shaft scaled along z, and a head at its end.
   const forces = (motion, m, shift) => {
     const found = [], { t, e, arrows } = motion;
     let k = 0;
@@ -239,7 +239,7 @@
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const width = Math.max(1, Math.round(canvas.clientWidth * ratio)), height = Math.max(1, Math.round(canvas.clientHeight * ratio));
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
-    const { azimuth, elevation, distance } = state.camera, r = scene.radius, gone = drift();
+    const { azimuth, elevation, distance } = state.camera, r = scene.radius, gone = followed();
     const at = state.camera.at.map((x, i) => x + gone[i]), center = scene.center.map((x, i) => x + gone[i]);
     const eye = [at[0] + distance * Math.cos(elevation) * Math.cos(azimuth), at[1] + distance * Math.cos(elevation) * Math.sin(azimuth), at[2] + distance * Math.sin(elevation)];
     const wide = r + (state.apart ? scene.spacing * (scene.motions.length - 1) : 0);
@@ -284,8 +284,8 @@
     gl.drawElements(gl.TRIANGLES, 6, gl.UNSIGNED_INT, 0);
     gl.depthMask(true);
 
-    // Transparent things show their outside only: their depth first, then their color.
-    // A ghost at the very place of the robot stays behind it.
+    // Transparent parts: a depth pass, then a colour pass, so that only their front faces are visible.
+    // The polygon offset keeps a ghost that coincides with the robot behind it.
     gl.useProgram(solid.made);
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(1.5, 8);
@@ -349,7 +349,7 @@
   canvas.oncontextmenu = (event) => event.preventDefault();
   canvas.ondblclick = () => change({ camera: home(state.apart) });
   canvas.addEventListener("wheel", (event) => {
-    // In a page that scrolls, the wheel scrolls it until the picture was clicked.
+    // In a page that scrolls, the wheel zooms only after the canvas has the focus.
     if (document.activeElement !== canvas && document.scrollingElement.scrollHeight > innerHeight) return;
     event.preventDefault();
     zoom(Math.exp(event.deltaY * 0.001));
@@ -363,7 +363,7 @@
     event.preventDefault();
   };
 
-  // The loop: a picture when something changed and the page shows it -------------------------------------
+  // Animation loop: draws if the state has changed and the canvas is visible -----------------------------
   const theme = () => { root.classList.toggle("dark", scene.theme === "dark" || (scene.theme === "auto" && dark.matches)); change({}); };
   theme();
   dark.addEventListener("change", theme);
@@ -376,7 +376,7 @@
     last = now;
     if (seen && state.playing) {
       change({ time: state.time + state.speed * dt });
-      if (state.time > end + 0.6) state.time = start; // a moment's rest before it starts again
+      if (state.time > end + 0.6) state.time = start; // pause of 0.6 s before the motion repeats
     }
     if (seen && state.dirty) {
       state.dirty = false;

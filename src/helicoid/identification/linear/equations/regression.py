@@ -86,7 +86,8 @@ class Regression:
         groups: which unknowns there are, in the order of x; any of `known_groups()`. Joints of a
             floating base have neither friction nor armature and get no such columns.
         smoothing: ε of the Coulomb column tanh(v / ε) (rad/s or m/s), one number or one a velocity (nv).
-        load: inertial parameters (10 n_bodies) whose weight "load" is about; by default the robot's.
+        load: inertial parameters (10 n_bodies) from which load-dependent friction takes the joint load; by
+            default the robot's.
         wrenches: links whose six-axis wrench is measured, in place of all joint torques: that which acts on
             the link's body through its joint, moment then force, about the body's origin in its axes.
 
@@ -125,11 +126,11 @@ class Regression:
         return Regression(self.robot, groups, self.smoothing, self.wrenches, self._load)
 
     def with_load(self, load: Array) -> Regression:
-        """This regression with other inertial parameters (10 n_bodies) whose weight "load" is about."""
+        """This regression with the joint load of other inertial parameters (10 n_bodies)."""
         return Regression(self.robot, self.groups, self.smoothing, self.wrenches, load)
 
     def loaded_by(self, x: Array) -> Regression:
-        """This regression with "load" about the weight of bodies in x."""
+        """This regression with the joint load of the bodies in x."""
         if not self.load_dependent or "inertia" not in self.groups:
             return self
         return self.with_load(self.parameters.of(x, "inertia"))
@@ -191,13 +192,13 @@ class Regression:
                 own_names = [f"{joints[k]}.{suffix(group)}" for k in self.velocities(group)]
                 own_values = stated(self.robot, group)[list(self.velocities(group))]
             if group == "offset" and "spring" in self.groups:
-                own_values = own_values + self._pull_at_zero()[list(self.velocities(group))]
+                own_values = own_values + self._spring_torque_at_zero()[list(self.velocities(group))]
             groups[group] = slice(len(names), len(names) + len(own_names))
             names.extend(own_names)
             values.append(own_values)
         return ParameterSet(tuple(names), np.concatenate([np.zeros(0), *values]), groups)
 
-    def _pull_at_zero(self) -> Array:
+    def _spring_torque_at_zero(self) -> Array:
         """The torque (nv) of described springs where q is 0: K q of an unknown K has none there."""
         torque = np.zeros(self.robot.nv)
         for body in self.robot.model.bodies:
@@ -293,7 +294,7 @@ class Regression:
 
     @cached_property
     def _term_columns(self) -> list[tuple[int, int, str]]:
-        """Row, column and group of every term; wrenches know nothing of friction."""
+        """Row, column and group of every term; wrenches do not depend on friction."""
         found: list[tuple[int, int, str]] = []
         for group in () if self.wrenches else self.groups:
             if group != "inertia":

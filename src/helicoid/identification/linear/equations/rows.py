@@ -124,13 +124,13 @@ def _energy(regression: Regression, s: Samples, part: slice) -> Block:
     inertial, steps = regression.parameters.groups["inertia"], max(1, round(_ENERGY_WINDOW * s.rate))
     Y = regression.regressor(q, v, np.zeros_like(v))
     Y[:, :, inertial] = 0.0
-    work = _since(np.einsum("nk,nkp->np", v, Y), s.rate, steps)
+    work = _windowed_integral(np.einsum("nk,nkp->np", v, Y), s.rate, steps)
     held = np.zeros_like(work)
     held[:, inertial] = robot.energy_regressor(q, v)
     if "armature" in regression.groups:
         held[:, regression.parameters.groups["armature"]] = v[:, list(regression.jointed)] ** 2 / 2
     grown = held - np.vstack([np.repeat(held[:1], steps, axis=0), held[:-steps]])[: len(held)]
-    y = _since(np.sum(v * _driving(regression, s, part), axis=1)[:, None], s.rate, steps)
+    y = _windowed_integral(np.sum(v * _driving(regression, s, part), axis=1)[:, None], s.rate, steps)
     weights = s.weights[part].min(axis=1, keepdims=True)
     whole = np.convolve(weights[:, 0], np.ones(steps + 1))[: len(weights)] >= steps + 1
     return Block([grown + work], y, y, weights * whole[:, None])
@@ -150,7 +150,7 @@ def _driving(regression: Regression, s: Samples, part: slice) -> Array:
     return s.raw[part] if known is None else s.raw[part] - known
 
 
-def _since(x: Array, rate: float, steps: int) -> Array:
+def _windowed_integral(x: Array, rate: float, steps: int) -> Array:
     """∫ x dt over the last `steps` samples, by trapezoids."""
     total = np.zeros_like(x)
     total[1:] = np.cumsum((x[1:] + x[:-1]) / (2 * rate), axis=0)

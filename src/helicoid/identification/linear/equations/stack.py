@@ -2,8 +2,8 @@
 
 The samples of row k, [Y_k y_k], are only ever seen through R_k with R_kᵀ R_k = [Y_k y_k]ᵀ [Y_k y_k], which a
 Householder QR updates block by block (Golub and Van Loan, section 6.5.3). Keeping the rows apart makes
-weights, residuals of each joint and folds of a cross-validation matters of these small factors: no sample is
-looked at twice.
+weights, residuals of each joint and folds of a cross-validation follow from these small factors: each sample
+is read once.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.linear.solving.whitening import usual_sizes
 
 _MAX_VELOCITY_AT_REST = 0.005  # of its velocity limit (root mean square)
-_STICTION = 0.01  # of its effort limit: torque that static friction may hold
+_MAX_STICTION = 0.01  # of its effort limit: torque that static friction may hold
 
 
 def joints_at_rest(regression: Regression, whole: Stack) -> list[int]:
@@ -47,5 +47,5 @@ def stiction(regression: Regression, rows: int, still: Sequence[int]) -> Array:
     """
     held = np.zeros(rows)
     if still:
-        held[list(still)] = _STICTION * usual_sizes(regression.robot)[0][list(still)]
+        held[list(still)] = _MAX_STICTION * usual_sizes(regression.robot)[0][list(still)]
     return held

@@ -22,7 +22,7 @@ _MIN_COLUMN = 1e-11  # of the longest column: shorter ones are rounding errors
 _MIN_SIGNAL = 2.0  # relative residuals: singular values above are signal in total least squares
 _REWEIGHTINGS = 6
 _MAX_SAMPLES_FOR_COLOUR = 4000
-_HUBER = 1.345  # standard deviations: 95 % efficiency for normal noise
+_HUBER_THRESHOLD = 1.345  # standard deviations: 95 % efficiency for normal noise
 
 
 def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
@@ -184,12 +184,12 @@ def _huber_weights(residuals: Array, weights: Array) -> Array:
         r = np.abs(residuals[:, k])
         sigma = 1.4826 * np.median(r[used[:, k]]) if used[:, k].any() else 0.0
         if sigma > 0:
-            result[:, k] *= np.minimum(1.0, _HUBER * sigma / np.maximum(r, 1e-300))
+            result[:, k] *= np.minimum(1.0, _HUBER_THRESHOLD * sigma / np.maximum(r, 1e-300))
     return result
 
 
 def _svd(A: Array) -> tuple[Array, Array, Array]:
-    """By QR iteration: divide and conquer, NumPy's way, now and then fails on factors of deficient rank."""
+    """SVD by QR iteration: NumPy's divide and conquer sometimes fails on rank-deficient factors."""
     U, S, Vt = linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
     return U, S, Vt
 

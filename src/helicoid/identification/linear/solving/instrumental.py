@@ -1,7 +1,7 @@
 """Instrumental variables with simulated instruments (Janot, Vandanjon and Gautier 2014).
 
 Noise that enters the regressor Y through the measured motion biases least squares. Instruments Z, the
-regressor of a simulated motion, know nothing of that noise: x of Zᵀ W (y - Y x) = 0 is not biased by it. The
+regressor of a simulated motion, are independent of it: x of Zᵀ W (y - Y x) = 0 is not biased by it. The
 simulated robot follows the recorded one with a closed loop of its own.
 """
 
@@ -48,10 +48,10 @@ def instrumental(
 
 
 def simulated(robot: Robot, samples: Samples) -> Samples:
-    """The motion of the simulated robot, under a computed-torque controller that knows it.
+    """Motion of the simulated robot under a computed-torque controller with the exact model.
 
-    Whatever its parameters, they then cancel: a' = a + 2 ω (v - v') + ω² (q ⊖ q'), by semi-implicit Euler,
-    after a reference q, v, a made of the positions alone.
+    The parameters cancel: a' = a + 2 ω (v - v') + ω² (q ⊖ q'), by semi-implicit Euler, along a reference
+    q, v, a derived from the measured positions alone.
     """
     rate = samples.rate
     cutoff = min(_REFERENCE_CUTOFF * bandwidth(samples.v, rate), 0.4 * rate)

@@ -4,8 +4,7 @@
 
 P is the pseudo-inertia, e^{2α} the mass, t the centre of mass (Rucker and Wensing 2022, "Smooth
 parameterization of rigid-body inertia"). η = (α, d1, d2, d3, s12, s23, s13, t1, t2, t3) ranges over all of
-R¹⁰, and every positive definite P has exactly one η: what a semidefinite program needs a cone for, needs
-nothing here.
+R¹⁰, and every positive definite P has exactly one η: physical consistency needs no conic constraint.
 """
 
 from __future__ import annotations
@@ -78,10 +77,10 @@ def least_step(eta: Array) -> Array:
 
 
 class LogCholeskyCoordinates:
-    """Log-Cholesky coordinates of bodies, each measured by a reference body: P = L P'(η) Lᵀ, L Lᵀ that of it.
+    """Log-Cholesky coordinates of bodies relative to reference bodies: P = L P'(η) Lᵀ.
 
-    η = 0 is the reference; all ten are pure numbers, and 0.1 is about a tenth of the body in each. The
-    coordinates of n bodies follow one another, (10 n).
+    L Lᵀ is the pseudo-inertia of the reference, which has η = 0. All ten are dimensionless; 0.1 is about a
+    tenth of the body in each. The coordinates of n bodies are concatenated, (10 n).
 
     >>> import helicoid as hc
     >>> bodies = [body.inertia for body in hc.load("double_pendulum").model.bodies]
