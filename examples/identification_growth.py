@@ -1,6 +1,6 @@
 """What identification costs as a robot gets more joints: linear least squares against multiple shooting.
 
-    python examples/identification_growth.py [picture.png]
+    python examples/identification_growth.py [picture.png] [largest number of joints]
 
 Both see the same 4 s of a chain of n joints with noise on positions, velocities and torques. Linear least
 squares fits the torques; multiple shooting, started from bodies that are 20 % off, fits the simulated motion.
@@ -82,13 +82,14 @@ def compared(n: int) -> tuple[float, float, float, float]:
 
 
 def draw(figures: Array) -> plt.Figure:
+    joints = JOINTS[: len(figures)]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axis, columns, label in ((left, (0, 1), "time (s)"), (right, (2, 3), "torque error (relative)")):
         for column, name, colour in zip(
             columns, ("linear least squares", "multiple shooting"), ("tab:blue", "tab:red"), strict=True
         ):
-            axis.loglog(JOINTS, figures[:, column], "o-", color=colour, label=name)
-        axis.set(xlabel="joints", ylabel=label, xticks=JOINTS, xticklabels=[str(n) for n in JOINTS])
+            axis.loglog(joints, figures[:, column], "o-", color=colour, label=name)
+        axis.set(xlabel="joints", ylabel=label, xticks=joints, xticklabels=[str(n) for n in joints])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.grid(alpha=0.25, which="both")
     left.set_title("What it costs")
@@ -101,8 +102,9 @@ def main() -> None:
     folder = Path(__file__).parent / "output"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else folder / "identification_growth.png"
     path.parent.mkdir(parents=True, exist_ok=True)
+    most = int(sys.argv[2]) if len(sys.argv) > 2 else JOINTS[-1]
     rows = []
-    for n in JOINTS:
+    for n in JOINTS[:most]:
         rows.append(compared(n))
         times = f"linear {1e3 * rows[-1][0]:.1f} ms, shooting {rows[-1][1]:.2f} s"
         print(f"{n} joints: {times}, errors {rows[-1][2]:.2%} and {rows[-1][3]:.2%}", flush=True)
