@@ -47,7 +47,7 @@ def robots() -> dict[str, Path]:
 
 
 def errors(path: Path, base: str, states: int) -> Errors:
-    """Of one robot; NotImplementedError where the reference does not know a joint."""
+    """Errors of one robot; NotImplementedError where the reference lacks a joint type."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hc.DoubtfulModelWarning)
         robot = hc.load(path, base=base)  # type: ignore[arg-type]

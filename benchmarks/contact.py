@@ -32,7 +32,7 @@ def standing(robot: hc.Robot) -> np.ndarray:
 
 
 def feet(robot: hc.Robot) -> list[str]:
-    """Names of the links that touch."""
+    """Names of the links with contacts."""
     return [link for link in robot.link_names if link.endswith("foot")]
 
 
@@ -157,7 +157,7 @@ def main() -> None:
     }
     took = np.array([[run() for run in subjects.values()] for _ in range(RUNS)])
     times = 1e6 * took.min(axis=0) / STEPS
-    print(f"{'':28}{'µs a step':>10}{'mj_step / it':>14}{'rollout / it':>14}")
+    print(f"{'':28}{'µs a step':>10}{'mj_step ratio':>14}{'rollout ratio':>14}")
     for name, one in zip(subjects, times, strict=True):
         print(f"{name:28}{one:10.2f}{times[0] / one:14.1f}{times[1] / one:14.1f}")
     print(f"residual {motion.contact_residual.max():.1e} m/s, depth {motion.penetration.max():.1e} m")

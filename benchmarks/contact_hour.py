@@ -1,4 +1,4 @@
-"""An hour of contact, a minute at a time: quadrupeds that are kicked, bodies that are thrown about.
+"""One hour of simulated contact, in runs of a minute: quadrupeds under impulses, thrown bodies.
 
     python -m benchmarks.contact_hour [--seconds 3600] [--seed 0] [--subjects a1 box ...]
 

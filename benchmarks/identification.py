@@ -40,7 +40,7 @@ def states(robot: Robot, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
 
 
 def alternating(*works: Callable[[], object]) -> list[float]:
-    """The median time (s) of each work, taken in turns so that a disturbance hits all alike."""
+    """Median time (s) of each function, measured interleaved so that load affects all alike."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(ROUNDS + 1):
         for own, work in zip(times, works, strict=True):

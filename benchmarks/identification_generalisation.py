@@ -1,4 +1,4 @@
-"""Will an identified robot predict a motion that it has not made? Random robots, motions and faults.
+"""Generalisation of identified robots to unseen motions: random robots, motions and faults.
 
 `python -m benchmarks.identification_generalisation --cases 300 --out cases.jsonl` draws two thirds of the
 cases from the seed that defaults were tuned on and one third from another. A case is a robot, a description

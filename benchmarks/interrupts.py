@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments: does the call end with KeyboardInterrupt, how soon, and is all usable after it?
+"""Ctrl-C at random moments: whether a call ends with KeyboardInterrupt, how soon, and works afterwards.
 
     python -m benchmarks.interrupts [moments of each kind]
 

@@ -57,7 +57,7 @@ def ratios(name: str, rollouts: int, duration: float) -> dict[str, float]:
 def main() -> None:
     """The table."""
     hc.set_num_threads(1)
-    print(f"{'over bare simulation':26}{'Function':>10}{'CasADi':>10}{'Python':>10}")
+    print(f"{'ratio to no controller':26}{'Function':>10}{'CasADi':>10}{'Python':>10}")
     for rollouts, duration in ((1, 1.0), (256, 0.1)):
         for name in ROBOTS:
             found = ratios(name, rollouts, duration)

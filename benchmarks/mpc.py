@@ -31,7 +31,7 @@ FRAME = "panda_hand_tcp"
 PATH = {"position": 50.0, "posture": 0.1, "velocity": 0.2, "torque": 1e-3}
 END = {"position": 500.0, "posture": 0.1, "velocity": 5.0, "torque": 0.0}
 MOVE, NOISE = np.array([-0.05, 0.40, -0.25]), 1e-3
-PROGRESS_INTERVAL = 10.0  # s between two words about how far it is
+PROGRESS_INTERVAL = 10.0  # s between progress messages
 LIMITS: dict[str, dict[str, float | None]] = {
     "none": {},
     "torque": {"position": None, "velocity": None, "torque": 0.45},

@@ -1,4 +1,4 @@
-"""Does a controller keep its budget of time? A Panda whose target jumps, in loops of 1.2 s.
+"""Time budgets of a controller: a Panda whose target jumps, in loops of 1.2 s.
 
     python -m benchmarks.mpc_budget [--loops 25]
 
@@ -63,7 +63,7 @@ def task(robot: hc.Robot, target: np.ndarray) -> Problem:
 def loops(
     problem: Problem, target: np.ndarray, budget: float | None, number: int
 ) -> tuple[list[float], int, list[float]]:
-    """Seconds of all steps but the first of each loop, how many were out of time, and pauses between them."""
+    """Seconds of all steps but the first of each loop, number at the time limit, and pauses between them."""
     robot = problem.robot
     assert robot is not None
     seconds: list[float] = []
@@ -98,9 +98,7 @@ def main() -> None:
     robot = hc.load("panda")
     target = robot.pose("panda_link8")(START)[:3, 3] + [-0.05, 0.40, -0.25]
     problem = task(robot, target)
-    print(
-        "| budget (µs) | median | 90 % below | 99 % below | largest | out of time | late | paused | longest |"
-    )
+    print("| budget (µs) | median | p90 | p99 | max. | time limit | late | preempted | longest preemption |")
     print("|---|---|---|---|---|---|---|---|---|")
     for budget in BUDGETS:
         seconds, late, pauses = loops(problem, target, budget, number)

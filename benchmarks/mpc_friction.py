@@ -1,4 +1,4 @@
-"""MPC of robots with joint friction: where the loop ends, whether it rests, what friction costs in time.
+"""MPC of robots with joint friction: final error, final speed, and the time that friction adds to a step.
 
     python -m benchmarks.mpc_friction [targets] [seed]
 
@@ -92,7 +92,7 @@ def step_ratio(name: str) -> float:
 
 
 def main(count: int = 20, seed: int = 7) -> None:
-    print("| robot | model | plant | end, median / worst (mm) | moving at the end (rad/s) | steps ok |")
+    print("| robot | model | plant | final error, median / worst (mm) | final speed (rad/s) | steps ok |")
     print("|---|---|---|---|---|---|")
     for name, (_, frame, _) in ROBOTS.items():
         for label, model, friction, factors in (

@@ -98,7 +98,7 @@ def draw(rows: dict[str, Array], path: str) -> None:
 
 
 def main() -> None:
-    """The picture, and what it shows in numbers."""
+    """Write the picture and print its figures."""
     rows = run()
     waiting = (rows["t"] > 3) & (rows["t"] < 4)
     apart = np.linalg.norm(rows["target"] - rows["flange"], axis=1)

@@ -1,4 +1,4 @@
-"""Quadrupeds that trot: how long a step of their controller takes, beside a step of an arm's in the same run.
+"""Trotting quadrupeds: time of a controller step, beside that of an arm in the same run.
 
     python -m benchmarks.mpc_trot [robot ...]
 
@@ -73,7 +73,7 @@ def trot(name: str) -> list[Phase]:
 
 
 def walking(name: str, intervals: int = INTERVALS, dt: float = DT, cyclic: bool = True) -> Problem:
-    """It goes at 0.4 m/s in x with its trunk level at the height of its stance."""
+    """Problem of a trot at 0.4 m/s along x with a level trunk at the height of the stance."""
     robot, q = standing(name)
     problem = Problem(
         robot, intervals, dt, phases=trot(name), cyclic=cyclic, foot_radius=QUADRUPEDS[name].radius

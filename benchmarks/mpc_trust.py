@@ -35,13 +35,13 @@ NOISE = 1e-4, 2e-3  # rad, rad/s
 MAX_SPEED_AT_REST = 0.02  # rad/s, rms over a second
 
 TITLES = (
-    *("system", "loops", "v rms", "wrong", "noise", "moving", "settled", "unsettled", "back"),
-    *("v excess", "wrong", "q excess", "wrong", "τ excess", "ok", "wrong", "false ok"),
+    *("system", "loops", "v rms", "wrong model", "noise", "moving", "settled", "unsettled", "returned"),
+    *("v excess", "wrong model", "q excess", "wrong model", "τ excess", "ok", "wrong model", "false ok"),
 )
 
 
 def loop(case: Case, rng: np.random.Generator, wrong: bool, noisy: bool, moving: bool) -> dict[str, Any]:
-    """One target: what became of it."""
+    """Closed loop towards one target: its measures by name."""
     controller = Controller(case.problem)
     home, goal = case.place(case.start), case.target(rng)
     controller.set(**{case.goal: home if moving else goal})

@@ -1,4 +1,4 @@
-"""Count operations, which no machine can distort, beside the published counts of urdf2casadi.
+"""Operation counts, which are independent of the machine, beside the published counts of urdf2casadi.
 
 Run with `make bench`, or `python benchmarks/operations.py`. The published counts (see
 `benchmarks.report.published`) are of the nodes of the expression graph, its symbols and constants included,

@@ -1,4 +1,4 @@
-"""Dynamics in extended precision, straight from the URDF: what other results are wrong against.
+"""Dynamics in extended precision from the URDF: the reference for rounding errors.
 
 The articulated body algorithm (Featherstone 2008, table 7.1) over all links of the file, fixed ones included,
 so that no inertia is merged or moved in double precision. NumPy's `longdouble` has 64 bits of mantissa on

@@ -57,7 +57,7 @@ def main() -> None:
     plans = {name: problem.solve(Q0) for name, problem in problems.items()}
     times = warm_steps({name: Controller(problem) for name, problem in problems.items()})
     bare = float(np.median(times["without"]))
-    print(f"{'':10}{'warm step':>12}{'over bare':>12}{'cold':>8}{'nearest':>12}")
+    print(f"{'':10}{'warm step':>12}{'ratio':>12}{'cold':>8}{'distance':>12}")
     for name, plan in plans.items():
         warm = float(np.median(times[name]))
         numbers = [robot.capsules().pairs.index(pair) for pair in pairs]

@@ -126,7 +126,7 @@ def main() -> None:
         "trim": j.get("trim"),
         "linearisation": j.get("linearise"),
     }
-    print("| what | Helicoid (µs) | peer (µs) | ratio | wanted |\n|---|---|---|---|---|")
+    print("| case | Helicoid (µs) | peer (µs) | ratio | target |\n|---|---|---|---|---|")
     for name, seconds in mine.items():
         other = beside[name]
         cells = f"{1e6 * other:.4g} | {other / seconds:.4g}" if other else "not there | -"

@@ -80,7 +80,7 @@ def main() -> None:
     data = json.loads(DATA.read_text())
     airfoils = {"generic": Airfoil(), "fitted": fitted(data)}
     print(airfoils["fitted"])
-    print("| run | airfoil | C_T off, rms | largest | C_P off, rms | largest |\n|---|---|---|---|---|---|")
+    print("| run | airfoil | C_T error, rms | max. | C_P error, rms | max. |\n|---|---|---|---|---|---|")
     for run, rows in data["advance"].items():
         for name, airfoil in airfoils.items():
             thrust, power = errors(data, airfoil, run)

@@ -165,7 +165,7 @@ def main() -> None:
                 rounds.append([*mine, *(peer(name, file) for name in PEERS)])
         best = np.min(rounds, axis=0)
         print(f"{title:22}" + "".join(f"{value:10.2f}" for value in best))
-        print(f"{'  over weighted':22}" + "".join(f"{value:10.1f}" for value in best / best[0]))
+        print(f"{'  ratio to weighted':22}" + "".join(f"{value:10.1f}" for value in best / best[0]))
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ def compare(name: str, frame: str, n: int, seed: int, rounds: int = 3) -> None:
         print("HELICOID_CONTROL_PEERS names no interpreter: no peers")
     best = found["Helicoid"].mean
     print(f"\n{name} ({frame}), {n} poses, seed {seed}\n")
-    print("| | solved | median µs | mean µs | times ours |\n|---|---|---|---|---|")
+    print("| | solved | median µs | mean µs | ratio to Helicoid |\n|---|---|---|---|---|")
     for key, run in found.items():
         share, median = 100 * np.mean(solved(t, run.q)), 1e6 * np.median(run.times)
         print(f"| {key} | {share:.1f} % | {median:.1f} | {1e6 * run.mean:.1f} | {run.mean / best:.2f} |")

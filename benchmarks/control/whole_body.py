@@ -167,7 +167,7 @@ def main() -> None:
         best = np.min(rounds, axis=0)
         print(f"{case.title:22}" + "".join(f"{a:10.1f} {b:6.1f} {c:4.0%}" for a, b, c in best))
         ratios = best[:, :2] / best[0, :2]
-        print(f"{'  over weighted':22}" + "".join(f"{a:10.1f} {b:6.1f}     " for a, b in ratios))
+        print(f"{'  ratio to weighted':22}" + "".join(f"{a:10.1f} {b:6.1f}     " for a, b in ratios))
 
 
 if __name__ == "__main__":

@@ -159,7 +159,10 @@ def panda(episodes: int, method: str) -> None:
         f"\n{episodes:,} closed loops of a Panda, 1 s at 1 kHz, {method}: {seconds:.1f} s, {processor:.1f} s "
         f"of processors, {1e3 * each:.3f} ms each; {table.n_failed} failed, rms {table.quantiles('rms')}"
     )
-    print(f"MuJoCo's rollout, open loop: {1e3 * peer:.3f} ms each, {peer / each:.1f} times ours", flush=True)
+    print(
+        f"MuJoCo's rollout, open loop: {1e3 * peer:.3f} ms each, {peer / each:.1f} times as long as Helicoid",
+        flush=True,
+    )
 
 
 def mujoco_seconds(rollouts: int = 32, steps: int = 1000) -> float:
