@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import casadi as ca
 import numpy as np
 
-from benchmarks.harness.calls import Call
+from benchmarks.harness.calls import Call, relative_error
 from benchmarks.harness.subjects import QUANTITIES, State, Subject
 from benchmarks.harness.timing import best_times
 from benchmarks.peers import Peer, hushed
@@ -118,7 +118,7 @@ def _note(extent: Extent) -> str:
 
 
 def measure(kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent) -> Cell:
-    """Count a derivative and time it in turns with urdf2casadi's."""
+    """Count a derivative and time it in turns with urdf2casadi's, if that gives the same numbers."""
     function, state = DERIVED[kind][label].make(subject.robot), subject.state()
     calls = {}
     if function.n_operations <= extent.max_operations:
@@ -135,7 +135,8 @@ def measure(kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent)
                 )
                 names = {name: value_of(name, state) for name in inputs}
                 statement = f"result = f({', '.join(inputs)})"
-                calls["urdf2casadi"] = Call(statement, {"f": compiled, **names}, lambda _: np.zeros(0))
+                if agree(function, compiled, names):
+                    calls["urdf2casadi"] = Call(statement, {"f": compiled, **names}, lambda _: np.zeros(0))
     seconds = best_times(calls, extent.rounds, extent.turn) if calls else {}
     return Cell(function.n_operations, seconds.get(OURS), nodes, seconds.get("urdf2casadi"))
 
@@ -153,6 +154,16 @@ def their_derivative(kind: Kind, label: str, peer: Any) -> tuple[dict[str, ca.SX
     for name in names:
         inputs.setdefault(rate_of[name], ca.SX.sym(rate_of[name], n))
     return inputs, ca.jtimes(result, along, ca.vertcat(*(inputs[rate_of[name]] for name in names)))
+
+
+def agree(function: Function, theirs: ca.Function, values: Mapping[str, Any]) -> bool:
+    """Whether ours and urdf2casadi's derivative are the same within 10⁻⁶ of the largest entry."""
+    result = function(**{item.name: values[item.name] for item in function.inputs})
+    parts = result if isinstance(result, tuple) else (result,)
+    expected = np.array(theirs(*values.values()))
+    columns = expected.shape[1] // len(parts)
+    ours = np.hstack([np.reshape(part, (-1, columns)) for part in parts])
+    return relative_error([ours], [expected]) <= Peer.tolerance
 
 
 def our_derivative_call(function: Function, state: State) -> Call:

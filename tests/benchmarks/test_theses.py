@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.harness.subjects import bundled_subject
+from benchmarks.harness.subjects import QUANTITIES, bundled_subject
 from benchmarks.peers import find
 from benchmarks.report import published
 from benchmarks.report.tables import Sheet
 from benchmarks.theses import __main__ as command
 from benchmarks.theses import in_c
-from benchmarks.theses.derivatives import DERIVED, JACOBIANS
+from benchmarks.theses.derivatives import DERIVED, JACOBIANS, measure
 from benchmarks.theses.extent import Extent, snake
 
 import helicoid as hc
@@ -80,6 +81,32 @@ def test_written_functions_are_what_is_counted() -> None:
         for derived in kind.values():
             function: hc.Function = eval(f"robot.{derived.written}", {"robot": robot})
             assert function is derived.make(robot) or function.name == derived.make(robot).name
+
+
+class Twin:
+    """Helicoid as urdf2casadi, whose results can be spoilt."""
+
+    def __init__(self, factor: float) -> None:
+        self.subject, self._factor = bundled_subject("pan_tilt_pendulum"), factor
+
+    def plain(self, label: str) -> Any:
+        function = QUANTITIES[label].function(self.subject.robot).casadi
+        return lambda *inputs: self._factor * function(*inputs)
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("kind", ["jacobian", "rate"])
+def test_derivatives_that_differ_are_counted_and_not_timed(kind: Any) -> None:
+    extent = replace(TINY, slow_libraries=True)
+    for label in published.LABELS:
+        twin, wrong = (
+            measure(kind, label, bundled_subject("pan_tilt_pendulum"), Twin(factor), extent)
+            for factor in (1.0, 1.0 + 1e-5)
+        )
+        assert twin.their_seconds is not None and twin.nodes, label
+        assert wrong.their_seconds is None and wrong.nodes, label
 
 
 def test_snake_of_32_joints_is_two_snakes() -> None:
