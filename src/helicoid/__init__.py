@@ -8,6 +8,7 @@ from helicoid.compiler import set_compile as set_compile
 from helicoid.compiler import set_num_threads as set_num_threads
 from helicoid.errors import CompileError as CompileError
 from helicoid.errors import DoubtfulModelWarning as DoubtfulModelWarning
+from helicoid.errors import DoubtfulMotionWarning as DoubtfulMotionWarning
 from helicoid.errors import HelicoidError as HelicoidError
 from helicoid.errors import InputError as InputError
 from helicoid.errors import ModelError as ModelError

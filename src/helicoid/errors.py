@@ -33,6 +33,10 @@ class DoubtfulModelWarning(UserWarning):
     """The description is legal but probably not what its author meant."""
 
 
+class DoubtfulMotionWarning(UserWarning):
+    """A simulated motion that the real robot cannot make, such as links that pass through each other."""
+
+
 class PerformanceWarning(UserWarning):
     """Everything works, but slower than it could; says what would make it fast."""
 

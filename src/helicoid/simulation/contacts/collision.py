@@ -34,13 +34,18 @@ def collision_points(robot: Robot) -> list[Contact]:
         if robot.model.frame(link.name).body == WORLD:
             continue
         shapes = [shape for shape in link.collisions if is_solid(shape)]
-        found += [(link.name, link.name, _points(shape)) for shape in shapes]
+        found += [(link.name, link.name, shape_points(robot, shape)) for shape in shapes]
     if not found:
         raise InputError(
             f"robot {robot.name!r} has no collision geometry on links that move: name points, "
             "contacts=[hc.ContactPoint(link, point, radius), ...]"
         )
     return found
+
+
+def shape_points(robot: Robot, shape: Geometry) -> list[PointRow]:
+    """The points of a collision shape in the frame of its link, cached."""
+    return robot.memo(("contact points", shape), lambda: _points(shape))
 
 
 def _points(shape: Geometry) -> list[PointRow]:

@@ -84,8 +84,8 @@ def _point(robot: Robot, one: Any) -> tuple[str, str, list[Any]]:
 
 
 def gaps(row: Array, T: Array, ground: Ground) -> Array:
-    """Gaps (m) between one of the points and a ground, with its link at poses T (n, 4, 4); as in C."""
-    R, p = T[:, :3, :3], T[:, :3, 3]
+    """Gaps (m) between one of the points and a ground, with its link at poses T (n, 3, 4); as in C."""
+    R, p = T[..., :3], T[..., 3]
     x = R @ row[3:6] + p
     n = np.array(ground.normal)
     if row[1] == RIM:

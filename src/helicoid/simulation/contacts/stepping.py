@@ -12,6 +12,7 @@ from helicoid._typing import Array
 from helicoid.compiler import Input, Kernel
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.robot.body_poses import body_matrices
 from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel
 from helicoid.simulation.contacts.shapes import Points, gaps, points_of
 from helicoid.simulation.contacts.terms import terms
@@ -77,8 +78,11 @@ class World:
 
     def _deepest(self, robot: Robot, q: Array, ground: Ground) -> tuple[float, int, int]:
         depths = np.full((len(self.points.rows), len(q)), -np.inf)
+        bodies = np.asarray(body_matrices(robot)(q)).reshape(len(q), robot.n_bodies, 3, 4)
         for number, link in enumerate(self.points.links):
-            T = np.asarray(robot.pose(link)(q)).reshape(len(q), 4, 4)
+            body, placement = robot.model.frame(link)
+            R, p = bodies[:, body, :, :3], bodies[:, body, :, 3:]
+            T = np.concatenate([R @ placement.rotation, R @ placement.translation[:, None] + p], axis=2)
             for k in np.flatnonzero(self.points.rows[:, 0] == number):
                 depths[k] = -gaps(self.points.rows[k], T, ground)
         if not depths.size:
