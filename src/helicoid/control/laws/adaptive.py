@@ -12,6 +12,8 @@ from helicoid._typing import Array, Expression
 from helicoid.control.laws.torque import Friction, JointTrackingLaw, Torque
 from helicoid.control.program.numbers import Number
 from helicoid.deprecation import former_order
+from helicoid.dynamics.forces.elastic import elastic_torque
+from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError
@@ -34,6 +36,7 @@ class AdaptiveControl(JointTrackingLaw):
 
     Args:
         robot: with an actuator at every joint; its parameters are the initial estimate. All bodies have mass.
+            Armature, joint springs and elastic elements are compensated as described; they are not adapted.
         frequency: Λ, of one joint or all (rad/s).
         damping: K, of one joint or all (N·m·s/rad).
         rate: γ, the adaptation gain.
@@ -100,6 +103,7 @@ class AdaptiveControl(JointTrackingLaw):
         physics = nominal(robot.model)
         tau, forces = slotine_li_products(robot.model, physics, x["q"], x["v"], v_r, a_r, pi, s)
         tau += physics.armature * a_r + x["damping"] * s
+        tau += spring_torque(robot.model, x["q"]) + elastic_torque(robot.model, physics, x["q"])
         tau += self._friction_torque(x, x["v_ref"])
         # At a torque limit the tracking error is not caused by the parameters alone.
         free = ca.sum1(ca.fabs(tau) > np.minimum(effort, 1e200)) == 0

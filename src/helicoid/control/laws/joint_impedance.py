@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
-from helicoid.control.laws.torque import Friction, Torque, TorqueLaw
+from helicoid.control.laws.torque import Friction, Torque, TorqueLaw, static_torque
 from helicoid.control.program.numbers import Number
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
@@ -21,7 +21,7 @@ class JointImpedance(TorqueLaw):
     """τ = K (q_ref ⊖ q) + D (v_ref - v) + g(q): a spring and a damper at every joint.
 
     At rest under a torque τ_ext from outside, the joints deflect by K⁻¹ τ_ext. Without gravity compensation
-    they sag by K⁻¹ g(q).
+    they sag by K⁻¹ g(q). Joint springs and elastic elements of the robot are part of g(q).
 
     With `joint_stiffness` K_J the joints of the robot are flexible and what is measured, and driven, is the
     motors' side: q and v of a step are θ and θ̇, while q_ref is where the links should be. Gravity is that of
@@ -85,9 +85,9 @@ class JointImpedance(TorqueLaw):
         robot, theta, q, q_ref = self.robot, self._known_theta(x), x["q"], x["q_ref"]
         if "joint_stiffness" in x:
             for _ in range(_FIXED_POINT_ITERATIONS):
-                q = x["q"] - robot.gravity(q, *theta) / x["joint_stiffness"]
-            q_ref = q_ref + robot.gravity(q_ref, *theta) / x["joint_stiffness"]
+                q = x["q"] - static_torque(robot, q, *theta) / x["joint_stiffness"]
+            q_ref = q_ref + static_torque(robot, q_ref, *theta) / x["joint_stiffness"]
         tau = x["stiffness"] * robot.difference(x["q"], q_ref) + x["damping"] * (x["v_ref"] - x["v"])
         if self._gravity:
-            tau += robot.gravity(q, *theta)
+            tau += static_torque(robot, q, *theta)
         return Torque(tau + self._friction_torque(x, x["v_ref"]))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.control.laws.step import CompiledLaw, Expressions
-from helicoid.control.laws.torque import Friction, compensated_friction
+from helicoid.control.laws.torque import Friction, compensated_friction, static_torque
 from helicoid.control.program.numbers import Number
 from helicoid.deprecation import former_order
 from helicoid.dynamics.kinematics import frames
@@ -23,7 +23,7 @@ class MomentumObserver(CompiledLaw):
     """r ≈ τ_ext, the torque from outside on every joint, from q, v and the motors' torque (De Luca 2006).
 
     With the generalised momentum p = M(q) v, whose rate is ṗ = τ + Cᵀ v - g + τ_ext, where C is such that
-    Ṁ - 2 C is skew,
+    Ṁ - 2 C is skew and g includes joint springs and elastic elements,
 
         r = k (p - ∫ (τ + Cᵀ v - g + r) dt - p(0)),        so that        ṙ = k (τ_ext - r):
 
@@ -136,7 +136,7 @@ class MomentumObserver(CompiledLaw):
         robot, q, v, tau, k = self.robot, x["q"], x["v"], x["tau"], x["gain"]
         dt = self.period or 0.0
         theta = (x["theta"],) if "theta" in x else ()
-        M, g = robot.mass_matrix(q, *theta), robot.gravity(q, *theta)
+        M, g = robot.mass_matrix(q, *theta), static_torque(robot, q, *theta)
         p = M @ v
         C_t_v = robot.coriolis_matrix(q, v, *theta).T @ v
         # The model terms are integrated by the trapezoidal rule, the torque as held over a period.

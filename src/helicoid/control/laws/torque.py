@@ -20,7 +20,15 @@ from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 from helicoid.status import Status
 
-__all__ = ["Friction", "Torque", "TorqueLaw", "check_period", "compensated_friction", "is_rotation"]
+__all__ = [
+    "Friction",
+    "Torque",
+    "TorqueLaw",
+    "check_period",
+    "compensated_friction",
+    "is_rotation",
+    "static_torque",
+]
 
 Friction = Literal["none", "reference", "measured"]
 """Whether the joints' friction is compensated, at the reference or the measured velocity."""
@@ -136,6 +144,11 @@ def compensated_friction(
         raise InputError(f"friction is one of none, reference, measured; got {kind!r}")
     physics = robot.theta.selection.physics(robot.model, *theta) if theta else nominal(robot.model)
     return joint_friction(robot.model, physics, q, v if kind == "measured" else v_ref)
+
+
+def static_torque(robot: Robot, q: Expression, *theta: Expression) -> Expression:
+    """The torque that holds the robot at rest (nv): gravity, joint springs and elastic elements."""
+    return robot.bias(q, ca.SX.zeros(robot.nv), *theta, friction=False)
 
 
 def is_rotation(R: Expression) -> Expression:
