@@ -123,6 +123,7 @@ EXCEPTIONS: dict[str, dict[str, Entry]] = {
     },
     "hc.excitation": {"gravity vector": no("mounting")},
     "hc.identify": {
+        "friction": option('groups=("inertia", "viscous")', groups=("inertia", "viscous")),
         "gravity vector": no("mounting"),
         **dict.fromkeys(("effort limits", LIMITS, "collision pairs"), no("log")),
     },
