@@ -30,6 +30,7 @@ RUNNABLE = [
 # Pages that identify, solve optimal control problems, compile or differentiate a lot: for the long suite.
 LONG = {
     "adaptive-mpc.md",
+    "chain.md",
     "contact.md",
     "control-laws.md",
     "derivatives.md",
