@@ -60,6 +60,7 @@ def other_theta(robot: hc.Robot, groups: tuple[str, ...], rng: np.random.Generat
         "armature": armature,
         "gravity": rng.normal(0.0, 5.0, 3),
         "payload": inertia(rng).parameters,
+        "elastic": np.zeros(0),  # of elements between links; these trees have none
         **dict(zip(term_groups(), terms, strict=True)),
     }
     return {group: values[group] for group in groups}

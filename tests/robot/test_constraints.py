@@ -89,7 +89,7 @@ class TestEquations:
             arm.constrain(holonomic=3)  # type: ignore[arg-type]
         with pytest.raises(hc.ModelError, match="row 0 has no effect"):
             arm.constrain(holonomic=lambda q: ca.SX(1.0))
-        with pytest.raises(hc.ModelError, match="may on q alone"):
+        with pytest.raises(hc.ModelError, match="may depend on q alone"):
             arm.constrain(holonomic=lambda q: q[0] - other)
         with pytest.raises(hc.ModelError, match="needs rows of nv = 2 entries"):
             arm.constrain(pfaffian=lambda q: ca.SX.ones(1, 3) * q[0])
