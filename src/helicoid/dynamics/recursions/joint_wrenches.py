@@ -14,10 +14,11 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.forces.elastic import elastic_wrenches
-from helicoid.dynamics.physics import Physics, moments
-from helicoid.dynamics.recursions.composites.composite import elements, motion_cross
+from helicoid.dynamics.physics import Physics
+from helicoid.dynamics.recursions.composites.composite import elements
+from helicoid.dynamics.recursions.regressor import body_wrench
 from helicoid.dynamics.recursions.rnea import Wrenches, body_forces, transmitted
-from helicoid.dynamics.tree import JointMotion, from_parent, joint_motions, to_parent
+from helicoid.dynamics.tree import JointMotion, joint_motions, to_parent
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Placement
@@ -66,18 +67,12 @@ def wrench_regressor(
     """
     body, placement = model.frame(frame)
     tree = elements(model, q)
-    at_rest = ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -physics.gravity)
-    twists: list[tuple[Expression, Expression]] = []
+    wrench = body_wrench(tree, physics, v, a)
     Y = ca.SX(6, 10 * len(model.bodies))
     for i, element in enumerate(tree):
-        motion, S = element.motion, element.motion.S
-        V_p, A_p = at_rest if element.parent == WORLD else twists[element.parent]
-        V = from_parent(motion, V_p) + S @ element.velocity(v)
-        A = from_parent(motion, A_p) + S @ element.velocity(a) + motion_cross(V, S @ element.velocity(v))
-        twists.append((V, A))
         if element.body < 0:
             continue
-        W, j = _body_regressor(V, A), i
+        W, j = wrench(i), i
         while j != WORLD and tree[j].body != body:
             W, j = to_parent(tree[j].motion, W), tree[j].parent
         if j != WORLD:
@@ -145,17 +140,3 @@ def _carried_by(model: Model, link: str, links: tuple[str, ...]) -> bool:
     while link not in links and link in parents:
         link = parents[link]
     return link in links
-
-
-def _body_regressor(V: Expression, A: Expression) -> Expression:
-    """6 × 10: the wrench that the motion of one body needs, by its parameters.
-
-    With a = u̇ + ω × u, the acceleration of its origin,
-    n = h × a + I ω̇ + ω × I ω and f = m a + ω̇ × h + ω × (ω × h).
-    """
-    pi = ca.SX.sym("pi", 10)
-    m, h, I = moments(pi)
-    ω, ωd, a = V[:3], A[:3], A[3:] + ca.cross(V[:3], V[3:])
-    n = ca.cross(h, a) + I @ ωd + ca.cross(ω, I @ ω)
-    f = m * a + ca.cross(ωd, h) + ca.cross(ω, ca.cross(ω, h))
-    return ca.jacobian(ca.vertcat(n, f), pi)

@@ -43,8 +43,13 @@ def regressor(model: Model, physics: Physics, q: Expression, v: Expression, a: E
     20
     """
     tree = elements(model, q)
+    return _gathered(model, tree, body_wrench(tree, physics, v, a))
+
+
+def body_wrench(tree: list[ElementaryJoint], physics: Physics, v: Expression, a: Expression) -> Wrench:
+    """The wrench I A + V ×* I V that the motion of each body needs, by its parameters, 6 × 10."""
     V, A = _motions(tree, v, v, a, physics.gravity)
-    return _gathered(model, tree, lambda i: _inertia_map(A[i]) + wrench_cross(V[i], _inertia_map(V[i])))
+    return lambda i: _inertia_map(A[i]) + wrench_cross(V[i], _inertia_map(V[i]))
 
 
 def slotine_li_regressor(
