@@ -19,6 +19,7 @@ from helicoid.robot import Robot as Robot
 from helicoid.robot import load as load
 from helicoid.robot import robots as robots
 from helicoid.robot import serial_chain as serial_chain
+from helicoid.robot import with_base as with_base
 from helicoid.status import Status as Status
 
 if TYPE_CHECKING:  # imported when first used

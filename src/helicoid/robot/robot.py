@@ -22,8 +22,8 @@ from helicoid.model.edits import structure as edit
 from helicoid.model.edits.drives import Drive, with_drives
 from helicoid.model.edits.joint_values import JointValues, with_joints
 from helicoid.model.model import Model
+from helicoid.robot.assembly import Assembly
 from helicoid.robot.collision.capsules import Capsules, fit_capsules
-from helicoid.robot.constrained_states import ConstrainedStates
 from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose, contact_points
 
 
@@ -34,7 +34,7 @@ def as_robot(given: Any, taker: str) -> Robot:
     return given
 
 
-class Robot(ConstrainedStates):
+class Robot(Assembly):
     """A robot: its model, and its kinematics and dynamics as `Function`s.
 
     Every function is called with NumPy vectors, with batches (N, n), or with CasADi expressions.

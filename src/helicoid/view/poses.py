@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.robot import Robot
-from helicoid.robot.body_poses import body_matrices
+from helicoid.robot.collision.body_poses import body_matrices
 
 
 def body_poses(robot: Robot, q: ArrayLike) -> Array:

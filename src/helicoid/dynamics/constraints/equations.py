@@ -230,7 +230,7 @@ class UserConstraint:
 
     def check(self, model: Model) -> None:
         """Refuse a robot with other coordinates."""
-        if _owners(model) != self.joints:
+        if owners(model) != self.joints:
             raise ModelError(
                 f"constraint {self.name!r} is written in the coordinates of the joints "
                 f"{', '.join(self.joints)}; make this edit first and constrain the robot after it"
@@ -244,7 +244,7 @@ class UserConstraint:
         return Equations(value, ca.jacobian(value, q) @ rate_matrix(model, q))
 
 
-def _owners(model: Model) -> tuple[str, ...]:
+def owners(model: Model) -> tuple[str, ...]:
     """Joints with coordinates of their own, each with its type: models with equal tuples have the same q."""
     return tuple(f"{joint.name} ({joint.type.kind})" for joint in model.independent_joints)
 
@@ -281,4 +281,4 @@ def user_constraint(model: Model, kind: str, written: object, name: str) -> User
     if others:
         raise ModelError(f"constraint {name!r} depends on {', '.join(others)}; it may depend on q alone")
     function = ca.Function("constraint", [q], [ca.densify(value)])
-    return UserConstraint(name, kind, function, value.shape[0], _owners(model))
+    return UserConstraint(name, kind, function, value.shape[0], owners(model))

@@ -46,18 +46,18 @@ def chain(model: Model, root: str, tip: str) -> Model:
             )
         )
     joints = [joint for joint in tree.joints if joint.child in kept]
-    _refuse_lost_sources(joints, f"chain({root!r}, {tip!r})")
-    loops = _uncut_loops(tree, kept, f"chain({root!r}, {tip!r})")
+    refuse_lost_sources(joints, f"chain({root!r}, {tip!r})")
+    loops = uncut_loops(tree, kept, f"chain({root!r}, {tip!r})")
     return replace(
         tree,
         links=tuple(link for link in tree.links if link.name in kept),
         joints=tuple(joints),
         loops=loops,
-        elastic=_uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
+        elastic=uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
     )
 
 
-def _uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[KinematicLoop, ...]:
+def uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[KinematicLoop, ...]:
     """The loops between links that are kept; one with only one link left cannot be."""
     for loop in model.loops:
         if (loop.link_a in kept) != (loop.link_b in kept):
@@ -67,7 +67,7 @@ def _uncut_loops(model: Model, kept: set[str], edit: str) -> tuple[KinematicLoop
     return tuple(loop for loop in model.loops if loop.link_a in kept)
 
 
-def _uncut_elements(model: Model, kept: set[str], edit: str) -> tuple[ElasticElement, ...]:
+def uncut_elements(model: Model, kept: set[str], edit: str) -> tuple[ElasticElement, ...]:
     """The elastic elements between links that are kept; one with only one end left cannot be."""
     here = {*kept, THE_WORLD}
     for one in model.elastic:
@@ -78,7 +78,7 @@ def _uncut_elements(model: Model, kept: set[str], edit: str) -> tuple[ElasticEle
     return tuple(one for one in model.elastic if one.link_a in here)
 
 
-def _refuse_lost_sources(joints: list[Joint], edit: str) -> None:
+def refuse_lost_sources(joints: list[Joint], edit: str) -> None:
     names = {joint.name for joint in joints}
     for joint in joints:
         if joint.mimic is not None and joint.mimic.joint not in names:

@@ -17,7 +17,7 @@ from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Geometry, Placement
 from helicoid.model.shapes import is_solid
 from helicoid.robot import Robot
-from helicoid.robot.body_poses import body_matrices
+from helicoid.robot.collision.body_poses import body_matrices
 from helicoid.simulation.contacts.collision import RIM, shape_points
 
 LINK_CONTACT_REMEDY = "simulate it in MuJoCo (robot.to_urdf)"

@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.compiler import Input, Kernel
 from helicoid.errors import InputError
 from helicoid.robot import Robot
-from helicoid.robot.body_poses import body_matrices
+from helicoid.robot.collision.body_poses import body_matrices
 from helicoid.simulation.contacts.kernel import Sizes, Stop, contact_kernel
 from helicoid.simulation.contacts.shapes import Points, gaps, points_of
 from helicoid.simulation.contacts.terms import terms
