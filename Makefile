@@ -138,11 +138,11 @@ thesis: $(VENV)/.bench  ## tables of two theses with our figures beside the publ
 
 docs: $(VENV)/.docs  ## build the documentation into site/
 	@echo "Building the documentation"
-	@$(BIN)/mkdocs build --strict  # not --quiet, which keeps warnings from being counted
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # not --quiet, which keeps warnings from being counted
 	@echo "Open site/index.html"
 
 docs-serve: $(VENV)/.docs  ## serve the documentation on this machine, reloading on change
-	@$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
 
 wheel: $(VENV)/.dev  ## build the wheel into dist/
 	@echo "Building the wheel"

@@ -1,6 +1,6 @@
-"""Identities of the equations on the page of documents: `value` is what the call of an entry returns.
+"""Identities of the equations on the pages of documents: `value` is what the call of an entry returns.
 
-The names are those of the block that the page begins with; `close` is `numpy.allclose`, `expm` SciPy's.
+The names are those of the block that a page begins with; `close` is `numpy.allclose`, `expm` SciPy's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The page of the five documents: every call on it runs, its identities hold, and its misprints are ones."""
+"""The pages of five documents: every call runs, the identities hold, and the misprints are ones."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +16,43 @@ from document_misprints import MISPRINTS
 from test_docs import python_blocks
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = DOCS / "documents.md"
+PAGES = [page for page in sorted((DOCS / "documents").glob("*.md")) if page.name != "index.md"]
 
 
-def _tables() -> dict[str, dict[str, str]]:
-    """By heading: first cell of each row, and the code of the second, or the text where it is none."""
-    found: dict[str, dict[str, str]] = {}
-    heading = ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            heading = line.removeprefix("## ")
-        elif line.startswith("| ") and not line.endswith(("| page |", "identity |")):
+def _table(page: Path) -> tuple[str, dict[str, str]]:
+    """Title of a page; first cell of each row of its table, and the code of the second, or its text."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    rows: dict[str, str] = {}
+    for line in lines:
+        if line.startswith("| ") and not line.endswith(("| page |", "identity |")):
             first, second, *_ = (cell.strip() for cell in line.strip("|").split(" | "))
-            found.setdefault(heading, {})[first] = second.strip("`")
-    return found
+            rows[first] = second.strip("`")
+    return lines[0].removeprefix("# "), rows
 
 
-TABLES = _tables()
+TABLES = dict(map(_table, PAGES))
+MISPRINTED = "Misprints of the documents"
 ENTRIES = [
-    pytest.param(heading, entry, code, id=f"{heading[:14]}: {entry}")
-    for heading, rows in TABLES.items()
-    if heading != "Misprints"
+    pytest.param(title, entry, code, id=f"{title[:14]}: {entry}")
+    for title, rows in TABLES.items()
+    if title != MISPRINTED
     for entry, code in rows.items()
 ]
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Names of the block that the page begins with."""
-    names: dict[str, Any] = {"folder": tmp_path_factory.mktemp("page")}
-    for _, code in python_blocks(PAGE):
-        exec(code, names)
-    return names
+def names_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+    """Names of the block that a page begins with, by its title; each page runs once."""
+    pages = {_table(page)[0]: page for page in PAGES}
+
+    @functools.cache
+    def run(title: str) -> dict[str, Any]:
+        names: dict[str, Any] = {"folder": tmp_path_factory.mktemp("page")}
+        for _, code in python_blocks(pages[title]):
+            exec(code, names)
+        return names
+
+    return run
 
 
 def _assert_finite(value: Any) -> None:
@@ -57,26 +64,30 @@ def _assert_finite(value: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:chain:helicoid.DoubtfulModelWarning")
-@pytest.mark.parametrize(("heading", "entry", "code"), ENTRIES)
+@pytest.mark.parametrize(("title", "entry", "code"), ENTRIES)
 def test_entry_runs(
-    heading: str, entry: str, code: str, page: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    title: str,
+    entry: str,
+    code: str,
+    names_of: Callable[[str], dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(page["folder"])
-    names = {**page}
+    names = {**names_of(title)}
+    monkeypatch.chdir(names["folder"])
     value = eval(code, names)
     _assert_finite(value)
-    for identity in IDENTITIES.get(heading.partition(":")[0], {}).get(entry, ()):
+    for identity in IDENTITIES.get(title.partition(":")[0], {}).get(entry, ()):
         assert eval(identity, {**names, "value": value, "close": np.allclose, "expm": expm}), identity
 
 
-def test_identities_are_of_entries_of_the_page() -> None:
+def test_identities_are_of_entries_of_the_pages() -> None:
     for heading, identities in IDENTITIES.items():
         rows = next(rows for title, rows in TABLES.items() if title.partition(":")[0] == heading)
         assert not set(identities) - set(rows)
 
 
 def test_every_misprint_of_the_page_is_checked() -> None:
-    assert set(TABLES["Misprints"]) == set(MISPRINTS)
+    assert set(TABLES[MISPRINTED]) == set(MISPRINTS)
 
 
 @pytest.mark.parametrize("where", MISPRINTS)

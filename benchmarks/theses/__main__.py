@@ -2,7 +2,7 @@
 
 Chapters 4 to 6 of L. M. G. Johannessen, "Robot Dynamics with URDF & CasADi" (NTNU, 2019), and chapter 6 of
 H.-A. Cărămizaru, "Multi-body modeling of robot dynamics and system identification during MPC" (Heidelberg,
-2022).
+2023).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.harness.subjects import bundled_subject
 from benchmarks.peers import find
 from benchmarks.report.comparison import Peers, prepared
 from benchmarks.report.tables import Sheet
-from benchmarks.theses import correctness, derivatives, dynamics, growth, in_c
+from benchmarks.theses import correctness, derivatives, dynamics, growth, in_c, pages
 from benchmarks.theses.extent import FULL, QUICK, Extent, snake
 from helicoid.compiler.build.toolchain import find_compiler
 
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="without long chains and large functions")
     parser.add_argument("--longest", type=int, default=60, help="joints of the longest chain of `ratios`")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these")
-    parser.add_argument("--markdown", type=Path, help="a file for the tables, in Markdown")
+    parser.add_argument("--markdown", type=Path, help="folder of the pages in which to replace the tables")
     asked = parser.parse_args()
     require_compiling()
     extent, console = QUICK if asked.quick else FULL, Console()
@@ -77,12 +77,12 @@ def main() -> None:
     lines += [f"- {name} {peer.version}" for name, peer in peers.items()]
     lines += [f"- {name} is missing: {why}" for name, why in missing.items()]
     console.print("\n".join(lines))
-    texts = ["\n".join(lines), ""]
+    if asked.markdown is not None:
+        pages.replace_section(asked.markdown / "index.md", "## Machine\n\n" + "\n".join(lines) + "\n")
     for sheet in sheets(extent, peers, tuple(asked.parts)):
         console.print(sheet.rich(console.width))
-        texts.append(sheet.markdown())
         if asked.markdown is not None:
-            asked.markdown.write_text("\n".join(texts), encoding="utf-8")
+            pages.replace_section(asked.markdown / pages.page_of(sheet.title), sheet.markdown())
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from benchmarks.peers import find
 from benchmarks.report import published
 from benchmarks.report.tables import Sheet
 from benchmarks.theses import __main__ as command
-from benchmarks.theses import in_c
+from benchmarks.theses import in_c, pages
 from benchmarks.theses.derivatives import DERIVED, JACOBIANS, measure
 from benchmarks.theses.extent import Extent, snake
 
@@ -141,13 +143,33 @@ def test_missing_example_packages_are_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_command_prints_what_is_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiled: None
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiled: None, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["theses", "--quick", "--parts", "correctness"])
+    page = tmp_path / "correctness.md"
+    page.write_text("# Correctness\n\nText.\n\n## Table 4.2: old\n\nold\n\n## Table 4.3: other\n\nkept\n")
+    arguments = ["--quick", "--parts", "correctness", "--markdown", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["theses", *arguments])
     monkeypatch.setattr(command, "QUICK", TINY)
     command.main()
     printed = capsys.readouterr().out
     assert "Table 4.1" in printed and "Table 4.2" in printed and "Table 4.3" not in printed
+    written = page.read_text(encoding="utf-8")
+    headings = [line.partition(":")[0] for line in written.splitlines() if line.startswith("#")]
+    assert headings == ["# Correctness", "## Table 4.2", "## Table 4.3", "## Table 4.1"]
+    assert "Text." in written and "old" not in written and "kept" in written
+    assert "Pinocchio" in (tmp_path / "index.md").read_text(encoding="utf-8")
+
+
+def test_every_table_of_the_documentation_is_on_the_page_of_its_chapter() -> None:
+    folder = Path(__file__).parents[2] / "docs" / "benchmarks" / "theses"
+    titles = {
+        page.name: re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        for page in folder.glob("*.md")
+        if page.name != "index.md"
+    }
+    assert sum(map(len, titles.values())) >= 18
+    for page, of_page in titles.items():
+        assert [title for title in of_page if pages.page_of(title) != page] == []
 
 
 @pytest.fixture
