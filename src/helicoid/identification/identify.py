@@ -102,7 +102,9 @@ def identify(
             "total" and "instrumental" allow for noise in the motion.
         groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction with a root
             term where joints are not slow, offset and armature (where joints moved with one frequency, if it
-            lowers the held-out error), and load-dependent friction and springs if they lower it.
+            lowers the held-out error), load-dependent friction and springs if they lower it, and "elastic"
+            where elastic elements are described. What is not among them counts as described: bodies,
+            springs and armature always, friction where other friction is unknown.
         form: "torque", or without accelerations "momentum" or "energy"; or "power".
         cutoff: of the zero-phase low-pass (Hz), None for none; by default selected by cross-validation.
         regularisation: weight of the squared distance of bodies from the description, which is their
@@ -245,7 +247,7 @@ def fitted(
     part = noise_bandwidth(stretches[0].rate / thin, cutoff)
     spread = covariance(data.whole.combined(data.weights), data.coordinates, weight, part)
     others = [fit(stack) for stack in data.folds.without]  # each leaves out one fold
-    training, expected = _scores(robot, regression, data, others, x)
+    training, expected = _scores(robot, regression, data, others, x, stretches)
     by_speed = held_out([fit(stack) for stack in data.folds.without_speed], data.recorded.speeds)
     by_speed = by_speed if len(by_speed) == len(expected.rmse) else expected.rmse
     usual = usual_magnitudes(regression)
@@ -310,7 +312,12 @@ def _low_passed_error(data: WeightedFolds, others: Sequence[Array]) -> Array:
 
 
 def _scores(
-    robot: Robot, regression: Regression, data: WeightedFolds, others: Sequence[Array], x: Array
+    robot: Robot,
+    regression: Regression,
+    data: WeightedFolds,
+    others: Sequence[Array],
+    x: Array,
+    stretches: Sequence[Samples],
 ) -> tuple[Score, Score]:
     """Scores on the log as recorded: of the fit itself, and of fits to the other folds.
 
@@ -318,10 +325,22 @@ def _scores(
     """
     whole = data.recorded.whole
     counts = np.maximum(np.array(whole.counts, dtype=np.float64), 1.0)
-    size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / counts)
+    size = _measured_size(regression, stretches)
+    if size is None or len(size) != len(counts):
+        size = np.sqrt(whole.squares(np.zeros(whole.n_unknowns)) / counts)
     names = regression.row_names
     effort = robot.limits.effort if not regression.wrenches else np.full(len(names), np.nan)
     n = max(whole.counts)
     left = held_out(others, data.recorded.parts)
     fitted = np.sqrt(whole.squares(x) / counts)
     return Score(names, fitted, size, effort, n), Score(names, left, size, effort, n)
+
+
+def _measured_size(regression: Regression, stretches: Sequence[Samples]) -> Array | None:
+    """RMS of what was measured, where part of it is known; None otherwise, or where workers hold the log."""
+    held = [samples for samples in stretches if isinstance(samples, Samples)]
+    if not held or regression.known(held[0].q[:1], held[0].v[:1], held[0].a[:1]) is None:
+        return None
+    weights = np.vstack([samples.weights > 0 for samples in held])
+    squares = np.where(weights, np.vstack([samples.raw for samples in held]) ** 2, 0.0)
+    return np.asarray(np.sqrt(squares.sum(axis=0) / np.maximum(weights.sum(axis=0), 1)))

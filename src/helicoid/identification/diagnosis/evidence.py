@@ -74,7 +74,8 @@ def prior(robot: Robot) -> Prior:
     """The prior of a description."""
     # Load-dependent friction is left out: the described weight itself may be wrong.
     candidates = [term for term in linear_terms("candidate") if not TERMS[term].needs_load]
-    regression = Regression(robot, (*default_groups(), *candidates))
+    elastic = ("elastic",) if robot.model.elastic else ()
+    regression = Regression(robot, (*default_groups(), *candidates, *elastic))
     p = len(regression.parameters)
     bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0, p))
     T = _BODY_SIGMA * bodies.T

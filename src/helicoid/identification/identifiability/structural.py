@@ -61,10 +61,13 @@ class _Stage(NamedTuple):
 def excited_rows(regression: Regression) -> Array | None:
     """Rows (r, unknowns) that span every row which Y can ever have; None where this theory does not apply.
 
-    That is so with mimic joints, which tie the motions of several joints together, and when the wrenches of
-    some of the joints are measured but not of all.
+    That is so with mimic joints, which tie the motions of several joints together, with elastic elements,
+    whose torques can have the shape of gravity's, and when the wrenches of some of the joints are measured
+    but not of all.
     """
     model = regression.robot.model
+    if "elastic" in regression.groups and model.elastic:
+        return None
     if any(body.joint.mimic is not None for body in model.bodies):
         return None
     if not regression.wrenches:

@@ -6,6 +6,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
+from helicoid.identification.linear.equations.elastic_columns import with_elastic
 from helicoid.identification.linear.equations.regression import Regression, stated
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
@@ -16,10 +17,12 @@ def identified_robot(regression: Regression, x: Array) -> Robot:
     robot, parameters = regression.robot, regression.parameters
     if "inertia" in parameters.groups:
         robot = robot.with_parameters(parameters.of(x, "inertia"))
+    if "elastic" in parameters.groups:
+        robot = with_elastic(robot, parameters.of(x, "elastic"))
     if regression.wrenches:
         return robot
     values: dict[str, Array] = {}
-    for group in sorted(regression.covered - {"inertia", "spring", "stribeck"}):
+    for group in sorted(regression.covered - {"inertia", "elastic", "spring", "stribeck"}):
         values[group] = _spread(regression, x, group)
     values = {TERMS[group].field or group if group in TERMS else group: own for group, own in values.items()}
     if "spring" in parameters.groups:

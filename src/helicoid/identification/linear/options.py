@@ -51,6 +51,8 @@ class Options:
             )
         if not 0 <= self.dead_zone < np.inf or (self.lag is not None and not np.isfinite(self.lag)):
             raise InputError(f"dead_zone (rad/s, 0 or more) and lag (s): got {self.dead_zone} and {self.lag}")
+        if self.groups is not None and (not self.groups or len(set(self.groups)) < len(self.groups)):
+            raise InputError(f"groups names the unknowns, each once, such as 'inertia'; got {self.groups!r}")
         if not logs:
             raise InputError("identify needs a log")
         for log in logs:
@@ -58,6 +60,10 @@ class Options:
             measured(log)
             if tuple(log.wrenches) != tuple(logs[0].wrenches):
                 raise InputError(f"{log.source}: measures other wrenches than {logs[0].source}")
+        if logs[0].wrenches and self.groups is not None and "inertia" not in self.groups:
+            raise InputError(
+                f"wrenches depend on bodies only, not on {', '.join(self.groups)}: add 'inertia' to groups"
+            )
         if self.estimator == "instrumental" and (logs[0].wrenches or self.form != "torque"):
             raise InputError("the estimator 'instrumental' needs joint torques in the form 'torque'")
         if robot.theta.groups:

@@ -91,7 +91,7 @@ def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...])
         return ("inertia", *dissipative, "armature")
     default = (*default_groups(), *linear_terms("fast"))
     beyond = (group for group in linear_terms() if group not in default and stated(robot, group).any())
-    return (*default, *beyond)
+    return (*default, *beyond, *(("elastic",) if robot.model.elastic else ()))
 
 
 def _selected_unknowns(

@@ -19,7 +19,7 @@ def linear_terms(selection: Selection | None = None) -> tuple[str, ...]:
 
 def nonnegative_groups() -> tuple[str, ...]:
     """Groups of unknowns that cannot be negative."""
-    return ("armature", *(term.name for term in TERMS.values() if term.nonnegative))
+    return ("armature", "elastic", *(term.name for term in TERMS.values() if term.nonnegative))
 
 
 def suffix(group: str) -> str:

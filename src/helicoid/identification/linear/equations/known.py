@@ -44,7 +44,9 @@ def _torque(
     if "spring" in covered:
         single = [body.joint.name for body in model.bodies if body.joint.type.nq == 1]
         model = with_joints(model, {"stiffness": dict.fromkeys(single, 0.0)})
-    torque += spring_torque(model, q) + elastic_torque(model, physics, q)
+    torque += spring_torque(model, q)
+    if "elastic" not in covered:
+        torque += elastic_torque(model, physics, q)
     if not any(name in covered for name in TERMS if name != "spring"):
         return torque
     kept = replace(
@@ -54,4 +56,4 @@ def _torque(
         friction_entries=tuple(one for one in physics.friction_entries if one.term not in covered),
     )
     friction = friction_torque(kept, v, q, friction_load(model, kept, q))
-    return torque + friction + damper_torque(model, physics, q, v)
+    return torque + friction + (nothing if "elastic" in covered else damper_torque(model, physics, q, v))

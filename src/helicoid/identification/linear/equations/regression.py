@@ -1,8 +1,9 @@
 """Linear regression model of torques or wrenches: one equation a row, linear in named parameters.
 
-    y = Y(q, v, a) x,   x = [π (10 a body) | one column a joint and kind: viscous, coulomb, offset, ...]
+    y - known = Y(q, v, a) x,   x = [π (10 a body) | a column for each joint and kind: viscous, coulomb, ...]
 
-Rows are joint torques (nv), or six-axis wrenches (n, f) between a body and the one that carries it.
+where `known` is what described terms need that are not among the unknowns. Rows are joint torques (nv), or
+six-axis wrenches (n, f) between a body and the one that carries it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from helicoid.dynamics.friction import TERMS as FRICTION
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
 from helicoid.errors import InputError
+from helicoid.identification.linear.equations.elastic_columns import (
+    elastic_columns,
+    elastic_parameters,
+    elastic_wrench,
+)
 from helicoid.identification.linear.equations.friction_columns import friction_columns, linear_terms, suffix
 from helicoid.identification.linear.equations.known import known_torque
 from helicoid.robot import Robot, as_robot
@@ -39,7 +45,7 @@ def default_groups() -> tuple[str, ...]:
 
 def known_groups() -> tuple[str, ...]:
     """Groups of unknowns that a linear regression may have; see `dynamics.friction` for those of friction."""
-    return ("inertia", *linear_terms(), "armature")
+    return ("inertia", *linear_terms(), "armature", "elastic")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +90,8 @@ class Regression:
     Args:
         robot: its kinematics, and the nominal values of the unknowns.
         groups: which unknowns there are, in the order of x; any of `known_groups()`. Joints of a
-            floating base have neither friction nor armature and get no such columns.
+            floating base have neither friction nor armature and get no such columns. "elastic" are stiffness
+            and damping of the elastic elements, with their described rest lengths.
         smoothing: ε of the Coulomb column tanh(v / ε) (rad/s or m/s), one number or one a velocity (nv).
         load: inertial parameters (10 n_bodies) from which load-dependent friction takes the joint load; by
             default the robot's.
@@ -108,6 +115,8 @@ class Regression:
         for group in groups:
             if group not in known:
                 raise InputError(f"no group of unknowns is called {group!r}; there are: {', '.join(known)}")
+        if wrenches and "elastic" in groups:
+            raise InputError("elastic elements are identified from joint torques; this log has wrenches")
         self.robot, self.groups, self.wrenches = robot, tuple(groups), tuple(wrenches)
         self.smoothing = np.broadcast_to(np.asarray(smoothing, dtype=np.float64), (robot.nv,))
         self._load = robot.parameters.values if load is None else load
@@ -165,7 +174,7 @@ class Regression:
         return tuple(k for k in range(self.robot.nv) if not any(v.start <= k < v.stop for v in free))
 
     def velocities(self, group: str) -> tuple[int, ...]:
-        """The velocities that have a column in a group: any but "inertia"."""
+        """The velocities that have a column in a group: any but "inertia" and "elastic"."""
         if group not in FRICTION or not FRICTION[group].depends_on_position:
             return self.jointed
         single = self._positions
@@ -188,6 +197,8 @@ class Regression:
             if group == "inertia":
                 inertial = inertial_parameters(model)
                 own_names, own_values = list(inertial.names), inertial.values
+            elif group == "elastic":
+                own_names, own_values = elastic_parameters(model)
             else:
                 own_names = [f"{joints[k]}.{suffix(group)}" for k in self.velocities(group)]
                 own_values = stated(self.robot, group)[list(self.velocities(group))]
@@ -265,8 +276,15 @@ class Regression:
         return found
 
     def known(self, q: Array, v: Array, a: Array) -> Array | None:
-        """The torque (N, nv) of described terms that are not among the unknowns, where there is any."""
-        return None if self.wrenches else known_torque(self.robot, self.covered, q, v, a)
+        """What described terms need that are not among the unknowns, (N, rows); None where there are none."""
+        if self.wrenches:
+            known = elastic_wrench(self.robot, self.wrenches, q, v)
+        else:
+            known = known_torque(self.robot, self.covered, q, v, a)
+        if "inertia" in self.covered:
+            return known
+        bodies = np.asarray(self._inertial(q, v, a) @ self.robot.parameters.values)
+        return bodies if known is None else bodies + known
 
     def _inertial(self, q: Array, v: Array, a: Array) -> Array:
         blocks = [function(q, v, a) for function in self._inertial_functions]
@@ -294,20 +312,25 @@ class Regression:
 
     @cached_property
     def _term_columns(self) -> list[tuple[int, int, str]]:
-        """Row, column and group of every term; wrenches do not depend on friction."""
+        """Row, column and source (see `_columns`) of every term; wrenches do not depend on friction."""
         found: list[tuple[int, int, str]] = []
         for group in () if self.wrenches else self.groups:
-            if group != "inertia":
-                columns = range(len(self.parameters))[self.parameters.groups[group]]
+            columns = range(len(self.parameters))[self.parameters.groups[group]]
+            if group == "elastic":
+                names = self.parameters.names
+                found.extend((k, column, names[column]) for column in columns for k in range(self.robot.nv))
+            elif group != "inertia":
                 pairs = zip(self.velocities(group), columns, strict=True)
                 found.extend((k, column, group) for k, column in pairs)
         return found
 
     def _columns(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
-        """Columns of each group, (N, nv)."""
+        """Columns by group, of elastic elements by name, (N, nv) each."""
         if self.wrenches:
             return {}
         found = {"armature": a}
+        if "elastic" in self.groups:
+            found |= elastic_columns(self.robot, q, v)
         terms = tuple(group for group in self.groups if group in FRICTION and not FRICTION[group].shapes)
         if terms:
             made = friction_columns(terms)(*self._joint_motions(q, v))

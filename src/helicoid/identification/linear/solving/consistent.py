@@ -67,6 +67,8 @@ class Bounds:
             A[-1][start : start + 4] = row
             b.append(limit)
 
+        if "inertia" not in regression.groups:
+            return np.zeros((0, n)), np.zeros(0)
         first = regression.parameters.groups["inertia"].start
         for link, (least, most) in self.mass.items():
             start = first + 10 * names.index(link)

@@ -22,6 +22,7 @@ from helicoid.robot import Robot
 _MIN_REFERENCE_MASS = 0.01  # of the mean mass of a robot's bodies
 _MAX_SIGMA = 0.1  # of its usual size: an unknown of a joint with a larger σ is unidentifiable
 JOINT_SIGMA = 0.1  # of its usual size: prior σ of an unknown of a joint about the description
+_USUAL_TIMES_DESCRIBED = 10.0  # upper end of the usual range of a stiffness or damping, of that described
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +115,11 @@ def usual_magnitudes(regression: Regression) -> Array:
     effort, velocity, inertia = usual_sizes(regression.robot)
     result = np.ones(len(regression.parameters))
     for group, own in regression.parameters.groups.items():
+        if group == "elastic":
+            result[own] = np.maximum(
+                _USUAL_TIMES_DESCRIBED * regression.parameters.nominal[own], effort.max()
+            )
+            continue
         if group == "armature":
             size = 0.1 * (inertia + effort / velocity)  # a tenth of the effort gives full speed in a second
         elif group in TERMS:
