@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from helicoid.errors import ModelError
 from helicoid.model.connections.elastic import ElasticElement, check_element
 from helicoid.model.connections.loops import KinematicLoop, check_loop
+from helicoid.model.connections.semantics import Semantics
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Floating
 from helicoid.model.parts import Joint, Link, Placement
@@ -61,6 +62,7 @@ class Model:
     floating: bool = False
     loops: tuple[KinematicLoop, ...] = ()
     elastic: tuple[ElasticElement, ...] = ()
+    semantics: Semantics = field(default_factory=Semantics)
 
     def __post_init__(self) -> None:
         _unique("link", (link.name for link in self.links))
@@ -73,6 +75,8 @@ class Model:
         _unique("elastic element", (element.name for element in self.elastic))
         for element in self.elastic:
             check_element(self, element)
+        about = self.semantics.within({one.name for one in self.links}, {one.name for one in self.joints})
+        object.__setattr__(self, "semantics", about)
 
     def _depth_first(self) -> Iterator[Joint]:
         names = {link.name for link in self.links}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import casadi as ca
@@ -16,6 +17,7 @@ from helicoid.dynamics.constraints.equations import KinematicConstraint
 from helicoid.dynamics.friction import check_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
+from helicoid.model.connections.semantics import BASE
 from helicoid.model.edits import flexible
 from helicoid.model.model import Model, look_up
 from helicoid.model.parts import Limits
@@ -123,6 +125,27 @@ class RobotData(Catalog):
         """
         parts = [joint.type.neutral() for joint in self.model.independent_joints]
         return np.concatenate([np.zeros(0), *parts])
+
+    @cached_property
+    def postures(self) -> Mapping[str, Array]:
+        """Named configurations (nq) of the robot's SRDF; joints that one leaves out are at their zero."""
+        found = {}
+        for name, stated in self.model.semantics.postures.items():
+            parts = []
+            for joint in self.model.independent_joints:
+                own = stated.get(joint.name if joint.parent else BASE)
+                parts.append(joint.type.neutral() if own is None else np.array(own))
+            found[name] = np.concatenate([np.zeros(0), *parts])
+            found[name].setflags(write=False)
+        return MappingProxyType(found)
+
+    @cached_property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Named groups of the robot's SRDF: their joints that own coordinates, in the order of q."""
+        own, groups = self.joint_names, self.model.semantics.groups
+        return MappingProxyType(
+            {key: tuple(one for one in own if one in set(has)) for key, has in groups.items()}
+        )
 
     def random(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> Array:
         """A configuration (nq) drawn uniformly within the limits, or `size` of them, (size, nq).

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
@@ -23,10 +23,14 @@ def load(
     source: str | os.PathLike[str],
     base: Literal["fixed", "floating"] = "fixed",
     packages: Packages | None = None,
+    *,
+    srdf: str | os.PathLike[str] | Literal[False] | None = None,
 ) -> Robot:
     """A robot from the name of a bundled one, a path to a URDF file, or URDF text.
 
     `packages` maps ROS package names to folders, to find meshes named `package://...`; dynamics need none.
+    `srdf` is a path or text of an SRDF with groups, named states (`robot.postures`) and disabled collisions;
+    by default the one beside the URDF, if any; False for none.
 
     >>> import helicoid as hc
     >>> hc.load("panda").nv
@@ -38,6 +42,8 @@ def load(
     if not (packages is None or all(isinstance(one, (str, os.PathLike)) for one in folders)):
         raise InputError(f"packages maps names of packages to folders; got {packages!r}")
     model = _read(source, floating=base == "floating")
+    if srdf is not False:
+        model = _with_semantics(model, source, srdf)
     return Robot(model if packages is None else _with_meshes(model, packages))
 
 
@@ -75,6 +81,18 @@ def _read(source: str | os.PathLike[str], floating: bool) -> Model:
     elif not isinstance(source, os.PathLike):
         raise InputError(f"load takes a name, a path or URDF text, not {type(source).__name__}")
     return formats.read_file(source, floating)
+
+
+def _with_semantics(model: Model, source: Any, given: str | os.PathLike[str] | None) -> Model:
+    from helicoid.model.urdf.srdf import beside, read_srdf
+
+    if given is not None:
+        if not isinstance(given, (str, os.PathLike)):
+            raise InputError(f"srdf is a path, a text or False; got {given!r}")
+        return replace(model, semantics=read_srdf(given, model))
+    is_file = isinstance(source, (str, os.PathLike)) and os.fspath(source).lower().endswith(".urdf")
+    found = beside(source) if is_file else None
+    return model if found is None else replace(model, semantics=read_srdf(found, model, strict=False))
 
 
 def _with_meshes(model: Model, packages: Packages) -> Model:

@@ -41,6 +41,7 @@ def attach(
         joints=(*model.joints, between, *part.joints),
         loops=(*model.loops, *part.loops),
         elastic=(*model.elastic, *part.elastic),
+        semantics=model.semantics.merged(part.semantics),
     )
 
 
@@ -97,6 +98,7 @@ def renamed(
             replace(one, name=prefix + one.name, link_a=end(one.link_a), link_b=end(one.link_b))
             for one in model.elastic
         ),
+        semantics=model.semantics.renamed(of_link, of_joint, prefix),
     )
 
 

@@ -32,13 +32,16 @@ class Pair(NamedTuple):
 
 
 def separate_pairs(model: Model, shapes: Sequence[Capsule]) -> tuple[Pair, ...]:
-    """All pairs but those on one body or on neighbours."""
+    """All pairs but those on one body, on neighbours, or of links whose collisions are disabled."""
     bodies = [model.frame(shape.link or "").body for shape in shapes]
+    disabled = model.semantics.disabled
     return tuple(
         Pair(i, j)
         for i in range(len(shapes))
         for j in range(i + 1, len(shapes))
-        if bodies[i] != bodies[j] and not _neighbours(model, bodies[i], bodies[j])
+        if bodies[i] != bodies[j]
+        and not _neighbours(model, bodies[i], bodies[j])
+        and frozenset((shapes[i].link, shapes[j].link)) not in disabled
     )
 
 
