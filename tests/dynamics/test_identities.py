@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helicoid import Robot
-from helicoid.dynamics import physics
+from helicoid.model import model
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import WORLD
 from random_trees import Array, assert_close, few, fewer, robots, seeds, state
 
-GRAVITY = np.array(physics.GRAVITY)
+GRAVITY = np.array(model.GRAVITY)
 
 
 @few

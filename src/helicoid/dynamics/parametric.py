@@ -11,7 +11,7 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.dynamics.friction import TERMS
-from helicoid.dynamics.physics import GRAVITY, FrictionEntry, Physics, friction_entry, nominal, stated_entries
+from helicoid.dynamics.physics import FrictionEntry, Physics, friction_entry, nominal, stated_entries
 from helicoid.errors import ModelError
 from helicoid.model.connections.elastic import NUMBERS
 from helicoid.model.inertia import PARAMETER_NAMES, frozen_array, transformation
@@ -179,7 +179,7 @@ def _nominal_group(model: Model, group: str) -> tuple[tuple[str, ...], Array]:
         names = tuple(f"{element.name}.{number}" for element in model.elastic for number in NUMBERS)
         return names, np.array([getattr(element, number) for element in model.elastic for number in NUMBERS])
     if group == "gravity":
-        return ("gravity.x", "gravity.y", "gravity.z"), np.array(GRAVITY)
+        return ("gravity.x", "gravity.y", "gravity.z"), np.array(model.gravity)
     return tuple(f"payload.{name}" for name in PARAMETER_NAMES), np.zeros(10)
 
 

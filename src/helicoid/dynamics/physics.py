@@ -16,7 +16,6 @@ from helicoid._typing import Array, Expression
 from helicoid.model.inertia import Inertia
 from helicoid.model.model import Body, Model
 
-GRAVITY = (0.0, 0.0, -9.81)
 SMOOTHING = 0.01  # rad/s or m/s
 
 
@@ -82,7 +81,7 @@ def nominal(model: Model) -> Physics:
         damping=ca.SX(damping),
         friction=ca.SX(friction),
         armature=ca.SX(armature),
-        gravity=ca.SX(np.array(GRAVITY)),
+        gravity=ca.SX(np.array(model.gravity)),
         friction_entries=tuple(entries),
         elastic=tuple(
             (ca.SX(one.stiffness), ca.SX(one.rest_length), ca.SX(one.damping)) for one in model.elastic

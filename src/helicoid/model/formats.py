@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from helicoid.errors import InputError
 from helicoid.model.model import Model
 
 _ROOT_ELEMENT = re.compile(r"<\s*([A-Za-z_][\w.-]*)")  # neither a comment nor a declaration
@@ -22,12 +23,14 @@ class Format(NamedTuple):
         read: `(text, floating, name, folder) -> Model`; `name` is used in messages, meshes are relative to
             `folder`.
         read_file: `(path, floating) -> Model`; by default the text of the file is read.
+        options: names of further keyword arguments of both, which `hc.load` hands on.
     """
 
     root: str
     suffixes: tuple[str, ...]
-    read: Callable[[str, bool, str, str], Model]
-    read_file: Callable[[str, bool], Model] | None = None
+    read: Callable[..., Model]
+    read_file: Callable[..., Model] | None = None
+    options: tuple[str, ...] = ()
 
 
 def _urdf(text: str, floating: bool, name: str, folder: str) -> Model:
@@ -42,24 +45,64 @@ def _urdf_file(path: str, floating: bool) -> Model:
     return read_urdf(path, floating=floating)
 
 
-FORMATS: dict[str, Format] = {"URDF": Format("robot", (".urdf",), _urdf, _urdf_file)}
+def _mjcf(text: str, floating: bool, name: str, folder: str, **options: Any) -> Model:
+    from helicoid.model.mjcf.reader import read_mjcf_text
+
+    return read_mjcf_text(text, floating, name, folder, **options)
 
 
-def read_text(text: str, floating: bool, name: str = "<text>", folder: str = "") -> Model:
+def _mjcf_file(path: str, floating: bool, **options: Any) -> Model:
+    from helicoid.model.mjcf.reader import read_mjcf
+
+    return read_mjcf(path, floating, **options)
+
+
+FORMATS: dict[str, Format] = {
+    "URDF": Format("robot", (".urdf",), _urdf, _urdf_file),
+    "MJCF": Format("mujoco", (".mjcf",), _mjcf, _mjcf_file, ("ignore",)),
+}
+
+
+def read_text(text: str, floating: bool, name: str = "<text>", folder: str = "", **options: Any) -> Model:
     """Model that a description states; what no format recognises is read as URDF, whose errors explain it."""
-    return _of_root(text).read(text, floating, name, folder)
+    chosen = _of_root(text)
+    return chosen.read(text, floating, name, folder, **_taken(chosen, options))
 
 
-def read_file(path: str | os.PathLike[str], floating: bool) -> Model:
+def read_object(source: Any, floating: bool, **options: Any) -> Model | None:
+    """Model of an object of another library; None where it is of none that is known."""
+    if type(source).__module__.partition(".")[0] != "mujoco" or type(source).__name__ not in (
+        "MjModel",
+        "MjSpec",
+    ):
+        return None
+    from helicoid.model.mjcf.reader import read_mujoco
+
+    return read_mujoco(source, floating, **_taken(FORMATS["MJCF"], options))
+
+
+def read_file(path: str | os.PathLike[str], floating: bool, **options: Any) -> Model:
     """Model that a file describes; the ending selects the format, or else the root element."""
     name = os.fsdecode(path)
     chosen = next((one for one in FORMATS.values() if name.lower().endswith(one.suffixes)), None)
     if chosen is None:
         chosen = _of_root(_beginning(name))
+    options = _taken(chosen, options)
     if chosen.read_file is not None:
-        return chosen.read_file(name, floating)
+        return chosen.read_file(name, floating, **options)
     with open(name, encoding="utf-8") as file:
-        return chosen.read(file.read(), floating, name, os.path.dirname(os.path.abspath(name)))
+        return chosen.read(file.read(), floating, name, os.path.dirname(os.path.abspath(name)), **options)
+
+
+def _taken(chosen: Format, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given; refused where the format has none of that name."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in chosen.options:
+            kind = next(kind for kind, one in FORMATS.items() if one is chosen)
+            others = [kind for kind, one in FORMATS.items() if name in one.options]
+            raise InputError(f"{kind} is read without {name}, an option of {', '.join(others)}")
+    return given
 
 
 def _of_root(text: str) -> Format:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,14 @@ from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Floating
 from helicoid.model.parts import Joint, Link, Placement
 
+if TYPE_CHECKING:
+    from helicoid.model.mjcf.origin import MujocoOrigin
+
 _T = TypeVar("_T")
 
 WORLD = -1  # body index of the fixed world
+GRAVITY = (0.0, 0.0, -9.81)
+"""Acceleration of free fall (m/s²) where a description states none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +58,8 @@ class Frame(NamedTuple):
 class Model:
     """Links and joints that form one tree, a fixed or floating base, kinematic loops and elastic elements.
 
-    Joints are put in depth-first order from the root, children in the order given.
+    Joints are put in depth-first order from the root, children in the order given. `gravity` is the
+    acceleration of free fall (m/s², world axes); `origin` the MuJoCo model that it was read from, if any.
     """
 
     name: str
@@ -63,6 +69,8 @@ class Model:
     loops: tuple[KinematicLoop, ...] = ()
     elastic: tuple[ElasticElement, ...] = ()
     semantics: Semantics = field(default_factory=Semantics)
+    gravity: tuple[float, float, float] = GRAVITY
+    origin: MujocoOrigin | None = None
 
     def __post_init__(self) -> None:
         _unique("link", (link.name for link in self.links))

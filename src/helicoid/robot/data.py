@@ -19,6 +19,7 @@ from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
 from helicoid.model.connections.semantics import BASE
 from helicoid.model.edits import flexible
+from helicoid.model.mjcf.coordinates import Keyframe, MujocoCoordinates
 from helicoid.model.model import Model, look_up
 from helicoid.model.parts import Limits
 from helicoid.robot.catalog import PLAIN, Catalog
@@ -184,6 +185,23 @@ class RobotData(Catalog):
     def parameters(self) -> parametric.Parameters:
         """Names and values: `theta` of a parametric robot, else the inertial ones, 10 per moving body."""
         return self.theta if self.theta.groups else parametric.inertial_parameters(self.model)
+
+    # MuJoCo -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def mujoco(self) -> MujocoCoordinates:
+        """Conversion of q, v, a, τ from and to MuJoCo's, of a robot that was read from MJCF.
+
+        >>> import helicoid as hc  # doctest: +SKIP
+        >>> robot = hc.load("scene.xml")
+        >>> robot.mass_matrix(robot.mujoco.q(data.qpos))
+        """
+        return MujocoCoordinates(self.model)
+
+    @property
+    def keyframes(self) -> Mapping[str, Keyframe]:
+        """The keyframes of an MJCF by name, each with `q`, `v`, `ctrl` and `time`; empty for other robots."""
+        return self.mujoco.keyframes if self.model.origin is not None else {}
 
     # Actuators ----------------------------------------------------------------------------------------
 

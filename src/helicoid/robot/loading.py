@@ -1,9 +1,9 @@
-"""Loading robots: by name, path or URDF text."""
+"""Loading robots: by name, path, text of a description, or from a model of MuJoCo."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,15 +20,20 @@ Packages = Mapping[str, str | os.PathLike[str]]
 
 @interruptible()
 def load(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Any,
     base: Literal["fixed", "floating"] = "fixed",
     packages: Packages | None = None,
     *,
     srdf: str | os.PathLike[str] | Literal[False] | None = None,
+    ignore: Iterable[str] | None = None,
 ) -> Robot:
-    """A robot from the name of a bundled one, a path to a URDF file, or URDF text.
+    """A robot from the name of a bundled one, a path to a file, the text of one, or a model of MuJoCo.
 
-    `packages` maps ROS package names to folders, to find meshes named `package://...`; dynamics need none.
+    Formats are URDF and MJCF (which needs `pip install 'helicoid[mujoco]'`), told apart by their root
+    elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF. `base` "floating" frees the root link;
+    free joints of an MJCF move with either. `packages` maps ROS package names to folders, to find meshes
+    named `package://...`; dynamics need none. `ignore` names what an MJCF states and is to be left out, with
+    a warning, such as "fluid": what acts on the motion and is not supported is an error otherwise.
     `srdf` is a path or text of an SRDF with groups, named states (`robot.postures`) and disabled collisions;
     by default the one beside the URDF, if any; False for none.
 
@@ -44,6 +49,7 @@ def load(
     model = _read(source, floating=base == "floating")
     if srdf is not False:
         model = _with_semantics(model, source, srdf)
+    model = _read(source, base == "floating", {"ignore": ignore})
     return Robot(model if packages is None else _with_meshes(model, packages))
 
 
@@ -70,17 +76,23 @@ def serial_chain(n: int) -> Robot:
     return Robot(read_urdf_text(bundled.serial_chain_urdf(n), name=f"serial_chain({n})"))
 
 
-def _read(source: str | os.PathLike[str], floating: bool) -> Model:
+def _read(source: Any, floating: bool, options: dict[str, Any]) -> Model:
     if isinstance(source, str):
         if source.lstrip("\ufeff \t\r\n").startswith("<"):
-            return formats.read_text(source, floating)
+            return formats.read_text(source, floating, **options)
         if source in bundled.names():
-            return formats.read_text(bundled.text(source), floating, source)
+            return formats.read_text(bundled.text(source), floating, source, **options)
         if not (os.sep in source or Path(source).suffix or os.path.exists(source)):
             bundled.text(source)  # raises, with the nearest names
     elif not isinstance(source, os.PathLike):
-        raise InputError(f"load takes a name, a path or URDF text, not {type(source).__name__}")
-    return formats.read_file(source, floating)
+        model = formats.read_object(source, floating, **options)
+        if model is None:
+            raise InputError(
+                f"load takes a name, a path, the text of a description or a MuJoCo model, not "
+                f"{type(source).__name__}"
+            )
+        return model
+    return formats.read_file(source, floating, **options)
 
 
 def _with_semantics(model: Model, source: Any, given: str | os.PathLike[str] | None) -> Model:

@@ -83,7 +83,7 @@ RULES = {
     "gravity": _Rule(
         _within(np.isfinite, (3,)),
         "gravity needs three finite numbers (m/s²),",
-        "acceleration of free fall (m/s²), world axes; (0, 0, -9.81) unless given",
+        "acceleration of free fall (m/s²), world axes; the description's unless given",
     ),
     "friction": _Rule(
         _one_of(True, False),

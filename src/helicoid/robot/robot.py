@@ -21,7 +21,7 @@ from helicoid.model.edits import flexible
 from helicoid.model.edits import structure as edit
 from helicoid.model.edits.drives import Drive, with_drives
 from helicoid.model.edits.joint_values import JointValues, with_joints
-from helicoid.model.model import Model
+from helicoid.model.model import GRAVITY, Model
 from helicoid.robot.assembly import Assembly
 from helicoid.robot.collision.capsules import Capsules, fit_capsules
 from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose, contact_points
@@ -263,6 +263,7 @@ class Robot(Assembly):
 
         lost = [repr(one.name) for one in self.constraints.added]
         lost += ["the choice of actuators"] if self.actuators is not None else []
+        lost += [f"gravity {self.model.gravity}"] if self.model.gravity != GRAVITY else []
         if lost:
             text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"
             warn(DoubtfulModelWarning(text))

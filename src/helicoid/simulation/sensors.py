@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.dynamics.physics import GRAVITY
 from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
@@ -254,7 +253,8 @@ def _true(robot: Robot, trajectory: Trajectory, channel: str, link: str, carried
         return np.asarray(getattr(trajectory, channel))
     q, v, a = trajectory.q, trajectory.v, trajectory.a
     motion = trajectory.motion
-    gravity = np.array(GRAVITY if motion is None else motion.options.get("gravity", GRAVITY))
+    down = robot.model.gravity
+    gravity = np.array(down if motion is None else motion.options.get("gravity", down))
     if channel == "imu":
         R = np.asarray(robot.pose(link)(q))[:, :3, :3]
         felt = np.asarray(robot.acceleration(link, "world_aligned")(q, v, a))[:, 3:] - gravity

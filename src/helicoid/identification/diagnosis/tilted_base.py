@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.dynamics.physics import GRAVITY
 from helicoid.identification.diagnosis.candidate import Candidate
 from helicoid.identification.diagnosis.evidence import Evidence
 from helicoid.robot import Robot
@@ -21,7 +20,7 @@ def tilted(evidence: Evidence) -> Iterator[Candidate]:
     from scipy.optimize import minimize
 
     robot = evidence.known.regression.robot
-    down = np.array(GRAVITY)
+    down = np.array(robot.model.gravity)
     size = float(np.linalg.norm(down))
     if size == 0 or any(body.joint.parent == "" for body in robot.model.bodies):
         return

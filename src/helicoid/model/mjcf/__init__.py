@@ -1,0 +1,1 @@
+"""Reader of MJCF, MuJoCo's format, from the model that MuJoCo compiles."""

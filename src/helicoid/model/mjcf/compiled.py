@@ -1,0 +1,63 @@
+"""MuJoCo's compiler: a file, a text or a given model -> `mujoco.MjModel`, or an error of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from helicoid.errors import RobotDescriptionError, optional_import
+
+REQUIREMENT = "helicoid[mujoco]"
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A compiled model, its name in messages, the name of the robot, the folder and files of its meshes."""
+
+    model: Any
+    name: str
+    robot: str
+    folder: str = ""
+    meshes: Mapping[str, str] = field(default_factory=dict)
+
+
+def compile_file(path: str) -> Compiled:
+    """Compile an MJCF file."""
+    if not os.path.isfile(path):
+        what = "is a folder, not a file" if os.path.isdir(path) else "there is no such file"
+        raise RobotDescriptionError(f"{path}: {what}")
+    mujoco = _mujoco(path)
+    # Relative paths lose the meshes of nested includes.
+    return _compiled(lambda: mujoco.MjSpec.from_file(os.path.abspath(path)), path)
+
+
+def compile_text(text: str, name: str, folder: str) -> Compiled:
+    """Compile an MJCF text; files that it names are relative to `folder`."""
+    mujoco = _mujoco(name)
+    return _compiled(lambda: mujoco.MjSpec.from_string(text), name)
+
+
+def given_model(source: Any) -> Compiled:
+    """A `mujoco.MjModel`, or a `mujoco.MjSpec` compiled."""
+    mujoco = _mujoco("MuJoCo model")
+    if isinstance(source, mujoco.MjSpec):
+        return _compiled(lambda: source, "<MjSpec>")
+    return Compiled(source, "<MjModel>", source.names[: source.names.find(b"\0")].decode() or "mujoco")
+
+
+def _compiled(read: Any, name: str) -> Compiled:
+    try:
+        spec = read()
+        model = spec.compile()
+    except (ValueError, OSError, RuntimeError) as error:
+        text = " ".join(str(error).split())
+        raise RobotDescriptionError(f"{name}: MuJoCo cannot compile it: {text}") from error
+    folder = os.path.join(spec.modelfiledir, spec.meshdir)
+    meshes = {mesh.name: mesh.file for mesh in spec.meshes}
+    return Compiled(model, name, spec.modelname, folder, meshes)
+
+
+def _mujoco(name: str) -> Any:
+    return optional_import("mujoco", f"{name}: reading MJCF", REQUIREMENT)

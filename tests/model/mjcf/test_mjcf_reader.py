@@ -1,0 +1,108 @@
+"""Reading MJCF: sources, names, frames, shapes, keyframes, floating bases, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import helicoid as hc
+
+PENDULUM = """
+<mujoco model="pendulum">
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 .1"/>
+    <body name="rod"><joint name="hinge" range="-90 90" actuatorfrcrange="-3 3"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -1" size=".02"/>
+      <site name="rod" pos="0 0 -1"/><site name="end" pos="0 0 -1"/>
+    </body>
+  </worldbody>
+  <keyframe><key name="up" qpos="3.1" qvel=".5"/></keyframe>
+</mujoco>
+"""
+FREE = """
+<mujoco><worldbody><geom type="plane" size="1 1 .1"/><body name="torso"><freejoint/><geom size=".1"/>
+<body name="leg"><joint name="hip"/><geom size=".1" pos="0 0 -.3"/></body></body></worldbody></mujoco>
+"""
+
+
+def test_every_source_gives_the_same_robot(tmp_path: Path) -> None:
+    path = tmp_path / "pendulum.xml"
+    path.write_text(PENDULUM)
+    spec = mujoco.MjSpec.from_string(PENDULUM)
+    robots = [hc.load(one) for one in (path, str(path), PENDULUM, spec, spec.compile())]
+    for robot in robots:
+        assert robot.name == "pendulum"
+        assert robot.joint_names == ["hinge"]
+        assert_allclose(robot.mass_matrix([0.3]), robots[0].mass_matrix([0.3]))
+
+
+def test_frames_limits_shapes_and_keyframes() -> None:
+    robot = pickle.loads(pickle.dumps(hc.load(PENDULUM)))
+    assert robot.link_names == ["world", "rod", "rod_site", "end"]
+    assert_allclose(robot.pose("end")([0.0])[:3, 3], [0, 0, -1])
+    assert_allclose(np.array(robot.limits[:2]).ravel(), [-np.pi / 2, np.pi / 2])
+    assert robot.limits.effort == [3.0]
+    (shape,) = robot.model.link("rod").collisions
+    assert shape.kind == "capsule"
+    assert_allclose(shape.size, (0.02, 1.0))
+    assert_allclose(robot.keyframes["up"].q, [3.1])
+    assert_allclose(robot.keyframes["up"].v, [0.5])
+    assert hc.load("panda").keyframes == {}
+
+
+def test_a_floating_base_instead_of_the_world() -> None:
+    fixed, floating = hc.load(FREE), hc.load(FREE, base="floating")
+    assert floating.model.floating and not fixed.model.floating
+    assert (fixed.nv, floating.nv, floating.link_names[0]) == (7, 7, "torso")
+    q = fixed.random(3)
+    assert_allclose(floating.mass_matrix(q), fixed.mass_matrix(q))
+    assert_allclose(floating.mujoco.qpos(q), fixed.mujoco.qpos(q))
+    with pytest.raises(hc.HelicoidError, match="one body on the world"):
+        hc.load(PENDULUM, base="floating")
+
+
+def test_conversions_of_an_edited_robot_are_refused() -> None:
+    with pytest.raises(hc.HelicoidError, match="edited"):
+        _ = hc.load(FREE, base="floating").lock({"hip": 0.0}).mujoco
+    with pytest.raises(hc.HelicoidError, match="not read from MJCF"):
+        _ = hc.load("panda").mujoco
+
+
+REFUSED = {
+    "fluid": '<option density="1000"/>',
+    "gravcomp": '<worldbody><body gravcomp="1"><joint/><geom size=".1"/></body></worldbody>',
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_not_held_is_refused_by_name(kind: str) -> None:
+    text = PENDULUM.replace("<worldbody>", f"{REFUSED[kind]}<worldbody>", 1)
+    with pytest.raises(hc.HelicoidError, match=rf'ignore=\["{kind}"\]'):
+        hc.load(text)
+    with pytest.warns(hc.errors.DoubtfulModelWarning, match="ignored, as asked"):
+        assert hc.load(text, ignore=[kind]).nv >= 1
+
+
+def test_wrong_options_and_bad_files(tmp_path: Path) -> None:
+    with pytest.raises(hc.HelicoidError, match="ignore names kinds"):
+        hc.load(PENDULUM, ignore=["everything"])
+    with pytest.raises(hc.HelicoidError, match="URDF is read without ignore"):
+        hc.load("panda", ignore=["fluid"])
+    with pytest.raises(hc.HelicoidError, match="MuJoCo cannot compile it"):
+        hc.load(PENDULUM[:-40])
+    with pytest.raises(hc.HelicoidError, match="there is no such file"):
+        hc.load(tmp_path / "missing.mjcf")
+    with pytest.raises(hc.HelicoidError, match="MuJoCo model, not"):
+        hc.load(3.0)
+
+
+def test_without_mujoco_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(hc.HelicoidError, match=r"helicoid\[mujoco\]"):
+        hc.load(PENDULUM)
