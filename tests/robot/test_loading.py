@@ -107,7 +107,7 @@ def test_list_of_robots_is_ours_to_change() -> None:
         ("", hc.ModelError, "no bundled robot is called ''"),
         ("<robot", hc.RobotDescriptionError, "<text>"),
         ("<html/>", hc.RobotDescriptionError, "<text>"),
-        (None, hc.InputError, "load takes a name, a path or URDF text, not NoneType"),
+        (None, hc.InputError, "MuJoCo model, not NoneType"),
         (b"panda", hc.InputError, "not bytes"),
         (7, hc.InputError, "not int"),
     ],
