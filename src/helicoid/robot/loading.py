@@ -46,10 +46,9 @@ def load(
     folders = packages.values() if isinstance(packages, Mapping) else [None]
     if not (packages is None or all(isinstance(one, (str, os.PathLike)) for one in folders)):
         raise InputError(f"packages maps names of packages to folders; got {packages!r}")
-    model = _read(source, floating=base == "floating")
+    model = _read(source, base == "floating", {"ignore": ignore})
     if srdf is not False:
         model = _with_semantics(model, source, srdf)
-    model = _read(source, base == "floating", {"ignore": ignore})
     return Robot(model if packages is None else _with_meshes(model, packages))
 
 
