@@ -1,6 +1,6 @@
 """Pictures of the demonstration's report: `python docs/demo_pictures.py` runs it and writes both of them.
 
-`demo.png` is the top of the report, `demo_overview.png` its 3-D view beside the first two charts. A report
+`demo.webp` is the top of the report, `demo_overview.webp` its 3-D view beside the first two charts. A report
 that exists is taken with `python docs/demo_pictures.py report.html`. Chromium draws them, without a window.
 """
 
@@ -71,11 +71,11 @@ def main() -> None:
             )
             report = Path(folder) / "report.html"
         pictures = {
-            "demo.png": take(page, report, 1228, 1340),
-            "demo_overview.png": take(page, report, 1560, 636, OVERVIEW),
+            "demo.webp": take(page, report, 1228, 1340),
+            "demo_overview.webp": take(page, report, 1560, 636, OVERVIEW),
         }
     for name, picture in pictures.items():
-        picture.save(ASSETS / name, optimize=True)
+        picture.save(ASSETS / name, quality=85, method=6)
 
 
 if __name__ == "__main__":
