@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +130,41 @@ def test_truth_is_found_from_a_wrong_start(off: float, seconds: float, noise: fl
     assert "output error" in refined.notes[-1]
     assert reported == sorted(reported) and 0.0 <= reported[0] < reported[-1] == 1.0
     assert np.isnan(refined.held_out.overall_relative)
+
+
+def balanced(robot: Robot) -> Robot:
+    return robot.with_spring(
+        "link_2", "world", stiffness=30.0, rest_length=0.2, damping=0.5, point_b=(0.3, 0.2, 0.8)
+    )
+
+
+@pytest.mark.parametrize(
+    ("described", "groups"),
+    [
+        pytest.param(
+            {"stiffness": 3.0, "offset": 0.7}, ("inertia", "viscous", "offset", "spring"), id="spring"
+        ),
+        pytest.param({"root": 0.8}, ("inertia", "viscous", "root"), id="root"),
+        pytest.param({"stiffness": 3.0}, ("inertia", "viscous", "armature"), id="known spring"),
+        pytest.param({"friction": 0.3}, ("inertia", "offset"), id="known friction"),
+        pytest.param({}, ("viscous", "offset"), id="known bodies"),
+        pytest.param({}, ("inertia", "viscous", "elastic"), id="elastic"),
+        pytest.param({}, ("inertia", "viscous"), id="known elastic"),
+    ],
+)
+def test_described_terms_act_once(described: dict[str, float], groups: tuple[str, ...], request: Any) -> None:
+    """At the true parameters the simulation is the recorded motion, whatever of the robot is unknown."""
+    robot = truth(hc.serial_chain(2), 3).with_joints(friction=0).with_joints(**described)
+    robot = balanced(robot) if "elastic" in request.node.callspec.id else robot
+    log = swinging(robot, 4)
+    regression = Regression(robot, groups)
+    x = regression.parameters.nominal
+    own = OutputError(Simulator(regression), Windows.of(prepare(robot, log)[0][0], 5, 4), x, np.ones(len(x)))
+    point = own.start()
+    gaps = own.deviations(point, own.flow(point, with_slopes=False)).gaps
+    # Friction acts along the measured motion, in straight lines between samples that miss its jumps.
+    moved = np.abs(own.windows.v[:, :, -1] - own.windows.v[:, :, 0])
+    assert np.median(np.abs(gaps)) < 1e-4 * np.median(moved)
 
 
 def test_what_cannot_be_simulated_is_refused() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import helicoid as hc
 from helicoid import Robot
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Link
@@ -81,3 +82,19 @@ def test_running_backwards_returns_to_the_start(robot: Robot, seed: int) -> None
     back = step(*step(q, v, tau, [], 1e-4), tau, [], -1e-4)
     assert_close(robot.difference(q, back.q_next), np.zeros(robot.nv), 1e-10, 1.0)
     assert_close(back.v_next, v, 1e-9, 1.0 + np.abs(robot.forward_dynamics(q, v, tau)).max())
+
+
+def test_a_torque_that_grows_during_a_step() -> None:
+    """A falling mass under a force f + s ḟ: x = v t + (f - m g) t² / 2 m + ḟ t³ / 6 m, exact to order 4."""
+    mass, force, rate, v, h = 2.0, 3.0, 40.0, 0.5, 0.1
+    lift = hc.load(
+        '<robot name="lift"><link name="base"/><joint name="z" type="prismatic"><parent link="base"/>'
+        '<child link="load"/><axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="9" velocity="9"/></joint>'
+        f'<link name="load"><inertial><mass value="{mass}"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    step = step_function(lift, "rk4", ramp=True)
+    x, v_next = step(np.zeros(1), np.array([v]), np.array([force]), np.zeros(0), h, np.array([rate]))
+    a = force / mass - 9.81
+    np.testing.assert_allclose(x, v * h + a * h**2 / 2 + rate * h**3 / (6 * mass), rtol=1e-12)
+    np.testing.assert_allclose(v_next, v + a * h + rate * h**2 / (2 * mass), rtol=1e-12)

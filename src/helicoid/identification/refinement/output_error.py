@@ -12,6 +12,7 @@ from helicoid.dynamics.friction import TERMS
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.refinement.multiple_shooting import OutputError, Refinement, Windows, refine
@@ -37,8 +38,9 @@ def fit_output_error(
 
     Multiple shooting: the log is cut into windows of `horizon` (s), each simulated from a state of its own,
     with nodes every `interval` (s). Unknown are the states at nodes and all that is unknown in `result`;
-    bodies stay consistent, friction non-negative. Inertia, viscous friction and armature act on the simulated
-    motion, the other terms along the measured one. Positions and velocities count, each by its own noise.
+    bodies stay consistent, friction non-negative. Inertia, viscous friction, armature and described springs
+    act on the simulated motion, the other terms along the measured one. Derivatives are those of
+    `trajectory.sensitivity`. Positions and velocities count, each by its own noise.
     The fit is local: `result` is where it starts, and where it stays in directions that the motion does not
     excite. Its standard deviations hold for white noise; errors of the model make them too small.
 
@@ -99,7 +101,9 @@ def _scale(regression: Regression, windows: Windows, x: Array) -> Array:
     )
     scale = np.ones(len(x))
     for group, own in regression.parameters.groups.items():
-        if group != "inertia":
+        if group == "elastic":
+            scale[own] = _JOINT_SIGMA * usual_magnitudes(regression)[own]
+        elif group != "inertia":
             unit = TERMS[group].usual_size(torque, speed) if group in TERMS else torque / acceleration
             scale[own] = _JOINT_SIGMA * unit[list(regression.velocities(group))]
     return scale

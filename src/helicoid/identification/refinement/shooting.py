@@ -4,29 +4,36 @@
 
 by Runge-Kutta steps of order 4. T x are torques of known dependence on the motion and unknown size:
 Coulomb friction, offsets, ... They are taken along the measured motion, like τ, in straight lines from sample
-to sample: friction that jumps with a simulated velocity would need steps of microseconds. Sensitivities obey
-Ẋ = F X + G, integrated by the same steps, with ∂v̇/∂x = -M⁻¹ Y(q, v, v̇) for all that is linear in x.
+to sample: friction that jumps with a simulated velocity would need steps of microseconds. So is described
+friction that is not among the unknowns. Sensitivities are those of the step, as of any simulated trajectory
+(`simulation.equations.sensitivity`), in directions of θ for π, d and armature, and of τ for T x.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import Function
+from helicoid.compiler import Iteration
+from helicoid.dynamics.friction import TERMS
+from helicoid.identification.linear.equations.known import known_torque
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.robot import Robot
+from helicoid.simulation.equations import step_function
+from helicoid.simulation.equations.sensitivity import tangent_step
 
-_SIMULATED = ("inertia", "viscous", "armature")
+_THETA = {"inertia": "inertia", "viscous": "friction", "armature": "armature"}
+"""Unknowns that act on the simulated motion, with their groups of θ."""
 _MAX_RATE = 2.0  # 1/step: Runge-Kutta of order 4 is stable up to 2.78
 
 
 class Inputs(NamedTuple):
-    """At the samples of B simulations: torques (K + 1, B, nv), and T (K + 1, B, nv, terms)."""
+    """At the samples of B simulations: known torques (K + 1, B, nv), and T (K + 1, B, nv, terms)."""
 
     tau: Array
     terms: Array
@@ -48,15 +55,17 @@ class Simulator:
     """The robot of a `Regression` of torques, with its unknowns x as inputs."""
 
     def __init__(self, regression: Regression) -> None:
-        self.regression, self.robot = regression, _smooth(regression.robot)
-        self._parametric = self.robot.parametric("inertia", "friction", "armature")
-        self._terms = tuple(group for group in regression.groups if group not in _SIMULATED)
+        self.regression, self.robot = regression, _without_unknowns(regression)
+        groups = [_THETA[group] for group in _THETA if group in regression.groups]
+        self._parametric = self.robot.parametric(*groups) if groups else self.robot
+        self._terms = tuple(group for group in regression.groups if group not in _THETA)
 
     def inputs(self, q: Array, v: Array, a: Array, tau: Array) -> Inputs:
         """From the measured motion, (K + 1, B, n) each."""
-        flat = (values.reshape(-1, values.shape[-1]) for values in (q, v, a))
-        T = self.regression.with_groups(self._terms).regressor(*flat)
-        return Inputs(tau, T.reshape(*tau.shape, -1))
+        motion = [values.reshape(-1, values.shape[-1]) for values in (q, v, a)]
+        T = self.regression.with_groups(self._terms).regressor(*motion)
+        known = known_torque(_friction_only(self.regression.robot), self.regression.covered, *motion)
+        return Inputs(tau if known is None else tau - known.reshape(tau.shape), T.reshape(*tau.shape, -1))
 
     @cached_property
     def _term_columns(self) -> Array:
@@ -64,124 +73,123 @@ class Simulator:
         everything = np.arange(len(self.regression.parameters))
         return np.concatenate([np.zeros(0, np.intp), *(everything[groups[g]] for g in self._terms)])
 
-    def _theta(self, x: Array) -> Array:
-        """θ of the parametric robot."""
-        n, nv = 10 * self.robot.n_bodies, self.robot.nv
-        theta = np.array(self._parametric.parameters.values)
-        starts = {"viscous": n, "armature": n + 2 * nv}
-        for group in _SIMULATED:
-            own = self.regression.parameters.groups.get(group)
-            if own is not None and group == "inertia":
-                theta[:n] = x[own]
-            elif own is not None:
-                theta[starts[group] + np.array(self.regression.jointed, dtype=np.intp)] = x[own]
-        return theta
-
     @cached_property
-    def _rates(self) -> Function | None:
-        """(q, v) -> Γ v, ∂(Γ v)/∂q in coordinates, Γ, Γ⁺; None where v is q̇."""
-        if self.robot.tangent is None:
-            return None
-        q, v = ca.SX.sym("q", self.robot.nq), ca.SX.sym("v", self.robot.nv)
-        G = self.robot.tangent(q)
-        # Γ has orthogonal columns of length 1 or a half: ΓᵀΓ is well conditioned.
-        outputs = {"rate": G @ v, "slope": ca.jacobian(G @ v, q), "G": G, "pseudo": ca.solve(G.T @ G, G.T)}
-        return Function.from_expressions(
-            "rates", {"q": q, "v": v}, {key: ca.densify(e) for key, e in outputs.items()}
-        )
+    def _theta_of(self) -> list[tuple[slice, Array]]:
+        """Slices of x with their places in θ."""
+        found, jointed = [], np.array(self.regression.jointed, dtype=np.intp)
+        for group, own in self.regression.parameters.groups.items():
+            if group in _THETA:
+                place = self._parametric.theta.slices[_THETA[group]]
+                at = np.arange(place.start, place.stop) if group == "inertia" else place.start + jointed
+                found.append((own, at))
+        return found
 
-    def tangent(self, q: Array, dq: Array) -> Array:
-        """Changes of coordinates (B, nq, m) as tangent vectors (B, nv, m)."""
-        if self._rates is None:
-            return dq
-        return np.asarray(self._rates(q, np.zeros((len(q), self.robot.nv))).pseudo @ dq)
+    def _theta(self, x: Array) -> Array:
+        theta = np.array(self._parametric.theta.values)
+        for own, at in self._theta_of:
+            theta[at] = x[own]
+        return theta
 
     def substeps(self, x: Array, q: Array, dt: float) -> int:
         """Number of integration steps a sample for stability with viscous friction, at q (B, nq)."""
-        theta, n, nv = self._theta(x), 10 * self.robot.n_bodies, self.robot.nv
+        own = self.regression.parameters.groups.get("viscous")
+        if own is None:
+            return 1
+        theta, damping = self._theta(x), np.zeros(self.robot.nv)
+        damping[list(self.regression.jointed)] = x[own]
         inverse = self._parametric.mass_matrix_inverse(q, np.broadcast_to(theta, (len(q), len(theta))))
-        fastest = np.abs(np.linalg.eigvals(inverse * theta[n : n + nv])).max(initial=0.0)
+        fastest = np.abs(np.linalg.eigvals(inverse * damping)).max(initial=0.0)
         return max(1, int(np.ceil(fastest * dt / _MAX_RATE)))
 
     def flow(
         self, x: Array, D: Array | None, start: tuple[Array, Array], inputs: Inputs, dt: float, steps: int
     ) -> ShootingFlow:
         """Simulate from start (B, nq), (B, nv), samples dt apart; with X where D = ∂x/∂ξ is given."""
-        q, v = start
-        nq, nv, B = self.robot.nq, self.robot.nv, len(q)
-        X = np.zeros((B, nq + nv, 0 if D is None else 2 * nv + D.shape[1]))
-        if D is not None:
-            X[:, :nq, :nv] = np.eye(nv) if self._rates is None else self._rates(q, v).G
-            X[:, nq:, nv : 2 * nv] = np.eye(nv)
-        theta, D = self._theta(x), np.zeros((len(x), 0)) if D is None else D
-        kept = [self._kept(q, v, X)]
+        rows = _Rows(self, x, start, dt / steps, D is not None)
         own = x[self._term_columns]
-        for k in range(len(inputs.tau) - 1):
+        acting, nv = inputs.tau - inputs.terms @ own, self.robot.nv
+        q, v, X = ([one] for one in rows.state())
+        for k in range(len(acting) - 1):
             for part in range(steps):
-                acting = [_between(inputs, k, (part + where) / steps, own) for where in (0.0, 0.5, 0.5, 1.0)]
-                q, v, X = self._step(q, v, X, acting, theta, D, dt / steps)
-            kept.append(self._kept(q, v, X))
-        return ShootingFlow(*(np.array(column) for column in zip(*kept, strict=True)))
-
-    def _kept(self, q: Array, v: Array, X: Array) -> tuple[Array, Array, Array]:
-        nq = self.robot.nq
-        return q, v, np.concatenate([self.tangent(q, X[:, :nq]), X[:, nq:]], axis=1)
-
-    def _step(
-        self, q: Array, v: Array, X: Array, acting: list[Inputs], theta: Array, D: Array, h: float
-    ) -> tuple[Array, Array, Array]:
-        start, nq = np.concatenate([q, v], axis=1), self.robot.nq
-        slope, slope_X = np.zeros_like(start), np.zeros_like(X)
-        total, total_X = np.zeros_like(start), np.zeros_like(X)
-        for part, weight, now in zip((0.0, 0.5, 0.5, 1.0), (1, 2, 2, 1), acting, strict=True):
-            state, state_X = start + h * part * slope, X + h * part * slope_X
-            slope, slope_X = self._slope(state[:, :nq], state[:, nq:], state_X, now, theta, D)
-            total, total_X = total + weight * slope, total_X + weight * slope_X
-        end = start + h / 6 * total
-        q, v = end[:, :nq], end[:, nq:]
-        if self._rates is not None:  # a step of no length puts q back on its manifold
-            q = np.asarray(self.robot.integrate(q, np.zeros_like(v)))
-        return q, v, X + h / 6 * total_X
-
-    def _slope(
-        self, q: Array, v: Array, X: Array, now: Inputs, theta: Array, D: Array
-    ) -> tuple[Array, Array]:
-        """d/dt of (q, v) and of X."""
-        nq, nv = self.robot.nq, self.robot.nv
-        each = np.broadcast_to(theta, (len(q), len(theta)))
-        a = self._parametric.forward_dynamics(q, v, now.tau, each)
-        rates = None if self._rates is None else self._rates(q, v)
-        change = np.concatenate([v if rates is None else rates.rate, a], axis=1)
-        if X.shape[2] == 0:
-            return change, X
-        slopes = self._parametric.forward_dynamics_derivatives(q, v, now.tau, each)
-        X_q, X_v = X[:, :nq], X[:, nq:]
-        dX = np.empty_like(X)
-        dX[:, :nq] = X_v if rates is None else rates.slope @ X_q + rates.G @ X_v
-        dX[:, nq:] = slopes.da_dq @ self.tangent(q, X_q) + slopes.da_dv @ X_v
-        dX[:, nq:, 2 * nv :] -= slopes.M_inverse @ (self._regressor(q, v, a, now.terms) @ D)
-        return change, dX
-
-    def _regressor(self, q: Array, v: Array, a: Array, terms: Array) -> Array:
-        """Y (B, nv, unknowns) at the simulated motion; the terms at the measured one."""
-        groups, joints = self.regression.parameters.groups, list(self.regression.jointed)
-        Y = np.zeros((len(q), self.robot.nv, len(self.regression.parameters)))
-        if "inertia" in groups:
-            Y[:, :, groups["inertia"]] = self.robot.regressor(q, v, a)
-        for group, values in (("viscous", v), ("armature", a)):
-            if group in groups:
-                own = groups[group]
-                Y[:, joints, range(own.start, own.stop)] = values[:, joints]
-        Y[:, :, self._term_columns] = terms
-        return Y
+                rows.step(*(_ramp(values, k, part / steps, dt) for values in (acting, -inputs.terms)))
+            for found, one in zip((q, v, X), rows.state(), strict=True):
+                found.append(one)
+        by_x = np.array(X)
+        if D is not None:
+            by_x = np.concatenate([by_x[..., : 2 * nv], by_x[..., 2 * nv :] @ D], axis=-1)
+        return ShootingFlow(np.array(q), np.array(v), by_x)
 
 
-def _smooth(robot: Robot) -> Robot:
-    """The robot without friction and armature of its description: the unknowns take their place."""
-    return robot.with_joints(damping=0, friction=0, static_friction=0, stribeck_velocity=0, armature=0)
+class _Rows:
+    """The current states of B simulations, each with its directions: 2 nv of the start and all unknowns x."""
+
+    def __init__(
+        self, simulator: Simulator, x: Array, start: tuple[Array, Array], h: float, with_slopes: bool
+    ) -> None:
+        robot, nv = simulator._parametric, simulator.robot.nv
+        self.n, self.nv, p = len(start[0]), nv, len(x)
+        self.columns = 2 * nv + p if with_slopes else 1
+        self.terms = 2 * nv + simulator._term_columns
+        self.with_slopes = with_slopes
+        states = [np.repeat(values, self.columns, axis=0) for values in start]
+        shared = [simulator._theta(x)[None, None], np.full((1, 1), h)]
+        self.tau, self.rate = np.zeros((2, 1, self.n * self.columns, nv))
+        inputs = [self.tau, *shared, self.rate]
+        if with_slopes:
+            unit, dtheta = np.eye(self.columns), np.zeros((self.columns, len(robot.theta)))
+            for own, at in simulator._theta_of:
+                dtheta[np.arange(2 * nv + own.start, 2 * nv + own.stop), at] = 1.0
+            states += [np.tile(unit[:, part], (self.n, 1)) for part in (slice(nv), slice(nv, 2 * nv))]
+            self.dtau, self.drate = np.zeros((2, 1, self.n * self.columns, nv))
+            inputs += [self.dtau, np.tile(dtheta, (self.n, 1))[None], self.drate]
+        self.states = [np.ascontiguousarray(np.stack([state, state])) for state in states]
+        function = (tangent_step if with_slopes else step_function)(robot, "rk4", ramp=True)
+        self.iteration = Iteration(function, self.states, inputs)
+
+    def step(self, acting: Sequence[Array], terms: Sequence[Array]) -> None:
+        """One step under a torque (B, nv) and its rate, with the same of T (B, nv, terms)."""
+        for into, values in zip((self.tau, self.rate), acting, strict=True):
+            into[0] = np.repeat(values, self.columns, axis=0)
+        if self.with_slopes and len(self.terms):
+            for into, values in zip((self.dtau, self.drate), terms, strict=True):
+                into.reshape(self.n, self.columns, self.nv)[:, self.terms] = values.swapaxes(1, 2)
+        self.iteration.run(0, 1)
+        for state in self.states:
+            state[0] = state[1]
+
+    def state(self) -> tuple[Array, Array, Array]:
+        """q (B, nq), v (B, nv), and the derivatives of both, (B, 2 nv, directions)."""
+        q, v = (np.array(state[0, :: self.columns]) for state in self.states[:2])
+        if not self.with_slopes:
+            return q, v, np.zeros((self.n, 2 * self.nv, 0))
+        both = np.concatenate([state[0] for state in self.states[2:]], axis=1)
+        return q, v, both.reshape(self.n, self.columns, -1).swapaxes(1, 2)
 
 
-def _between(inputs: Inputs, k: int, part: float, x: Array) -> Inputs:
-    """The torque that moves the robot and T, a part of the way from sample k to the next."""
-    tau, T = ((1 - part) * values[k] + part * values[k + 1] for values in inputs)
-    return Inputs(tau - T @ x, T)
+def _ramp(values: Array, k: int, part: float, dt: float) -> tuple[Array, Array]:
+    """Value and rate of a straight line from sample k to the next, a part of the way."""
+    change = values[k + 1] - values[k]
+    return values[k] + part * change, change / dt
+
+
+def _without_unknowns(regression: Regression) -> Robot:
+    """The robot without friction, and without what the unknowns take the place of."""
+    covered, robot = regression.covered, regression.robot
+    joints = {(term.field or name): 0.0 for name, term in TERMS.items() if name != "spring"}
+    joints |= {"static_friction": 0.0, "stribeck_velocity": 0.0}
+    robot = robot.with_joints(**joints, **({"armature": 0.0} if "armature" in covered else {}))
+    if "spring" in covered:
+        single = [body.joint.name for body in robot.model.bodies if body.joint.type.nq == 1]
+        robot = robot.with_joints(stiffness=dict.fromkeys(single, 0.0))
+    if "elastic" in covered:
+        return robot.with_model(replace(robot.model, elastic=()))
+    if not covered & set(TERMS) - {"spring"}:  # the log is taken to have no friction: see `known_torque`
+        elastic = tuple(replace(one, damping=0.0) for one in robot.model.elastic)
+        return robot.with_model(replace(robot.model, elastic=elastic))
+    return robot
+
+
+def _friction_only(robot: Robot) -> Robot:
+    """The robot without armature and springs, which are simulated."""
+    bare = robot.with_joints(armature=0.0, stiffness=0.0)
+    return bare.with_model(replace(bare.model, elastic=()))

@@ -83,25 +83,40 @@ def settling_function(robot: Robot) -> Function:
     return _once(robot, "settle", None, inputs, _next_state(robot), expressions)
 
 
-def step_function(robot: Robot, method: str = "rk4", **options: Any) -> Function:
+def step_function(robot: Robot, method: str = "rk4", ramp: bool = False, **options: Any) -> Function:
     """`(q, v, tau, theta, ..., dt) -> q_next, v_next`: one step of a method of `FIXED`, forces held.
+
+    With `ramp`, inputs end with `tau_rate`: the torque s seconds into the step is tau + s tau_rate (a
+    first-order hold), for methods of `STEPS`.
 
     >>> import helicoid as hc
     >>> step_function(hc.load("double_pendulum"), "semi_implicit_euler")
     Function semi_implicit_euler_step(q[2], v[2], tau[2], theta[0], dt) -> q_next[2], v_next[2]
     """
     motion = acceleration(robot, method, **options)
-    inputs = [*_with_theta(motion), Input("dt", ())]
+    inputs = [*_with_theta(motion), Input("dt", ()), *([Input("tau_rate", (robot.nv,))] if ramp else [])]
 
     def expressions() -> Expressions:
-        q, v, *forces, dt = symbols = _symbols(inputs)
+        symbols = _symbols(inputs)
+        q, v, *forces, dt = symbols[:-1] if ramp else symbols
+        rate = symbols[-1] if ramp else ca.SX.zeros(robot.nv)
         if method == "stiction":
             terms = stiction_terms(robot, **options)
             return symbols, list(stiction_step(robot.model, terms(q, v, *forces), q, v, dt))
-        following = STEPS[method](robot.model, lambda x, y: _first(motion(x, y, *forces)), q, v, dt)
-        return symbols, list(settled(robot, *following, forces[1]))
 
-    return _once(robot, f"{method}_step", motion, inputs, _next_state(robot), expressions)
+        def a(x: Expression, y: Expression, s: Expression) -> Expression:
+            return _first(motion(x, y, forces[0] + s * rate if ramp else forces[0], *forces[1:]))
+
+        return symbols, list(settled(robot, *STEPS[method](robot.model, a, q, v, dt), forces[1]))
+
+    return _once(
+        robot,
+        f"{method}_ramp_step" if ramp else f"{method}_step",
+        motion,
+        inputs,
+        _next_state(robot),
+        expressions,
+    )
 
 
 def repeated(robot: Robot, step: Function, times: int) -> Function:

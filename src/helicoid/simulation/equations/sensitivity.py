@@ -10,7 +10,7 @@ with A, B and P never formed: algorithmic differentiation gives the products (Gr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -31,29 +31,29 @@ class _Step(NamedTuple):
     q_next: Expression
     v_next: Expression
 
-    @property
-    def varied(self) -> Expression:
-        """Variables of the derivatives: q, v, tau, theta."""
-        return ca.vertcat(*(self.symbols[name] for name in ("q", "v", "tau", "theta")))
+    def varied(self, names: Sequence[str] = ("q", "v", "tau", "theta")) -> Expression:
+        """Variables of the derivatives."""
+        return ca.vertcat(*(self.symbols[name] for name in names))
 
 
-def tangent_step(robot: Robot, method: str, **options: Any) -> Function:
+def tangent_step(robot: Robot, method: str, ramp: bool = False, **options: Any) -> Function:
     """`(q, v, dq, dv, tau, theta, ..., dt, dtau, dtheta) -> q_next, v_next, dq_next, dv_next`.
 
-    dq is in the tangent space at q, dq_next in that at q_next.
+    dq is in the tangent space at q, dq_next in that at q_next. With `ramp`, `tau_rate` follows dt and
+    `dtau_rate` is the last input, as in `step_function`.
     """
-    base = step_function(robot, method, **options)
+    base = step_function(robot, method, ramp=ramp, **options)
     nv, n = robot.nv, len(robot.theta)
-    inputs = [*base.inputs[:2], Input("dq", (nv,)), Input("dv", (nv,)), *base.inputs[2:]]
-    inputs += [Input("dtau", (nv,)), Input("dtheta", (n,))]
+    sizes = {"q": nv, "v": nv, "tau": nv, "theta": n, **({"tau_rate": nv} if ramp else {})}
+    varied = [Input(f"d{name}", (size,)) for name, size in sizes.items()]
+    inputs = [*base.inputs[:2], *varied[:2], *base.inputs[2:], *varied[2:]]
     outputs = [*base.outputs, Output("dq_next", (nv,)), Output("dv_next", (nv,))]
 
     def expressions() -> Expressions:
-        step, directions = _symbolic(base), {name: ca.SX.sym(name, nv) for name in ("dq", "dv", "dtau")}
-        directions["dtheta"] = ca.SX.sym("dtheta", n)
+        step, directions = _symbolic(base), {item.name: ca.SX.sym(item.name, *item.shape) for item in varied}
         moved = rate_matrix(robot.model, step.symbols["q"]) @ directions["dq"]
-        seed = ca.vertcat(moved, directions["dv"], directions["dtau"], directions["dtheta"])
-        change = ca.jtimes(ca.vertcat(step.q_next, step.v_next), step.varied, seed)
+        seed = ca.vertcat(moved, *(directions[item.name] for item in varied[1:]))
+        change = ca.jtimes(ca.vertcat(step.q_next, step.v_next), step.varied(tuple(sizes)), seed)
         dq_next = _tangent_map(robot.model, step.q_next) @ change[: robot.nq]
         known = step.symbols | directions
         return [known[item.name] for item in inputs], [step.q_next, step.v_next, dq_next, change[robot.nq :]]
@@ -78,7 +78,7 @@ def adjoint_step(robot: Robot, method: str, **options: Any) -> Function:
         added = {item.name: ca.SX.sym(item.name, *item.shape) for item in (*own, *inputs[-2:])}
         λ_q = _tangent_map(robot.model, step.q_next).T @ added["lambda_q"]
         seed = ca.vertcat(λ_q, added["lambda_v"])
-        pulled = ca.jtimes(ca.vertcat(step.q_next, step.v_next), step.varied, seed, True)
+        pulled = ca.jtimes(ca.vertcat(step.q_next, step.v_next), step.varied(), seed, True)
         q, v, tau, theta = ca.vertsplit(pulled, _offsets(robot.nq, nv, nv, n))
         before = rate_matrix(robot.model, step.symbols["q"]).T @ q + added["dL_dq"]
         results = [before, v + added["dL_dv"], tau, *([theta + added["g_theta"]] if n else [])]
