@@ -269,6 +269,19 @@ class Robot(Assembly):
             warn(DoubtfulModelWarning(text))
         write_urdf(self.model, path)
 
+    def to_mjcf(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot as an MJCF file, in which MuJoCo has the same dynamics.
+
+        Mimic joints, screws and loops are equalities, which MuJoCo keeps softly; meshes are their convex hulls;
+        visual shapes are left out. A warning names what MJCF cannot state.
+
+        Raises:
+            ModelError: a joint or an inertia is none that MuJoCo has.
+        """
+        from helicoid.robot.mjcf import write_mjcf
+
+        write_mjcf(self, path)
+
     # Constraints --------------------------------------------------------------------------------------
 
     def close_loop(

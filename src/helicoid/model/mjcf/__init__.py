@@ -1,1 +1,1 @@
-"""Reader of MJCF, MuJoCo's format, from the model that MuJoCo compiles."""
+"""MJCF, the format of MuJoCo: a reader of the model that MuJoCo compiles, and a writer."""

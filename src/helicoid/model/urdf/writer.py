@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import uuid
-import xml.etree.ElementTree as ET
-from collections.abc import Iterable
 from dataclasses import fields, replace
 from itertools import islice
 from xml.etree.ElementTree import Element, SubElement
-from xml.parsers import expat
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import InputError, ModelError
+from helicoid.errors import ModelError
 from helicoid.geometry import euler
 from helicoid.model.connections.elastic import NUMBERS, ElasticElement
 from helicoid.model.connections.loops import KinematicLoop
@@ -24,6 +20,7 @@ from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
 from helicoid.model.shapes import PRIMITIVES
 from helicoid.model.urdf.joints import UNLIMITED
+from helicoid.model.urdf.xml_text import to_text, words, write_whole
 
 
 def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
@@ -32,19 +29,8 @@ def write_urdf(model: Model, path: str | os.PathLike[str]) -> None:
     Meshes whose names are relative to the folder that the robot came from are renamed to be found from
     the folder of `path`. See `to_urdf_text` for the rest.
     """
-    target = os.path.abspath(os.fsdecode(path))
-    folder = os.path.dirname(target)
-    text = to_urdf_text(model.replaced(links=[_moved(link, folder) for link in model.links]))
-    draft = os.path.join(folder, f".{uuid.uuid4().hex}.urdf")
-    try:
-        with open(draft, "x", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, target)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{target}: cannot be written: {error}") from error
-    finally:
-        if os.path.exists(draft):
-            os.remove(draft)
+    folder = os.path.dirname(os.path.abspath(os.fsdecode(path)))
+    write_whole(path, to_urdf_text(model.replaced(links=[_moved(link, folder) for link in model.links])))
 
 
 def to_urdf_text(model: Model) -> str:
@@ -70,20 +56,7 @@ def to_urdf_text(model: Model) -> str:
             _add_loop(extension, loop)
         for element in model.elastic:
             _add_spring(extension, element)
-    ET.indent(root)
-    text = ET.tostring(root, encoding="unicode").replace(" />", "/>") + "\n"  # a > in a name is escaped
-    try:
-        expat.ParserCreate("utf-8").Parse(text.encode(), True)  # ElementTree writes what no XML can hold
-    except (expat.ExpatError, ValueError) as error:
-        raise ModelError(f"robot {model.name!r}: a name cannot be written as XML: {error}") from error
-    return text
-
-
-def _words(values: Iterable[float], what: str) -> str:
-    numbers = [float(value) for value in values]
-    if not np.all(np.isfinite(numbers)):
-        raise ModelError(f"{what} is not finite: {numbers}")
-    return " ".join(map(repr, numbers))
+    return to_text(root, model.name)
 
 
 def _moved(link: Link, folder: str) -> Link:
@@ -104,8 +77,8 @@ def _filename(shape: Geometry, folder: str) -> str:
 
 
 def _add_origin(parent: Element, placement: Placement, what: str) -> None:
-    xyz = _words(placement.translation, what)
-    SubElement(parent, "origin", xyz=xyz, rpy=_words(euler.to_rpy(placement.rotation), what))
+    xyz = words(placement.translation, what)
+    SubElement(parent, "origin", xyz=xyz, rpy=words(euler.to_rpy(placement.rotation), what))
 
 
 def _add_link(root: Element, link: Link) -> None:
@@ -124,27 +97,27 @@ def _add_inertial(link: Element, inertia: Inertia, what: str) -> None:
         raise ModelError(f"{what}: a URDF cannot state a first moment {inertia.first_moment} without mass")
     element = SubElement(link, "inertial")
     _add_origin(element, Placement(translation=inertia.com), what)
-    SubElement(element, "mass", value=_words([inertia.mass], what))
+    SubElement(element, "mass", value=words([inertia.mass], what))
     at_com = inertia.at_com
     moments = {f"i{'xyz'[i]}{'xyz'[j]}": at_com[i, j] for i in range(3) for j in range(i, 3)}
-    SubElement(element, "inertia", {key: _words([value], what) for key, value in moments.items()})
+    SubElement(element, "inertia", {key: words([value], what) for key, value in moments.items()})
 
 
 def _add_shape(element: Element, shape: Geometry, what: str) -> None:
     _add_origin(element, shape.placement, what)
     attributes: dict[str, str] = {}
     if shape.kind == "mesh":
-        attributes = {"filename": shape.filename, "scale": _words(shape.size, what)}
+        attributes = {"filename": shape.filename, "scale": words(shape.size, what)}
     elif shape.kind in PRIMITIVES:
         values = iter(shape.size)
         for key, count in PRIMITIVES[shape.kind].attributes.items():
-            attributes[key] = _words(islice(values, count), what)
+            attributes[key] = words(islice(values, count), what)
     else:
         known = ", ".join([*PRIMITIVES, "mesh"])
         raise ModelError(f"{what}: unknown kind {shape.kind!r}; there are {known}")
     SubElement(SubElement(element, "geometry"), shape.kind, attributes)
     if shape.color is not None:
-        rgba = _words(shape.color, what)
+        rgba = words(shape.color, what)
         material = SubElement(element, "material", name=f"rgba {rgba}")
         SubElement(material, "color", rgba=rgba)
 
@@ -162,13 +135,13 @@ def _add_joint(root: Element, joint: Joint) -> None:
     for key in (*PER_VELOCITY, "rest"):
         default, values = joint.type.neutral() if key == "rest" else 0.0, getattr(joint, key)
         if key != "rest" and np.any(values < 0):
-            raise ModelError(f"{what}: a URDF cannot state a negative {key} ({_words(values, what)})")
+            raise ModelError(f"{what}: a URDF cannot state a negative {key} ({words(values, what)})")
         if np.any(values != default):
-            dynamics[key] = _words(values, f"{key} of {what}")
+            dynamics[key] = words(values, f"{key} of {what}")
     if dynamics:
         SubElement(element, "dynamics", dynamics)
     if joint.mimic is not None:
-        multiplier, offset = (_words([x], what) for x in (joint.mimic.multiplier, joint.mimic.offset))
+        multiplier, offset = (words([x], what) for x in (joint.mimic.multiplier, joint.mimic.offset))
         SubElement(element, "mimic", joint=joint.mimic.joint, multiplier=multiplier, offset=offset)
 
 
@@ -176,12 +149,12 @@ def _add_extension(element: Element, joint: Joint, what: str) -> None:
     """The parameters of the type: `axis` in <axis>, any other in <helicoid>, where finer friction is too."""
     extension = {}
     for field in fields(joint.type):
-        words = _words(np.atleast_1d(getattr(joint.type, field.name)), what)
+        values = words(np.atleast_1d(getattr(joint.type, field.name)), what)
         if field.name == "axis":
-            SubElement(element, "axis", xyz=words)
+            SubElement(element, "axis", xyz=values)
         else:
-            extension[field.name] = words
-    terms = {name: _words(own, f"{name} of {what}") for name, own in joint.friction_terms.items()}
+            extension[field.name] = values
+    terms = {name: words(own, f"{name} of {what}") for name, own in joint.friction_terms.items()}
     if extension or terms:
         place = SubElement(element, "helicoid", extension)
         if terms:
@@ -190,7 +163,7 @@ def _add_extension(element: Element, joint: Joint, what: str) -> None:
 
 def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
     def bounded(values: Array) -> str:
-        return _words(np.clip(values, -UNLIMITED, UNLIMITED), f"limits of joint {joint.get('name')!r}")
+        return words(np.clip(values, -UNLIMITED, UNLIMITED), f"limits of joint {joint.get('name')!r}")
 
     attributes = {"velocity": bounded(limits.velocity), "effort": bounded(limits.effort)}
     if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint_type.needs_limits:
@@ -204,14 +177,14 @@ def _add_loop(extension: Element, loop: KinematicLoop) -> None:
         extension, "loop", name=loop.name, kind=loop.kind, link_a=loop.link_a, link_b=loop.link_b
     )
     for end, placed in (("a", loop.placement_a), ("b", loop.placement_b)):
-        element.set(f"xyz_{end}", _words(placed.translation, what))
-        element.set(f"rpy_{end}", _words(euler.to_rpy(placed.rotation), what))
+        element.set(f"xyz_{end}", words(placed.translation, what))
+        element.set(f"rpy_{end}", words(euler.to_rpy(placed.rotation), what))
 
 
 def _add_spring(extension: Element, element: ElasticElement) -> None:
     what = f"elastic element {element.name!r}"
     written = SubElement(extension, "spring", name=element.name, link_a=element.link_a, link_b=element.link_b)
     for end, point in (("a", element.point_a), ("b", element.point_b)):
-        written.set(f"xyz_{end}", _words(point, what))
+        written.set(f"xyz_{end}", words(point, what))
     for number in NUMBERS:
-        written.set(number, _words([getattr(element, number)], what))
+        written.set(number, words([getattr(element, number)], what))

@@ -111,3 +111,14 @@ def _points(path: Path) -> Array:
     if not found:
         raise HelicoidError(f"{path}: has no triangles")
     return np.concatenate(found)
+
+
+def mesh_hull(shape: Geometry) -> Array | None:
+    """Corners (n, 3) of the convex hull of a mesh in its own frame (m); None if flat or not readable."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        points = mesh_points(shape)
+        return np.asarray(points[ConvexHull(points).vertices], dtype=np.float64)
+    except (HelicoidError, QhullError, ValueError):
+        return None

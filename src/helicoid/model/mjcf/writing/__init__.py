@@ -1,0 +1,1 @@
+"""Writing a robot as MJCF: its joints, bodies, shapes and connections, and the coordinates of the result."""
