@@ -13,7 +13,7 @@ import numpy as np
 import helicoid as hc
 from helicoid._typing import Array
 from helicoid.model.mjcf.writing.coordinates import WrittenCoordinates
-from helicoid.robot.mjcf import mjcf_of
+from helicoid.robot.loading import mjcf_of
 
 
 class Answer(NamedTuple):

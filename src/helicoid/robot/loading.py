@@ -1,4 +1,4 @@
-"""Loading robots: by name, path, text of a description, or from a model of MuJoCo."""
+"""Loading robots, by name, path, text of a description, or from a model of MuJoCo; writing them as MJCF."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from helicoid.errors import InputError
+from helicoid.errors import DoubtfulModelWarning, InputError, warn
 from helicoid.interrupts import interruptible
 from helicoid.model import bundled, formats
+from helicoid.model.mjcf.writing.writer import Mjcf, to_mjcf_text
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
+from helicoid.model.urdf.xml_text import write_whole
+from helicoid.robot.collision.meshes import mesh_hull
 from helicoid.robot.robot import Robot
 
 Packages = Mapping[str, str | os.PathLike[str]]
@@ -120,3 +123,24 @@ def _with_meshes(model: Model, packages: Packages) -> Model:
         return replace(link, visuals=visuals, collisions=collisions)
 
     return model.replaced(links=map(resolved, model.links))
+
+
+def write_mjcf(robot: Robot, path: str | os.PathLike[str]) -> None:
+    """Write the file of `Robot.to_mjcf`, whole or not at all, with one warning that names all losses."""
+    written = mjcf_of(robot)
+    lost = [*written.losses.motion, *written.losses.numbers]
+    if lost:
+        warn(DoubtfulModelWarning(f"MJCF cannot state {', '.join(lost)}"))
+    write_whole(path, written.text)
+
+
+def mjcf_of(robot: Robot) -> Mjcf:
+    """The robot as MJCF; constraints beside the loops of its model are among its losses. Computed once."""
+
+    def written() -> Mjcf:
+        keys = {name: keyframe.q for name, keyframe in robot.keyframes.items()} | dict(robot.postures)
+        result = to_mjcf_text(robot.model, robot.motor_joints, mesh_hull, keys)
+        result.losses.motion.extend(f"the constraint {one.name!r}" for one in robot.constraints.added)
+        return result
+
+    return robot.memo("mjcf", written)

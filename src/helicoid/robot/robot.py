@@ -272,13 +272,13 @@ class Robot(Assembly):
     def to_mjcf(self, path: str | os.PathLike[str]) -> None:
         """Write the robot as an MJCF file, in which MuJoCo has the same dynamics.
 
-        Mimic joints, screws and loops are equalities, which MuJoCo keeps softly; meshes are their convex hulls;
+        Mimic joints, screws and loops are equalities, which MuJoCo keeps softly; meshes are convex hulls;
         visual shapes are left out. A warning names what MJCF cannot state.
 
         Raises:
             ModelError: a joint or an inertia is none that MuJoCo has.
         """
-        from helicoid.robot.mjcf import write_mjcf
+        from helicoid.robot.loading import write_mjcf
 
         write_mjcf(self, path)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 
+import casadi as ca
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.model.connections.elastic import is_world
 from helicoid.model.mjcf.writing.bodies import Losses, add_inertial, add_joint, add_site, pose
+from helicoid.model.mjcf.writing.coordinates import WrittenCoordinates
 from helicoid.model.mjcf.writing.joints import Slot, slots
 from helicoid.model.mjcf.writing.shapes import Hull, add_shapes
 from helicoid.model.model import WORLD, Model
@@ -35,20 +38,22 @@ class Mjcf(NamedTuple):
     losses: Losses
 
 
-def to_mjcf_text(model: Model, gravity: Sequence[float], motors: Collection[str], hull: Hull) -> Mjcf:
+def to_mjcf_text(
+    model: Model, motors: Collection[str], hull: Hull, keyframes: Mapping[str, Array] | None = None
+) -> Mjcf:
     """`model` as MJCF, every number to its last digit.
 
     One body for each moving body, in our order, with the inertia of all links fixed to it; these are sites.
     The fixed base is a body without joints. Loops and couplings are equalities, which MuJoCo keeps softly;
     springs between links are spatial tendons; each velocity of a joint in `motors` has a motor whose force
-    range is the effort limit.
+    range is the effort limit. `keyframes` are configurations q by name.
 
     Raises:
         ModelError: MuJoCo has no such joint, or no such inertia.
     """
     root, losses = Element("mujoco", model=model.name), Losses()
     SubElement(root, "compiler", COMPILER)
-    SubElement(root, "option", gravity=words(gravity, "gravity"), integrator="implicitfast")
+    SubElement(root, "option", gravity=words(model.gravity, "gravity"), integrator="implicitfast")
     assets, world = SubElement(root, "asset"), SubElement(root, "worldbody")
     joints = slots(model)
     elements = _add_bodies(world, model, joints, losses)
@@ -58,8 +63,9 @@ def to_mjcf_text(model: Model, gravity: Sequence[float], motors: Collection[str]
         if link.name not in (elements[body].get("name"), model.root):
             add_site(elements[body], link.name, placement)
     _add_connections(root, world, elements, model, joints)
-    _add_exclusions(root, elements, model)
+    _add_exclusions(root, model, losses)
     _add_motors(root, model, joints, motors)
+    _add_keyframes(root, model, keyframes or {})
     for part in [part for part in root if not len(part) and not part.attrib]:
         root.remove(part)
     return Mjcf(to_text(root, model.name), losses)
@@ -125,12 +131,28 @@ def _add_connections(
             SubElement(equalities, "joint", {**ends, **_COUPLING})
 
 
-def _add_exclusions(root: Element, elements: dict[int, Element], model: Model) -> None:
-    """Bodies that a joint connects with the fixed base: MuJoCo itself excludes only pairs that move."""
+def _add_exclusions(root: Element, model: Model, losses: Losses) -> None:
+    """Pairs of bodies that do not collide: beside the fixed base, and where the semantics disable all shapes.
+
+    MuJoCo itself excludes pairs that a joint connects, but not with bodies that stand still.
+    """
     contact = SubElement(root, "contact")
-    for body in () if model.floating else model.bodies:
-        if body.parent == WORLD:
-            SubElement(contact, "exclude", body1=body_name(model.root), body2=body_name(body.name))
+    names = {WORLD: model.root, **{k: body.name for k, body in enumerate(model.bodies)}}
+    pairs = [] if model.floating else [(WORLD, k) for k, body in enumerate(model.bodies) if body.parent < 0]
+    shaped = {
+        k: {one.name for one in model.links if one.collisions and model.frame(one.name).body == k}
+        for k in names
+    }
+    for pair in model.semantics.disabled:
+        a, b = sorted(model.frame(link).body for link in pair) if len(pair) == 2 else (WORLD, WORLD)
+        if a == b or (a, b) in pairs:
+            continue
+        if all(frozenset((x, y)) in model.semantics.disabled for x in shaped[a] for y in shaped[b]):
+            pairs.append((a, b))
+        else:
+            losses.motion.append(f"the disabled collision of {' and '.join(map(repr, sorted(pair)))}")
+    for a, b in pairs:
+        SubElement(contact, "exclude", body1=body_name(names[a]), body2=body_name(names[b]))
 
 
 def _add_motors(root: Element, model: Model, joints: list[Slot], motors: Collection[str]) -> None:
@@ -149,3 +171,10 @@ def _add_motors(root: Element, model: Model, joints: list[Slot], motors: Collect
             if effort < np.inf:
                 motor |= {"forcelimited": "true", "forcerange": words([-effort, effort], name)}
             SubElement(actuators, "motor", motor)
+
+
+def _add_keyframes(root: Element, model: Model, keyframes: Mapping[str, Array]) -> None:
+    keys, coordinates = SubElement(root, "keyframe"), WrittenCoordinates(model)
+    for name, q in keyframes.items():
+        qpos = np.array(ca.evalf(coordinates.qpos(ca.SX(np.asarray(q))))).ravel()
+        SubElement(keys, "key", name=name, qpos=words(qpos, f"keyframe {name!r}"))
