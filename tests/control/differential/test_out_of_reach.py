@@ -1,4 +1,4 @@
-"""Strict priorities with targets out of reach: the robot comes to rest, and nothing is lost within reach."""
+"""Targets out of reach: the robot rests or its status says why not, and nothing is lost within reach."""
 
 from __future__ import annotations
 
@@ -79,3 +79,73 @@ def test_a_stretched_arm_folds_for_a_target_within_reach():
     ik.set(hand=robot.pose("tool0")(home)[:3, 3])
     followed(ik, np.zeros(6), 5.0)
     assert np.linalg.norm(ik.error("hand")) < 1e-6
+
+
+def pose(rotation, position):
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = so3.exp(np.array(rotation)), position
+    return T
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    return DifferentialIK(hc.load("panda"), [PoseTask("panda_link8", name="hand"), PostureTask(HOME)], DT)
+
+
+VALLEY = pose([-0.92, -0.8, 1.21], [-1.35, 0.6, -0.47])
+
+
+def test_motion_along_a_valley_of_the_error_is_told(weighted):
+    """0.05 rad/s for tens of seconds, while the weighted sum falls by 0.04 % a second."""
+    weighted.set(hand=VALLEY)
+    velocities, _ = followed(weighted, HOME, 4.0)
+    assert np.abs(velocities[-20:]).max() > 0.01
+    assert not weighted.ok and weighted.status is hc.Status.NO_PROGRESS and "out of reach" in weighted.message
+    weighted.reset()
+    assert weighted.status is hc.Status.NOT_STARTED
+    np.testing.assert_array_equal(followed(weighted, HOME, 0.5)[0], velocities[:50])
+
+
+def test_a_target_that_moves_or_is_reached_is_never_called_no_progress(weighted, rng):
+    near = weighted.robot.pose("panda_link8")(HOME)
+    for k in range(300):  # out of reach and back, the state with the noise of encoders
+        T = near.copy()
+        T[:3, 3] += [0.6 * np.sin(np.pi * k / 300), 0.0, 0.0]
+        weighted.set(hand=T)
+        weighted.step(HOME + 1e-4 * rng.normal(size=7))
+        assert weighted.ok
+    weighted.set(hand=near)
+    weighted.reset()
+    for _ in range(300):
+        weighted.step(HOME + 1e-4 * rng.normal(size=7))
+        assert weighted.ok
+
+
+@pytest.mark.parametrize("bend", [1e-9, 1e-3])
+def test_a_stretched_elbow_folds_for_a_target_that_stands_still(bend):
+    robot = hc.load("planar_2r")
+    ik = DifferentialIK(robot, PositionTask("tip", name="tip"), DT, "strict")
+    ik.set(tip=0.7 * robot.pose("tip")(np.zeros(2))[:3, 3])
+    followed(ik, np.array([0.0, bend]), 5.0)
+    assert ik.ok and np.linalg.norm(ik.error("tip")) < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("priorities", ["weighted", "strict"])
+@pytest.mark.parametrize(
+    ("name", "frame", "home"),
+    [("panda", "panda_link8", HOME), ("kuka_lwr4", "flange", [0, 0.5, 0, -1.5, 0, 0.8, 0])],
+)
+def test_after_five_seconds_robots_rest_or_say_why_not(priorities, name, frame, home, rng):
+    robot, home = hc.load(name), np.array(home)
+    ik = DifferentialIK(robot, [PoseTask(frame, name="hand"), PostureTask(home)], DT, priorities)
+    reach = max(np.linalg.norm(robot.pose(frame)(robot.random(rng))[:3, 3]) for _ in range(500))
+    moving = 0
+    for _ in range(100):
+        way = rng.normal(size=3)
+        ik.set(hand=pose(rng.normal(size=3), way / np.linalg.norm(way) * reach * rng.uniform(1.2, 2.0)))
+        velocities, _ = followed(ik, home, 5.0)
+        is_moving = np.abs(velocities[-10:]).max() >= 1e-3
+        moving += is_moving
+        assert not is_moving or ik.status is hc.Status.NO_PROGRESS
+    assert moving <= 10

@@ -28,8 +28,8 @@ from helicoid.status import Status
 RUNTIME = Path(__file__).parent / "runtime"
 
 _DATA = """\
-DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) \\
-  {p}_data(q, p, first, second, A, lower, upper, errors, damping)"""
+DATA(q, p, first, second, A, lower, upper, errors, damping, wanted, scratch) \\
+  {p}_data(q, p, first, second, A, lower, upper, errors, damping, wanted)"""
 
 
 class DifferentialIK(ProgramController):
@@ -57,7 +57,8 @@ class DifferentialIK(ProgramController):
 
     A step is one call of compiled C. After the first it never raises, and v is finite and within its limits
     whatever q is; where q is no configuration, the last velocity decays and `ok` is False. `set` changes
-    targets and all other numbers by name; as long as a task has no target, nothing moves.
+    targets and all other numbers by name; as long as a task has no target, nothing moves. Out of reach of
+    its targets the robot comes to rest; as long as it moves without getting nearer, status is "no progress".
 
     Raises:
         CompileError: there is no C compiler.
@@ -146,7 +147,7 @@ class DifferentialIK(ProgramController):
     @property
     def limits(self) -> tuple[Limit, ...]:
         """The limits that the last velocity is at."""
-        if not self.ok and self.status is not Status.INFEASIBLE:
+        if self.status not in (Status.OK, Status.INFEASIBLE, Status.NO_PROGRESS):
             return ()
         return tuple(limits_at(self.formulation, self._loop))
 
@@ -157,7 +158,7 @@ class DifferentialIK(ProgramController):
         return Library(
             what="Joint velocities from tasks, one call a step.",
             step="Velocities (nv) for a configuration (nq), to be held for dt; finite and within limits.",
-            falling_back="Beyond the second, the last velocity decays.",
+            falling_back="Beyond the second, but for no progress, the last velocity decays.",
             kept="the last velocity first",
             inputs=("q",),
             outputs=OUTPUTS,
@@ -183,6 +184,7 @@ def _compiled(f: VelocityProgram, at: Numbers, solver: str) -> CompiledStep:
         "NLV": len(f.level_rows) * robot.nv,
         "P_DT": at["dt"].at.start,
         "P_APPROACH": at["approach"].at.start,
+        "P_VELOCITY": at["velocity_limit"].at.start,
         "P_ACCELERATION": at["acceleration_limit"].at.start,
         "P_NULL_VELOCITY": at["null_velocity"].at.start,
     }
@@ -195,5 +197,5 @@ def _work(f: VelocityProgram) -> int:
     nv, rows, m = f.robot.nv, f.level_rows, f.n_rows
     n, total = nv + m, sum(rows)
     levels = nv * nv + nv + (m + total) * nv + 4 * (n + total) + nv + qp_work(nv, m + total)
-    data = (total if f.strict else nv) * (nv + 1) + m * nv + len(rows) + 5 * n
+    data = (total if f.strict else nv) * (nv + 1) + m * nv + 2 * len(rows) + 5 * n
     return data + (levels if f.strict else qp_work(nv, m))

@@ -27,7 +27,7 @@ from helicoid.robot.collision import Capsules
 from helicoid.robot.collision.pairs import Pair, distances
 from helicoid.robot.robot import Robot
 
-OUTPUTS = ("first", "second", "A", "lower", "upper", "errors", "damping")
+OUTPUTS = ("first", "second", "A", "lower", "upper", "errors", "damping", "wanted")
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,7 @@ class VelocityProgram(TaskProgram):
         stacked, wanted, w = ca.vertcat(*E), ca.vertcat(*e), ca.vertcat(*weights)
         λ0, κ = numbers["damping_factor"], numbers["error_damping_factor"]
         damping = [λ0**2 + κ * ca.norm_2(part) for part in missing]
+        squares = ca.vertsplit(w * wanted**2, np.cumsum([0, *self.level_rows]).tolist())
         A, row_lower, row_upper = self._rows(q, numbers)
         lower, upper = self._bounds(q, numbers)
         if self.strict:
@@ -133,6 +134,7 @@ class VelocityProgram(TaskProgram):
             ca.densify(ca.vertcat(upper, row_upper)),
             ca.densify(ca.vertcat(*errors)),
             ca.densify(ca.vertcat(*damping)),
+            ca.densify(ca.vertcat(*map(ca.sum1, squares))),
         ]
         return ca.Function("data", [q, p], outputs)
 

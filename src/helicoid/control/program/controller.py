@@ -89,6 +89,8 @@ class ProgramController(ABC):
             return ""
         if status is Status.INFEASIBLE:
             return f"limits contradict each other; {self._contradiction()}"
+        if status is Status.NO_PROGRESS:
+            return "joints move, but the errors of the tasks no longer fall: a target is out of reach"
         if status is Status.NO_CONTACT:
             return "no contact supports the floating base: it falls, whatever the motors do"
         if status is Status.NO_TARGET:

@@ -1,10 +1,10 @@
 /* Differential inverse kinematics as a kernel: q and numbers in, velocities and memory out. */
 #include "kernel.h"
 
-#define DATA(q, p, first, second, A, lower, upper, errors, damping, scratch)       \
+#define DATA(q, p, first, second, A, lower, upper, errors, damping, wanted, scratch)       \
   do {                                                                             \
     const double *const data_in[] = {q, p};                                        \
-    double *const data_out[] = {first, second, A, lower, upper, errors, damping};  \
+    double *const data_out[] = {first, second, A, lower, upper, errors, damping, wanted};  \
     data(data_in, data_out, scratch);                                              \
   } while (0)
 #include "differential.h"

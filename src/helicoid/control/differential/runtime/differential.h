@@ -2,30 +2,33 @@
  *
  * Sizes are constants: those of configuration.h, NV, NP numbers, NE rows of tasks, NM general rows, of which the first
  * NC are constraints, NB = NV + NM, STRICT and LEVELS, the rows of each of NL levels, SCALED: v is scaled to its limits.
- * DATA(q, p, first, second, A, lower, upper, errors, damping, scratch) calls the generated function: H and f of a
- * weighted program, or E, e and damping of levels. P_... are indices in p.
+ * DATA(q, p, first, second, A, lower, upper, errors, damping, wanted, scratch) calls the generated function: H, f of a
+ * weighted program, or E, e and damping of levels; wanted is |e|^2 of each. P_... are indices in p.
  *
  * `memory` is the state between steps: the last velocity and the one before, the active set, bounds, errors of tasks,
- * status and iterations. */
+ * status and iterations, shares and changes of levels (see qp_take_share), the mean velocity and the numbers. */
 #ifndef HELICOID_DIFFERENTIAL_H
 #define HELICOID_DIFFERENTIAL_H
 #define QP_N NV
 #if STRICT
 #include "qp_lexicographic.h"
 #else
-#include "qp.h"
+#include "qp_progress.h"
 #define QP_LEVELS_WORK(n, m, t) 0
 #endif
 #include "configuration.h"
 
 #define MEMORY_FIELDS(F) \
-  F(LAST, NV) F(BEFORE, NV) F(STATE, NB) F(LOWER, NB) F(UPPER, NB) F(ERRORS, NE) F(INFO, 2) F(SHARE, NL) F(CHANGE, NLV)
+  F(LAST, NV) F(BEFORE, NV) F(STATE, NB) F(LOWER, NB) F(UPPER, NB) F(ERRORS, NE) F(INFO, 2) \
+  F(SHARE, NL) F(CHANGE, NLV) F(MEAN, NV) F(NUMBERS, NP)
 enum { MEMORY_FIELDS(PLACE) MEMORY };
 enum { FIRST = (STRICT ? NE : NV) * NV, SECOND = STRICT ? NE : NV };
-enum { STEP_WORK = FIRST + SECOND + NM * NV + NL + 5 * NB +
+enum { STEP_WORK = FIRST + SECOND + NM * NV + 2 * NL + 5 * NB +
                    (STRICT ? QP_LEVELS_WORK(NV, NM, NE) : QP_WORK(NV, NM)) };
 
 #define FADING 0.3 /* time constant (s) with which levels that make no progress, and those after them, come to rest */
+#define WEIGHTED_STUCK 1e-5 /* progress below which a weighted sum comes to rest, within about 1e-4 of its minimum */
+#define AT_REST 1e-3 /* mean velocity (rad/s, m/s) of a robot at rest */
 
 /* Bounds of v by the acceleration limit; they take precedence over all other limits. */
 static void limit_change(const double *p, const double *last, double *lower, double *upper) {
@@ -33,6 +36,14 @@ static void limit_change(const double *p, const double *last, double *lower, dou
     const double change = p[P_ACCELERATION + i] * p[P_DT], least = last[i] - change, most = last[i] + change;
     lower[i] = lower[i] < least ? least : lower[i] > most ? most : lower[i];
     upper[i] = upper[i] > most ? most : upper[i] < least ? least : upper[i];
+  }
+}
+
+/* Bounds of v by the range of joints, lower and upper ones; infinite where the velocity limit is the bound. */
+static void ranges(const double *p, const double *lower, const double *upper, double *range) {
+  for (int i = 0; i < NV; i++) {
+    range[i] = lower[i] > -p[P_VELOCITY + i] ? lower[i] : -INFINITY;
+    range[NV + i] = upper[i] < p[P_VELOCITY + i] ? upper[i] : INFINITY;
   }
 }
 
@@ -46,32 +57,75 @@ static void scale(const double *lower, const double *upper, double *v) {
   for (int i = 0; i < NV; i++) v[i] = qp_larger(lower[i], qp_smaller(upper[i], factor * v[i]));
 }
 
-static int solve(const double *p, double *memory, double *v, double *work, double *info) {
+/* Whether a step of this status has a velocity of its own. */
+static int keeps(int status) { return status <= STEP_INFEASIBLE || status == STEP_NO_PROGRESS; }
+
+/* Whether the robot moves, on average over FADING. */
+static int is_moving(const double *mean) {
+  double fastest = 0;
+  for (int i = 0; i < NV; i++) fastest = qp_larger(fastest, fabs(mean[i]));
+  return fastest >= AT_REST;
+}
+
+#if !STRICT
+/* Whether it does not slow down. */
+static int is_steady(const double *mean, const double *v) {
+  double fastest = 0, now = 0;
+  for (int i = 0; i < NV; i++) fastest = qp_larger(fastest, fabs(mean[i])), now = qp_larger(now, fabs(v[i]));
+  return now >= 0.8 * fastest;
+}
+
+/* Let v fade where the weighted sum makes no progress. Returns whether it moves on without. */
+static int rest(const qp *s, const double *p, const double *range, const double *damping, double fading,
+                double *memory) {
+  const double wanted = damping[NL];
+  double fall = 0;
+  for (int i = 0; i < NV; i++) {
+    const double f = s->f[i] + *damping * p[P_NULL_VELOCITY + i];
+    fall -= s->x[i] * (qp_row(NV, s->H + i * NV, s->x) - *damping * s->x[i] + 2 * f);
+  }
+  const int may_rest = wanted > QP_WANTED && !qp_is_limited(NV, s->state, s->x, range);
+  const int is_stuck = may_rest && fall < WEIGHTED_STUCK * wanted, is_slow = may_rest && fall < QP_STUCK * wanted;
+  double base[NV] = {0};
+  if (qp_may_be_zero(NB, s->lower, s->upper))
+    qp_take_share(NV, memory + SHARE, memory + CHANGE, s->x, base, fading, is_stuck, 0);
+  return is_stuck || (is_slow && is_steady(memory + MEAN, s->x));
+}
+#endif
+
+static int solve(const double *p, const double *range, double *memory, double *v, double *work, double *info) {
   double *first = work, *second = first + FIRST, *A = second + SECOND, *damping = A + NM * NV;
-  double *multiplier = damping + NL, *low = multiplier + NB, *high = low + NB, *rest = high + NB;
+  double *multiplier = damping + 2 * NL, *low = multiplier + NB, *high = low + NB, *left = high + NB;
+  const double fading = 1 / (1 + p[P_DT] / FADING);
   const int is_free = SCALED;
+  int is_new = 0; /* a new target or another number: a new attempt */
   for (int i = 0; i < NB; i++) {
     low[i] = is_free && i < NV ? -INFINITY : memory[LOWER + i];
     high[i] = is_free && i < NV ? INFINITY : memory[UPPER + i];
   }
   for (int i = NV + NC; is_free && i < NB; i++) low[i] = -INFINITY, high[i] = INFINITY;
+  for (int i = 0; i < NP; i++)
+    if (memory[NUMBERS + i] != p[i]) memory[NUMBERS + i] = p[i], memory[SHARE] = is_new = 1;
 #if STRICT
   static const int rows[] = LEVELS;
   qp_levels s = {0};
   s.n = NV, s.m = NM, s.levels = NL, s.rows = rows, s.E = first, s.e = second, s.A = A, s.lower = low, s.upper = high;
   s.damping = damping, s.center = p + P_NULL_VELOCITY, s.x = v, s.state = memory + STATE, s.multiplier = multiplier;
-  s.work = rest, s.max_iterations = 10 * (NB + NE) + 50, s.share = memory + SHARE, s.change = memory + CHANGE;
-  s.fading = 1 / (1 + p[P_DT] / FADING);
-  const int status = qp_solve_levels(&s);
+  s.work = left, s.max_iterations = 10 * (NB + NE) + 50, s.share = memory + SHARE, s.change = memory + CHANGE;
+  s.fading = fading, s.range = range;
+  int status = qp_solve_levels(&s);
+  const int is_stuck = s.is_stuck;
 #else
   qp s = {0};
   s.n = NV, s.m = NM, s.H = first, s.f = second, s.A = A, s.lower = low, s.upper = high;
-  s.x = v, s.state = memory + STATE, s.multiplier = multiplier, s.work = rest, s.max_iterations = 10 * NB + 50;
-  const int status = qp_solve(&s);
-  (void)p, (void)damping;
+  s.x = v, s.state = memory + STATE, s.multiplier = multiplier, s.work = left, s.max_iterations = 10 * NB + 50;
+  int status = qp_solve(&s);
+  const int is_stuck = status == QP_OK && rest(&s, p, range, damping, fading, memory);
 #endif
   info[1] = s.iterations;
-  return status;
+  for (int i = 0; status <= QP_INFEASIBLE && i < NV; i++)
+    memory[MEAN + i] += (1 - fading) * (v[i] - memory[MEAN + i]);
+  return status == QP_OK && is_stuck && !is_new && is_moving(memory + MEAN) ? STEP_NO_PROGRESS : status;
 }
 
 /* For any q, v is finite and within limits, and memory has the status. work has STEP_WORK doubles. */
@@ -84,13 +138,14 @@ static int differential_step(const double *q, const double *p, double *v, double
   if (!is_configuration(q)) {
     status = STEP_BAD_MEASUREMENT;
   } else {
-    double *first = work, *second = first + FIRST, *A = second + SECOND, *damping = A + NM * NV;
-    DATA(q, p, first, second, A, lower, upper, memory + ERRORS, damping, scratch);
+    double *first = work, *second = first + FIRST, *A = second + SECOND, *damping = A + NM * NV, range[2 * NV];
+    DATA(q, p, first, second, A, lower, upper, memory + ERRORS, damping, damping + NL, scratch);
+    ranges(p, lower, upper, range);
     limit_change(p, last, lower, upper);
-    status = solve(p, memory, v, work, info);
-    if (SCALED && status <= QP_INFEASIBLE) scale(lower, upper, v);
+    status = solve(p, range, memory, v, work, info);
+    if (SCALED && keeps(status)) scale(lower, upper, v);
   }
-  if (status > STEP_INFEASIBLE) { /* the last velocity decays */
+  if (!keeps(status)) { /* the last velocity decays */
     const double rate = p[P_APPROACH] * p[P_DT], share = rate >= 0 && rate <= 1 ? rate : 1;
     for (int i = 0; i < NV; i++) {
       const double change = p[P_ACCELERATION + i] * p[P_DT], most = change >= 0 ? change : INFINITY;

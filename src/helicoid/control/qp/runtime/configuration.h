@@ -4,9 +4,9 @@
 #define HELICOID_CONFIGURATION_H
 #include <math.h>
 
-/* The last three are of a floating base without contact, and of Python alone. */
+/* No progress is of differential kinematics; no contact of a floating base; the last two are of Python alone. */
 enum { STEP_OK, STEP_INFEASIBLE, STEP_ITERATION_LIMIT, STEP_NOT_FINITE, STEP_NOT_CONVEX, STEP_BAD_MEASUREMENT,
-       STEP_INACCURATE, STEP_NO_CONTACT, STEP_NOT_STARTED, STEP_NO_TARGET };
+       STEP_INACCURATE, STEP_NO_PROGRESS, STEP_NO_CONTACT, STEP_NOT_STARTED, STEP_NO_TARGET };
 
 /* Enumerators of a list of fields (name, size): where each begins. */
 #define PLACE(name, size) name, LAST_OF_##name = name + (size) - 1,

@@ -7,7 +7,7 @@
  * Infeasible constraints are relaxed by the least sum of violations of the first level, the same in all levels. */
 #ifndef HELICOID_QP_LEXICOGRAPHIC_H
 #define HELICOID_QP_LEXICOGRAPHIC_H
-#include "qp.h"
+#include "qp_progress.h"
 
 /* For n variables, m rows and t rows of all levels together. */
 #define QP_LEVELS_WORK(n, m, t) \
@@ -24,7 +24,9 @@ typedef struct {
   double *multiplier;          /* n + m, of the first level */
   double *work;                /* QP_LEVELS_WORK doubles */
   double *share, *change;      /* of each level, levels and levels x n, from step to step; or 0: see qp_take_share */
-  double fading;               /* of the share of a level after one that is stuck, per step */
+  const double *range;         /* 2 n, with share: see qp_is_limited */
+  double fading;               /* of the share of a stuck level and of those after it, per step */
+  int is_stuck;                /* whether a level other than the last, or the only one, makes no progress */
   int max_iterations;          /* of a level */
   int status, iterations;
 } qp_levels;
@@ -47,38 +49,7 @@ static void qp_level_data(const qp_levels *s, int level, const double *E, const 
   }
 }
 
-static inline double qp_row(int n, const double *restrict a, const double *restrict x) {
-  double sum = 0;
-  for (int j = 0; j < n; j++) sum += a[j] * x[j];
-  return sum;
-}
-
-/* Of the change d of x by a level, a share is taken, which comes from step to step.
- *
- * Where a level cannot reach its goal, its E_k becomes singular, and its null space turns with the configuration the
- * faster the nearer it is to the singularity. A full step of the next level is then beyond the range in which the
- * equation E_k x = const holds: that level would chatter. Its share halves where d turns back on the change of the step
- * before, and fades while a level makes no progress; so does the share of that level itself. */
-static void qp_take_share(const qp_levels *s, int level, int is_stuck, const double *base) {
-  const int n = QP_N;
-  double *restrict share = s->share + level, *restrict before = s->change + level * n, *restrict x = s->x;
-  double dot = 0, squared = 0, last = 0;
-  if (!(*share > 0)) *share = 1;
-  for (int i = 0; i < n; i++) {
-    const double d = x[i] - base[i];
-    dot += d * before[i], squared += d * d, last += before[i] * before[i];
-    before[i] = d;
-  }
-  if (level && dot < 0) *share *= 0.5;
-  if (is_stuck)
-    *share *= s->fading;
-  else if (dot > 0 && dot * dot >= 0.25 * squared * last)
-    *share *= 1.2;
-  *share = qp_larger(level ? 1e-5 : 2e-3, qp_smaller(1, *share));
-  for (int i = 0; *share < 1 && i < n; i++) x[i] = base[i] + *share * before[i];
-}
-
-/* Part of |e|^2 by which a level reduces its squared residual; 1 where e is zero to rounding. */
+/* Part of |e|^2 by which x reduces the squared residual; 1 where e is zero to rounding. */
 static double qp_progress(int n, int rows, const double *E, const double *e, const double *x, double *wanted) {
   double missing = 0;
   *wanted = 1e-8;
@@ -89,24 +60,9 @@ static double qp_progress(int n, int rows, const double *E, const double *e, con
   return (*wanted - missing) / *wanted;
 }
 
-/* Whether a bound holds a variable that is as large as any: x is small by its limits, not because it is stuck. */
-static int qp_is_limited(int n, const double *state, const double *x) {
-  double largest = 0;
-  for (int i = 0; i < n; i++) largest = qp_larger(largest, fabs(x[i]));
-  for (int i = 0; i < n; i++)
-    if (state[i] != QP_IDLE && fabs(x[i]) > 0.5 * largest) return 1;
-  return 0;
-}
-
-static int qp_may_be_zero(int size, const double *lower, const double *upper) {
-  for (int c = 0; c < size; c++)
-    if (lower[c] > 0 || upper[c] < 0) return 0;
-  return 1;
-}
-
 static int qp_solve_levels(qp_levels *s) {
   const int n = QP_N, m = s->m;
-  int total = 0, done = 0, stuck = 0, status = QP_OK;
+  int total = 0, done = 0, stuck = 0, is_short = 0, status = QP_OK;
   for (int k = 0; k < s->levels; k++) total += s->rows[k];
   const int all = n + m + total;
   double *at = s->work, *H = at, *f = H + n * n, *A = f + n, *lower = A + (m + total) * n, *upper = lower + all;
@@ -123,7 +79,7 @@ static int qp_solve_levels(qp_levels *s) {
   memset(state, 0, (size_t)all * sizeof(double));
   memcpy(state, s->state, (size_t)(n + m) * sizeof(double));
   memset(s->multiplier, 0, (size_t)(n + m) * sizeof(double));
-  s->iterations = 0;
+  s->iterations = 0, s->is_stuck = 0;
   for (int k = 0; k < s->levels; k++) {
     const int rows = s->rows[k];
     qp_level_data(s, k, s->E + done * n, s->e + done, H, f);
@@ -143,11 +99,13 @@ static int qp_solve_levels(qp_levels *s) {
     }
     if (s->share) {
       double wanted, progress = qp_progress(n, rows, s->E + done * n, s->e + done, s->x, &wanted);
-      if (qp_is_limited(n, state, s->x)) progress = 1;
-      const int itself = progress < 1e-3 && wanted > 1e-2 && (k < s->levels - 1 || !k);
+      const int is_limited = qp_is_limited(n, state, s->x, s->range);
+      const int itself = !is_limited && progress < QP_STUCK && wanted > QP_WANTED && (k < s->levels - 1 || !k);
       for (int i = 0; !k && i < n; i++) found[i] = 0;
-      if (k || qp_may_be_zero(n + m, lower, upper)) qp_take_share(s, k, stuck || itself, found);
-      stuck |= progress < 1e-2;
+      if (k || qp_may_be_zero(n + m, lower, upper))
+        qp_take_share(n, s->share + k, s->change + k * n, s->x, found, s->fading, stuck || itself, is_short);
+      stuck |= !is_limited && progress < 10 * QP_STUCK;
+      is_short |= progress < 0.5, s->is_stuck |= itself;
     }
     for (int i = 0; i < m; i++)
       if (fabs(state[n + i]) == QP_GIVEN_UP_ABOVE) {
