@@ -13,6 +13,7 @@ from helicoid._typing import Array
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.identification.diagnosis.diagnosis import diagnose
+from helicoid.identification.diagnosis.wrenches import diagnose_wrenches
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.compression import (
     Preparation,
@@ -298,9 +299,12 @@ def fitted(
 
 
 def _diagnosis(robot: Robot, regression: Regression, stretches: Sequence[Samples]) -> str:
-    """The likely error of the log (sign, order, unit, ...); "" for none, or where workers hold it."""
+    """The likely error of the log (sign, order, unit, axes); "" for none, or where workers hold it."""
     held = [samples for samples in stretches if isinstance(samples, Samples)]
-    found = diagnose(robot, held) if held and not regression.wrenches else None
+    if not held:
+        return ""
+    links = regression.wrenches
+    found = diagnose_wrenches(robot, links, held) if links else diagnose(robot, held)
     return "" if found is None else found.text
 
 

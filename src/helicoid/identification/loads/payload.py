@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
+from helicoid.identification.diagnosis.wrenches import diagnose_wrenches
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.stack import triangular
 from helicoid.identification.linear.solving.consistent import consistent_body, free_body
 from helicoid.identification.logs.filtering import low_pass, noise_bandwidth
-from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import prepare
 from helicoid.identification.result import Identification
@@ -57,7 +59,8 @@ def identify_payload(
     From joint torques, or from force/torque sensors where the log has `wrenches`: a wrist sensor needs
     neither friction nor torques; `carried` says what it carries, as `robot.sensor_wrench` takes it; each of
     its six channels may have a constant offset that is estimated with the load (`bias=False`: the sensor was
-    zeroed).
+    zeroed). Readings that no load explains, but would with the other sign, forces first, in world axes or
+    from a turned sensor, give a `DoubtfulLogWarning` that says which.
 
     `robot` is what carries the load: a robot whose friction counts, or better the result of identifying it
     without load. `cutoff` (Hz) is that of the low-pass, None for none; by default the result's own, and none
@@ -92,7 +95,11 @@ def identify_payload(
     counts = np.zeros(equations.rows, dtype=int)
     part = 1.0
     with one_blas_thread():
-        for samples in prepare(bare, log, cutoff)[0]:
+        stretches = prepare(bare, log, cutoff)[0]
+        wrong = diagnose_wrenches(bare, tuple(log.wrenches), stretches) if log.wrenches else None
+        if wrong is not None:
+            warnings.warn(f"{log.source}: most likely, {wrong.text}", DoubtfulLogWarning, stacklevel=3)
+        for samples in stretches:
             samples = samples.delayed(0.0 if result is None else result.lag)
             part = noise_bandwidth(samples.rate, cutoff)
             motion = samples.q, samples.v, samples.a
