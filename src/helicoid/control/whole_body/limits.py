@@ -59,6 +59,15 @@ def limits_at(f: AccelerationProgram, loop: CompiledStep) -> Iterator[Held]:
             yield Held(names[k], "torque", excess)
 
 
+def not_returning(f: AccelerationProgram, loop: CompiledStep) -> Iterator[str]:
+    """The joints of which limits of position or velocity demand an acceleration that the last step lacks."""
+    memory, at = loop.memory, loop.at
+    for k, name in enumerate(f.robot.model.velocity_names):
+        a, lower, upper = memory[at["x"]][k], memory[at["lower"]][k], memory[at["upper"]][k]
+        if (lower > 0 or upper < 0) and _excess(a, lower, upper) > 0:
+            yield name
+
+
 def _excess(value: float, lower: float, upper: float) -> float:
     """How far a value is outside of its limits, beyond rounding."""
     excess = float(max(value - upper, lower - value, 0.0))

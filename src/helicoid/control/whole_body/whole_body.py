@@ -17,7 +17,7 @@ from helicoid.control.tasks import Task
 from helicoid.control.whole_body import compiled
 from helicoid.control.whole_body.contacts import Contact, named, world_forces
 from helicoid.control.whole_body.formulation import AccelerationProgram
-from helicoid.control.whole_body.limits import Held, limits_at
+from helicoid.control.whole_body.limits import Held, limits_at, not_returning
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
@@ -52,8 +52,9 @@ class WholeBody(ProgramController):
 
     A step is one call of compiled C. It never raises, and τ is finite and within its limits whatever q and v
     are; where they are not finite the last torque decays. `ok` and `status` say so. Where limits
-    contradict each other, status is "infeasible": accelerations that limits demand are dropped first, then
-    accelerations yield, then all by the least distance, and `violations` names them.
+    contradict each other, status is "infeasible": accelerations that limits demand of joints beyond them are
+    dropped first, such that the robot keeps its balance, then accelerations yield, then all by the least
+    distance, and `violations` names them.
 
     Raises:
         CompileError: there is no C compiler.
@@ -188,7 +189,10 @@ class WholeBody(ProgramController):
 
     def _contradiction(self) -> str:
         exceeded = [f"{one.kind} of {one.of} by {one.excess:.3g}" for one in self.violations]
-        return f"exceeded: {', '.join(exceeded) or 'none beyond rounding'}"
+        beyond = ", ".join(not_returning(self.formulation, self._loop))
+        return f"exceeded: {', '.join(exceeded) or 'none beyond rounding'}" + (
+            f"; beyond limits of position or velocity, and not returning: {beyond}" if beyond else ""
+        )
 
     def _library(self) -> Library:
         return compiled.library(self.formulation, self._loop)

@@ -36,6 +36,7 @@ enum { SOLVER_WORK = QP_WORK(NX, NMOST) };
 #endif
 
 #define ACCURACY 1e-6 /* relative, of limits and equations of motion in a result that is ok */
+#define AWAY 0.2 /* velocity (rad/s, m/s) of joints that move further beyond their range where they cannot return */
 
 enum { STEP_WORK = DATA_SIZE + REDUCTION_WORK + PROGRAM_WORK + SOLVER_WORK + NX };
 
@@ -80,30 +81,30 @@ static void limit_forces(const double *p, double *memory) {
   }
 }
 
-/* Let accelerations be zero that limits of position or velocity demand otherwise; whether there are any. Joints beyond
- * their range then stay where they are rather than return against contacts and balance. */
-static int demand_no_acceleration(double *memory) {
+/* Drop accelerations that limits of position or velocity demand; whether there are any. Joints beyond their range then
+ * move as contacts and balance need rather than return, but away from it at AWAY and no faster. */
+static int drop_demands(const double *lower, const double *upper, const double *v, double away, double *memory) {
   int any = 0;
   for (int k = 0; k < NV; k++) {
-    if (memory[LOWER + k] > 0) memory[LOWER + k] = 0, any = 1;
-    if (memory[UPPER + k] < 0) memory[UPPER + k] = 0, any = 1;
+    if (lower[k] > 0) memory[LOWER + k] = v[k] < -away ? 0 : -INFINITY, any = 1;
+    if (upper[k] < 0) memory[UPPER + k] = v[k] > away ? 0 : INFINITY, any = 1;
   }
   return any;
 }
 
-/* Solve; where limits contradict each other, once more without the accelerations that they demand, then with soft
- * acceleration limits. */
-static int solve(program *s, double *memory) {
-  double *state = memory + STATE, *info = memory + INFO;
-  int iterations = 0;
+/* Solve; where limits contradict each other, once more without the accelerations that they demand, at any velocity if
+ * need be, then with soft acceleration limits. */
+static int solve(program *s, const double *v, double *memory) {
+  static const double away[] = {AWAY, INFINITY};
+  double *state = memory + STATE, *info = memory + INFO, lower[NV], upper[NV];
+  int iterations = 0, relaxed = 0;
   program_torques(s);
   program_costs(s);
   program_limits(s, state, INFINITY);
-  double lower[NV], upper[NV];
-  int status = program_solve(s, state, &iterations), relaxed = 0;
+  int status = program_solve(s, state, &iterations);
   memcpy(lower, memory + LOWER, sizeof lower), memcpy(upper, memory + UPPER, sizeof upper);
-  if (status == QP_INFEASIBLE && demand_no_acceleration(memory)) {
-    relaxed = 1;
+  while (status == QP_INFEASIBLE && relaxed < 2 && drop_demands(lower, upper, v, away[relaxed], memory)) {
+    relaxed++;
     program_limits(s, state, INFINITY);
     status = program_solve(s, state, &iterations);
   }
@@ -217,7 +218,7 @@ static int step_of_body(const double *q, const double *v, const double *p, doubl
     s.rest = program_place(&s, at);
     reduction_fill(&reduced, M, h, J, b);
     reduction_solve(&reduced);
-    status = solve(&s, memory);
+    status = solve(&s, v, memory);
     if (status <= STEP_INFEASIBLE) status = found(&s, status, turn, z, tau, memory);
   }
   if (status > STEP_INFEASIBLE) { /* the last torque decays */
