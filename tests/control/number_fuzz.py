@@ -41,6 +41,9 @@ def dog(priorities: Any) -> WholeBody:
     return WholeBody(robot, tasks, [PointContact(foot, 0.5, radius=0.02) for foot in FEET], 0.002, priorities)
 
 
+BATCH = 10_000
+"""Steps after which numbers are reported, and the seed changes."""
+
 CONTROLLERS: dict[str, Callable[[], Any]] = {
     "DifferentialIK, weighted": lambda: arm("weighted"),
     "DifferentialIK, strict": lambda: arm("strict"),
@@ -50,13 +53,14 @@ CONTROLLERS: dict[str, Callable[[], Any]] = {
 
 
 def fuzz(controller: Any, steps: int, seed: int, check_every: int = 1) -> Counter[str]:
-    """Step with garbage; how often each status came, and how often numbers were refused.
+    """Step with garbage, then restore the numbers; how often each status came, and how often `set` refused.
 
     Raises:
         AssertionError: a command is not finite or beyond its limit, or `ok` is wrong.
     """
     rng, robot, found = np.random.default_rng(seed), controller.robot, Counter()
     start, unchecked = controller.numbers.values.copy(), False
+    configurations = [robot.random(rng) for _ in range(min(steps, 500))]  # drawing one takes longer than a step
     for k in range(steps):
         if k % 20 == 0:
             controller.numbers.values[:] = start
@@ -69,7 +73,7 @@ def fuzz(controller: Any, steps: int, seed: int, check_every: int = 1) -> Counte
             places = rng.random(len(start)) < share
             controller.numbers.values[places] = rng.choice(ABSURD, places.sum())
             unchecked = True
-        q, v = _state(robot, rng)
+        q, v = _state(configurations, robot.nv, rng)
         command = controller.step(q, v)
         found[str(controller.status)] += 1
         assert np.all(np.isfinite(command)), (k, controller.status)
@@ -77,6 +81,7 @@ def fuzz(controller: Any, steps: int, seed: int, check_every: int = 1) -> Counte
             _check_torques(controller, command)
             if controller.ok and not unchecked and k % check_every == 0:
                 check_ok(controller, q, v, command)
+    controller.numbers.values[:] = start
     return found
 
 
@@ -98,10 +103,10 @@ def _change(controller: Any, rng: np.random.Generator) -> bool:
     return True
 
 
-def _state(robot: hc.Robot, rng: np.random.Generator) -> tuple[Array, Array]:
-    q, v = robot.random(rng), rng.normal(size=robot.nv)
+def _state(configurations: list[Array], nv: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    q, v = configurations[rng.integers(len(configurations))].copy(), rng.normal(size=nv)
     if rng.random() < 0.05:
-        q[rng.integers(robot.nq)] = rng.choice(ABSURD)
+        q[rng.integers(len(q))] = rng.choice(ABSURD)
     if rng.random() < 0.1:
         v *= 10 ** rng.uniform(-5, 20)
     return q, v
@@ -142,13 +147,17 @@ def main() -> None:
     )
     parser.add_argument("--steps", type=int, default=20_000, help="of all controllers together")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=CONTROLLERS, action="append", help="one of the controllers")
     given = parser.parse_args()
-    for name, make in CONTROLLERS.items():
-        found = fuzz(make(), given.steps // len(CONTROLLERS), given.seed, check_every=10)
-        print(
-            f"{name}: " + ", ".join(f"{status} {count}" for status, count in sorted(found.items())),
-            flush=True,
-        )
+    names = given.only or list(CONTROLLERS)
+    for name in names:
+        controller, found, done = CONTROLLERS[name](), Counter[str](), 0
+        for batch in range(-(-given.steps // len(names) // BATCH)):
+            steps = min(BATCH, given.steps // len(names) - done)
+            found += fuzz(controller, steps, given.seed + batch, check_every=10)
+            done += steps
+            counts = ", ".join(f"{status} {count}" for status, count in sorted(found.items()))
+            print(f"{name}: {done} steps: {counts}", flush=True)
 
 
 if __name__ == "__main__":
