@@ -30,6 +30,14 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid import study as study
     from helicoid import walking as walking
     from helicoid._version import __version__ as __version__
+    from helicoid.geometry.shapes import Box as Box
+    from helicoid.geometry.shapes import Capsule as Capsule
+    from helicoid.geometry.shapes import Cylinder as Cylinder
+    from helicoid.geometry.shapes import HeightField as HeightField
+    from helicoid.geometry.shapes import Mesh as Mesh
+    from helicoid.geometry.shapes import Plane as Plane
+    from helicoid.geometry.shapes import PointCloud as PointCloud
+    from helicoid.geometry.shapes import Sphere as Sphere
     from helicoid.identification import Excitation as Excitation
     from helicoid.identification import Identifiability as Identifiability
     from helicoid.identification import Identification as Identification
@@ -44,6 +52,7 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid.identification.identifiability.identifiability import identifiability as identifiability
     from helicoid.identification.identify import identify as identify
     from helicoid.identification.logs.sources import logs as logs
+    from helicoid.robot.collision.scene import Scene as Scene
     from helicoid.simulation import Actuators as Actuators
     from helicoid.simulation import ContactPoint as ContactPoint
     from helicoid.simulation import Ground as Ground

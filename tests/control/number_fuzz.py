@@ -60,7 +60,8 @@ def fuzz(controller: Any, steps: int, seed: int, check_every: int = 1) -> Counte
     """
     rng, robot, found = np.random.default_rng(seed), controller.robot, Counter()
     start, unchecked = controller.numbers.values.copy(), False
-    configurations = [robot.random(rng) for _ in range(min(steps, 500))]  # drawing one takes longer than a step
+    # Drawing a configuration takes longer than a step.
+    configurations = [robot.random(rng) for _ in range(min(steps, 500))]
     for k in range(steps):
         if k % 20 == 0:
             controller.numbers.values[:] = start

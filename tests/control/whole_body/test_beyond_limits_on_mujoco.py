@@ -1,4 +1,4 @@
-"""A Talos in MuJoCo whose posture is beyond its joint limits: it stands, and returns or says why it does not."""
+"""A Talos in MuJoCo whose posture is beyond its joint limits stands, and returns or says why it does not."""
 
 from __future__ import annotations
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError, optional_import, warn
+from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError, warn
+from helicoid.geometry.shapes.mesh import read_mesh
 from helicoid.model.parts import Geometry
 
 _MANIFESTS = ("package.xml", ".git", "pyproject.toml")
@@ -74,15 +74,6 @@ def _ros_packages(package: str) -> list[Path]:
     return ros1 + [place / "share" / package for place in paths("AMENT_PREFIX_PATH")]
 
 
-def mesh_scene(path: Path) -> Any:
-    """The meshes of a file (STL, OBJ, DAE, GLB, PLY ...), each with its pose, as a scene of trimesh."""
-    trimesh = optional_import("trimesh", "reading meshes", "helicoid[view]")  # costs 0.3 s
-    try:
-        return trimesh.load(path, force="scene")
-    except Exception as error:
-        raise HelicoidError(f"{path}: cannot be read as a mesh: {error!r}") from error
-
-
 def mesh_points(shape: Geometry) -> Array:
     """The vertices (n, 3) of a mesh in its own frame (m).
 
@@ -100,17 +91,7 @@ def mesh_points(shape: Geometry) -> Array:
 
 @lru_cache(maxsize=256)
 def _points(path: Path) -> Array:
-    scene = mesh_scene(path)
-    found = []
-    for node in scene.graph.nodes_geometry:
-        transform, name = scene.graph[node]
-        mesh = scene.geometry[name]
-        if len(getattr(mesh, "faces", ())):
-            used = np.unique(np.asarray(mesh.faces))
-            found.append(np.asarray(mesh.vertices)[used] @ transform[:3, :3].T + transform[:3, 3])
-    if not found:
-        raise HelicoidError(f"{path}: has no triangles")
-    return np.concatenate(found)
+    return read_mesh(path)[0]
 
 
 def mesh_hull(shape: Geometry) -> Array | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid.errors import HelicoidError
-from helicoid.robot.collision.meshes import mesh_scene
+from helicoid.geometry.shapes.mesh import mesh_scene
 from helicoid.view.drawing.triangles import Triangles, welded
 
 Color = tuple[float, float, float, float]
