@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from helicoid.errors import ModelError
+from helicoid.model.connections.couplings import JointCoupling, check_coupling
 from helicoid.model.connections.elastic import ElasticElement, check_element
 from helicoid.model.connections.loops import KinematicLoop, check_loop
 from helicoid.model.connections.semantics import Semantics
@@ -56,7 +57,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Links and joints that form one tree, a fixed or floating base, kinematic loops and elastic elements.
+    """Links and joints that form one tree, a fixed or floating base, loops, elastic elements, couplings.
 
     Joints are put in depth-first order from the root, children in the order given. `gravity` is the
     acceleration of free fall (m/s², world axes); `origin` the MuJoCo model that it was read from, if any.
@@ -68,6 +69,7 @@ class Model:
     floating: bool = False
     loops: tuple[KinematicLoop, ...] = ()
     elastic: tuple[ElasticElement, ...] = ()
+    couplings: tuple[JointCoupling, ...] = ()
     semantics: Semantics = field(default_factory=Semantics)
     gravity: tuple[float, float, float] = GRAVITY
     origin: MujocoOrigin | None = None
@@ -83,6 +85,9 @@ class Model:
         _unique("elastic element", (element.name for element in self.elastic))
         for element in self.elastic:
             check_element(self, element)
+        _unique("coupling", (one.name for one in self.couplings))
+        for one in self.couplings:
+            check_coupling(self, one)
         about = self.semantics.within({one.name for one in self.links}, {one.name for one in self.joints})
         object.__setattr__(self, "semantics", about)
 

@@ -263,6 +263,7 @@ class Robot(Assembly):
 
         lost = [repr(one.name) for one in self.constraints.added]
         lost += ["the choice of actuators"] if self.actuators is not None else []
+        lost += [f"the coupling {one.name!r}" for one in self.model.couplings]
         lost += [f"gravity {self.model.gravity}"] if self.model.gravity != GRAVITY else []
         if lost:
             text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"

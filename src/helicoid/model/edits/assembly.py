@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain, count
 
 from helicoid.errors import ModelError
+from helicoid.model.connections.couplings import uncut_couplings
 from helicoid.model.connections.elastic import THE_WORLD, is_world
 from helicoid.model.edits.structure import refuse_lost_sources, uncut_elements, uncut_loops
 from helicoid.model.joint_type import JointType
@@ -22,7 +23,7 @@ def attach(
 ) -> Model:
     """`other` on the link `to` of `model`, or on the world, by a joint to its root; by default a fixed one.
 
-    `placed` is the joint's frame seen from `to`. Links, joints, loops and elastic elements of `other` get the
+    `placed` is the joint's frame seen from `to`. Links, joints and connections of `other` get the
     prefix. Where its base floats, the joint takes the place of that.
     """
     if not isinstance(prefix, str):
@@ -41,6 +42,7 @@ def attach(
         joints=(*model.joints, between, *part.joints),
         loops=(*model.loops, *part.loops),
         elastic=(*model.elastic, *part.elastic),
+        couplings=(*model.couplings, *part.couplings),
         semantics=model.semantics.merged(part.semantics),
     )
 
@@ -63,6 +65,7 @@ def detach(model: Model, link: str) -> Model:
         joints=tuple(joints),
         loops=uncut_loops(model, kept, edit),
         elastic=uncut_elements(model, kept, edit),
+        couplings=uncut_couplings(model, {one.name for one in joints}, edit),
     )
 
 
@@ -97,6 +100,15 @@ def renamed(
         elastic=tuple(
             replace(one, name=prefix + one.name, link_a=end(one.link_a), link_b=end(one.link_b))
             for one in model.elastic
+        ),
+        couplings=tuple(
+            replace(
+                one,
+                name=prefix + one.name,
+                joint=of_joint[one.joint],
+                source=one.source and of_joint[one.source],
+            )
+            for one in model.couplings
         ),
         semantics=model.semantics.renamed(of_link, of_joint, prefix),
     )
@@ -185,7 +197,7 @@ def _refuse_clashes(model: Model, other: Model, prefix: str) -> None:
 def _clashes(model: Model, other: Model, prefix: str) -> dict[str, list[str]]:
     """Names that both would have, by kind."""
     found = {}
-    for kind in ("links", "joints", "loops", "elastic"):
+    for kind in ("links", "joints", "loops", "elastic", "couplings"):
         own = {one.name for one in getattr(model, kind)}
         if kind == "links" and any(is_world(model, link) for one in model.elastic for link in one.links):
             own.add(THE_WORLD)  # the end of a spring, which a link of that name would catch

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid.arrays import float_array
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
+from helicoid.model.connections.couplings import still_coupled, uncut_couplings
 from helicoid.model.connections.elastic import THE_WORLD, ElasticElement, still_elastic
 from helicoid.model.connections.loops import KinematicLoop, still_open
 from helicoid.model.inertia import Inertia, frozen_array
@@ -54,6 +55,7 @@ def chain(model: Model, root: str, tip: str) -> Model:
         joints=tuple(joints),
         loops=loops,
         elastic=uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
+        couplings=uncut_couplings(tree, {one.name for one in joints}, f"chain({root!r}, {tip!r})"),
     )
 
 
@@ -95,6 +97,7 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
         )
     base = [joint.name for joint in model.moving_joints if joint.parent == ""]
     fixed: dict[str, Joint] = {}
+    at: dict[str, float] = {}
     for name, value in positions.items():
         if name in base:
             raise ModelError(f"the base joint {name!r} cannot be locked: load the robot with base='fixed'")
@@ -102,19 +105,21 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
         if joint.mimic is not None:
             raise ModelError(f"joint {name!r} mimics {joint.mimic.joint!r}: lock that one instead")
         fixed[name] = _frozen(joint, value)
+        at[name] = float(np.ravel(np.asarray(value, dtype=np.float64))[0])
     for body in model.bodies:
         if body.joint.mimic is not None:
             source = body.joint
             while source.mimic is not None:
                 source = model.joint(source.mimic.joint)
             if source.name in fixed:
-                q = np.asarray(positions[source.name], dtype=np.float64)
-                fixed[body.joint.name] = _frozen(body.joint, body.multiplier * q + body.offset)
+                q = body.multiplier * at[source.name] + body.offset
+                fixed[body.joint.name], at[body.joint.name] = _frozen(body.joint, q), q
     # Loops are put back once it is known which of them the locked joints have made rigid.
     joints = tuple(fixed.get(joint.name, joint) for joint in model.joints)
-    locked = replace(model, joints=joints, loops=(), elastic=())
+    locked = replace(model, joints=joints, loops=(), elastic=(), couplings=())
     loops, elastic = still_open(locked, model.loops), still_elastic(locked, model.elastic)
-    return replace(locked, loops=loops, elastic=elastic)
+    couplings = still_coupled(model.couplings, at)
+    return replace(locked, loops=loops, elastic=elastic, couplings=couplings)
 
 
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:

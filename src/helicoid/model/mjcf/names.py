@@ -21,15 +21,16 @@ class Names:
         own = [model.joint(i).name for i in range(model.njnt)]
         self._joints = set(own)
         of_body = [self.bodies[i] for i in model.jnt_bodyid]
+        self.sites: list[str] = []  # in the order of the compiled model, once the reader has named them
         self.joints = [name or self.joint(f"{body}_joint") for name, body in zip(own, of_body, strict=True)]
 
     def frame(self, base: str) -> str:
         """A name for one more frame: `base`, numbered where a frame has that name already."""
-        return _fresh(base, self._frames)
+        return fresh(base, self._frames)
 
     def joint(self, base: str) -> str:
         """A name for one more joint: `base`, numbered where a joint has that name already."""
-        return _fresh(base, self._joints)
+        return fresh(base, self._joints)
 
     def site(self, name: str, body: str) -> str:
         """The frame of a site: its name, with `_site` where a body has the same."""
@@ -38,7 +39,8 @@ class Names:
         return self.frame(f"{name or body}_site")
 
 
-def _fresh(base: str, taken: set[str]) -> str:
+def fresh(base: str, taken: set[str]) -> str:
+    """`base`, numbered where it is taken; it then is."""
     name, number = base, 1
     while name in taken:
         number += 1

@@ -48,10 +48,10 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
     refusals = Refusals(source, ignore)
     refusals.check()
     try:
-        model, addresses, auxiliary, shapes = _tree(source)
+        model, addresses, auxiliary, shapes, names = _tree(source)
         if floating:
             model, addresses = _on_floating_base(model, addresses, source.name)
-        model = with_equalities(model, source.model, refusals)
+        model = with_equalities(model, source.model, names, addresses, refusals)
         model = replace(model, origin=read_origin(source.model, addresses))
         doubts = [d for d in located_doubts(model) if not (d[0] == "link" and d[1] in auxiliary)]
     except ModelError as error:
@@ -66,7 +66,7 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
     return model
 
 
-def _tree(source: Compiled) -> tuple[Model, list[JointAddress], set[str], Shapes]:
+def _tree(source: Compiled) -> tuple[Model, list[JointAddress], set[str], Shapes, Names]:
     compiled, names = source.model, Names(source.model)
     shapes = Shapes(compiled, source.folder, source.meshes)
     links = [Link(names.bodies[0], None, *shapes.of(0))]
@@ -83,11 +83,13 @@ def _tree(source: Compiled) -> tuple[Model, list[JointAddress], set[str], Shapes
         body = names.bodies[compiled.site_bodyid[site]]
         frame = names.site(compiled.site(site).name, body)
         placed = Placement(rotation(compiled.site_quat[site]), compiled.site_pos[site])
+        names.sites.append(frame)
         links.append(Link(frame))
         joints.append(Joint(names.joint(f"{frame}_fixed"), Fixed(), body, frame, placed))
     gravity = np.zeros(3) if disabled(compiled, "mjDSBL_GRAVITY") else compiled.opt.gravity
     x, y, z = map(float, gravity)
-    return Model(source.robot, tuple(links), tuple(joints), gravity=(x, y, z)), addresses, auxiliary, shapes
+    model = Model(source.robot, tuple(links), tuple(joints), gravity=(x, y, z))
+    return model, addresses, auxiliary, shapes, names
 
 
 def _inertia(compiled: Any, body: int) -> Inertia:

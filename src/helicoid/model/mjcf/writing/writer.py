@@ -22,6 +22,9 @@ from helicoid.model.urdf.xml_text import to_text, words
 _COUPLING = {"solref": "0.004 1", "solimp": "0.99 0.999 0.0001"}
 """Softness of equalities: as stiff as MuJoCo's default step of 2 ms allows."""
 
+_POLYNOMIAL = 5
+"""Coefficients of a coupling in MJCF."""
+
 COMPILER = {
     "angle": "radian",
     "autolimits": "false",
@@ -63,6 +66,7 @@ def to_mjcf_text(
         if link.name not in (elements[body].get("name"), model.root):
             add_site(elements[body], link.name, placement)
     _add_connections(root, world, elements, model, joints)
+    _add_couplings(root, model, losses)
     _add_exclusions(root, model, losses)
     _add_motors(root, model, joints, motors)
     _add_keyframes(root, model, keyframes or {})
@@ -129,6 +133,23 @@ def _add_connections(
             coefficients = words([slot.shift, slot.ratio, 0, 0, 0], f"coupling of joint {slot.name!r}")
             ends = {"joint1": slot.name, "joint2": slot.follows, "polycoef": coefficients}
             SubElement(equalities, "joint", {**ends, **_COUPLING})
+
+
+def _add_couplings(root: Element, model: Model, losses: Losses) -> None:
+    """Couplings, about the zero of both joints, which is MuJoCo's reference in the written file."""
+    equalities = root.find("equality")
+    assert equalities is not None
+    for one in model.couplings:
+        y0, x0 = one.reference
+        about_zero = np.polynomial.Polynomial(one.coefficients)(np.polynomial.Polynomial([-x0, 1.0])) + y0
+        coefficients = np.zeros(max(_POLYNOMIAL, len(about_zero.coef)))
+        coefficients[: len(about_zero.coef)] = about_zero.coef
+        if len(coefficients) > _POLYNOMIAL:
+            losses.motion.append(f"the coupling {one.name!r}, whose polynomial has a higher degree than 4")
+            continue
+        ends = {"name": one.name, "joint1": one.joint} | ({"joint2": one.source} if one.source else {})
+        ends["polycoef"] = words(coefficients, f"coupling {one.name!r}")
+        SubElement(equalities, "joint", {**ends, **_COUPLING})
 
 
 def _add_exclusions(root: Element, model: Model, losses: Losses) -> None:
