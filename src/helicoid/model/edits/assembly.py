@@ -117,8 +117,8 @@ def renamed(
 def with_base(model: Model, base: str | JointType) -> Model:
     """The robot on another base: fixed, floating, or a joint between a new root link "world" and its root."""
     joint = joint_type_of(base, "with_base")
-    if isinstance(joint, (Fixed, Floating)):
-        return replace(model, floating=isinstance(joint, Floating))
+    if joint in (Fixed(), Floating()):
+        return replace(model, floating=joint == Floating())
     return _on_link(replace(model, floating=False), joint)
 
 
