@@ -117,8 +117,8 @@ def renamed(
 def with_base(model: Model, base: str | JointType) -> Model:
     """The robot on another base: fixed, floating, or a joint between a new root link "world" and its root."""
     joint = joint_type_of(base, "with_base")
-    if joint in (Fixed(), Floating()):
-        return replace(model, floating=joint == Floating())
+    if joint.kind in (Fixed.kind, Floating.kind):
+        return replace(model, floating=joint.kind == Floating.kind)
     return _on_link(replace(model, floating=False), joint)
 
 
