@@ -72,8 +72,10 @@ def test_joint_types_are_named_in_the_model_only() -> None:
     assert users == {
         "model/model.py": {"Floating"},
         "model/edits/drives.py": {"Revolute"},
+        "model/edits/assembly.py": {"Fixed", "Floating"},
         "model/edits/structure.py": {"Fixed"},
         "model/mjcf/reader.py": {"Fixed"},
+        "model/urdf/srdf.py": {"Floating"},
     }
 
 

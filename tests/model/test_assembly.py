@@ -28,9 +28,9 @@ def test_attached_and_detached_is_the_same_robot(first: Any, second: Any, seed: 
     kind = rng.choice([*TYPES])
     joint = None if rng.random() < 0.3 else str(kind)
     both = one.attach(other, str(rng.choice(one.link_names)), matrix(placement(rng)), "b_", joint)
-    free = hc.with_base(other, "floating").mass
-    on_world = both.model.frame("b_base").body == -1
-    assert both.mass == pytest.approx(one.mass + (other.mass if on_world else free))
+    on_world = both.model.frame("b_base").body == -1  # the base itself does not move then
+    carried = hc.with_base(other, "fixed" if on_world else "floating").mass
+    assert both.mass == pytest.approx(one.mass + carried)
     assert to_urdf_text(both.detach("b_base").model) == to_urdf_text(one.model)
     assert [n for n in both.joint_names if n in one.joint_names] == one.joint_names
 

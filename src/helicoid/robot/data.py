@@ -192,9 +192,11 @@ class RobotData(Catalog):
     def mujoco(self) -> MujocoCoordinates:
         """Conversion of q, v, a, τ from and to MuJoCo's, of a robot that was read from MJCF.
 
-        >>> import helicoid as hc  # doctest: +SKIP
-        >>> robot = hc.load("scene.xml")
-        >>> robot.mass_matrix(robot.mujoco.q(data.qpos))
+        >>> import helicoid as hc
+        >>> body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+        >>> robot = hc.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+        >>> robot.mujoco.v([0.3], [0.1])
+        array([0.1])
         """
         return MujocoCoordinates(self.model)
 
