@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import casadi as ca
@@ -18,6 +18,8 @@ from benchmarks.report import published
 from benchmarks.report.results import OURS
 from benchmarks.report.tables import Sheet
 from benchmarks.theses.extent import TITLES, Extent
+from benchmarks.theses.limited import MAX_MEMORY, within
+from helicoid._typing import Array
 from helicoid.compiler.function import Function
 from helicoid.robot import Robot
 
@@ -79,12 +81,16 @@ TABLES: dict[Kind, tuple[str, Mapping[str, Sequence[float]], str, Mapping[str, S
 
 @dataclass(frozen=True)
 class Cell:
-    """A derivative of a robot: operations and seconds, and nodes and seconds of urdf2casadi as installed."""
+    """A derivative of a robot: operations and seconds, and nodes and seconds of urdf2casadi as installed.
+
+    `missing` says why there are no seconds of urdf2casadi.
+    """
 
     operations: int
     seconds: float | None
     nodes: int | None = None
     their_seconds: float | None = None
+    missing: str = "–"
 
 
 def tables(
@@ -99,7 +105,8 @@ def tables(
             what = TITLES[name], f"{before}{label}{after}"
             theirs, count = known_times[name][k], known_counts[name][k]
             ratio = cell.their_seconds / cell.seconds if cell.their_seconds and cell.seconds else None
-            seconds = [_number(cell.their_seconds, 1e6), _number(cell.seconds, 1e6), _times(ratio)]
+            theirs_here = _number(cell.their_seconds, 1e6) if cell.their_seconds else cell.missing
+            seconds = [theirs_here, _number(cell.seconds, 1e6), _times(ratio)]
             times.append((*what, f"{theirs:.2f}", *seconds))
             share = f"{cell.operations / count:.0%}"
             nodes = "–" if cell.nodes is None else f"{cell.nodes:,}"
@@ -111,34 +118,69 @@ def tables(
 
 
 def _note(extent: Extent) -> str:
+    limit = f"not compiled within {extent.minutes:g} minutes of processor time and {MAX_MEMORY // 2**30} GB"
     return (
-        f"–: not installed, or too large to compile here: over {extent.max_nodes:,} nodes of urdf2casadi, "
-        f"over {extent.max_operations:,} operations of ours. Published times are of another machine."
+        f"–: not measured. Not within {extent.minutes:g} min: {limit}. Differs: by more than 10⁻⁶ of the "
+        "largest entry. Published times are of another machine."
     )
 
 
 def measure(kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent) -> Cell:
     """Count a derivative and time it in turns with urdf2casadi's, if that gives the same numbers."""
-    function, state = DERIVED[kind][label].make(subject.robot), subject.state()
-    calls = {}
-    if function.n_operations <= extent.max_operations:
-        calls[OURS] = our_derivative_call(function, state)
-    nodes = None
+    function = DERIVED[kind][label].make(subject.robot)
+    operations, nodes, missing = function.n_operations, None, "–"
+    large = operations > extent.max_operations
     if peer is not None:
         with hushed():
             inputs, expression = their_derivative(kind, label, peer)
-            theirs = ca.Function("derivative", list(inputs.values()), [expression])
-            nodes = theirs.n_nodes()
-            if extent.slow_libraries and nodes <= extent.max_nodes:
-                compiled = in_other_thread(
-                    lambda: ca.Function("derivative", list(inputs.values()), [expression], peer.options())
-                )
-                names = {name: value_of(name, state) for name in inputs}
-                statement = f"result = f({', '.join(inputs)})"
-                if agree(function, compiled, names):
-                    calls["urdf2casadi"] = Call(statement, {"f": compiled, **names}, lambda _: np.zeros(0))
-    seconds = best_times(calls, extent.rounds, extent.turn) if calls else {}
-    return Cell(function.n_operations, seconds.get(OURS), nodes, seconds.get("urdf2casadi"))
+            nodes = ca.Function("derivative", list(inputs.values()), [expression]).n_nodes()
+        if extent.slow_libraries:
+            times: tuple[float | None, float] | None
+            if nodes <= extent.max_nodes:
+                times = _timed_beside(kind, label, subject, peer, extent)
+            else:
+                limit = 60.0 * extent.minutes
+                times = within(limit, _made_and_timed, kind, label, replace(subject), type(peer), extent)
+            if times is not None and times[1]:
+                return Cell(operations, times[0], nodes, times[1])
+            missing = "differs" if times is not None else f"not within {extent.minutes:g} min"
+    if large:
+        return Cell(operations, None, nodes, None, missing)
+    ours = {OURS: our_derivative_call(function, subject.state())}
+    return Cell(operations, best_times(ours, extent.rounds, extent.turn)[OURS], nodes, None, missing)
+
+
+def _made_and_timed(
+    kind: Kind, label: str, subject: Subject, library: type[Peer], extent: Extent
+) -> tuple[float | None, float]:
+    """The same in a process of its own, which makes the peer again."""
+    with hushed():
+        peer = library(subject)
+    return _timed_beside(kind, label, subject, peer, extent)
+
+
+def _timed_beside(
+    kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent
+) -> tuple[float | None, float]:
+    """Seconds of ours, None if too large, and of urdf2casadi's derivative in turns; 0 of one that differs."""
+    function, state = DERIVED[kind][label].make(subject.robot), subject.state()
+    with hushed():
+        inputs, expression = their_derivative(kind, label, peer)
+        theirs = in_other_thread(
+            lambda: ca.Function("derivative", list(inputs.values()), [expression], peer.options())
+        )
+    names = {name: value_of(name, state) for name in inputs}
+    if not agree(function, theirs, names):
+        return None, 0.0
+    calls = {"urdf2casadi": Call(f"result = f({', '.join(inputs)})", {"f": theirs, **names}, _no_result)}
+    if function.n_operations <= extent.max_operations:
+        calls[OURS] = our_derivative_call(function, state)
+    seconds = best_times(calls, extent.rounds, extent.turn)
+    return seconds.get(OURS), seconds["urdf2casadi"]
+
+
+def _no_result(_: Mapping[str, Any]) -> Array:
+    return np.zeros(0)
 
 
 def their_derivative(kind: Kind, label: str, peer: Any) -> tuple[dict[str, ca.SX], ca.SX]:
@@ -170,7 +212,7 @@ def our_derivative_call(function: Function, state: State) -> Call:
     """A call of a function of parts of a state."""
     names = [item.name for item in function.inputs]
     values = {name: value_of(name, state) for name in names}
-    return Call(f"result = f({', '.join(names)})", {"f": function, **values}, lambda _: np.zeros(0))
+    return Call(f"result = f({', '.join(names)})", {"f": function, **values}, _no_result)
 
 
 def value_of(name: str, state: State) -> Any:

@@ -27,10 +27,11 @@ class Extent:
     derivative_chains: tuple[int, ...] = (1, *published.JOINTS)
     identified: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
     libraries: tuple[str, ...] = ("Pinocchio", "MuJoCo", "PyBullet", "KDL", "urdf2casadi")
-    max_operations: int = 80_000
+    max_operations: int = 1_500_000
     """Functions with more are counted and not compiled."""
     max_nodes: int = 6_000
-    """Derivatives of urdf2casadi with more nodes are counted only: CasADi makes one C function of each."""
+    """Derivatives of urdf2casadi with more are given a limited time: CasADi makes one C function of each."""
+    minutes: float = 10.0
     rounds: int = 10
     turn: float = 0.002
     slow_libraries: bool = True

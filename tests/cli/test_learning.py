@@ -65,6 +65,24 @@ def test_a_load_is_weighed(folder: Path) -> None:
     assert extra == pytest.approx(2.0, abs=0.5)  # not all masses of the bare arm are identifiable
 
 
+def test_a_wrist_sensor_weighs_the_load(folder: Path) -> None:
+    """An archive with readings of a force/torque sensor, offset included, and no torques."""
+    log = np.load(folder / "loaded.npz")
+    motion = [log[name] for name in "qva"]
+    readings = hc.load("planar_2r").with_payload("tip", *LOAD).sensor_wrench("tip")(*motion) + 0.5
+    noise = 0.05 * np.random.default_rng(0).normal(size=readings.shape)
+    arrays = dict(zip("qva", motion, strict=True)) | {"wrench[tip]": readings + noise}
+    np.savez(folder / "wrist.npz", t=log["t"], **arrays)
+    text = called(folder, "payload arm.urdf wrist.npz --link tip")
+    said = re.search(
+        r"(\S+) ± (\S+) kg \(95 % interval\) from the force/torque sensor at tip, in \S+ s", text
+    )
+    assert said is not None, text
+    mass, half = (float(x) for x in said.groups())
+    assert mass == pytest.approx(2.0, abs=2 * half) and half < 0.05
+    assert "--bare" not in text  # friction and torques have no part in it
+
+
 def test_gains_are_found_and_taken(folder: Path) -> None:
     """From the mass of a load alone; `identify` then takes amperes."""
     text = called(folder, "gains arm.urdf bare_amperes.npz loaded_amperes.npz --link tip --mass 2")

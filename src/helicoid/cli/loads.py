@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -16,6 +17,9 @@ from helicoid.identification.identify import identify
 from helicoid.identification.loads.gains import drive_gains
 from helicoid.identification.loads.payload import identify_payload
 from helicoid.robot import Robot
+
+_NORMAL_95 = 1.96
+"""Half of the 95 % interval of a normal distribution, in standard deviations."""
 
 
 def report_payload(
@@ -36,7 +40,9 @@ def report_payload(
     with log_warnings(console):
         carrying = read_log(log, robot, gains)
         known = identify(robot, [read_log(path, robot, gains) for path in bare]) if bare else None
+        began = time.perf_counter()
         load = identify_payload(known or robot, carrying, link, cutoff)
+        seconds = time.perf_counter() - began
     body, sigma = load.inertia, load.sigma
     rows = [("mass", "kg", body.mass, sigma[0])]
     spread = sigma[1:4] / max(body.mass, 1e-12)
@@ -49,12 +55,16 @@ def report_payload(
     for word, unit, x, s in rows:
         table.add_row(word, unit, f"{x:.4g}", f"{s:.2g}")
     console.print(table)
-    if known is None:
+    sensors = ", ".join(carrying.wrenches)
+    measured = f"the force/torque sensor at {escape(sensors)}" if sensors else "joint torques"
+    interval = f"{body.mass:.4g} ± {_NORMAL_95 * sigma[0]:.2g} kg (95 % interval)"
+    console.print(f"{interval} from {measured}, in {seconds:.2g} s", soft_wrap=True)
+    if known is None and not carrying.wrenches:
         console.print(
             "The robot's parameters are those of its description; --bare LOG identifies them first.",
             soft_wrap=True,
         )
-    elif known.diagnosis:
+    elif known is not None and known.diagnosis:
         console.print(f"[bold yellow]warning[/] most likely, {escape(known.diagnosis)}", soft_wrap=True)
     if output is not None:
         load.on(known.robot if known else robot).to_urdf(output)

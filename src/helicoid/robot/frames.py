@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, get_args, overload
@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Chosen = tuple[Hashable, ...]
 """Arguments of an algorithm after its inputs."""
+
+
+def several_links(what: str, links: Sequence[str]) -> tuple[str, ...]:
+    """Names of links as a tuple.
+
+    Raises:
+        InputError: a single name, whose letters would be taken for names, or what is no name.
+
+    >>> several_links("wrenches", ["tool0"])
+    ('tool0',)
+    """
+    if isinstance(links, str) or not isinstance(links, Iterable):
+        raise InputError(f"{what} is a list of links, such as ['tool0']; got {links!r}")
+    named = tuple(links)
+    if not all(isinstance(link, str) for link in named):
+        raise InputError(f"{what} is a list of links, such as ['tool0']; got {named!r}")
+    return named
 
 
 class FrameFunction(Generic[P]):

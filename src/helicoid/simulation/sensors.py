@@ -15,6 +15,7 @@ from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
+from helicoid.robot.frames import several_links
 from helicoid.simulation.trajectory import Trajectory
 from helicoid.simulation.trajectory.resampling import between, resampled_states
 
@@ -131,9 +132,7 @@ class Sensors:
         if "q" in effects["bandwidth"]:
             raise InputError("bandwidth is for v, tau, a, wrench and imu: positions have none")
         for name in ("wrenches", "imus"):
-            links = getattr(self, name)
-            if isinstance(links, str) or not all(isinstance(link, str) for link in links):
-                raise InputError(f"{name} is a list of links, such as ['tool0']; got {links!r}")
+            several_links(name, getattr(self, name))
         if self.rate is not None and not 0 < self.rate < np.inf:
             raise InputError(f"rate is positive (Hz), or None for that of the trajectory; got {self.rate!r}")
         object.__setattr__(self, "_effects", effects)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from synthetic_logs import motion
 
 import helicoid as hc
+from helicoid.identification import plot_sparsity
 
 Array = NDArray[np.float64]
 
@@ -109,3 +110,38 @@ def test_wrong_shapes_and_unknown_links() -> None:
     base = hc.Log.from_arrays(*arrays, wrenches={"base_link": np.ones((len(log), 6))})
     with pytest.raises(hc.HelicoidError, match="base_link"):
         hc.identify_payload(UR5, base, "tool0")
+
+
+def test_a_single_name_is_no_list_of_links() -> None:
+    """Its letters would be taken for links."""
+    log = reading(5, "")
+    for use in (
+        lambda: hc.identifiability(UR5, wrenches="tool0"),
+        lambda: plot_sparsity(UR5, wrenches="tool0"),
+        lambda: hc.OnlineIdentifier(UR5, ("inertia",), wrenches="tool0"),
+        lambda: hc.OnlineIdentifier(UR5, ("inertia",), wrenches=[3]),  # type: ignore[list-item]
+        lambda: hc.Sensors(wrenches="tool0"),
+    ):
+        with pytest.raises(hc.InputError, match="wrenches is a list of links, such as"):
+            use()
+    with pytest.raises(hc.InputError, match="links to arrays by name, such as 'tool0'; got 3"):
+        hc.Log.from_arrays(log.t, log.q, wrenches={3: log.wrenches["wrist_3_link"]})  # type: ignore[dict-item]
+
+
+def test_what_no_wrench_depends_on_is_refused_online() -> None:
+    with pytest.raises(hc.InputError, match="do not depend on friction"):
+        hc.OnlineIdentifier(UR5, ("inertia", "friction"), wrenches=["wrist_3_link"])
+    with pytest.raises(hc.HelicoidError, match="tool9"):
+        hc.OnlineIdentifier(UR5, ("inertia",), wrenches=["tool9"])
+    identifier = hc.OnlineIdentifier(UR5, ("inertia",), wrenches=["wrist_3_link", "forearm_link"])
+    rest = np.zeros(6)
+    with pytest.raises(hc.InputError, match="12"):
+        identifier.update(rest, rest, rest, rest)
+    with pytest.raises(hc.InputError, match="measured accelerations"):
+        identifier.update_without_acceleration(rest, rest, np.zeros(12), 0.01)
+
+
+def test_carried_and_bias_are_checked() -> None:
+    log = reading(6, "")
+    with pytest.raises(hc.InputError, match="carried is 'body' or 'link'"):
+        hc.identify_payload(UR5, log, "tool0", carried="flange")  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import triangular
 from helicoid.interrupts import interruptible
 from helicoid.robot import Robot
+from helicoid.robot.frames import several_links
 
 Status = Literal["alone", "combination", "none"]
 Method = Literal["structural", "samples"]
@@ -151,7 +152,8 @@ def identifiability(
     >>> print(base.combinations[2])
     link_1.Iyy + link_2.m
     """
-    regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=wrenches)
+    links = several_links("wrenches", wrenches)
+    regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=links)
     names = regression.parameters.names
     if regression.robot.model.loops and samples is None:
         raise InputError(f"robot {regression.robot.name!r} has closed loops: give a motion that keeps them")

@@ -14,6 +14,7 @@ from helicoid.identification.identifiability.identifiability import Identifiabil
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.model.inertia import PARAMETER_NAMES
 from helicoid.robot import Robot
+from helicoid.robot.frames import several_links
 
 _COLORS = {"alone": "tab:blue", "combination": "tab:orange", "none": "firebrick"}
 _WORDS = {"alone": "identifiable alone", "combination": "only in combination", "none": "not identifiable"}
@@ -47,7 +48,8 @@ def plot_sparsity(
     wrenches in the joints of the links that `wrenches` names. A `Regression` in place of the robot brings its
     own groups and wrenches. `result` is by default structural: for any motion. Returns the matplotlib axes.
     """
-    regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=wrenches)
+    links = several_links("wrenches", wrenches)
+    regression = robot if isinstance(robot, Regression) else Regression(robot, groups, wrenches=links)
     plt = optional_import("matplotlib.pyplot", "a plot", "helicoid[plot]")
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch

@@ -66,6 +66,9 @@ class Log:
         for name in ("wrenches", "f_ext"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InputError(f"{name} maps links to arrays; got {shown(getattr(self, name))}")
+            for link in getattr(self, name):
+                if not isinstance(link, str):
+                    raise InputError(f"{name} maps links to arrays by name, such as 'tool0'; got {link!r}")
             object.__setattr__(self, name, self._checked_wrenches(name))
         self._check_times()
 
@@ -221,7 +224,8 @@ class Log:
     def from_npz(path: str | os.PathLike[str], max_bytes: float = MAX_BYTES) -> Log:
         """From a NumPy archive that holds t, q, tau and perhaps v, a (also called dq, ddq).
 
-        A file that would expand to more than `max_bytes` is refused before it does.
+        Arrays "wrench[tool0]" and "f_ext[tool0]" are `wrenches` and `f_ext` of a link. A file that would
+        expand to more than `max_bytes` is refused before it does.
         """
         name = file_name(path)
         held = read_archive(name, max_bytes)
@@ -230,6 +234,10 @@ class Log:
             keys = [key for key in (*PREFIXES.get(kind, TIMES), kind) if key in held]
             if keys:
                 arrays[kind] = held[keys[0]]
+        for kind, start in (("wrenches", "wrench["), ("f_ext", "f_ext[")):
+            own = {key[len(start) : -1]: x for key, x in held.items() if key.startswith(start)}
+            if own:
+                arrays[kind] = own
         if not {"t", "q"} <= arrays.keys():
             raise InputError(f"{name}: needs arrays t and q (and tau, v, a); it holds {', '.join(held)}")
         return Log.from_arrays(**arrays, source=name)

@@ -27,6 +27,7 @@ from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.online.change_detector import ChangeDetector
 from helicoid.identification.online.projection import ConsistentSet
 from helicoid.robot import Robot
+from helicoid.robot.frames import several_links
 
 _BLOCK = 8  # columns that LAPACK reflects at once: fastest for 7 rows and 40 to 90 columns
 _MAX_INNOVATION = 16.0  # times the usual ‖e‖²: larger ones are weighted down
@@ -85,7 +86,9 @@ class OnlineIdentifier:
         if not spread > 0 or not cutoff > 0:
             raise InputError(f"spread and cutoff are above zero, got {spread} and {cutoff}")
         named = (groups,) if isinstance(groups, str) else tuple(groups)
-        self._equations = BaseEquations(robot, named, payload_link, wrenches=tuple(wrenches))
+        self._equations = BaseEquations(
+            robot, named, payload_link, wrenches=several_links("wrenches", wrenches)
+        )
         self._sigma = prior.noise(robot, noise, len(self._equations.wrenches))
         self._per_sigma = 1 / self._sigma
         self._forgetting, self._cutoff = float(forgetting), float(cutoff)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.arrays import real_array
+from helicoid.arrays import real_array, shown
 from helicoid.control.following import Following
 from helicoid.deprecation import former_attribute, renamed_arguments
 from helicoid.errors import CompileError, InputError
@@ -69,9 +69,14 @@ class Adaptive:
         hand_over_every: int = 10,
         time_constant: float = 0.03,
     ) -> None:
-        robot = controller.problem.robot
+        robot = getattr(getattr(controller, "problem", None), "robot", None)
         if robot is None or not robot.theta.groups:
-            raise InputError("the controller's problem needs a parametric robot: robot.parametric(...)")
+            raise InputError(
+                "a controller of a parametric robot is needed: hc.mpc.Controller of a problem of "
+                f"robot.parametric(...); got {shown(controller)}"
+            )
+        if not hasattr(identifier, "parametric"):
+            raise InputError(f"identifier is an hc.OnlineIdentifier; got {shown(identifier)}")
         if (
             robot.theta.selection != identifier.parametric.theta.selection
             or robot.nv != identifier.parametric.nv

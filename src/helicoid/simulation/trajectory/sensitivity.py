@@ -161,6 +161,8 @@ def sensitivity(trajectory: Trajectory, kinds: tuple[str, ...]) -> TrajectorySen
 
 def gradient(trajectory: Trajectory, dL_dq: ArrayLike | None, dL_dv: ArrayLike | None) -> TrajectoryGradient:
     """Adjoint sensitivities, see `Trajectory.gradient`."""
+    if dL_dq is None and dL_dv is None:
+        raise InputError("gradient needs the derivatives of a number: dL_dq, dL_dv or both")
     steps = _Steps(trajectory)
     robot, m, nv, n_theta = steps.robot, steps.substeps, steps.robot.nv, len(steps.robot.theta)
     rollouts, rows = steps.q.shape[1], steps.n * m + 1
