@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -55,18 +55,19 @@ def circle(t: float, T: Array, radius: float, speed: float) -> tuple[Array, Arra
     return pose, twist, change
 
 
-def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(arm: Arm, tmp_path: Path) -> None:
+def test_a_circle_at_half_a_metre_a_second_within_a_millimetre(arm: Arm) -> None:
     robot, frame, Q = arm
-    plant = MuJoCoPlant(robot, tmp_path)
     law = hc.control.TaskSpaceControl(robot, frame, frequency=30.0)
-    T, errors = robot.pose(frame)(Q), []
-    plant.start(Q)
-    for k in range(2500):
-        pose, twist, change = circle(k * 1e-3, T, 0.1, 0.5)
-        errors.append(np.linalg.norm(robot.pose(frame)(plant.q)[:3, 3] - pose[:3, 3]))
-        plant.step(law.step(plant.q, plant.v, pose, twist, change, Q))
+    T = robot.pose(frame)(Q)
+
+    def step(t: float, q: Array, v: Array) -> Array:
+        tau = law.step(q, v, *circle(t, T, 0.1, 0.5), Q)
         assert law.ok, law.status
-    assert max(errors) < 1e-3
+        return tau
+
+    motion = hc.simulate(robot, Q, None, 2.5, step, engine="mujoco", contacts=[])
+    wanted = [circle(t, T, 0.1, 0.5)[0][:3, 3] for t in motion.t]
+    assert np.linalg.norm(robot.pose(frame)(motion.q)[:, :3, 3] - wanted, axis=1).max() < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -103,39 +104,34 @@ def test_ten_newton_while_a_circle_is_traced_on_a_plate(
     assert max(errors[1000:]) < 5e-3
 
 
-def test_ten_newton_move_the_frame_by_what_the_stiffness_says(arm: Arm, tmp_path: Path) -> None:
+def test_ten_newton_move_the_frame_by_what_the_stiffness_says(arm: Arm) -> None:
     robot, frame, Q = arm
-    plant, stiffness = MuJoCoPlant(robot, tmp_path), np.array([100.0, 100.0, 100.0, 400.0, 600.0, 800.0])
+    stiffness = np.array([100.0, 100.0, 100.0, 400.0, 600.0, 800.0])
     law = hc.control.TaskSpaceControl(robot, frame, stiffness=stiffness)
     T, force = robot.pose(frame)(Q), np.array([0, 0, 0, 10.0, -10.0, 10.0])
-    J = robot.jacobian(frame, "world_aligned")
-    plant.start(Q)
-    for _ in range(2000):
-        plant.step(law.step(plant.q, plant.v, T, q_posture=Q) + J(plant.q).T @ force)
-    moved = robot.pose(frame)(plant.q)[:3, 3] - T[:3, 3]
+    following, push = law.following({"T_ref": T, "q_posture": Q}), {frame: force}
+    options: dict[str, Any] = {"f_ext": push, "expressed_in": "world", "engine": "mujoco", "contacts": []}
+    motion = hc.simulate(robot, Q, None, 2.0, following, **options)
+    moved = robot.pose(frame)(motion.q[-1])[:3, 3] - T[:3, 3]
     np.testing.assert_allclose(moved, force[3:] / stiffness[3:], rtol=0.02)
 
 
 @pytest.mark.parametrize(
     "joint_space", ["computed torque", pytest.param("joint impedance", marks=pytest.mark.slow)]
 )
-def test_joints_follow(panda: hc.Robot, tmp_path: Path, joint_space: str) -> None:
-    plant, w = MuJoCoPlant(panda, tmp_path), np.array([1.0, 1.3, 1.7, 0.9, 2.0, 1.5, 1.1])
+def test_joints_follow(panda: hc.Robot, joint_space: str) -> None:
+    w = np.array([1.0, 1.3, 1.7, 0.9, 2.0, 1.5, 1.1])
     computed = hc.control.ComputedTorque(panda, 20.0)
     impedance = hc.control.JointImpedance(panda, [600, 600, 400, 400, 60, 60, 20], [50, 50, 30, 30, 4, 4, 1])
-    plant.start(Q)
-    errors = []
-    for k in range(2500):
-        t = k * 1e-3
-        swing = 0.3 * (1 - np.exp(-3 * t)) ** 3
-        q_ref = Q + swing * np.sin(w * t)
-        v_ref = 0.9 * (1 - np.exp(-3 * t)) ** 2 * np.exp(-3 * t) * 3 * np.sin(w * t) + swing * w * np.cos(
-            w * t
-        )
-        law = computed if joint_space == "computed torque" else impedance
-        plant.step(law.step(plant.q, plant.v, q_ref, v_ref))
-        errors.append(np.abs(plant.q - q_ref).max())
-    assert max(errors) < (0.005 if joint_space == "computed torque" else 0.03)
+    law = computed if joint_space == "computed torque" else impedance
+    t = 1e-3 * np.arange(2501)[:, None]
+    swing = 0.3 * (1 - np.exp(-3 * t)) ** 3
+    rate = 0.9 * (1 - np.exp(-3 * t)) ** 2 * np.exp(-3 * t) * 3
+    q_ref = Q + swing * np.sin(w * t)
+    v_ref = rate * np.sin(w * t) + swing * w * np.cos(w * t)
+    following = law.following({"t": t[:, 0], "q_ref": q_ref, "v_ref": v_ref})
+    motion = hc.simulate(panda, Q, None, 2.5, following, engine="mujoco", contacts=[])
+    assert np.abs(motion.q - q_ref).max() < (0.005 if joint_space == "computed torque" else 0.03)
 
 
 def sensed(plant: MuJoCoPlant, rng: np.random.Generator) -> tuple[Array, Array]:

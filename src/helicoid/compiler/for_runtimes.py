@@ -147,14 +147,20 @@ def _kernel(
 
 
 def compile_with_functions(
-    what: str, text: str, headers: Path, functions: Mapping[str, Callable[[], ca.Function]], lanes: int
+    what: str,
+    text: str,
+    headers: Path,
+    functions: Mapping[str, Callable[[], ca.Function]],
+    lanes: int,
+    include: Sequence[Path] = (),
 ) -> ctypes.CDLL:
     """Compile one C file together with functions on vectors, for loops that call them.
 
     Before the text stand, for each name, `static void name(const hc_v *x, hc_v *y, hc_v *work)`, which
     computes `lanes` samples from all inputs one after the other in x to all outputs in y;
     `name_constants(y)`, which writes the outputs that depend on nothing and is to be called once; and
-    `NAME_WORK`, the vectors of `work`.
+    `NAME_WORK`, the vectors of `work`. `include` are folders of other libraries' headers, whose version the
+    text has to state.
 
     Raises:
         CompileError: there is no C compiler, or it fails.
@@ -169,7 +175,7 @@ def compile_with_functions(
     def sources() -> list[str]:
         return embedded(programs, lanes, text)
 
-    (loaded_library,) = _compiled(what, [partial(library, content, sources, include=[headers])])
+    (loaded_library,) = _compiled(what, [partial(library, content, sources, include=[headers, *include])])
     return loaded_library
 
 

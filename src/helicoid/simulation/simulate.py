@@ -17,6 +17,9 @@ from helicoid.robot import Robot, as_robot
 from helicoid.simulation.contacts import ContactPoint, Ground, World
 from helicoid.simulation.contacts.crossing import warn_of_crossing
 from helicoid.simulation.energy import EnergyGain
+from helicoid.simulation.engines import ENGINES, Engine
+from helicoid.simulation.engines.mujoco.plant import MujocoWorld
+from helicoid.simulation.engines.mujoco.rollouts import MujocoRollouts
 from helicoid.simulation.equations import FIXED
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.equations.adaptive import SOLVERS
@@ -69,6 +72,7 @@ def simulate(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     progress: Progress | bool | None = None,
+    engine: Engine = "helicoid",
 ) -> Trajectory:
     """Integrate M(q) v̇ + h(q, v) + friction(v) = τ + disturbance + Σ Jᵀ w over `duration` (s).
 
@@ -136,6 +140,12 @@ def simulate(
 
         rtol, atol: relative and absolute tolerance of "adaptive" and "stiff".
         progress: None shows a bar where a run takes long, False none; see `helicoid.progress`.
+        engine: "mujoco" (`pip install 'helicoid[mujoco]'`) lets MuJoCo move the robot: one that was read from
+            MJCF in its own model and scene, any other by `robot.to_mjcf`. All colliding shapes touch each
+            other and the ground, which may be left out; `contacts=[]` turns contacts off. Torques act as
+            generalised forces: actuators of the model do nothing. `method` is that of the file,
+            "rk4" or "semi_implicit_euler", dt / substeps MuJoCo's time step, and joints have end stops by
+            default. See docs/how-to/mujoco.md.
 
     Warns:
         DoubtfulMotionWarning: with a ground, links of the first rollout pass through each other, by a quarter
@@ -160,7 +170,13 @@ def simulate(
     """
     if is_observer(controller) and observer is None:
         controller, observer = None, controller
+    if engine not in ENGINES:
+        raise InputError(f"engine is one of {', '.join(ENGINES)}; got {engine!r}")
     if is_actuated_system(robot):
+        if engine != "helicoid":
+            raise InputError(
+                "a vehicle is simulated by engine='helicoid', which has its air and its actuators"
+            )
         _check_method(method or "rk4", substeps, rtol, atol)
         given = (f_ext, disturbance, gravity, smoothing, ground, contacts, end_stops, observer)
         chosen = method or "rk4", friction, saturate, expressed_in
@@ -174,9 +190,12 @@ def simulate(
     if states0 is not None:
         raise InputError("states0 are a vehicle's; a robot has none but q and v")
     robot = as_robot(robot, "simulate")
-    world = _world(robot, ground, contacts, end_stops, method)
-    method = method or ("rk4" if world is None else "time_stepping")
-    _check_method(method, substeps, rtol, atol)
+    mujoco = MujocoWorld.of(ground, contacts, end_stops) if engine == "mujoco" else None
+    world = _world(robot, ground, contacts, end_stops, method) if mujoco is None else None
+    chosen_method = method or ("rk4" if world is None else "time_stepping")
+    _check_method(chosen_method, substeps, rtol, atol)
+    if mujoco is not None and smoothing is not None:
+        raise InputError("smoothing is of Helicoid's friction; engine='mujoco' has MuJoCo's")
     times = sampling_times(duration, dt, robot.nq + robot.nv)
     if f_ext is not None and not isinstance(f_ext, Mapping):
         raise InputError(f"f_ext names links, such as {{'tool0': [0, 0, 0, 0, 0, 10]}}; got {f_ext!r}")
@@ -191,12 +210,15 @@ def simulate(
     check_memory(len(times), len(begin.q) * (robot.nq + 2 * robot.nv))
     n_rollouts = len(begin.q) if begin.many else None
     inputs = SystemInputs(command, len(times) - 1, n_rollouts, names, limit, disturbance, wrenches)
-    rollouts = RobotRollouts(robot, times, begin, inputs, method, options, observer)
+    if mujoco is not None:
+        there = MujocoRollouts(robot, times, begin, inputs, options, observer, mujoco, method)
+        return _run(there, there.stepping(int(substeps)), progress)
+    rollouts = RobotRollouts(robot, times, begin, inputs, chosen_method, options, observer)
     if world is not None:
         world.check_start(robot, begin.q)
         advance = rollouts.time_stepping(world, int(substeps))
     else:
-        advance = rollouts.adaptive(rtol, atol) if method in SOLVERS else rollouts.fixed(int(substeps))
+        advance = rollouts.adaptive(rtol, atol) if chosen_method in SOLVERS else rollouts.fixed(int(substeps))
     trajectory = _run(rollouts, advance, progress)
     if world is not None and world.grounds:
         warn_of_crossing(robot, times, rollouts.q[:, 0], meshes=isinstance(contacts, str))

@@ -55,7 +55,7 @@ def test_two_stacked_boxes_that_fall_into_each_other_are_told_once() -> None:
     """The lower rests; the upper falls from 0.1 m above it, until the ground holds it inside the lower."""
     (text,) = told(pair(BOX, CUBE), start(0.1, 0.3))
     assert "'lower' and 'upper'" in text and "contacts between links are not simulated" in text
-    assert "MuJoCo (robot.to_urdf)" in text
+    assert "engine='mujoco'" in text
     since, depth = (float(text.partition(word)[2].split()[0]) for word in ("from t = ", "up to "))
     fallen = np.sqrt(2 * 0.1 / 9.81)
     assert fallen < since < fallen + 0.01

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 import pytest
 
@@ -122,22 +120,29 @@ def test_what_diverges_is_nan_and_harms_nobody_else() -> None:
     assert table.worst("rms")[0].episode == 1
 
 
-def test_a_loop_is_what_mujoco_says(tmp_path: Path) -> None:
-    """The same law on MuJoCo's arm, step by step, from the same URDF."""
-    robot = hc.load("double_pendulum")
-    robot.to_urdf(tmp_path / "arm.urdf")
-    model = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.urdf"))
-    model.opt.timestep, model.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_RK4
-    data = mujoco.MjData(model)
-    data.qpos[:] = q0 = [0.0, 0.5]
-    law = hc.control.JointImpedance(robot, stiffness=20.0, damping=4.0)
-    ours = hc.study.closed_loop(law, robot, 0.1, q0=q0, reference={"q_ref": [0.1, 0.4]})
-    peer = fresh(law)
-    for _ in range(100):
-        data.qfrc_applied[:] = peer.step(data.qpos, data.qvel, q_ref=[0.1, 0.4])
-        mujoco.mj_step(model, data)
-    replay = hc.Study(ours).replay(0)
-    np.testing.assert_allclose(replay.trajectory.q[-1], data.qpos, atol=1e-7)
+@pytest.mark.filterwarnings("ignore::helicoid.DoubtfulModelWarning")
+def test_a_loop_is_what_mujoco_says() -> None:
+    """The same law, load, noise and delay on MuJoCo's arm, whose steps are of the first order."""
+    law = hc.control.JointImpedance(ROBOT, stiffness=20.0, damping=4.0)
+    loops = [
+        hc.study.closed_loop(
+            law,
+            PLANT,
+            0.1,
+            q0=[0.0, 0.5],
+            reference={"q_ref": [0.1, 0.4]},
+            noise={"q": 1e-4},
+            substeps=20,
+            contacts=contacts,
+            engine=engine,
+            each=lambda case: {"theta": hc.payload(1.0, [0, 0, 0], np.zeros((3, 3))), "delay": 0.0},
+        )
+        for engine, contacts in (("helicoid", None), ("mujoco", []))
+    ]
+    ours, there = (hc.Study(loop).replay(0).trajectory for loop in loops)
+    assert not np.array_equal(there.q, ours.q)
+    np.testing.assert_allclose(there.q, ours.q, atol=1e-4)
+    assert np.abs(ours.q[-1] - ours.q[0]).max() > 0.01
 
 
 @pytest.mark.slow

@@ -14,13 +14,17 @@ REQUIREMENT = "helicoid[mujoco]"
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A compiled model, its name in messages, the name of the robot, the folder and files of its meshes."""
+    """A compiled model, its name in messages, the name of the robot, the folder and files of its meshes.
+
+    `spec` is the `mujoco.MjSpec` that it was compiled from; None where a compiled model was given.
+    """
 
     model: Any
     name: str
     robot: str
     folder: str = ""
     meshes: Mapping[str, str] = field(default_factory=dict)
+    spec: Any = None
 
 
 def compile_file(path: str) -> Compiled:
@@ -56,7 +60,7 @@ def _compiled(read: Any, name: str) -> Compiled:
         raise RobotDescriptionError(f"{name}: MuJoCo cannot compile it: {text}") from error
     folder = os.path.join(spec.modelfiledir, spec.meshdir)
     meshes = {mesh.name: mesh.file for mesh in spec.meshes}
-    return Compiled(model, name, spec.modelname, folder, meshes)
+    return Compiled(model, name, spec.modelname, folder, meshes, spec)
 
 
 def _mujoco(name: str) -> Any:

@@ -21,11 +21,21 @@ class MujocoKeyframe(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MujocoOrigin:
-    """The compiled `mujoco.MjModel` of a robot, the addresses of its joints, and its keyframes by name."""
+    """The compiled `mujoco.MjModel` of a robot, the addresses of its joints, and its keyframes by name.
+
+    `spec` is the `mujoco.MjSpec` that it was compiled from; None where that is not known, as after pickling.
+    """
 
     compiled: Any
     addresses: tuple[JointAddress, ...]
     keyframes: Mapping[str, MujocoKeyframe]
+    spec: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "spec": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
     @property
     def nq(self) -> int:
@@ -38,7 +48,7 @@ class MujocoOrigin:
         return int(self.compiled.nv)
 
 
-def read_origin(model: Any, addresses: list[JointAddress]) -> MujocoOrigin:
+def read_origin(model: Any, addresses: list[JointAddress], spec: Any = None) -> MujocoOrigin:
     """The origin of a robot, from the compiled model."""
     keyframes = {
         model.key(k).name or f"keyframe_{k}": MujocoKeyframe(
@@ -49,4 +59,4 @@ def read_origin(model: Any, addresses: list[JointAddress]) -> MujocoOrigin:
         )
         for k in range(model.nkey)
     }
-    return MujocoOrigin(model, tuple(addresses), keyframes)
+    return MujocoOrigin(model, tuple(addresses), keyframes, spec)

@@ -52,7 +52,7 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         if floating:
             model, addresses = _on_floating_base(model, addresses, source.name)
         model = with_equalities(model, source.model, names, addresses, refusals)
-        model = replace(model, origin=read_origin(source.model, addresses))
+        model = replace(model, origin=read_origin(source.model, addresses, source.spec))
         doubts = [d for d in located_doubts(model) if not (d[0] == "link" and d[1] in auxiliary)]
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error

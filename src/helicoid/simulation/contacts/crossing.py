@@ -20,7 +20,7 @@ from helicoid.robot import Robot
 from helicoid.robot.collision.body_poses import body_matrices
 from helicoid.simulation.contacts.collision import RIM, shape_points
 
-LINK_CONTACT_REMEDY = "simulate it in MuJoCo (robot.to_urdf)"
+LINK_CONTACT_REMEDY = "simulate it with engine='mujoco'"
 MAX_SAMPLES = 200  # of a trajectory
 _SAMPLE_DISTANCE = 0.02  # rad or m: path of a joint between samples
 _MIN_DEPTH = 1e-3  # m: boxes may touch

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.errors import HelicoidError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import acceleration
 
@@ -37,7 +38,7 @@ class MotionEquations:
     @property
     def smooth(self) -> bool:
         """Whether accelerations follow from the state; with contacts they follow from impulses."""
-        return self.method != "time_stepping"
+        return self.method not in ("time_stepping", "mujoco")
 
     def picked(self, rollouts: int | slice) -> MotionEquations:
         """Those of one rollout of a batch, or of a slice of them; inputs with one row hold for all."""
@@ -65,6 +66,10 @@ class MotionEquations:
         if name == "potential_energy":
             gravity = {key: value for key, value in self.options.items() if key == "gravity"}
             return {name: robot.potential_energy(q, theta, **gravity).reshape(lead)}
+        if self.method == "mujoco":  # which has reported accelerations, and keeps constraints softly
+            if robot.constraints:
+                raise HelicoidError("MuJoCo's constraint forces are not recorded")
+            return {name: np.zeros((*lead, 0))}
         result = acceleration(robot, self.method, **self.options)(q, v, **inputs)
         a, forces = result if isinstance(result, tuple) else (result, np.zeros((n, 0)))
         return {"a": a.reshape(*lead, robot.nv), "constraint_forces": forces.reshape(*lead, forces.shape[1])}

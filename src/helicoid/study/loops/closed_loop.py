@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from helicoid.errors import InputError
 from helicoid.robot import Robot, as_robot
 from helicoid.simulation import ContactPoint, Ground
+from helicoid.simulation.engines import Engine
 from helicoid.simulation.equations.actuated import ActuatedSystem, is_actuated_system
 from helicoid.simulation.inputs.stepped import is_observer
 from helicoid.study.loops.compiled_loop import CompiledLoop
@@ -41,6 +42,7 @@ def closed_loop(
     ground: Ground | Sequence[Ground] | None = None,
     contacts: Sequence[ContactPoint] | Literal["collision"] | None = None,
     measure: Measure = usual_measures,
+    engine: Engine = "helicoid",
 ) -> CompiledLoop | SingleLoop:
     """An episode for `hc.Study`: a controller on a plant with parameters, sensor noise and delay of the case.
 
@@ -65,6 +67,7 @@ def closed_loop(
         method: "rk4", "semi_implicit_euler" or "euler"; step by step it is "rk4".
         friction: whether the plant's friction acts.
         ground, contacts: as in `hc.simulate`; such a loop runs step by step.
+        engine: "mujoco" as in `hc.simulate`; such a loop runs step by step, by MuJoCo's method.
         measure: performance measures: takes `Loops`, returns arrays with one entry for each loop.
 
     >>> import helicoid as hc
@@ -91,7 +94,7 @@ def closed_loop(
         raise InputError(f"substeps is a whole number, at least 1; got {substeps!r}")
     own = getattr(controller, "period", None)
     dt = float((1e-3 if own is None else own) if period is None else period)
-    world = {"ground": ground, "contacts": contacts}
+    world = {"ground": ground, "contacts": contacts, "engine": None if engine == "helicoid" else engine}
     settings = LoopSettings(
         *(plant, duration, q0, v0, theta, states0, dict(noise or {}), delay, dt, substeps, method, friction),
         each=each,
