@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,8 +22,7 @@ from helicoid.model.edits import structure as edit
 from helicoid.model.edits.drives import Drive, with_drives
 from helicoid.model.edits.joint_values import JointValues, with_joints
 from helicoid.model.model import GRAVITY, Model
-from helicoid.robot.assembly import Assembly
-from helicoid.robot.collision.capsules import Capsules, fit_capsules
+from helicoid.robot.collision.collision_checks import CollisionChecks
 from helicoid.robot.constraints import Constraints, anchors_at, anchors_of_pose, contact_points
 
 
@@ -34,7 +33,7 @@ def as_robot(given: Any, taker: str) -> Robot:
     return given
 
 
-class Robot(Assembly):
+class Robot(CollisionChecks):
     """A robot: its model, and its kinematics and dynamics as `Function`s.
 
     Every function is called with NumPy vectors, with batches (N, n), or with CasADi expressions.
@@ -65,25 +64,6 @@ class Robot(Assembly):
         """
         selection = parametric.select(self.model, groups, payload_link)
         return Robot(self.model, selection, self.constraints.added, self.actuators)
-
-    def capsules(self, geometry: Literal["collision", "visual"] = "collision") -> Capsules:
-        """Capsules around the shapes of all links: a sequence that prints as a table; computed once.
-
-        Spheres and capsules (also as a cylinder between two spheres) are taken exactly; around cylinders,
-        boxes and meshes it is the smallest capsule found that encloses them, and the table has its
-        excess volume. Capsules inside of another one of their link are left out.
-        `problem.add_self_collision` uses them, `hc.view` shows them. Meshes need trimesh:
-        `pip install 'helicoid[view]'`.
-
-        Raises:
-            InputError: there is no such geometry, or a mesh is not found.
-
-        >>> import helicoid as hc
-        >>> capsules = hc.load("planar_2r").capsules("visual")
-        >>> print(round(capsules.excess, 2), capsules.of("tip"))
-        0.01 ()
-        """
-        return self.memo(("capsules", geometry), lambda: fit_capsules(self, geometry))
 
     def chain(self, root: str, tip: str) -> Robot:
         """The joints between two links, with the links fixed to them; moving side branches are removed.
