@@ -3,7 +3,8 @@
 A ball about c of radius tolerance − d(c), d the signed distance of the solid, reaches beyond it by at most
 the tolerance. Of many such balls a greedy set cover chooses few (Chvátal 1979) that contain points of the
 solid; then an octree proves that they contain all of it: a cell is outside of the solid, or inside of one
-ball, or it is divided. Cells for which neither holds at the smallest size give further points, until there are none.
+ball, or it is divided. Cells for which neither holds at the smallest size give further points, until there
+are none.
 """
 
 from __future__ import annotations
