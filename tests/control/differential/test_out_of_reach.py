@@ -121,6 +121,24 @@ def test_a_target_that_moves_or_is_reached_is_never_called_no_progress(weighted,
         assert weighted.ok
 
 
+@pytest.mark.parametrize("gain", [1.0, 10.0])
+def test_arrival_at_a_compromise_is_progress(weighted, gain, rng):
+    """A sum of tasks that contradict each other never vanishes: 46 % of the steps were "no progress"."""
+    robot, steps, told = weighted.robot, round(5 / gain / DT) + 100, 0
+    for _ in range(10):
+        weighted.set(
+            hand=robot.pose("panda_link8")(HOME + 0.4 * rng.normal(size=7)),
+            **{"posture_weight": 0.03, "hand_gain": gain, "posture_gain": gain},
+        )
+        weighted.reset()
+        q = HOME
+        for _ in range(steps):
+            q = robot.integrate(q, DT * weighted.step(q))
+            told += not weighted.ok
+    weighted.set(posture_weight=1.0, hand_gain=10.0, posture_gain=10.0)
+    assert told <= 0.03 * 10 * steps
+
+
 @pytest.mark.parametrize("bend", [1e-9, 1e-3])
 def test_a_stretched_elbow_folds_for_a_target_that_stands_still(bend):
     robot = hc.load("planar_2r")

@@ -182,6 +182,7 @@ def _compiled(f: VelocityProgram, at: Numbers, solver: str) -> CompiledStep:
         **{"STRICT": int(f.strict), "SCALED": int(solver == "projection")},
         **{"LEVELS": f"{{{', '.join(map(str, f.level_rows))}}}", "NL": len(f.level_rows)},
         "NLV": len(f.level_rows) * robot.nv,
+        "GAINS": f"{{{', '.join(str(at[f'{name}_gain'].at.start) for name in f.names)}}}",
         "P_DT": at["dt"].at.start,
         "P_APPROACH": at["approach"].at.start,
         "P_VELOCITY": at["velocity_limit"].at.start,

@@ -3,7 +3,8 @@
  * Sizes are constants: those of configuration.h, NV, NP numbers, NE rows of tasks, NM general rows, of which the first
  * NC are constraints, NB = NV + NM, STRICT and LEVELS, the rows of each of NL levels, SCALED: v is scaled to its limits.
  * DATA(q, p, first, second, A, lower, upper, errors, damping, wanted, scratch) calls the generated function: H, f of a
- * weighted program, or E, e and damping of levels; wanted is |e|^2 of each. P_... are indices in p.
+ * weighted program, or E, e and damping of levels; wanted is |e|^2 of each. P_... are indices in p,
+ * GAINS those of the tasks' gains.
  *
  * `memory` is the state between steps: the last velocity and the one before, the active set, bounds, errors of tasks,
  * status and iterations, shares and changes of levels (see qp_take_share), the mean velocity and the numbers. */
@@ -28,7 +29,9 @@ enum { STEP_WORK = FIRST + SECOND + NM * NV + 2 * NL + 5 * NB +
 
 #define FADING 0.3 /* time constant (s) with which levels that make no progress, and those after them, come to rest */
 #define WEIGHTED_STUCK 1e-5 /* progress below which a weighted sum comes to rest, within about 1e-4 of its minimum */
+#define WEIGHTED_WANTED 1e-2 /* |e|^2 of the sum below which it makes progress */
 #define AT_REST 1e-3 /* mean velocity (rad/s, m/s) of a robot at rest */
+#define STEADY 0.2 /* part of the mean velocity with which a robot moves on */
 
 /* Bounds of v by the acceleration limit; they take precedence over all other limits. */
 static void limit_change(const double *p, const double *last, double *lower, double *upper) {
@@ -60,36 +63,48 @@ static void scale(const double *lower, const double *upper, double *v) {
 /* Whether a step of this status has a velocity of its own. */
 static int keeps(int status) { return status <= STEP_INFEASIBLE || status == STEP_NO_PROGRESS; }
 
-/* Whether the robot moves, on average over FADING. */
-static int is_moving(const double *mean) {
-  double fastest = 0;
-  for (int i = 0; i < NV; i++) fastest = qp_larger(fastest, fabs(mean[i]));
-  return fastest >= AT_REST;
+static double largest(const double *v) {
+  double most = 0;
+  for (int i = 0; i < NV; i++) most = qp_larger(most, fabs(v[i]));
+  return most;
+}
+
+/* Whether the robot moves on as it did on average, rather than come to rest. */
+static int moves_on(const double *mean, const double *v) {
+  double along = 0, squared = 0;
+  for (int i = 0; i < NV; i++) {
+    along += mean[i] * v[i], squared += mean[i] * mean[i];
+  }
+  return largest(mean) >= AT_REST && along >= STEADY * squared;
+}
+
+/* Time constant (s) of that average: a robot whose errors vanish by their gain comes to rest within it. */
+static double mean_time(const double *p) {
+  static const int at[] = GAINS;
+  double slowest = 3 / FADING;
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++)
+    if (p[at[k]] > 0) slowest = qp_smaller(slowest, p[at[k]]);
+  return 3 / slowest;
 }
 
 #if !STRICT
-/* Whether it does not slow down. */
-static int is_steady(const double *mean, const double *v) {
-  double fastest = 0, now = 0;
-  for (int i = 0; i < NV; i++) fastest = qp_larger(fastest, fabs(mean[i])), now = qp_larger(now, fabs(v[i]));
-  return now >= 0.8 * fastest;
-}
-
-/* Let v fade where the weighted sum makes no progress. Returns whether it moves on without. */
+/* Let v fade where the weighted sum makes no progress. Returns whether it makes hardly any; is_fading where v
+ * has faded for a while. */
 static int rest(const qp *s, const double *p, const double *range, const double *damping, double fading,
-                double *memory) {
+                double *memory, int *is_fading) {
   const double wanted = damping[NL];
   double fall = 0;
   for (int i = 0; i < NV; i++) {
     const double f = s->f[i] + *damping * p[P_NULL_VELOCITY + i];
     fall -= s->x[i] * (qp_row(NV, s->H + i * NV, s->x) - *damping * s->x[i] + 2 * f);
   }
-  const int may_rest = wanted > QP_WANTED && !qp_is_limited(NV, s->state, s->x, range);
-  const int is_stuck = may_rest && fall < WEIGHTED_STUCK * wanted, is_slow = may_rest && fall < QP_STUCK * wanted;
+  const int may_rest = wanted > WEIGHTED_WANTED && !qp_is_limited(NV, s->state, s->x, range);
+  const int is_stuck = may_rest && fall < WEIGHTED_STUCK * wanted;
   double base[NV] = {0};
   if (qp_may_be_zero(NB, s->lower, s->upper))
     qp_take_share(NV, memory + SHARE, memory + CHANGE, s->x, base, fading, is_stuck, 0);
-  return is_stuck || (is_slow && is_steady(memory + MEAN, s->x));
+  *is_fading = is_stuck && memory[SHARE] < QP_FADED;
+  return may_rest && fall < QP_STUCK * wanted;
 }
 #endif
 
@@ -114,18 +129,22 @@ static int solve(const double *p, const double *range, double *memory, double *v
   s.work = left, s.max_iterations = 10 * (NB + NE) + 50, s.share = memory + SHARE, s.change = memory + CHANGE;
   s.fading = fading, s.range = range;
   int status = qp_solve_levels(&s);
-  const int is_stuck = s.is_stuck;
+  const int is_slow = s.is_slow, is_fading = s.is_fading;
 #else
   qp s = {0};
   s.n = NV, s.m = NM, s.H = first, s.f = second, s.A = A, s.lower = low, s.upper = high;
   s.x = v, s.state = memory + STATE, s.multiplier = multiplier, s.work = left, s.max_iterations = 10 * NB + 50;
   int status = qp_solve(&s);
-  const int is_stuck = status == QP_OK && rest(&s, p, range, damping, fading, memory);
+  int is_fading = 0;
+  const int is_slow = status == QP_OK && rest(&s, p, range, damping, fading, memory, &is_fading);
 #endif
   info[1] = s.iterations;
-  for (int i = 0; status <= QP_INFEASIBLE && i < NV; i++)
-    memory[MEAN + i] += (1 - fading) * (v[i] - memory[MEAN + i]);
-  return status == QP_OK && is_stuck && !is_new && is_moving(memory + MEAN) ? STEP_NO_PROGRESS : status;
+  if (status > QP_INFEASIBLE) return status;
+  const double part = p[P_DT] / (p[P_DT] + mean_time(p));
+  for (int i = 0; i < NV; i++) memory[MEAN + i] += part * (v[i] - memory[MEAN + i]);
+  if (status != QP_OK || is_new) return status;
+  const int is_told = (is_slow && moves_on(memory + MEAN, v)) || (is_fading && largest(v) >= AT_REST);
+  return is_told ? STEP_NO_PROGRESS : status;
 }
 
 /* For any q, v is finite and within limits, and memory has the status. work has STEP_WORK doubles. */

@@ -6,8 +6,9 @@ static void solve(const double *const *in, double *const *out, void *work) {
   static const int rows[] = QP_LEVELS;
   double damping[sizeof rows / sizeof rows[0]];
   for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) damping[k] = in[5][0];
-  qp_levels s = {QP_N, QP_M, sizeof rows / sizeof rows[0], rows, in[0], in[1], in[2], in[3], in[4], damping, 0,
-                 out[0], out[2], out[1], work, 0, 0, 0, 1, 0, (int)in[5][1], 0, 0};
+  qp_levels s = {.n = QP_N, .m = QP_M, .levels = sizeof rows / sizeof rows[0], .rows = rows};
+  s.E = in[0], s.e = in[1], s.A = in[2], s.lower = in[3], s.upper = in[4], s.damping = damping;
+  s.x = out[0], s.state = out[2], s.multiplier = out[1], s.work = work, s.max_iterations = (int)in[5][1];
   out[3][0] = qp_solve_levels(&s);
   out[3][1] = s.iterations;
 }

@@ -26,7 +26,8 @@ typedef struct {
   double *share, *change;      /* of each level, levels and levels x n, from step to step; or 0: see qp_take_share */
   const double *range;         /* 2 n, with share: see qp_is_limited */
   double fading;               /* of the share of a stuck level and of those after it, per step */
-  int is_stuck;                /* whether a level other than the last, or the only one, makes no progress */
+  int is_slow, is_fading;      /* whether a level other than the last, or the only one, makes hardly any progress,
+                                  and whether any has faded */
   int max_iterations;          /* of a level */
   int status, iterations;
 } qp_levels;
@@ -79,7 +80,7 @@ static int qp_solve_levels(qp_levels *s) {
   memset(state, 0, (size_t)all * sizeof(double));
   memcpy(state, s->state, (size_t)(n + m) * sizeof(double));
   memset(s->multiplier, 0, (size_t)(n + m) * sizeof(double));
-  s->iterations = 0, s->is_stuck = 0;
+  s->iterations = 0, s->is_slow = s->is_fading = 0;
   for (int k = 0; k < s->levels; k++) {
     const int rows = s->rows[k];
     qp_level_data(s, k, s->E + done * n, s->e + done, H, f);
@@ -100,12 +101,14 @@ static int qp_solve_levels(qp_levels *s) {
     if (s->share) {
       double wanted, progress = qp_progress(n, rows, s->E + done * n, s->e + done, s->x, &wanted);
       const int is_limited = qp_is_limited(n, state, s->x, s->range);
-      const int itself = !is_limited && progress < QP_STUCK && wanted > QP_WANTED && (k < s->levels - 1 || !k);
+      const int counts = !is_limited && wanted > QP_WANTED && (k < s->levels - 1 || !k);
+      const int is_stuck = stuck || (counts && progress < QP_STUCK);
       for (int i = 0; !k && i < n; i++) found[i] = 0;
       if (k || qp_may_be_zero(n + m, lower, upper))
-        qp_take_share(n, s->share + k, s->change + k * n, s->x, found, s->fading, stuck || itself, is_short);
+        qp_take_share(n, s->share + k, s->change + k * n, s->x, found, s->fading, is_stuck, is_short);
       stuck |= !is_limited && progress < 10 * QP_STUCK;
-      is_short |= progress < 0.5, s->is_stuck |= itself;
+      is_short |= progress < 0.5, s->is_slow |= counts && progress < 10 * QP_STUCK;
+      s->is_fading |= is_stuck && s->share[k] < QP_FADED;
     }
     for (int i = 0; i < m; i++)
       if (fabs(state[n + i]) == QP_GIVEN_UP_ABOVE) {

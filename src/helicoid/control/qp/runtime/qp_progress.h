@@ -7,8 +7,9 @@
 #include "qp.h"
 
 #define QP_STUCK 1e-3  /* progress below which a level is stuck */
-#define QP_WANTED 1e-2 /* |e|^2 below which it is not */
+#define QP_WANTED 1e-6 /* |e|^2 below which it is not */
 #define QP_LEAST_SHARE 1e-5
+#define QP_FADED 0.2 /* share below which a motion has faded for a while */
 
 static inline double qp_row(int n, const double *restrict a, const double *restrict x) {
   double sum = 0;
