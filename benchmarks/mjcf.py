@@ -67,8 +67,10 @@ class Comparison:
         self.mujoco, self.data = without_constraints(compiled), mujoco.MjData(compiled)
         model = robot.with_joints(friction=0.0).model if robot.nv else robot.model
         passive = nominal(model)
-        bare = nominal(replace(model, elastic=())).without_friction()
-        still = replace(robot.with_joints(stiffness=0.0).model, elastic=()) if robot.nv else model
+        rigid = robot.with_joints(stiffness=0.0).model if robot.nv else robot.model
+        links = tuple(replace(link, gravity_compensation=None) for link in rigid.links)
+        still = replace(rigid, links=links, elastic=(), tendons=(), actuators=())
+        bare = nominal(still).without_friction()
         q, v, a = (ca.SX.sym(name, n) for name, n in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv)))
         self._dynamics = ca.Function(
             "dynamics",

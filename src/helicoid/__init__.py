@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid.identification.identify import identify as identify
     from helicoid.identification.logs.sources import logs as logs
     from helicoid.robot.collision.scene import Scene as Scene
+    from helicoid.simulation import ActuatedRobot as ActuatedRobot
     from helicoid.simulation import Actuators as Actuators
     from helicoid.simulation import ContactPoint as ContactPoint
     from helicoid.simulation import Ground as Ground

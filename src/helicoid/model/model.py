@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from helicoid.errors import ModelError
+from helicoid.model.connections.actuators import Actuator, check_actuator
 from helicoid.model.connections.couplings import JointCoupling, check_coupling
 from helicoid.model.connections.elastic import ElasticElement, check_element
 from helicoid.model.connections.loops import KinematicLoop, check_loop
 from helicoid.model.connections.semantics import Semantics
+from helicoid.model.connections.tendons import Tendon, check_tendon
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.joints import Floating
 from helicoid.model.parts import Joint, Link, Placement
@@ -57,7 +59,7 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Links and joints that form one tree, a fixed or floating base, loops, elastic elements, couplings.
+    """Links and joints that form one tree, a fixed or floating base, and connections beside them.
 
     Joints are put in depth-first order from the root, children in the order given. `gravity` is the
     acceleration of free fall (m/s², world axes); `origin` the MuJoCo model that it was read from, if any.
@@ -70,6 +72,8 @@ class Model:
     loops: tuple[KinematicLoop, ...] = ()
     elastic: tuple[ElasticElement, ...] = ()
     couplings: tuple[JointCoupling, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
     semantics: Semantics = field(default_factory=Semantics)
     gravity: tuple[float, float, float] = GRAVITY
     origin: MujocoOrigin | None = None
@@ -79,15 +83,11 @@ class Model:
         _unique("joint", (joint.name for joint in self.joints))
         object.__setattr__(self, "joints", tuple(self._depth_first()))
         self._check_mimics()
-        _unique("loop", (loop.name for loop in self.loops))
-        for loop in self.loops:
-            check_loop(self, loop)
-        _unique("elastic element", (element.name for element in self.elastic))
-        for element in self.elastic:
-            check_element(self, element)
-        _unique("coupling", (one.name for one in self.couplings))
-        for one in self.couplings:
-            check_coupling(self, one)
+        for kind, check in _CONNECTIONS.items():
+            connections = getattr(self, kind)
+            _unique(kind.rstrip("s").replace("elastic", "elastic element"), (one.name for one in connections))
+            for one in connections:
+                check(self, one)
         about = self.semantics.within({one.name for one in self.links}, {one.name for one in self.joints})
         object.__setattr__(self, "semantics", about)
 
@@ -280,6 +280,16 @@ class Model:
             links=self.links if links is None else tuple(links),
             joints=self.joints if joints is None else tuple(joints),
         )
+
+
+_CONNECTIONS: dict[str, Callable[[Model, Any], None]] = {
+    "loops": check_loop,
+    "elastic": check_element,
+    "couplings": check_coupling,
+    "tendons": check_tendon,
+    "actuators": check_actuator,
+}
+"""What a model has beside its tree, each with the check of one."""
 
 
 def look_up(table: Mapping[str, _T], name: str, what: str) -> _T:

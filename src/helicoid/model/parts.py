@@ -65,6 +65,13 @@ class Geometry:
     color: tuple[float, float, float, float] | None = None
 
 
+class GravityCompensation(NamedTuple):
+    """A mass (kg) whose weight is carried, at a point of the link (m)."""
+
+    mass: float
+    point: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Link:
     """A rigid body with a frame; `inertia` is about that frame's origin, None when not stated."""
@@ -73,6 +80,7 @@ class Link:
     inertia: Inertia | None = None
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+    gravity_compensation: GravityCompensation | None = None
 
 
 @dataclass(frozen=True)

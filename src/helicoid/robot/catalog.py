@@ -15,8 +15,8 @@ from helicoid.dynamics.derivatives import parameters as by_parameters
 from helicoid.dynamics.derivatives import recursive as derivatives
 from helicoid.dynamics.derivatives import state as by_state
 from helicoid.dynamics.derivatives.rates import TimeDerivative
-from helicoid.dynamics.forces import elastic, springs
-from helicoid.dynamics.kinematics import configuration
+from helicoid.dynamics.forces import actuation, elastic, passive, springs
+from helicoid.dynamics.kinematics import configuration, tendons
 from helicoid.dynamics.kinematics import frames as kinematics
 from helicoid.dynamics.recursions import aba, centroidal, crba, energy, mass_inverse, rnea
 from helicoid.dynamics.recursions import coriolis as coriolis_terms
@@ -82,9 +82,23 @@ class Catalog:
     spring_torque = FunctionOf(springs.spring_torque, "q -> tau[nv]", """
         ∂U/∂q of the joints' springs: the force (N·m, N) that balances them; with `gravity`, all of
         ∂U/∂q.""", physical=False)
-    elastic_torque = FunctionOf(elastic.elastic_torque, "q -> tau[nv]", """
-        ∂U/∂q of the springs between points of links (`with_spring`): the force (N·m, N) that balances
-        them.""")
+    elastic_torque = FunctionOf(passive.elastic_torque, "q -> tau[nv]", """
+        ∂U/∂q of springs between points of links (`with_spring`), tendons and gravity compensation: the force
+        (N·m, N) that balances them.""")
+    tendon_lengths = FunctionOf(tendons.tendon_lengths, "q -> L[nt]", """
+        L(q) of each tendon (m).""", physical=False)
+    tendon_jacobian = FunctionOf(tendons.tendon_jacobian, "q -> J[nt,nv]", """
+        J(q) with L̇ = J v for the tendons' lengths; τ = -Jᵀ f for their tensions f.""", physical=False)
+    actuator_lengths = FunctionOf(actuation.actuator_length, "q -> l[na]", """
+        l(q) of the transmission of each actuator with a control (rad, m).""", physical=False)
+    actuator_moments = FunctionOf(actuation.actuator_moments, "q -> r[na,nv]", """
+        r(q) with l̇ = r v and τ = rᵀ p for the actuators' forces p.""", physical=False)
+    actuator_force = FunctionOf(actuation.actuator_force, "q v u -> p[na]", """
+        p (N, N·m): the force of each actuator under its control u, or at its state u where it has one,
+        within the ranges of both.""", physical=False)
+    actuator_torque = FunctionOf(actuation.actuator_torque, "q v u -> tau[nv]", """
+        τ = Σ rᵀ p (N·m, N): the generalised force of all actuators under their controls u, at each joint
+        within its effort limit.""", physical=False)
     bias = FunctionOf(rnea.bias, "q v -> h[nv]", """
         h = c + g and the force of all springs (N·m, N), with friction as an option.""", WITH_FRICTION)
     inverse_dynamics_derivatives = FunctionOf(

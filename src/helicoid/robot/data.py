@@ -264,6 +264,8 @@ class RobotData(Catalog):
             "nv": self.nv,
             "3nv": 3 * self.nv,
             "n": self.n_bodies,
+            "nt": len(self.model.tendons),
+            "na": len(self.model.actuators),
             "3e": 3 * len(self.model.elastic),
             "10n": 10 * self.n_bodies,
             "k": self.constraints.rows,

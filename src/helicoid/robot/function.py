@@ -30,6 +30,8 @@ Shape = tuple[int | str, ...]
 _PASSED_ON = ("stabilisation", "restitution")  # options that an algorithm takes by their names
 _RATES = {"q": "v", "v": "a", "a": "a_dot", "a_dot": "a_ddot", "tau": "tau_dot"}
 _CONFIGURATIONS = ("q", "q0", "q1")
+_SIZES = {**dict.fromkeys(_CONFIGURATIONS, "nq"), "u": "na"}
+"""Names of the sizes of inputs; nv where there is none."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,7 @@ def _inputs(robot: RobotData, spec: FunctionSpec, options: FunctionOptions) -> l
     inputs = [
         Input(
             name,
-            (robot.nq if name in _CONFIGURATIONS else robot.nv,),
+            (robot.sizes[_SIZES.get(name, "nv")],),
             tangent=robot.tangent if name in _CONFIGURATIONS else None,
             rate=_RATES.get(name),
         )

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from helicoid.errors import DoubtfulModelWarning, InputError, warn
 from helicoid.interrupts import interruptible
 from helicoid.model import bundled, formats
+from helicoid.model.connections.actuators import driven_joints
 from helicoid.model.mjcf.writing.writer import Mjcf, to_mjcf_text
 from helicoid.model.model import Model
 from helicoid.model.parts import Geometry, Link
@@ -52,7 +53,7 @@ def load(
     model = _read(source, base == "floating", {"ignore": ignore})
     if srdf is not False:
         model = _with_semantics(model, source, srdf)
-    return Robot(model if packages is None else _with_meshes(model, packages))
+    return Robot(model if packages is None else _with_meshes(model, packages), actuators=driven_joints(model))
 
 
 def robots() -> list[str]:

@@ -244,6 +244,9 @@ class Robot(CollisionChecks):
         lost = [repr(one.name) for one in self.constraints.added]
         lost += ["the choice of actuators"] if self.actuators is not None else []
         lost += [f"the coupling {one.name!r}" for one in self.model.couplings]
+        lost += [f"tendon {one.name!r}" for one in self.model.tendons]
+        lost += [f"actuator {one.name!r}" for one in self.model.actuators]
+        lost += [f"gravity compensation of {x.name!r}" for x in self.model.links if x.gravity_compensation]
         lost += [f"gravity {self.model.gravity}"] if self.model.gravity != GRAVITY else []
         if lost:
             text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"

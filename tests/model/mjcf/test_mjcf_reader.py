@@ -76,7 +76,7 @@ def test_conversions_of_an_edited_robot_are_refused() -> None:
 
 REFUSED = {
     "fluid": '<option density="1000"/>',
-    "gravcomp": '<worldbody><body gravcomp="1"><joint/><geom size=".1"/></body></worldbody>',
+    "tendon": '<tendon><fixed armature="1"><joint joint="hinge" coef="1"/></fixed></tendon>',
 }
 
 

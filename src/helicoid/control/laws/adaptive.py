@@ -12,7 +12,7 @@ from helicoid._typing import Array, Expression
 from helicoid.control.laws.torque import Friction, JointTrackingLaw, Torque
 from helicoid.control.program.numbers import Number
 from helicoid.deprecation import former_order
-from helicoid.dynamics.forces.elastic import elastic_torque
+from helicoid.dynamics.forces.passive import elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.forces.elastic import elastic_torque
+from helicoid.dynamics.forces.passive import acts, elastic_torque
 from helicoid.dynamics.forces.springs import spring_stiffness
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composites.composite import (
@@ -84,8 +84,8 @@ def inverse_dynamics_derivatives(
             wrenches[parent] = wrenches[parent] + to_parent(motion, wrenches[i])
     friction = joint_friction(model, physics, q, v)
     sliding, springs = ca.jacobian(friction, v), spring_stiffness(model, q)
-    acting = friction + elastic_torque(model, physics, q) if model.elastic else friction
-    if ca.depends_on(acting, q):  # a load or an elastic element
+    acting = friction + elastic_torque(model, physics, q) if acts(model) else friction
+    if ca.depends_on(acting, q):  # a load, an elastic element, a tendon
         springs += ca.jacobian(acting, q) @ rate_matrix(model, q)
     return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.forces.elastic import elastic_energy
+from helicoid.dynamics.forces.passive import elastic_energy
 from helicoid.dynamics.forces.springs import spring_energy
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.tree import from_parent, joint_motions, joint_velocity, world_poses

@@ -13,7 +13,7 @@ from typing import Literal
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.forces.elastic import elastic_wrenches
+from helicoid.dynamics.forces.passive import passive_wrenches
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.composites.composite import elements
 from helicoid.dynamics.recursions.regressor import body_wrench
@@ -46,7 +46,7 @@ def joint_wrenches(
     """
     motions = joint_motions(model, q)
     acting = dict(wrenches or {})
-    for body, wrench in elastic_wrenches(model, physics, q, v).items():
+    for body, wrench in passive_wrenches(model, physics, q, v).items():
         acting[body] = acting[body] + wrench if body in acting else wrench
     forces = body_forces(model, physics, motions, q, v, a, acting, inertias=physics.inertias)
     return ca.horzcat(ca.SX(6, 0), *transmitted(model, motions, forces)).T

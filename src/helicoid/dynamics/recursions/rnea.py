@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from helicoid._typing import Expression
-from helicoid.dynamics.forces.elastic import damper_torque, elastic_torque
+from helicoid.dynamics.forces.passive import acts, damper_torque, elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
 from helicoid.dynamics.friction import friction_torque, needs_load
 from helicoid.dynamics.physics import Physics, moments
@@ -50,14 +50,16 @@ def inverse_dynamics(
 
 def passive_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
     """The torque of springs and friction, nv."""
-    springs = spring_torque(model, q) + elastic_torque(model, physics, q)
+    springs = spring_torque(model, q)
+    if acts(model):
+        springs += elastic_torque(model, physics, q)
     return springs + joint_friction(model, physics, q, v)
 
 
 def joint_friction(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
     """The torque that friction and dampers take, nv."""
     friction = friction_torque(physics, v, q, friction_load(model, physics, q))
-    return friction + damper_torque(model, physics, q, v) if model.elastic else friction
+    return friction + damper_torque(model, physics, q, v) if acts(model) else friction
 
 
 def friction_load(model: Model, physics: Physics, q: Expression) -> Expression | None:

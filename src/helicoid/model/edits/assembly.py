@@ -10,6 +10,7 @@ from helicoid.errors import ModelError
 from helicoid.model.connections.couplings import uncut_couplings
 from helicoid.model.connections.elastic import THE_WORLD, is_world
 from helicoid.model.edits.structure import refuse_lost_sources, uncut_elements, uncut_loops
+from helicoid.model.edits.transmissions import kept_transmissions, renamed_transmissions
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import ALIASES, TYPES, Fixed, Floating
 from helicoid.model.model import Model, look_up
@@ -43,6 +44,8 @@ def attach(
         loops=(*model.loops, *part.loops),
         elastic=(*model.elastic, *part.elastic),
         couplings=(*model.couplings, *part.couplings),
+        tendons=(*model.tendons, *part.tendons),
+        actuators=(*model.actuators, *part.actuators),
         semantics=model.semantics.merged(part.semantics),
     )
 
@@ -66,6 +69,7 @@ def detach(model: Model, link: str) -> Model:
         loops=uncut_loops(model, kept, edit),
         elastic=uncut_elements(model, kept, edit),
         couplings=uncut_couplings(model, {one.name for one in joints}, edit),
+        **kept_transmissions(model, kept, {one.name for one in joints}, edit),
     )
 
 
@@ -110,6 +114,7 @@ def renamed(
             )
             for one in model.couplings
         ),
+        **renamed_transmissions(model, of_link, of_joint, prefix),
         semantics=model.semantics.renamed(of_link, of_joint, prefix),
     )
 
@@ -197,7 +202,7 @@ def _refuse_clashes(model: Model, other: Model, prefix: str) -> None:
 def _clashes(model: Model, other: Model, prefix: str) -> dict[str, list[str]]:
     """Names that both would have, by kind."""
     found = {}
-    for kind in ("links", "joints", "loops", "elastic", "couplings"):
+    for kind in ("links", "joints", "loops", "elastic", "couplings", "tendons", "actuators"):
         own = {one.name for one in getattr(model, kind)}
         if kind == "links" and any(is_world(model, link) for one in model.elastic for link in one.links):
             own.add(THE_WORLD)  # the end of a spring, which a link of that name would catch

@@ -15,6 +15,7 @@ from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.connections.couplings import still_coupled, uncut_couplings
 from helicoid.model.connections.elastic import THE_WORLD, ElasticElement, still_elastic
 from helicoid.model.connections.loops import KinematicLoop, still_open
+from helicoid.model.edits.transmissions import kept_transmissions, locked_transmissions
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
 from helicoid.model.model import WORLD, Model
@@ -56,6 +57,7 @@ def chain(model: Model, root: str, tip: str) -> Model:
         loops=loops,
         elastic=uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
         couplings=uncut_couplings(tree, {one.name for one in joints}, f"chain({root!r}, {tip!r})"),
+        **kept_transmissions(tree, kept, {one.name for one in joints}, f"chain({root!r}, {tip!r})"),
     )
 
 
@@ -116,10 +118,11 @@ def lock(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
                 fixed[body.joint.name], at[body.joint.name] = _frozen(body.joint, q), q
     # Loops are put back once it is known which of them the locked joints have made rigid.
     joints = tuple(fixed.get(joint.name, joint) for joint in model.joints)
-    locked = replace(model, joints=joints, loops=(), elastic=(), couplings=())
+    locked = replace(model, joints=joints, loops=(), elastic=(), couplings=(), tendons=(), actuators=())
     loops, elastic = still_open(locked, model.loops), still_elastic(locked, model.elastic)
     couplings = still_coupled(model.couplings, at)
-    return replace(locked, loops=loops, elastic=elastic, couplings=couplings)
+    moving = locked_transmissions(model, at)
+    return replace(locked, loops=loops, elastic=elastic, couplings=couplings, **moving)
 
 
 def _frozen(joint: Joint, value: ArrayLike) -> Joint:

@@ -16,15 +16,17 @@ from helicoid.errors import DoubtfulModelWarning, ModelError, RobotDescriptionEr
 from helicoid.model.doubts import located_doubts
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Fixed
+from helicoid.model.mjcf.actuators import actuators, with_actuated_joints
 from helicoid.model.mjcf.compiled import Compiled, compile_file, compile_text, given_model
 from helicoid.model.mjcf.equalities import with_equalities
 from helicoid.model.mjcf.joints import FREE, JointAddress, body_chain, disabled, rotation
 from helicoid.model.mjcf.names import Names
 from helicoid.model.mjcf.origin import read_origin
 from helicoid.model.mjcf.shapes import Shapes
+from helicoid.model.mjcf.tendons import tendons
 from helicoid.model.mjcf.unsupported import Refusals
 from helicoid.model.model import Model
-from helicoid.model.parts import Joint, Link, Placement
+from helicoid.model.parts import GravityCompensation, Joint, Link, Placement
 
 
 def read_mjcf_text(
@@ -51,8 +53,14 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         model, addresses, auxiliary, shapes, names = _tree(source)
         if floating:
             model, addresses = _on_floating_base(model, addresses, source.name)
+        model = with_actuated_joints(model, source.model, addresses)
+        held, inside = tendons(source.model, names, addresses)
+        refusals.refuse("tendon", inside)
+        model = replace(model, tendons=tuple(held))
+        found = actuators(source.model, names, addresses, set(model.frames))
         model = with_equalities(model, source.model, names, addresses, refusals)
-        model = replace(model, origin=read_origin(source.model, addresses, source.spec))
+        origin = read_origin(source.model, addresses, source.spec)
+        model = replace(model, actuators=tuple(found), origin=origin)
         doubts = [d for d in located_doubts(model) if not (d[0] == "link" and d[1] in auxiliary)]
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error
@@ -78,7 +86,8 @@ def _tree(source: Compiled) -> tuple[Model, list[JointAddress], set[str], Shapes
         joints += chain.joints
         addresses += chain.addresses
         auxiliary |= {link.name for link in chain.links}
-        links += [*chain.links, Link(names.bodies[body], _inertia(compiled, body), *shapes.of(body))]
+        about = _inertia(compiled, body), *shapes.of(body), _compensation(compiled, body)
+        links += [*chain.links, Link(names.bodies[body], *about)]
     for site in range(compiled.nsite):
         body = names.bodies[compiled.site_bodyid[site]]
         frame = names.site(compiled.site(site).name, body)
@@ -96,6 +105,12 @@ def _inertia(compiled: Any, body: int) -> Inertia:
     R = rotation(compiled.body_iquat[body])
     turned = R @ np.diag(compiled.body_inertia[body]) @ R.T
     return Inertia.from_com(compiled.body_mass[body], compiled.body_ipos[body], (turned + turned.T) / 2)
+
+
+def _compensation(compiled: Any, body: int) -> GravityCompensation | None:
+    """The part `gravcomp` of the weight, which acts at the centre of mass."""
+    carried = float(compiled.body_gravcomp[body] * compiled.body_mass[body])
+    return GravityCompensation(carried, compiled.body_ipos[body].copy()) if carried else None
 
 
 def _on_floating_base(

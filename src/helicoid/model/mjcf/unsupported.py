@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from helicoid.errors import InputError, RobotDescriptionError
+from helicoid.model.mjcf.actuators import unsupported_additions
 from helicoid.model.mjcf.compiled import Compiled
 
 Found = Iterator[str]
@@ -36,23 +37,17 @@ def _plasticity(m: Any) -> Found:
         yield f"<tendon name={m.tendon(i).name!r}>: its spring yields"
 
 
-def _gravity_compensation(m: Any) -> Found:
-    for i in np.flatnonzero(m.body_gravcomp):
-        yield f"<body name={m.body(i).name!r} gravcomp={m.body_gravcomp[i]:g}>"
-
-
 def _tendons(m: Any) -> Found:
     for i in range(m.ntendon):
-        for what in ("stiffness", "damping", "armature", "frictionloss"):
-            if getattr(m, f"tendon_{what}", np.zeros(m.ntendon))[i]:
-                yield f"<tendon name={m.tendon(i).name!r}>: its {what}"
+        if getattr(m, "tendon_armature", np.zeros(m.ntendon))[i]:
+            yield f"<tendon name={m.tendon(i).name!r}>: its armature"
 
 
 def _actuators(m: Any) -> Found:
-    """Armature and damping that actuators add to their joints; their forces are inputs of a robot."""
-    for what in ("armature", "damping", "dampingpoly"):
-        for i in _nonzero_rows(m, f"actuator_{what}"):
-            yield f"<actuator name={m.actuator(i).name!r}>: its {what}"
+    """What actuators add to the inertia and damping; their forces are inputs of a robot."""
+    yield from unsupported_additions(m)
+    for i in _nonzero_rows(m, "actuator_dampingpoly"):
+        yield f"<actuator name={m.actuator(i).name!r}>: its damping is a polynomial"
 
 
 def _flex(m: Any) -> Found:
@@ -69,7 +64,6 @@ KINDS: dict[str, Callable[[Any], Found]] = {
     "fluid": _fluid,
     "polynomial": _polynomials,
     "plasticity": _plasticity,
-    "gravcomp": _gravity_compensation,
     "tendon": _tendons,
     "actuator": _actuators,
     "flex": _flex,

@@ -50,11 +50,11 @@ def read_link(element: Element, colors: Mapping[str, Color], folder: str, source
         raise source.error(moved, "a link has no <origin>; move the origin of its joint instead")
     inertial = element.find("inertial")
     inertia = None if inertial is None else _inertia(inertial, source)
-    shapes = (
+    visuals, collisions = (
         tuple(_geometry(shape, colors, folder, source) for shape in element.findall(tag))
         for tag in ("visual", "collision")
     )
-    return Link(element.attrib["name"], inertia, *shapes)
+    return Link(element.attrib["name"], inertia, visuals, collisions)
 
 
 def _inertia(inertial: Element, source: Source) -> Inertia:

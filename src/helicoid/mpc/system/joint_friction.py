@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics.forces.elastic import damper_torque
+from helicoid.dynamics.forces.passive import damper_torque
 from helicoid.dynamics.friction import dry_friction_bound, sliding_friction
 from helicoid.dynamics.physics import SMOOTHING, Physics
 from helicoid.dynamics.recursions.rnea import friction_load, joint_friction

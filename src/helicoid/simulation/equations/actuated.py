@@ -14,6 +14,8 @@ from helicoid.dynamics.kinematics.configuration import unit
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.robot import Robot
 
+_STABILISATION = 20.0  # 1/s (Baumgarte): states are not projected on the constraints
+
 
 class ActuatedSystem(Protocol):
     """A robot that controls u drive through actuator states z, such as the speeds of rotors.
@@ -94,12 +96,18 @@ def rk4_step(
 
 
 def dynamics(robot: Robot) -> Any:
-    """`(q, v, force, theta) -> a`: forward dynamics of the robot, joint friction included."""
-    function = robot.forward_dynamics.with_options(friction=True)
+    """`(q, v, force, theta) -> a`: forward dynamics of the robot, friction and constraints included."""
+    if robot.constraints:
+        function = robot.constrained_forward_dynamics.with_options(
+            friction=True, stabilisation=_STABILISATION
+        )
+    else:
+        function = robot.forward_dynamics.with_options(friction=True)
     parametric = bool(robot.theta.groups)
 
     def accelerate(q: Any, v: Any, force: Any, theta: Any) -> Any:
-        return function(q, v, force, theta) if parametric else function(q, v, force)
+        result = function(q, v, force, theta) if parametric else function(q, v, force)
+        return result[0] if robot.constraints else result
 
     return accelerate
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.dynamics.forces.passive import acts
 from helicoid.model.connections.elastic import ElasticElement
 from helicoid.model.model import Model
 from helicoid.robot import Robot
@@ -50,10 +51,12 @@ def with_elastic(robot: Robot, x: Array) -> Robot:
 
 
 def elastic_wrench(robot: Robot, links: Sequence[str], q: Array, v: Array) -> Array | None:
-    """What described elements add to the wrenches that joints transmit, (N, 6 links); None without any."""
-    if not robot.model.elastic:
+    """What springs, tendons and compensation add to wrenches that joints transmit, (N, 6 links), if any."""
+    model = robot.model
+    if not acts(model):
         return None
-    bare = robot.with_model(replace(robot.model, elastic=()))
+    links_alone = tuple(replace(link, gravity_compensation=None) for link in model.links)
+    bare = robot.with_model(replace(model, links=links_alone, elastic=(), tendons=(), actuators=()))
     still = np.zeros_like(v)
     # Bodies and their weight need the same wrench in both.
     parts = [robot.sensor_wrench(link)(q, v, still) - bare.sensor_wrench(link)(q, v, still) for link in links]

@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics.forces.elastic import damper_torque, elastic_torque
+from helicoid.dynamics.forces.passive import damper_torque, described_torque, elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
+from helicoid.dynamics.forces.tendons import tendon_damper_torque
 from helicoid.dynamics.friction import TERMS, friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.rnea import friction_load
@@ -45,8 +46,8 @@ def _torque(
         single = [body.joint.name for body in model.bodies if body.joint.type.nq == 1]
         model = with_joints(model, {"stiffness": dict.fromkeys(single, 0.0)})
     torque += spring_torque(model, q)
-    if "elastic" not in covered:
-        torque += elastic_torque(model, physics, q)
+    acting = described_torque if "elastic" in covered else elastic_torque
+    torque += acting(model, physics, q)
     if not any(name in covered for name in TERMS if name != "spring"):
         return torque
     kept = replace(
@@ -56,4 +57,5 @@ def _torque(
         friction_entries=tuple(one for one in physics.friction_entries if one.term not in covered),
     )
     friction = friction_torque(kept, v, q, friction_load(model, kept, q))
-    return torque + friction + (nothing if "elastic" in covered else damper_torque(model, physics, q, v))
+    damping = tendon_damper_torque if "elastic" in covered else damper_torque
+    return torque + friction + damping(model, kept, q, v)

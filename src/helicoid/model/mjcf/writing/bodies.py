@@ -78,6 +78,8 @@ def add_joint(element: Element, model: Model, slot: Slot, losses: Losses) -> Non
     joint = model.bodies[slot.body].joint
     common = {} if slot.own is None else _numbers(slot, joint, losses)
     if slot.kind in ("hinge", "slide"):
+        if model.actuators and slot.own is not None:
+            common |= _effort(slot, joint)
         axis = words(slot.axis, f"axis of joint {slot.name!r}")
         SubElement(element, "joint", {"name": slot.name, "type": slot.kind, "axis": axis, **common})
         return
@@ -138,6 +140,15 @@ def _range(slot: Slot, joint: Joint, losses: Losses) -> dict[str, str]:
         return {}
     bounds = np.clip([lower, upper], -UNLIMITED, UNLIMITED)
     return {"limited": "true", "range": words(bounds, f"limits of joint {joint.name!r}")}
+
+
+def _effort(slot: Slot, joint: Joint) -> dict[str, str]:
+    """The range of the sum of all actuators."""
+    effort = float(joint.range.effort[slot.own][0])
+    if not 0 < effort < np.inf:
+        return {}
+    interval = words([-effort, effort], f"effort of joint {joint.name!r}")
+    return {"actuatorfrclimited": "true", "actuatorfrcrange": interval}
 
 
 def _name_losses(joint: Joint, losses: Losses) -> None:

@@ -15,6 +15,7 @@ from helicoid.model.mjcf.writing.bodies import Losses, add_inertial, add_joint, 
 from helicoid.model.mjcf.writing.coordinates import WrittenCoordinates
 from helicoid.model.mjcf.writing.joints import Slot, slots
 from helicoid.model.mjcf.writing.shapes import Hull, add_shapes
+from helicoid.model.mjcf.writing.transmissions import add_actuators, add_compensation, add_tendons
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Placement
 from helicoid.model.urdf.xml_text import to_text, words
@@ -48,8 +49,9 @@ def to_mjcf_text(
 
     One body for each moving body, in our order, with the inertia of all links fixed to it; these are sites.
     The fixed base is a body without joints. Loops and couplings are equalities, which MuJoCo keeps softly;
-    springs between links are spatial tendons; each velocity of a joint in `motors` has a motor whose force
-    range is the effort limit. `keyframes` are configurations q by name.
+    springs between links are spatial tendons. The actuators are those of the model; without any, each
+    velocity of a joint in `motors` has a motor whose force range is the effort limit. `keyframes` are
+    configurations q by name.
 
     Raises:
         ModelError: MuJoCo has no such joint, or no such inertia.
@@ -65,10 +67,12 @@ def to_mjcf_text(
         add_shapes(elements[body], assets, link, placement, hull, losses)
         if link.name not in (elements[body].get("name"), model.root):
             add_site(elements[body], link.name, placement)
-    _add_connections(root, world, elements, model, joints)
+    add_compensation(elements, model, losses)
+    _add_connections(root, world, elements, model, joints, losses)
     _add_couplings(root, model, losses)
     _add_exclusions(root, model, losses)
-    _add_motors(root, model, joints, motors)
+    if not model.actuators:
+        _add_motors(root, model, joints, motors)
     _add_keyframes(root, model, keyframes or {})
     for part in [part for part in root if not len(part) and not part.attrib]:
         root.remove(part)
@@ -98,9 +102,15 @@ def body_name(link: str) -> str:
 
 
 def _add_connections(
-    root: Element, world: Element, elements: dict[int, Element], model: Model, joints: list[Slot]
+    root: Element,
+    world: Element,
+    elements: dict[int, Element],
+    model: Model,
+    joints: list[Slot],
+    losses: Losses,
 ) -> None:
     tendons, equalities = SubElement(root, "tendon"), SubElement(root, "equality")
+    SubElement(root, "actuator")
 
     def site(name: str, link: str, placed: Placement) -> str:
         body, placement = (WORLD, Placement()) if is_world(model, link) else model.frame(link)
@@ -108,6 +118,8 @@ def _add_connections(
         add_site(on, name, placement @ placed)
         return name
 
+    add_tendons(root, elements, model, site)
+    add_actuators(root, model, joints, site, losses)
     for one in model.elastic:
         what = f"elastic element {one.name!r}"
         numbers = {"stiffness": one.stiffness, "damping": one.damping, "springlength": one.rest_length}
@@ -177,7 +189,8 @@ def _add_exclusions(root: Element, model: Model, losses: Losses) -> None:
 
 
 def _add_motors(root: Element, model: Model, joints: list[Slot], motors: Collection[str]) -> None:
-    actuators = SubElement(root, "actuator")
+    actuators = root.find("actuator")
+    assert actuators is not None
     for slot in joints:
         joint = model.bodies[slot.body].joint
         if joint.name not in motors or slot.own is None or slot.follows or slot.kind == "free":

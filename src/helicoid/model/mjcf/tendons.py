@@ -1,0 +1,77 @@
+"""Tendons of a compiled MuJoCo model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from helicoid.model.connections.tendons import Branch, Tendon, Via, Wrap
+from helicoid.model.mjcf.joints import JointAddress, disabled, rotation
+from helicoid.model.mjcf.names import Names, fresh
+from helicoid.model.parts import Placement
+
+JOINT, PULLEY, SITE, SPHERE, CYLINDER = range(1, 6)  # mjtWrap
+
+
+def tendon_names(model: Any) -> list[str]:
+    """A name for each tendon, also where MJCF has none."""
+    taken = {model.tendon(i).name for i in range(model.ntendon)} - {""}
+    return [model.tendon(i).name or fresh(f"tendon_{i}", taken) for i in range(model.ntendon)]
+
+
+def tendons(model: Any, names: Names, addresses: list[JointAddress]) -> tuple[list[Tendon], list[str]]:
+    """The tendons, and what is not supported of each."""
+    found, unsupported = [], []
+    springs, dampers = (not disabled(model, f"mjDSBL_{flag}") for flag in ("SPRING", "DAMPER"))
+    dry = not disabled(model, "mjDSBL_FRICTIONLOSS")
+    for i, name in enumerate(tendon_names(model)):
+        first = int(model.tendon_adr[i])
+        rows = range(first, first + int(model.tendon_num[i]))
+        limited = bool(model.tendon_limited[i])
+        fixed = [k for k in rows if model.wrap_type[k] == JOINT]
+        terms: dict[str, float] = {}
+        for k in fixed:
+            joint = addresses[int(model.wrap_objid[k])].joints[0]
+            terms[joint] = terms.get(joint, 0.0) + float(model.wrap_prm[k])
+        branches = () if fixed else _branches(model, names, rows)
+        if any(model.wrap_type[k] in (SPHERE, CYLINDER) and model.wrap_prm[k] >= 0 for k in rows):
+            unsupported.append(f"<tendon name={name!r}>: it wraps on the side of a site")
+        lower, upper = map(float, model.tendon_lengthspring[i])
+        shortest, longest = map(float, model.tendon_range[i]) if limited else (-np.inf, np.inf)
+        found.append(
+            Tendon(
+                name,
+                terms,
+                branches,
+                stiffness=float(model.tendon_stiffness[i]) * springs,
+                damping=float(model.tendon_damping[i]) * dampers,
+                friction=float(model.tendon_frictionloss[i]) * dry,
+                rest=(lower, upper),
+                range=(shortest, longest),
+            )
+        )
+    return found, unsupported
+
+
+def _branches(model: Any, names: Names, rows: range) -> tuple[Branch, ...]:
+    """The path between pulleys, each of which divides what follows it."""
+    found, path, divisor = [], list[Via | Wrap](), 1.0
+    for k in rows:
+        kind, thing = int(model.wrap_type[k]), int(model.wrap_objid[k])
+        if kind == PULLEY:
+            found.append(Branch(tuple(path), divisor))
+            path, divisor = [], float(model.wrap_prm[k])
+        elif kind == SITE:
+            path.append(Via(names.sites[thing]))
+        else:
+            path.append(
+                Wrap(
+                    names.bodies[int(model.geom_bodyid[thing])],
+                    "sphere" if kind == SPHERE else "cylinder",
+                    float(model.geom_size[thing][0]),
+                    Placement(rotation(model.geom_quat[thing]), model.geom_pos[thing]),
+                )
+            )
+    found.append(Branch(tuple(path), divisor))
+    return tuple(branch for branch in found if len(branch.path) > 1)

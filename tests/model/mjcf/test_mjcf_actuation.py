@@ -1,0 +1,181 @@
+"""Tendons, actuators and gravity compensation of MJCF: lengths, forces, dynamics and motions of MuJoCo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from benchmarks.mjcf import TOLERANCE, Comparison, random_state
+from numpy.testing import assert_allclose
+
+import helicoid as hc
+from helicoid._typing import Array
+
+pytestmark = pytest.mark.filterwarnings("ignore::helicoid.DoubtfulModelWarning")
+
+SCENE = """<mujoco><option gravity="0 1 -9" integrator="RK4" timestep=".001"><flag contact="disable"/>
+</option><worldbody><site name="at_world" pos="0 .2 .3" euler="10 20 30"/>
+<geom name="post" type="cylinder" size=".08 .3" pos=".3 .1 .3" euler="80 10 5"/>
+<body name="a" gravcomp=".7"><joint name="j1" axis="0 1 0" ref="10"/>
+  <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><site name="on_a" pos=".1 .1 .1" euler="5 6 7"/>
+  <body name="b" pos=".3 0 0" gravcomp="1.2">
+    <joint name="j2" axis="0 1 0" ref="5"/><joint name="s" type="slide" axis="0 .2 1"/>
+    <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><site name="on_b" pos=".3 0 .1" euler="10 20 30"/>
+    <geom name="knob" size=".07"/></body></body>
+<body name="c" pos=".2 .1 0"><joint name="ball" type="ball"/><geom size=".1" pos=".2 0 0"/>
+  <site name="on_c" pos=".4 -.1 0" euler="10 20 30"/></body>
+<body name="f" pos="1 0 0"><freejoint name="free"/><geom size=".1" mass="2"/>
+  <site name="on_f" pos=".4 -.1 0" euler="10 20 30"/></body>
+</worldbody>{}</mujoco>"""
+
+TENDONS = {
+    "fixed": '<fixed name="t" {}><joint joint="j1" coef=".7"/><joint joint="s" coef="-1.3"/></fixed>',
+    "spatial": '<spatial name="t" {}><site site="at_world"/><site site="on_a"/><pulley divisor="2"/>'
+    '<site site="on_a"/><site site="on_b"/><site site="on_c"/></spatial>',
+    "sphere": '<spatial name="t" {}><site site="on_a"/><geom geom="knob"/><site site="on_b"/></spatial>',
+    "cylinder": '<spatial name="t" {}><site site="on_a"/><geom geom="post"/><site site="on_f"/></spatial>',
+}
+NUMBERS = 'stiffness="50" damping="3" springlength=".1 .3"'
+SERVO = '<position tendon="t" kp="20" kv="2" gear="1.5"/>'
+
+ACTUATORS = {
+    "motor": '<motor joint="j1" gear="3" ctrlrange="-1 1"/>',
+    "limited servo": '<position joint="s" kp="30" kv="3" forcerange="-5 7"/>',
+    "velocity servo": '<velocity joint="j2" kv="7"/>',
+    "affine": '<general joint="j2" gaintype="affine" gainprm="1 2 3" biastype="affine" biasprm=".1 .2 .3"/>',
+    "ball": '<motor joint="ball" gear="1 2 3"/><position jointinparent="ball" gear="1 2 3" kp="4"/>',
+    "free": '<motor joint="free" gear="1 2 3 4 5 6"/><motor jointinparent="free" gear="1 2 3 4 5 6"/>',
+    "site": '<motor site="on_f" gear="1 2 3 4 5 6"/>',
+    "site on site": '<position site="on_b" refsite="on_a" gear="1 2 3 4 5 6" kp="3" kv="1"/>',
+    "armature and damping": '<motor joint="j1" armature="2" damping="3" gear="2"/>',
+    "integrator": '<intvelocity joint="j1" kp="5" actrange="-1 1"/>',
+    "filter": '<position joint="j1" kp="5" timeconst=".1"/>',
+}
+
+
+def agree(text: str, rng: np.random.Generator) -> hc.Robot:
+    """Load a text, and compare everything at two states."""
+    robot, model = hc.load(text), mujoco.MjModel.from_xml_string(text)
+    comparison, on, data = Comparison(robot, model), robot.mujoco, mujoco.MjData(model)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    for _ in range(2):
+        errors = comparison.errors(rng)
+        assert max(errors.values()) < TOLERANCE, errors
+        data.qpos[:], data.qvel[:] = random_state(model, rng)
+        data.ctrl[:] = 2 * rng.normal(size=model.nu)
+        data.act[:] = data.ctrl[: model.na]
+        mujoco.mj_forward(model, data)
+        q, v, u = on.q(data.qpos), on.v(data.qpos, data.qvel), data.ctrl
+        assert_allclose(robot.tendon_lengths(q), data.ten_length, atol=1e-12)
+        assert_allclose(robot.actuator_lengths(q), data.actuator_length, atol=1e-12)
+        assert_allclose(robot.actuator_force(q, v, u), data.actuator_force, rtol=1e-10, atol=1e-10)
+        assert_allclose(robot.actuator_torque(q, v, u), on.tau(q, data.qfrc_actuator), atol=1e-9)
+    return robot
+
+
+@pytest.mark.parametrize("kind", TENDONS)
+def test_tendons(kind: str, rng: np.random.Generator) -> None:
+    tendon = f"<tendon>{TENDONS[kind].format(NUMBERS)}</tendon>"
+    robot = agree(SCENE.format(f"{tendon}<actuator>{SERVO}</actuator>"), rng)
+    q, v = robot.random(rng), rng.normal(size=robot.nv)
+    assert_allclose(robot.tendon_jacobian(q) @ v, _rate(robot, robot.tendon_lengths, q, v), atol=1e-6)
+
+
+def _rate(robot: hc.Robot, function: object, q: Array, v: Array) -> Array:
+    h = 1e-6
+    ends = [np.asarray(function(robot.integrate(q, s * v))) for s in (h, -h)]  # type: ignore[operator]
+    return np.asarray((ends[0] - ends[1]) / (2 * h))
+
+
+@pytest.mark.parametrize("kind", ACTUATORS)
+def test_actuators(kind: str, rng: np.random.Generator) -> None:
+    agree(SCENE.format(f"<actuator>{ACTUATORS[kind]}</actuator>"), rng)
+
+
+def test_energy_of_tendons_and_compensation(rng: np.random.Generator) -> None:
+    """dU/dt = vᵀ (g + ∂U/∂q of springs), and power balance of the wrenches in the joints."""
+    tendon = TENDONS["sphere"].format('stiffness="50" springlength=".1 .3"')
+    robot = hc.load(SCENE.format(f"<tendon>{tendon}</tendon>"))
+    q, v = robot.random(rng), rng.normal(size=robot.nv)
+    force = robot.gravity(q) + robot.elastic_torque(q)
+    assert_allclose(force @ v, _rate(robot, robot.potential_energy, q, v), rtol=1e-6)
+    assert_allclose(robot.bias(q, 0 * v), force, atol=1e-12)
+    numeric = np.array([_rate(robot, lambda x: robot.bias(x, v), q, unit) for unit in np.eye(robot.nv)]).T
+    assert_allclose(robot.inverse_dynamics_derivatives(q, v, 0 * v)[0], numeric, atol=1e-4)
+    carried = robot.joint_wrenches(q, v, 0 * v)[0, 1]  # about the axis of j1, y
+    assert_allclose(carried, robot.bias(q, v)[0], atol=1e-9)
+
+
+FIXED_SCENE = SCENE.replace('<freejoint name="free"/>', "")
+DRIVEN = (
+    f"<tendon>{TENDONS['fixed'].format(NUMBERS)}</tendon><actuator>{SERVO}"
+    '<position joint="j2" kp="50" kv="5"/><motor site="on_c" gear="1 2 3 .1 .2 .3"/></actuator>'
+)
+
+
+def test_servos_drive_a_simulation_as_in_mujoco() -> None:
+    """Both integrate by the classic Runge-Kutta method, with the servo inside."""
+    text = FIXED_SCENE.format(DRIVEN)
+    robot, model = hc.load(text), mujoco.MjModel.from_xml_string(text)
+    data, u = mujoco.MjData(model), np.array([0.3, 0.5, 0.2])
+    data.ctrl[:] = u
+    motion = hc.simulate(
+        hc.ActuatedRobot(robot), robot.mujoco.q(model.qpos0), controller=u, duration=0.2, dt=1e-3
+    )
+    mujoco.mj_step(model, data, 200)
+    assert np.ptp(motion.q[:, 0]) > 0.1
+    assert_allclose(robot.mujoco.q(data.qpos), motion.q[-1], atol=1e-10)
+    assert_allclose(robot.mujoco.v(data.qpos, data.qvel), motion.v[-1], atol=1e-9)
+
+
+def test_a_filter_has_a_state(rng: np.random.Generator) -> None:
+    robot = hc.load(FIXED_SCENE.format(f"<actuator>{ACTUATORS['filter']}</actuator>"))
+    system = hc.ActuatedRobot(robot)
+    motion = hc.simulate(system, robot.neutral(), controller=[0.4], duration=0.2, dt=1e-3)
+    assert_allclose(motion.states[:, 0], 0.4 * (1 - np.exp(-motion.t / 0.1)), atol=1e-9)
+    assert robot.motor_joints == ["j1"]
+
+
+def test_effort_limits_are_those_of_the_actuators() -> None:
+    robot = hc.load(
+        FIXED_SCENE.format(
+            '<actuator><motor joint="j1" gear="3" ctrlrange="-1 2"/><motor joint="j1" ctrlrange="-1 1"/>'
+            '<position joint="s" kp="5" forcerange="-5 7"/><position joint="j2" kp="5"/></actuator>'
+        )
+    )
+    effort = dict(zip(robot.model.velocity_names, robot.limits.effort, strict=True))
+    assert (effort["j1"], effort["s"], effort["j2"]) == (7.0, 7.0, np.inf)
+    assert robot.motor_joints == ["j1", "j2", "s"]
+
+
+def test_edits_and_the_written_file_keep_them(tmp_path: Path, rng: np.random.Generator) -> None:
+    robot = hc.load(FIXED_SCENE.format(DRIVEN))
+    robot.to_mjcf(tmp_path / "robot.xml")
+    q, v, u = robot.random(rng), rng.normal(size=robot.nv), rng.normal(size=3)
+    tau = robot.inverse_dynamics(q, v, v, friction=True), robot.actuator_torque(q, v, u)
+    for other in (hc.load(tmp_path / "robot.xml"), robot.rename(prefix="x_")):
+        assert_allclose(other.inverse_dynamics(q, v, v, friction=True), tau[0], atol=1e-9)
+        assert_allclose(other.actuator_torque(q, v, u), tau[1], atol=1e-9)
+    held = robot.lock({"s": 0.2})
+    k = robot.index("s")[1].start
+    free = [i for i in range(robot.nv) if i != k]
+    q[robot.index("s")[0]], v[k] = 0.2, 0.0
+    assert_allclose(held.tendon_lengths(np.delete(q, robot.index("s")[0])), robot.tendon_lengths(q))
+    whole = robot.actuator_torque(q, v, u)[free]
+    assert_allclose(held.actuator_torque(np.delete(q, robot.index("s")[0]), v[free], u), whole, atol=1e-12)
+    with pytest.raises(hc.ModelError, match="cut the tendon 't'"):
+        robot.detach("j2_link")
+    with pytest.warns(hc.DoubtfulModelWarning, match="tendon 't', actuator 'actuator_0'"):
+        robot.to_urdf(tmp_path / "robot.urdf")
+
+
+def test_unknown_forces_are_refused_where_they_are_asked_for() -> None:
+    text = FIXED_SCENE.format('<actuator><muscle name="m" joint="j1" lengthrange="0 1"/></actuator>')
+    robot = hc.load(text)
+    for attempt in (lambda: hc.ActuatedRobot(robot), lambda: robot.actuator_force.casadi):
+        with pytest.raises(hc.HelicoidError, match="actuator 'm' is not supported"):
+            attempt()
+    with pytest.raises(hc.HelicoidError, match="has no actuators"):
+        hc.ActuatedRobot(hc.load("planar_2r"))
