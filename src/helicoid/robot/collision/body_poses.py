@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import casadi as ca
 
 from helicoid._typing import Expression
@@ -9,7 +11,9 @@ from helicoid.compiler import Function
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.model.model import Model
 from helicoid.robot.function import FunctionSpec
-from helicoid.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from helicoid.robot.robot import Robot
 
 
 def body_matrices(robot: Robot) -> Function:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from helicoid.robot.assembly import Assembly
 from helicoid.robot.collision.capsules import Capsules, fit_capsules
+from helicoid.robot.collision.distances.checker import Proximity, checked_length, checked_scene, checker
 from helicoid.robot.collision.link_shapes import GeometryKind
 from helicoid.robot.collision.spheres import Spheres, fit_spheres
 
 if TYPE_CHECKING:
+    from helicoid.robot.collision.scene import Scene
     from helicoid.robot.robot import Robot
 
 
@@ -57,3 +62,74 @@ class CollisionChecks(Assembly):
         """
         key = "spheres", float(tolerance) if isinstance(tolerance, (int, float)) else id(tolerance), geometry
         return self.memo(key, lambda: fit_spheres(self._robot, tolerance, geometry))
+
+    def distance(
+        self,
+        q: ArrayLike,
+        scene: Scene | None = None,
+        *,
+        gradient: bool = False,
+        self_collision: bool = True,
+        geometry: GeometryKind | None = None,
+    ) -> Any:
+        """Signed distance (m) of the robot to a scene and to itself, at q (nq) or at many (N, nq).
+
+        The least over all pairs of a link, or of what the robot carries, and an object or another link:
+        exact where they are apart; negative by the penetration depth where they overlap. Links count with
+        their collision shapes, meshes with their convex hulls. Pairs that are not checked: on one body or
+        neighbouring ones, both fixed to the world, disabled by the SRDF, or that `scene.allow` names.
+        With `gradient` also ∂d/∂v, (nv) or (N, nv): d(q ⊕ v dt) ≈ d + (∂d/∂v) · v dt. Infinite where there
+        is no pair. Compiled C, in threads for batches; nothing is compiled again for another robot or scene.
+
+        Raises:
+            InputError: q is not finite or has another size, or the robot has no geometry.
+
+        >>> import helicoid as hc
+        >>> robot, scene = hc.load("planar_2r"), hc.Scene()
+        >>> scene.add("ball", hc.Sphere(0.1), pose=[0.5, 0, 0.5])
+        >>> robot.distance([0.0, 0.0], scene) > 0, robot.distance([[0.0, 0.0], [0.5, 0.0]], scene).shape
+        (True, (2,))
+        """
+        return checker(self._robot, geometry).distance(
+            q, checked_scene(scene), bool(self_collision), bool(gradient)
+        )
+
+    def in_collision(
+        self,
+        q: ArrayLike,
+        scene: Scene | None = None,
+        *,
+        margin: float = 0.0,
+        self_collision: bool = True,
+        geometry: GeometryKind | None = None,
+    ) -> Any:
+        """Whether the robot is nearer than `margin` (m) to a scene or to itself, at q (nq) or many (N, nq).
+
+        As `distance(q, scene) < margin`, and faster: it ends with the first pair that is.
+
+        >>> import helicoid as hc
+        >>> robot, scene = hc.load("planar_2r"), hc.Scene()
+        >>> scene.add("ball", hc.Sphere(0.3), pose=[1.0, 0, 0])
+        >>> robot.in_collision([0.0, 0.0], scene)
+        True
+        """
+        return checker(self._robot, geometry).in_collision(
+            q, checked_scene(scene), bool(self_collision), checked_length("margin", margin)
+        )
+
+    def closest(
+        self,
+        q: ArrayLike,
+        scene: Scene | None = None,
+        *,
+        within: float = np.inf,
+        self_collision: bool = True,
+        geometry: GeometryKind | None = None,
+    ) -> list[Proximity]:
+        """What is near to what at q (nq): one entry for each pair of names within a distance, nearest first.
+
+        Each has the signed distance, the two names, the nearest points, the normal and the gradient.
+        """
+        return checker(self._robot, geometry).closest(
+            q, checked_scene(scene), bool(self_collision), checked_length("distance within", within)
+        )

@@ -108,7 +108,7 @@ WRONG: dict[str, tuple[Callable[[hc.Scene, hc.Robot], Any], str]] = {
     "both": (lambda s, r: s.attach("box", r, "panda_link8", [0, 0, 0], r.neutral()), "not both"),
     "no robot": (lambda s, r: s.attach("box", "panda", "hand"), "takes a robot"),  # type: ignore[arg-type]
     "not attached": (lambda s, r: s.detach("box", r, r.neutral()), "not attached"),
-    "allow links": (lambda s, r: s.allow("panda_link0", "panda_link1"), "one of an object"),
+    "allow number": (lambda s, r: s.allow("panda_link0", 1), "names of objects"),  # type: ignore[arg-type]
     "allow itself": (lambda s, r: s.allow("box", "box"), "two names"),
     "forbid": (lambda s, r: s.forbid("box", "ball"), "not allowed to touch"),
 }

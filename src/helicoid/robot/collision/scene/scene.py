@@ -148,18 +148,15 @@ class Scene:
     # Contacts that are allowed --------------------------------------------------------------------------
 
     def allow(self, a: str, b: str) -> None:
-        """Let two of the objects, or an object and a link of the robot, touch: such pairs are not checked.
+        """Let two things touch, objects or links of the robot: such pairs are not checked.
 
-        Raises:
-            InputError: neither is an object. Names of links are checked where the scene is used.
+        Names of links are checked where the scene is used.
         """
         for one in (a, b):
             if not isinstance(one, str) or not one:
                 raise InputError(f"allow takes names of objects and links; got {shown(one)}")
-        if a == b or (a not in self._objects and b not in self._objects):
-            raise InputError(
-                f"allow({a!r}, {b!r}): two names, one of an object at least; there are: {self._names}"
-            )
+        if a == b:
+            raise InputError(f"allow takes two names; got {a!r} twice")
         self._allowed.add(frozenset((a, b)))
         self._version += 1
 
