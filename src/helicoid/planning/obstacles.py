@@ -1,0 +1,149 @@
+"""Obstacles of a scene as the numbers that the planner's C reads; nothing is compiled when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.compiler import CHeader
+from helicoid.errors import InputError
+from helicoid.planning.engine import LANES, OBSTACLE, RUNTIME, Field, World, address
+
+KINDS = CHeader(RUNTIME / "obstacles.h").enumeration("BOX")
+_CELLS_A_POINT = 1  # of a cloud's grid, about
+_MAX_CELLS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacles:
+    """Obstacles with their names, in the layout of runtime/obstacles.h; `memory` keeps the arrays alive."""
+
+    names: tuple[str, ...]
+    table: Array
+    bounds: Array
+    struct: World
+    memory: tuple[Any, ...]
+
+    @property
+    def padded(self) -> int:
+        """The number of obstacles, rounded up to whole vectors."""
+        return int(self.struct.padded)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of clouds, height fields and tables (bytes)."""
+        return int(sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)))
+
+
+def obstacles_of(objects: Iterable[tuple[str, Any, Array]], margin: float) -> Obstacles:
+    """Named shapes at poses (4, 4), each larger by `margin` (m).
+
+    Raises:
+        InputError: a shape is none that planning knows.
+    """
+    names: list[str] = []
+    rows: list[np.void] = []
+    boxes: list[Array] = []
+    fields: list[tuple[Field, tuple[Array, ...]]] = []
+    for name, shape, pose in objects:
+        make = _ROWS.get(shape.kind)
+        if make is None:
+            raise InputError(f"object {name!r}: planning knows no shape {shape.kind!r}")
+        row = np.zeros((), OBSTACLE)
+        row["R"], row["p"] = pose[:3, :3].ravel(), pose[:3, 3]
+        field = make(row, shape, pose)
+        if field is not None:
+            row["field"] = len(fields)
+            fields.append(field)
+        row["radius"] += margin
+        names.append(name)
+        rows.append(row)
+        boxes.append(_moved(np.asarray(shape.bounds), pose, margin))
+    n = len(names)
+    padded = -(-n // LANES) * LANES
+    table = np.array(rows, dtype=OBSTACLE).reshape(n)
+    bounds = np.zeros((2, 3, padded), np.float32)
+    bounds[0], bounds[1] = np.inf, -np.inf
+    if n:
+        bounds[:, :, :n] = np.moveaxis(np.array(boxes), 0, -1)
+    structs = (Field * max(1, len(fields)))(*(field for field, _ in fields))
+    world = World(n, padded, address(table) if n else None)
+    for k in range(3):
+        world.low[k], world.high[k] = bounds[0, k].ctypes.data, bounds[1, k].ctypes.data
+    world.field = structs
+    memory = (table, bounds, structs, *(array for _, arrays in fields for array in arrays))
+    return Obstacles(tuple(names), table, bounds[:, :, :n], world, memory)
+
+
+def _moved(bounds: Array, pose: Array, margin: float) -> Array:
+    """The box (2, 3) around a box at a pose, rounded outwards to float32."""
+    if not np.all(np.isfinite(bounds)):
+        return np.array([[-np.inf] * 3, [np.inf] * 3])
+    middle = pose[:3, :3] @ bounds.mean(axis=0) + pose[:3, 3]
+    half = np.abs(pose[:3, :3]) @ (bounds[1] - bounds[0]) / 2 + margin
+    half = half + 1e-6 * (1 + np.abs(middle) + half)
+    return np.stack([middle - half, middle + half])
+
+
+# One function a shape: it fills a row; of clouds and fields it returns the grid and its arrays --------------
+
+
+def _box(row: Any, shape: Any, pose: Array) -> None:
+    row["kind"], row["half"] = KINDS.index("box"), np.array(shape.size) / 2
+
+
+def _sphere(row: Any, shape: Any, pose: Array) -> None:
+    row["kind"], row["radius"] = KINDS.index("sphere"), shape.radius
+
+
+def _capsule(row: Any, shape: Any, pose: Array) -> None:
+    row["kind"], row["half"], row["radius"] = KINDS.index("capsule"), (0, 0, shape.length / 2), shape.radius
+
+
+def _cylinder(row: Any, shape: Any, pose: Array) -> None:
+    row["kind"] = KINDS.index("cylinder")
+    row["half"] = shape.radius, shape.radius, shape.length / 2
+
+
+def _plane(row: Any, shape: Any, pose: Array) -> None:
+    normal = pose[:3, :3] @ np.asarray(shape.normal)
+    row["kind"], row["R"][6:], row["p"] = KINDS.index("plane"), normal, 0.0
+    row["p"][0] = shape.offset + normal @ pose[:3, 3]
+
+
+def _cloud(row: Any, shape: Any, pose: Array) -> tuple[Field, tuple[Array, ...]]:
+    row["kind"], row["radius"] = KINDS.index("cloud"), shape.radius
+    return _grid(np.asarray(shape.points))
+
+
+def _grid(points: Array) -> tuple[Field, tuple[Array, ...]]:
+    """Points in the cells of a grid: 12 bytes a point and 4 a cell, about as many cells as points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = np.maximum(high - low, 1e-3)
+    cell = float((np.prod(extent) / (_CELLS_A_POINT * len(points))) ** (1 / 3))
+    cell = max(cell, float(extent.max()) / 1000)
+    while np.prod(np.floor(extent / cell) + 1) > _MAX_CELLS:
+        cell *= 1.2
+    n = (np.floor(extent / cell) + 1).astype(np.int64)
+    at = np.minimum(((points - low) / cell).astype(np.int64), n - 1)
+    flat = (at[:, 0] * n[1] + at[:, 1]) * n[2] + at[:, 2]
+    order = np.argsort(flat, kind="stable")
+    first = np.zeros(int(np.prod(n)) + 1, np.int32)
+    np.cumsum(np.bincount(flat, minlength=len(first) - 1), out=first[1:])
+    sorted_points = np.ascontiguousarray(points[order], dtype=np.float32)
+    field = Field((*n.tolist(),), (*low.tolist(),), cell, 0.0, address(first), address(sorted_points))
+    return field, (first, sorted_points)
+
+
+_ROWS: dict[str, Callable[[Any, Any, Array], tuple[Field, tuple[Array, ...]] | None]] = {
+    "box": _box,
+    "sphere": _sphere,
+    "capsule": _capsule,
+    "cylinder": _cylinder,
+    "plane": _plane,
+    "point_cloud": _cloud,
+}

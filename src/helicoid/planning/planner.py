@@ -1,0 +1,196 @@
+"""Planning collision-free paths of one robot: RRT-Connect over compiled collision checks."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from helicoid._typing import Array
+from helicoid.arrays import float_array, shown
+from helicoid.errors import InputError
+from helicoid.model.model import WORLD
+from helicoid.planning.body import Body, body_of
+from helicoid.planning.engine import STATUS, Settings, Space, Work, address, compile_engine, filled
+from helicoid.planning.obstacles import Obstacles, obstacles_of
+from helicoid.planning.path import PlannedPath
+from helicoid.planning.space import configuration_space
+from helicoid.planning.spheres import link_groups
+from helicoid.robot import Robot
+
+SLICE = 0.1  # s: how long C runs before Python looks for Ctrl-C
+
+
+class Planner:
+    """Motion planner of one robot, compiled once, for any number of scenes and queries.
+
+    A configuration is free if no sphere on a moving link meets an obstacle or a sphere of another link. The
+    planner is RRT-Connect (Kuffner and LaValle 2000) with balanced trees and dynamic domains, followed by
+    shortcuts and cut corners.
+
+    Args:
+        robot: any robot whose links have collision geometry.
+        scene: obstacles; `update` takes others.
+        tolerance: of the spheres around the collision geometry (m); see `Robot.spheres`.
+        margin: that is kept from obstacles and between links (m).
+        certify: whether edges are free everywhere, by bounds on the motion of every sphere (bisection); else
+            they are checked at `resolution` configurations a unit of length.
+        resolution: checks a radian or metre, rounded up to whole vectors of 8.
+        bounds: (lower, upper) of the coordinates, by default the robot's limits.
+        weights: of the coordinates in lengths.
+        range: the longest edge that is added to a tree.
+        max_nodes: of each tree, which bounds the memory.
+
+    >>> import helicoid as hc
+    >>> planner = hc.planning.Planner(hc.load("ur5"))
+    >>> path = planner.plan([0, -1.5, 0, -1.5, 0, 0], [1.5, -1.5, 1.0, -1.5, 0, 0])
+    >>> path.success, len(path.q)
+    (True, 2)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Any = None,
+        *,
+        tolerance: float = 0.01,
+        margin: float = 0.0,
+        certify: bool = True,
+        resolution: float = 32.0,
+        bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        weights: ArrayLike | None = None,
+        range: float = 2.0,
+        max_nodes: int = 1_000_000,
+    ) -> None:
+        self.robot = robot
+        self.margin = float(margin)
+        self.certify = bool(certify)
+        self.space = configuration_space(robot, bounds, weights)
+        self._links = link_groups(robot, tolerance)
+        self._slots = sorted({group.body for group in self._links} - {WORLD}) or [0]
+        self._library = compile_engine(robot.model, self._slots, self.space.is_curved)
+        self.body: Body = body_of(robot, self.space, self._library, self._slots, self._links, 0.0)
+        tables = {
+            name: np.ascontiguousarray(getattr(self.space, name), dtype=np.float32)
+            for name in ("lower", "upper", "weight")
+        }
+        self._space, self._space_memory = filled(
+            Space,
+            **tables,
+            kind=np.ascontiguousarray(self.space.kind),
+            resolution=resolution,
+            finest=2e-4,
+            certify=int(certify),
+        )
+        self._settings = Settings(range, 4.0, 1.0, 1e-4, max_nodes, 1 << 62)
+        self.passes, self.least = 6, 0.002
+        self._works: list[Work] = []
+        self._lock = threading.Lock()
+        self._obstacles = obstacles_of([], self.margin)
+        if scene is not None:
+            self.update(scene)
+
+    def update(self, scene: Any) -> None:
+        """Take the obstacles of a scene as they are now."""
+        objects = [(name, one.shape, one.pose) for name, one in scene.objects.items()]
+        self._obstacles = obstacles_of(objects, self.margin)
+
+    # Checks -------------------------------------------------------------------------------------------
+
+    def in_collision(self, q: ArrayLike) -> Any:
+        """Whether configurations q (nq) or (N, nq) touch something."""
+        Q = self._configurations("q", q)
+        touches = np.empty(len(Q), np.uint8)
+        with _Borrowed(self) as given:
+            self._library.planner_configurations(*given, address(Q), len(Q), address(touches))
+        return bool(touches[0]) if np.ndim(q) == 1 else touches.astype(bool)
+
+    def edges_free(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
+        """Whether the straight edges from configurations a (N, nq) to b (N, nq) are free."""
+        A, B = self._configurations("a", a), self._configurations("b", b)
+        if A.shape != B.shape:
+            raise InputError(f"as many ends as starts of edges; got {len(A)} and {len(B)}")
+        free = np.empty(len(A), np.uint8)
+        with _Borrowed(self) as given:
+            space = ctypes.byref(self._space)
+            self._library.planner_edges(*given, space, address(A), address(B), len(A), address(free))
+        return free.astype(bool)
+
+    # Planning -----------------------------------------------------------------------------------------
+
+    def plan(self, start: ArrayLike, goal: ArrayLike, time_limit: float = 1.0, seed: int = 0) -> PlannedPath:
+        """A path from configuration `start` (nq) to `goal` (nq), or to the one of several (n, nq) that is
+        reached first.
+
+        The same seed gives the same path, whatever the time limit, if it is found within it (s).
+        """
+        begun = time.perf_counter()
+        starts, goals = self._configurations("start", start), self._configurations("goal", goal)
+        space, settings = ctypes.byref(self._space), ctypes.byref(self._settings)
+        with _Borrowed(self) as given:
+            ends = address(starts), len(starts), address(goals), len(goals)
+            status = self._library.planner_begin(*given, space, settings, *ends, seed)
+            while STATUS[status] == "running":
+                left = time_limit - (time.perf_counter() - begun)
+                if left <= 0:
+                    break
+                status = self._library.planner_advance(*given, space, settings, min(left, SLICE))
+            outcome = STATUS[status]
+            if outcome == "solved":
+                self._library.planner_simplify(*given, space, self.passes, self.least)
+            counts = np.zeros(4, np.int64)
+            self._library.planner_counts(given[0], address(counts))
+            q = self._path(given[0])
+        seconds = time.perf_counter() - begun
+        numbers = {"samples": int(counts[2]), "nodes": int(counts[0] + counts[1]), "seconds": seconds}
+        if outcome != "solved":
+            return PlannedPath(False, outcome, np.zeros((0, self.robot.nq)), np.inf, **numbers, planner=self)
+        q = self._exact(q, starts, goals, start, goal)
+        return PlannedPath(True, "found", q, self.space.length(q), **numbers, planner=self)
+
+    def _path(self, work: int) -> Array:
+        q = np.empty((64, self.robot.nq), np.float32)
+        n = self._library.planner_path(work, address(q), len(q))
+        if n > len(q):
+            q = np.empty((n, self.robot.nq), np.float32)
+            self._library.planner_path(work, address(q), n)
+        return q[:n].astype(np.float64)
+
+    def _exact(self, q: Array, starts: Array, goals: Array, start: ArrayLike, goal: ArrayLike) -> Array:
+        """The path with its ends as they were given, before they were rounded to float32."""
+        for end, rounded, given in ((0, starts, start), (-1, goals, goal)):
+            which = int(np.argmin(np.abs(rounded - q[end]).max(axis=1)))
+            q[end] = np.atleast_2d(np.asarray(given, dtype=np.float64))[which]
+        return self.space.continuous(q)
+
+    def _configurations(self, what: str, given: ArrayLike) -> Array:
+        q = np.atleast_2d(float_array(given, f"{what} is a configuration, {self.robot.nq} numbers"))
+        if q.ndim != 2 or q.shape[1] != self.robot.nq or not np.all(np.isfinite(q)):
+            raise InputError(f"{what} has {self.robot.nq} finite numbers, or rows of them; got {shown(given)}")
+        return np.ascontiguousarray(self.space.wrapped(q), dtype=np.float32)
+
+
+class _Borrowed:
+    """What every call of C takes first: a work of one's own, robot, world, allowed contacts."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._obstacles: Obstacles = planner._obstacles
+        self._body = planner.body
+
+    def __enter__(self) -> tuple[Any, Any, Any, Any]:
+        planner, body, padded = self._planner, self._body.struct, self._obstacles.padded
+        with planner._lock:
+            work = planner._works.pop() if planner._works else None
+        if work is None or not work.has_room_for(body, padded):
+            work = Work(planner._library, body, padded)
+        self._work = work
+        return work.address, ctypes.byref(body), ctypes.byref(self._obstacles.struct), None
+
+    def __exit__(self, *_: object) -> None:
+        with self._planner._lock:
+            self._planner._works.append(self._work)

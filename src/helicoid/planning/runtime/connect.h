@@ -1,0 +1,97 @@
+/* RRT-Connect (Kuffner and LaValle 2000) with balanced trees and dynamic domains. */
+#ifndef HELICOID_PLANNING_CONNECT_H
+#define HELICOID_PLANNING_CONNECT_H
+
+#include <time.h>
+
+#include "tree.h"
+
+enum { SOLVED, RUNNING, FULL, START_TOUCHES, GOALS_TOUCH, EXHAUSTED };
+
+typedef struct {
+  float range;              /* longest extension */
+  float domain, least;      /* first and least radius of a dynamic domain */
+  float shrink;             /* and growth, by which it changes */
+  int32_t most_nodes;
+  int64_t most_samples;
+} hp_settings;
+
+typedef struct {
+  hp_tree tree[2];
+  uint64_t random;
+  int64_t samples;
+  int32_t met[2];           /* the nodes that met */
+} hp_query;
+
+static double hp_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* From node `from` of a tree towards q, in steps of `range`: the last node; *reached: whether q is one. */
+static int hp_extend(const hp_space *space, hp_check *c, hp_tree *t, int from, const float *q, float range,
+                     int *reached) {
+  float at[HP_NQ];
+  hp_edge e;
+  *reached = 0;
+  hp_node(t, from, at);
+  hp_edge_between(space, at, q, &e);
+  const int steps = e.length > range ? (int)ceilf(e.length / range) : 1;
+  const hp_edge whole = e;
+  for (int k = 1; k <= steps; k++) {
+    float next[HP_NQ];
+    if (k == steps) memcpy(next, q, sizeof next);
+    else hp_point(space, &whole, (float)k / (float)steps, next);
+    if (steps > 1) hp_edge_between(space, at, next, &e);
+    if (!hp_edge_free(space, c, &e)) return from;
+    const int node = hp_add(t, next, from);
+    if (node < 0) return -1;
+    from = node;
+    memcpy(at, next, sizeof at);
+  }
+  *reached = 1;
+  return from;
+}
+
+static int hp_connect(const hp_space *space, const hp_settings *settings, hp_check *c, hp_query *query,
+                      double seconds) {
+  const double until = hp_now() + seconds;
+  while (query->samples < settings->most_samples) {
+    if (hp_now() > until) return RUNNING;
+    const int side = query->tree[0].n > query->tree[1].n;
+    hp_tree *a = query->tree + side, *b = query->tree + !side;
+    float q[HP_NQ], at[HP_NQ];
+    hp_edge e;
+    int reached;
+    hp_sample(space, &query->random, q);
+    query->samples++;
+    const int near = hp_nearest(space, a, q);
+    hp_node(a, near, at);
+    hp_edge_between(space, at, q, &e);
+    if (e.length > a->domain[near] || e.length < 1e-6f) continue;
+    if (e.length > settings->range) {
+      hp_point(space, &e, settings->range / e.length, q);
+      hp_edge_between(space, at, q, &e);
+    }
+    if (!hp_edge_free(space, c, &e)) {
+      const float now = a->domain[near];
+      a->domain[near] = now == INFINITY ? settings->domain : fmaxf(now * (1 - settings->shrink), settings->least);
+      continue;
+    }
+    const int node = hp_add(a, q, near);
+    if (node < 0) return FULL;
+    if (a->domain[near] != INFINITY) a->domain[near] *= 1 + settings->shrink;
+    const int other = hp_nearest(space, b, q);
+    const int met = hp_extend(space, c, b, other, q, settings->range, &reached);
+    if (met < 0) return FULL;
+    if (reached) {
+      query->met[side] = node;
+      query->met[!side] = met;
+      return SOLVED;
+    }
+  }
+  return EXHAUSTED;
+}
+
+#endif

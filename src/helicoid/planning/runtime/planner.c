@@ -1,0 +1,183 @@
+/* The planner of one robot: what Python and other C call. Before this text stand the constants HP_NQ, HP_SLOTS,
+ * HP_LANES and HP_CURVED; after it the generated hp_kinematics. */
+#include "simplify.h"
+
+#define HP_API __attribute__((visibility("default")))
+
+typedef struct {
+  hp_check check;
+  hp_query query;
+  hp_path path;
+  int32_t groups, spheres, pairs, padded;
+} hp_work;
+
+static void *hp_aligned(size_t bytes) {
+  void *memory = NULL;
+  bytes = bytes ? bytes : 1;
+  if (posix_memalign(&memory, 64, bytes)) return NULL;
+  return memset(memory, 0, bytes);
+}
+
+HP_API void planner_free(hp_work *w) {
+  if (!w) return;
+  hp_check *c = &w->check;
+  free(c->pose), free(c->ball), free(c->sphere), free(c->placed), free(c->near), free(c->n_near);
+  free(c->grow), free(c->pair_grow);
+  for (int s = 0; s < 2; s++) hp_tree_free(w->query.tree + s);
+  free(w->path.q);
+  free(w);
+}
+
+/* Memory for one thread, for robots and worlds up to these sizes; NULL where there is none. */
+HP_API hp_work *planner_work(int32_t groups, int32_t spheres, int32_t pairs, int32_t padded) {
+  hp_work *w = hp_aligned(sizeof *w);
+  if (!w) return NULL;
+  hp_check *c = &w->check;
+  w->groups = groups, w->spheres = spheres, w->pairs = pairs, w->padded = padded;
+  c->pose = hp_aligned(sizeof(hp_v) * 12 * HP_SLOTS);
+  c->ball = hp_aligned(sizeof(hp_v) * 3 * (size_t)groups);
+  c->sphere = hp_aligned(sizeof(hp_v) * 3 * (size_t)spheres);
+  c->placed = hp_aligned((size_t)groups);
+  c->near = hp_aligned(sizeof(int32_t) * (size_t)groups * (size_t)padded);
+  c->n_near = hp_aligned(sizeof(int32_t) * (size_t)groups);
+  c->grow = hp_aligned(sizeof(float) * (size_t)groups);
+  c->pair_grow = hp_aligned(sizeof(float) * (size_t)pairs);
+  if (c->pose && c->ball && c->sphere && c->placed && c->near && c->n_near && c->grow && c->pair_grow) return w;
+  planner_free(w);
+  return NULL;
+}
+
+static void hp_use(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored) {
+  w->check.robot = robot;
+  w->check.world = world;
+  w->check.ignored = ignored;
+}
+
+/* touches[i]: whether configuration i touches something. */
+HP_API void planner_configurations(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
+                                   const float *q, int64_t n, uint8_t *touches) {
+  hp_use(w, robot, world, ignored);
+  for (int64_t i = 0; i < n; i += HP_LANES) {
+    const int taken = n - i < HP_LANES ? (int)(n - i) : HP_LANES;
+    const unsigned found = hp_configurations(&w->check, q + i * HP_NQ, taken);
+    for (int l = 0; l < taken; l++) touches[i + l] = found >> l & 1;
+  }
+}
+
+/* is_free[i]: whether the edge from a[i] to b[i] is; returns how many are before the first that is not. */
+HP_API int64_t planner_edges(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
+                             const hp_space *space, const float *a, const float *b, int64_t n, uint8_t *is_free) {
+  int64_t first = n;
+  hp_use(w, robot, world, ignored);
+  for (int64_t i = 0; i < n; i++) {
+    hp_edge e;
+    hp_edge_between(space, a + i * HP_NQ, b + i * HP_NQ, &e);
+    is_free[i] = (uint8_t)hp_edge_free(space, &w->check, &e);
+    if (!is_free[i] && first == n) first = i;
+  }
+  return first;
+}
+
+/* Begin a query. Roots that touch something are left out: START_TOUCHES or GOALS_TOUCH where none is left. */
+HP_API int planner_begin(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
+                         const hp_space *space, const hp_settings *settings, const float *starts, int32_t n_starts,
+                         const float *goals, int32_t n_goals, uint64_t seed) {
+  hp_query *query = &w->query;
+  hp_use(w, robot, world, ignored);
+  query->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+  query->samples = 0;
+  w->path.n = 0;
+  for (int s = 0; s < 2; s++) {
+    hp_tree *t = query->tree + s;
+    const float *roots = s ? goals : starts;
+    t->n = 0;
+    t->most = settings->most_nodes;
+    for (int32_t i = 0, n = s ? n_goals : n_starts; i < n; i++)
+      if (!hp_configurations(&w->check, roots + i * HP_NQ, 1) && hp_add(t, roots + i * HP_NQ, -1) < 0) return FULL;
+    if (!t->n) return s ? GOALS_TOUCH : START_TOUCHES;
+  }
+  for (int i = 0; i < query->tree[0].n && i < 4; i++) { /* straight edges first */
+    float a[HP_NQ], b[HP_NQ];
+    hp_edge e;
+    hp_node(query->tree, i, a);
+    const int j = hp_nearest(space, query->tree + 1, a);
+    hp_node(query->tree + 1, j, b);
+    hp_edge_between(space, a, b, &e);
+    if (!hp_edge_free(space, &w->check, &e)) continue;
+    query->met[0] = i;
+    query->met[1] = j;
+    return hp_trace(query, &w->path) ? SOLVED : FULL;
+  }
+  return RUNNING;
+}
+
+/* Go on with a query for some seconds. */
+HP_API int planner_advance(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
+                           const hp_space *space, const hp_settings *settings, double seconds) {
+  hp_use(w, robot, world, ignored);
+  const int status = hp_connect(space, settings, &w->check, &w->query, seconds);
+  if (status == SOLVED && !hp_trace(&w->query, &w->path)) return FULL;
+  return status;
+}
+
+HP_API void planner_simplify(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
+                             const hp_space *space, int32_t passes, float least) {
+  hp_use(w, robot, world, ignored);
+  hp_simplify(space, &w->check, &w->path, passes, least);
+}
+
+/* Put a path in the place of the query's. */
+HP_API int planner_set_path(hp_work *w, const float *q, int32_t n) {
+  if (!hp_room(&w->path, n)) return 0;
+  memcpy(w->path.q, q, sizeof(float) * HP_NQ * (size_t)n);
+  w->path.n = n;
+  return 1;
+}
+
+/* The number of waypoints; q, where it has room for them, gets them. */
+HP_API int32_t planner_path(const hp_work *w, float *q, int32_t room) {
+  if (w->path.n <= room) memcpy(q, w->path.q, sizeof(float) * HP_NQ * (size_t)w->path.n);
+  return w->path.n;
+}
+
+HP_API float planner_length(const hp_work *w, const hp_space *space) { return hp_length(space, &w->path); }
+
+/* Of the query: nodes of both trees, samples, blocks of configurations checked since the beginning. */
+HP_API void planner_counts(const hp_work *w, int64_t *counts) {
+  counts[0] = w->query.tree[0].n;
+  counts[1] = w->query.tree[1].n;
+  counts[2] = w->query.samples;
+  counts[3] = w->check.blocks;
+}
+
+/* The nodes of a tree, and the parents of each. */
+HP_API void planner_tree(const hp_work *w, int32_t which, float *q, int32_t *parent) {
+  const hp_tree *t = w->query.tree + which;
+  for (int i = 0; i < t->n; i++) hp_node(t, i, q + (int64_t)i * HP_NQ);
+  if (t->n) memcpy(parent, t->parent, sizeof(int32_t) * (size_t)t->n);
+}
+
+/* Centres (n, spheres, 3) of all spheres at q (n, HP_NQ). */
+HP_API void planner_centres(hp_work *w, const hp_robot *robot, const float *q, int64_t n, float *centres) {
+  w->check.robot = robot;
+  for (int64_t i = 0; i < n; i += HP_LANES) {
+    const int taken = n - i < HP_LANES ? (int)(n - i) : HP_LANES;
+    hp_v at[HP_NQ];
+    for (int j = 0; j < HP_NQ; j++) {
+      hp_lanes x;
+      for (int l = 0; l < HP_LANES; l++) x.lane[l] = q[(i + (l < taken ? l : 0)) * HP_NQ + j];
+      at[j] = x.v;
+    }
+    hp_move(&w->check, at);
+    for (int g = 0; g < robot->n_groups; g++) hp_place_spheres(&w->check, g);
+    for (int s = 0; s < 3 * robot->n_spheres; s++) {
+      const hp_lanes x = {.v = w->check.sphere[s]};
+      for (int l = 0; l < taken; l++) centres[(i + l) * 3 * robot->n_spheres + s] = x.lane[l];
+    }
+  }
+}
+
+HP_API void planner_sizes(int64_t *sizes) {
+  sizes[0] = sizeof(hp_robot), sizes[1] = sizeof(hp_world), sizes[2] = sizeof(hp_space);
+  sizes[3] = sizeof(hp_settings), sizes[4] = sizeof(hp_obstacle), sizes[5] = sizeof(hp_field);
+}
