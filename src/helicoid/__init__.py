@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid import aerial as aerial
     from helicoid import control as control
     from helicoid import mpc as mpc
+    from helicoid import planning as planning
     from helicoid import simulation as simulation
     from helicoid import study as study
     from helicoid import walking as walking
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid.identification.identifiability.identifiability import identifiability as identifiability
     from helicoid.identification.identify import identify as identify
     from helicoid.identification.logs.sources import logs as logs
+    from helicoid.planning import plan as plan
     from helicoid.robot.collision.scene import Scene as Scene
     from helicoid.simulation import ActuatedRobot as ActuatedRobot
     from helicoid.simulation import Actuators as Actuators

@@ -1,6 +1,17 @@
-"""Motion planning."""
+"""Motion planning: collision-free paths for any robot, around the objects of a scene.
 
-from helicoid.planning.path import PlannedPath
-from helicoid.planning.planner import Planner
+plan            one query; the planner of a robot is kept for the next
+Planner         compiled once for a robot: scenes, queries, checks of configurations and edges
+PlannedPath     waypoints and length, or why there is no path
+"""
 
-__all__ = ["PlannedPath", "Planner"]
+from typing import TYPE_CHECKING
+
+from helicoid._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from helicoid.planning.path import PlannedPath as PlannedPath
+    from helicoid.planning.query import plan as plan
+    from helicoid.planning.planner import Planner as Planner
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.compiler import CHeader, compile_runtime, loop_pragma
 from helicoid.errors import CompileError, HelicoidError
 from helicoid.model.model import Model
-from helicoid.planning.kinematics import kinematics_source
+from helicoid.planning.collision.kinematics import kinematics_source
 
 RUNTIME = Path(__file__).parent / "runtime"
 LANES = 8  # configurations at once, on every machine, so that every machine checks the same ones
@@ -133,6 +133,7 @@ def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
         "planner_free": ([_P], None),
         "planner_configurations": ([*world, _P, long, _P], None),
         "planner_edges": ([*world, _P, _P, _P, long, _P], long),
+        "planner_cubics": ([*world, _P, _P, long, _P], None),
         "planner_begin": ([*world, _P, _P, _P, number, _P, number, ctypes.c_uint64], ctypes.c_int),
         "planner_advance": ([*world, _P, _P, ctypes.c_double], ctypes.c_int),
         "planner_simplify": ([*world, _P, number, _F], None),

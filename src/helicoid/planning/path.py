@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.control.timing import PathMotion
+from helicoid.planning.timing import timed
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,29 @@ class PlannedPath:
     nodes: int = 0
     seconds: float = 0.0
     planner: Any = field(default=None, repr=False)
+
+    def timed(
+        self,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        **options: Any,
+    ) -> PathMotion:
+        """The fastest motion along the path within limits: a `Trajectory` whose every sample is free.
+
+        Corners are rounded by parabolas, each as large as is certified to be free, then
+        `hc.control.time_optimal` times the path. The motion stops at a corner without room for one.
+
+        Args:
+            velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own limits of
+                velocity and torque, and none of acceleration.
+            options: others of `hc.control.time_optimal`, such as `dt` and `grid`.
+
+        Raises:
+            InputError: there is no path, or the robot has coordinates that are no numbers.
+            InfeasiblePath: limits allow no motion.
+        """
+        return timed(self, velocity, acceleration, torque, options)
 
     def __repr__(self) -> str:
         if not self.success:

@@ -14,15 +14,19 @@ from helicoid._typing import Array
 from helicoid.arrays import float_array, shown
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
-from helicoid.planning.body import Body, body_of
+from helicoid.planning.collision.body import Body, body_of
+from helicoid.planning.collision.contacts import Contact, contacts
 from helicoid.planning.engine import STATUS, Settings, Space, Work, address, compile_engine, filled
-from helicoid.planning.obstacles import Obstacles, obstacles_of
+from helicoid.planning.collision.obstacles import Obstacles, obstacles_of
 from helicoid.planning.path import PlannedPath
-from helicoid.planning.space import configuration_space
-from helicoid.planning.spheres import link_groups
+from helicoid.planning.space import QUATERNION, configuration_space
+from helicoid.planning.collision.spheres import SphereGroup, carried_group, link_groups
+from helicoid.planning.diagnosis import describe_end, describe_failure
 from helicoid.robot import Robot
 
 SLICE = 0.1  # s: how long C runs before Python looks for Ctrl-C
+_ENDS = {"start_touches": "start", "goals_touch": "goal"}
+_FULL = "no path before the trees had max_nodes or the memory was full"
 
 
 class Planner:
@@ -63,17 +67,19 @@ class Planner:
         resolution: float = 32.0,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         weights: ArrayLike | None = None,
-        range: float = 2.0,
+        range: float = 1.0,
         max_nodes: int = 1_000_000,
     ) -> None:
         self.robot = robot
         self.margin = float(margin)
         self.certify = bool(certify)
+        self.tolerance = float(tolerance)
         self.space = configuration_space(robot, bounds, weights)
         self._links = link_groups(robot, tolerance)
         self._slots = sorted({group.body for group in self._links} - {WORLD}) or [0]
         self._library = compile_engine(robot.model, self._slots, self.space.is_curved)
-        self.body: Body = body_of(robot, self.space, self._library, self._slots, self._links, 0.0)
+        self._carried: tuple[Any, ...] = ()
+        self.body: Body = self._body([])
         tables = {
             name: np.ascontiguousarray(getattr(self.space, name), dtype=np.float32)
             for name in ("lower", "upper", "weight")
@@ -90,14 +96,51 @@ class Planner:
         self.passes, self.least = 6, 0.002
         self._works: list[Work] = []
         self._lock = threading.Lock()
-        self._obstacles = obstacles_of([], self.margin)
-        if scene is not None:
-            self.update(scene)
+        self._scene: tuple[Any, int] = None, 0
+        self._obstacles, self._ignored = obstacles_of([], self.margin), None
+        self.update(scene)
 
     def update(self, scene: Any) -> None:
-        """Take the obstacles of a scene as they are now."""
-        objects = [(name, one.shape, one.pose) for name, one in scene.objects.items()]
-        self._obstacles = obstacles_of(objects, self.margin)
+        """Take the objects of a scene as they are now: obstacles, what the robot carries, allowed contacts."""
+        version = None, 0
+        if scene is not None:
+            version = scene, scene.version
+        if version == self._scene:
+            return
+        everything = {} if scene is None else dict(scene.objects)
+        allowed = frozenset() if scene is None else scene.allowed
+        own = {name for name, one in everything.items() if one.frame is not None}
+        own -= {name for name in own if everything[name].robot != self.robot.name}
+        carried = [(name, everything[name]) for name in everything if name in own]
+        key = *((name, one.shape, one.frame, one.pose.tobytes()) for name, one in carried), allowed
+        if key != self._carried:
+            groups = [
+                carried_group(self.robot, name, one.frame, one.pose, one.shape, self.tolerance)
+                for name, one in carried
+            ]
+            self.body, self._carried = self._body(groups, allowed), key
+        objects = [(name, one.shape, one.pose) for name, one in everything.items() if one.frame is None]
+        obstacles = obstacles_of(objects, self.margin)
+        pairs = [
+            (g, k)
+            for g, group in enumerate(self.body.groups)
+            for k, name in enumerate(obstacles.names)
+            if frozenset((group.name, name)) in allowed
+        ]
+        ignored = np.zeros((len(self.body.groups), obstacles.padded), np.uint8)
+        for g, k in pairs:
+            ignored[g, k] = 1
+        self._obstacles, self._ignored = obstacles, ignored if pairs else None
+        self._scene = version
+
+    def _body(self, carried: list[SphereGroup], allowed: frozenset[frozenset[str]] = frozenset()) -> Body:
+        groups = [*self._links, *carried]
+        return body_of(self.robot, self.space, self._library, self._slots, groups, 0.0, allowed)
+
+    @property
+    def always_in_contact(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of links some of whose spheres meet nearly everywhere, and are therefore not checked."""
+        return self.body.always
 
     # Checks -------------------------------------------------------------------------------------------
 
@@ -119,6 +162,34 @@ class Planner:
             space = ctypes.byref(self._space)
             self._library.planner_edges(*given, space, address(A), address(B), len(A), address(free))
         return free.astype(bool)
+
+    def cubics_free(self, b: ArrayLike) -> NDArray[np.bool_]:
+        """Whether cubic curves with Bézier points b (N, 4, nq) are free.
+
+        Raises:
+            InputError: some coordinates are rotations, which have no cubics.
+        """
+        B = np.ascontiguousarray(b, dtype=np.float32)
+        if np.any(self.space.kind == QUATERNION):
+            raise InputError(f"robot {self.robot.name!r} has rotations among its coordinates: no cubics there")
+        if B.ndim != 3 or B.shape[1:] != (4, self.robot.nq) or not np.all(np.isfinite(B)):
+            raise InputError(f"cubics have Bézier points (N, 4, {self.robot.nq}); got shape {B.shape}")
+        free = np.empty(len(B), np.uint8)
+        with _Borrowed(self) as given:
+            space = ctypes.byref(self._space)
+            self._library.planner_cubics(*given, space, address(B), len(B), address(free))
+        return free.astype(bool)
+
+    def contacts(self, q: ArrayLike) -> list[Contact]:
+        """What touches what at a configuration q (nq), the deepest first."""
+        Q = self._configurations("q", q)[:1]
+        centres = np.empty((1, self.body.n_spheres, 3), np.float32)
+        with _Borrowed(self) as given:
+            self._library.planner_centres(*given[:2], address(Q), 1, address(centres))
+        radii = self.body.radii
+        return contacts(
+            self.body.groups, centres[0].astype(float), radii, self.body.pairs, self._obstacles, self._ignored
+        )
 
     # Planning -----------------------------------------------------------------------------------------
 
@@ -145,12 +216,28 @@ class Planner:
             counts = np.zeros(4, np.int64)
             self._library.planner_counts(given[0], address(counts))
             q = self._path(given[0])
+            trees = () if outcome in ("solved", *_ENDS) else self._trees(given[0], counts)
         seconds = time.perf_counter() - begun
         numbers = {"samples": int(counts[2]), "nodes": int(counts[0] + counts[1]), "seconds": seconds}
-        if outcome != "solved":
-            return PlannedPath(False, outcome, np.zeros((0, self.robot.nq)), np.inf, **numbers, planner=self)
-        q = self._exact(q, starts, goals, start, goal)
-        return PlannedPath(True, "found", q, self.space.length(q), **numbers, planner=self)
+        if outcome == "solved":
+            q = self._exact(q, starts, goals, start, goal)
+            return PlannedPath(True, "a path was found", q, self.space.length(q), **numbers, planner=self)
+        if outcome in _ENDS:
+            ends = starts if outcome == "start_touches" else goals
+            message = describe_end(self, _ENDS[outcome], ends.astype(np.float64))
+        else:
+            reason = f"no path within {time_limit:g} s" if outcome == "running" else _FULL
+            message = describe_failure(self, trees, reason)
+        return PlannedPath(False, message, np.zeros((0, self.robot.nq)), np.inf, **numbers, planner=self)
+
+    def _trees(self, work: int, counts: Array) -> tuple[Array, Array]:
+        found = []
+        for which in range(2):
+            q = np.empty((int(counts[which]), self.robot.nq), np.float32)
+            parent = np.empty(len(q), np.int32)
+            self._library.planner_tree(work, which, address(q), address(parent))
+            found.append(q.astype(np.float64))
+        return found[0], found[1]
 
     def _path(self, work: int) -> Array:
         q = np.empty((64, self.robot.nq), np.float32)
@@ -180,7 +267,7 @@ class _Borrowed:
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
         self._obstacles: Obstacles = planner._obstacles
-        self._body = planner.body
+        self._body, self._ignored = planner.body, planner._ignored
 
     def __enter__(self) -> tuple[Any, Any, Any, Any]:
         planner, body, padded = self._planner, self._body.struct, self._obstacles.padded
@@ -189,7 +276,8 @@ class _Borrowed:
         if work is None or not work.has_room_for(body, padded):
             work = Work(planner._library, body, padded)
         self._work = work
-        return work.address, ctypes.byref(body), ctypes.byref(self._obstacles.struct), None
+        ignored = None if self._ignored is None else address(self._ignored)
+        return work.address, ctypes.byref(body), ctypes.byref(self._obstacles.struct), ignored
 
     def __exit__(self, *_: object) -> None:
         with self._planner._lock:

@@ -58,7 +58,7 @@ static int hp_connect(const hp_space *space, const hp_settings *settings, hp_che
                       double seconds) {
   const double until = hp_now() + seconds;
   while (query->samples < settings->most_samples) {
-    if (hp_now() > until) return RUNNING;
+    if (query->samples % 32 == 0 && hp_now() > until) return RUNNING;
     const int side = query->tree[0].n > query->tree[1].n;
     hp_tree *a = query->tree + side, *b = query->tree + !side;
     float q[HP_NQ], at[HP_NQ];

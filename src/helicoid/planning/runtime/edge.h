@@ -22,6 +22,7 @@ typedef struct {
   float a[HP_NQ], d[HP_NQ]; /* start and difference; of a quaternion the end */
   float motion[HP_NQ];      /* by which levers are multiplied */
   float length;
+  const float *curve;       /* of a cubic, a + t d + t² (curve[0..] + t curve[HP_NQ..]); else NULL */
 } hp_edge;
 
 #define HP_PI 3.14159265358979f
@@ -29,6 +30,7 @@ typedef struct {
 static void hp_edge_between(const hp_space *space, const float *a, const float *b, hp_edge *e) {
   float sum = 0;
   memcpy(e->a, a, sizeof e->a);
+  e->curve = NULL;
   for (int j = 0; j < HP_NQ; j++) {
     float d = b[j] - a[j];
 #if HP_CURVED
@@ -73,6 +75,26 @@ HP_HOT void hp_along(const hp_space *space, const hp_edge *e, hp_v t, hp_v *q) {
 #endif
     q[j] = e->a[j] + t * e->d[j];
   }
+  if (e->curve)
+    for (int j = 0; j < HP_NQ; j++) q[j] += t * t * (e->curve[j] + t * e->curve[HP_NQ + j]);
+}
+
+/* A cubic from its Bézier points (4, HP_NQ); `curve` is memory for 2 HP_NQ numbers. No coordinate changes faster
+ * than three times the largest difference of two points in a row. */
+static void hp_edge_cubic(const hp_space *space, const float *b, float *curve, hp_edge *e) {
+  float sum = 0;
+  for (int j = 0; j < HP_NQ; j++) {
+    const float p = b[j], q = b[HP_NQ + j], r = b[2 * HP_NQ + j], s = b[3 * HP_NQ + j];
+    e->a[j] = p;
+    e->d[j] = 3 * (q - p);
+    curve[j] = 3 * (r - 2 * q + p);
+    curve[HP_NQ + j] = s - 3 * r + 3 * q - p;
+    e->motion[j] = 3 * fmaxf(fabsf(q - p), fmaxf(fabsf(r - q), fabsf(s - r))) * (1 + 1e-5f);
+    const float d = space->weight[j] * e->motion[j];
+    sum += d * d;
+  }
+  e->length = sqrtf(sum);
+  e->curve = curve;
 }
 
 static void hp_point(const hp_space *space, const hp_edge *e, float t, float *q) {

@@ -78,6 +78,19 @@ HP_API int64_t planner_edges(hp_work *w, const hp_robot *robot, const hp_world *
   return first;
 }
 
+/* is_free[i]: whether the cubic with Bézier points i of b, (n, 4, HP_NQ), is. Coordinates are numbers or angles
+ * without jumps. */
+HP_API void planner_cubics(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
+                           const hp_space *space, const float *b, int64_t n, uint8_t *is_free) {
+  hp_use(w, robot, world, ignored);
+  for (int64_t i = 0; i < n; i++) {
+    hp_edge e;
+    float curve[2 * HP_NQ];
+    hp_edge_cubic(space, b + i * 4 * HP_NQ, curve, &e);
+    is_free[i] = (uint8_t)hp_edge_free(space, &w->check, &e);
+  }
+}
+
 /* Begin a query. Roots that touch something are left out: START_TOUCHES or GOALS_TOUCH where none is left. */
 HP_API int planner_begin(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
                          const hp_space *space, const hp_settings *settings, const float *starts, int32_t n_starts,

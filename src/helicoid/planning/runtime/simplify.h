@@ -19,7 +19,7 @@ static int hp_room(hp_path *path, int n) {
   return 1;
 }
 
-/* The path from the root of the first tree to that of the second. */
+/* The path from the root of the first tree to that of the second; where the trees met it has one node of both. */
 static int hp_trace(const hp_query *query, hp_path *path) {
   int n[2] = {0, 0};
   for (int s = 0; s < 2; s++)
@@ -28,8 +28,10 @@ static int hp_trace(const hp_query *query, hp_path *path) {
   int k = n[0];
   for (int i = query->met[0]; i >= 0; i = query->tree[0].parent[i]) hp_node(query->tree, i, path->q + HP_NQ * --k);
   k = n[0];
-  for (int i = query->tree[1].parent[query->met[1]]; i >= 0; i = query->tree[1].parent[i])
-    hp_node(query->tree + 1, i, path->q + HP_NQ * k++);
+  for (int i = query->met[1]; i >= 0; i = query->tree[1].parent[i]) {
+    hp_node(query->tree + 1, i, path->q + HP_NQ * k);
+    k += i != query->met[1] || memcmp(path->q + HP_NQ * k, path->q + HP_NQ * (k - 1), sizeof(float) * HP_NQ) != 0;
+  }
   path->n = k;
   return 1;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +23,14 @@ class SphereGroup:
         link: that carries them.
         body: number of the moving body, or WORLD.
         spheres: (n, 4), x, y, z and radius (m) in the frame of the body.
+        carried: whether it is an object.
     """
 
     name: str
     link: str
     body: int
     spheres: Array
+    carried: bool = False
 
     @property
     def ball(self) -> Array:
@@ -68,16 +71,47 @@ def link_groups(robot: Robot, tolerance: float) -> list[SphereGroup]:
 
 
 def _containing(robot: Robot, tolerance: float) -> list[SphereGroup]:
-    model, by_link = robot.model, {}
-    for sphere in robot.spheres(tolerance):
-        by_link.setdefault(sphere.link, []).append((*sphere.center, sphere.radius))
+    spheres = robot.spheres(tolerance)
     found = []
-    for link, rows in by_link.items():
-        body, placement = model.frame(link)
-        spheres = np.array(rows)
-        spheres[:, :3] = spheres[:, :3] @ placement.rotation.T + placement.translation
-        found.append(SphereGroup(link, link, body, spheres))
+    for link in spheres.links:
+        body, placement = robot.model.frame(link)
+        centers, radii = spheres.of(link)
+        at = centers @ placement.rotation.T + placement.translation
+        found.append(SphereGroup(link, link, body, np.column_stack([at, radii])))
     return found
+
+
+def carried_group(robot: Robot, name: str, frame: str, pose: Array, shape: Any, tolerance: float) -> SphereGroup:
+    """Spheres that contain an object that a frame of the robot carries at a pose in it."""
+    body, placement = robot.model.frame(frame)
+    balls = _cover(name, shape, tolerance)
+    at = balls[:, :3] @ pose[:3, :3].T + pose[:3, 3]
+    at = at @ placement.rotation.T + placement.translation
+    return SphereGroup(name, frame, body, np.column_stack([at, balls[:, 3]]), carried=True)
+
+
+def _cover(name: str, shape: Any, tolerance: float) -> Array:
+    """Balls (n, 4) that contain a shape: about the cells of a grid, or the points of a cloud."""
+    if shape.kind == "sphere":
+        return np.array([[0.0, 0.0, 0.0, shape.radius]])
+    if shape.kind == "point_cloud":
+        return np.column_stack([shape.points, np.full(len(shape.points), shape.radius)])
+    low, high = np.asarray(shape.bounds)
+    if not np.all(np.isfinite(high - low)):
+        raise InputError(f"object {name!r} is without end: no robot can carry it")
+    if shape.kind == "capsule":
+        r, half = shape.radius, shape.length / 2
+        n = max(2, int(np.ceil(shape.length / (2 * np.sqrt((r + tolerance) ** 2 - r**2)))) + 1)
+        z = np.linspace(-half, half, n)
+        return np.column_stack([np.zeros((n, 2)), z, np.full(n, float(np.hypot(r, half / (n - 1))))])
+    # Cells of a size whose half diagonal is the least half extent and the tolerance: nothing is far outside.
+    half = (high - low) / 2
+    size = max(2 * (float(half.min()) + tolerance) / np.sqrt(3), float(half.max()) / 10)
+    counts = np.maximum(np.ceil((high - low) / size), 1).astype(int)
+    cell = (high - low) / counts
+    grid = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
+    centers = low + cell * (grid + 0.5)
+    return np.column_stack([centers, np.full(len(centers), float(np.linalg.norm(cell)) / 2)])
 
 
 def group_pairs(model: Model, groups: Sequence[SphereGroup]) -> list[tuple[int, int]]:
@@ -91,6 +125,6 @@ def group_pairs(model: Model, groups: Sequence[SphereGroup]) -> list[tuple[int, 
         for i, a in enumerate(groups)
         for j, b in enumerate(groups[:i])
         if a.body != b.body
-        and not neighbours(a.body, b.body)
+        and (a.carried or b.carried or not neighbours(a.body, b.body))
         and frozenset((a.link, b.link)) not in model.semantics.disabled
     ]

@@ -12,8 +12,10 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.planning.engine import RobotTables, Work, address, filled
-from helicoid.planning.space import ConfigurationSpace, levers, pair_levers
-from helicoid.planning.spheres import SphereGroup, group_pairs
+from helicoid.planning.collision.pairs import can_meet
+from helicoid.planning.collision.levers import levers, pair_levers
+from helicoid.planning.space import ConfigurationSpace
+from helicoid.planning.collision.spheres import SphereGroup, group_pairs
 from helicoid.robot import Robot
 
 SAMPLES = 1000  # random configurations that tell which pairs always meet
@@ -27,12 +29,16 @@ class Body:
 
     Args:
         always: pairs of links or carried objects of which some spheres always meet; these are not checked.
+        pairs: groups that are checked against each other, with the pairs of their spheres (n, 2).
+        radii: of all spheres, with margin and rounding.
     """
 
     groups: tuple[SphereGroup, ...]
     struct: Any
     always: tuple[tuple[str, str], ...]
     memory: tuple[Array, ...]
+    pairs: tuple[tuple[int, int, Array], ...]
+    radii: Array
 
     @property
     def n_spheres(self) -> int:
@@ -47,7 +53,7 @@ def body_of(
     slots: Sequence[int],
     groups: Sequence[SphereGroup],
     margin: float,
-    allowed: Any = lambda a, b: False,
+    allowed: frozenset[frozenset[str]],
 ) -> Body:
     """The tables of a robot with these groups; spheres are larger by the margin and by what float32 loses."""
     lever = levers(robot.model, space, groups)
@@ -57,7 +63,11 @@ def body_of(
     balls = np.array([group.ball for group in groups])
     balls[:, 3] += margin + 2 * _ROUNDING * (1.0 + reach)
     first = np.cumsum([0, *(len(group.spheres) for group in groups)])
-    pairs = [(i, j) for i, j in group_pairs(robot.model, groups) if not allowed(groups[i].name, groups[j].name)]
+    pairs = [
+        (i, j)
+        for i, j in group_pairs(robot.model, groups)
+        if frozenset((groups[i].name, groups[j].name)) not in allowed
+    ]
     tables: dict[str, Any] = {
         "slot": np.array([-1 if g.body == WORLD else slots.index(g.body) for g in groups], np.int32),
         "first": first.astype(np.int32),
@@ -68,16 +78,27 @@ def body_of(
     }
     counts = {"n_groups": len(groups), "n_spheres": len(spheres)}
     bare, kept = filled(RobotTables, **counts, n_pairs=0, **tables)
-    centres = _sampled_centres(robot, space, library, bare, len(spheres))
+
+    def centres(q: Array) -> Array:
+        q, found = _floats(q), np.empty((len(q), len(spheres), 3), np.float32)
+        work = Work(library, bare, 1)
+        library.planner_centres(work.address, ctypes.byref(bare), address(q), len(q), address(found))
+        return found
+
+    sampled = centres(_samples(robot, space))
+    lever_of_pairs = pair_levers(robot.model, space, groups, pairs)
     rows: list[tuple[int, int, int, int]] = []
     meeting: list[Array] = []
     always: list[tuple[str, str]] = []
     count = 0
-    for i, j in pairs:
-        both, touching = _meeting(centres, spheres, first, i, j)
+    for (i, j), lever_of_pair in zip(pairs, lever_of_pairs, strict=True):
+        both, touching = _meeting(sampled, spheres, first, i, j)
         if not np.all(touching):
             always.append((groups[i].name, groups[j].name))
         both = both[touching]
+        radii = spheres[both, 3].sum(axis=1)
+        bounds = space.lower, space.upper
+        both = both[can_meet(centres, robot.neutral(), both, radii, bounds, lever_of_pair)]
         if len(both):
             rows.append((i, j, count, count + len(both)))
             meeting.append(both)
@@ -87,23 +108,18 @@ def body_of(
     tables["pair_lever"] = _floats(pair_levers(robot.model, space, groups, checked) * (1 + 1e-6))
     tables["meeting"] = np.concatenate([np.zeros((0, 2), np.int32), *meeting]).astype(np.int32)
     struct, memory = filled(RobotTables, **counts, n_pairs=len(rows), **tables)
-    return Body(tuple(groups), struct, tuple(always), (*memory, *kept))
+    both_of = tuple((i, j, both) for (i, j), both in zip(checked, meeting, strict=True))
+    return Body(tuple(groups), struct, tuple(always), (*memory, *kept), both_of, spheres[:, 3])
 
 
 def _floats(values: Array) -> Array:
     return np.ascontiguousarray(values, dtype=np.float32)
 
 
-def _sampled_centres(
-    robot: Robot, space: ConfigurationSpace, library: ctypes.CDLL, struct: Any, n: int
-) -> Array:
+def _samples(robot: Robot, space: ConfigurationSpace) -> Array:
     rng = np.random.default_rng(0)
     q = space.lower + rng.uniform(size=(SAMPLES, robot.nq)) * (space.upper - space.lower)
-    q = _floats(space.wrapped(q))
-    centres = np.empty((SAMPLES, n, 3), np.float32)
-    work = Work(library, struct, 1)
-    library.planner_centres(work.address, ctypes.byref(struct), address(q), SAMPLES, address(centres))
-    return centres
+    return space.wrapped(q)
 
 
 def _meeting(centres: Array, spheres: Array, first: Array, i: int, j: int) -> tuple[Array, Array]:

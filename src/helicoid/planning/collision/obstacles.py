@@ -27,6 +27,7 @@ class Obstacles:
     bounds: Array
     struct: World
     memory: tuple[Any, ...]
+    fields: tuple[tuple[Array, ...], ...] = ()
 
     @property
     def padded(self) -> int:
@@ -37,6 +38,11 @@ class Obstacles:
     def n_bytes(self) -> int:
         """Memory of clouds, height fields and tables (bytes)."""
         return int(sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)))
+
+    def field_distance(self, which: int, x: Array) -> Array:
+        """Distance (n) of points x (n, 3), in its axes, from the points of a cloud."""
+        points = self.fields[which][1]
+        return np.array([np.sqrt(np.min(np.sum(np.square(points - at), axis=1))) for at in x])
 
 
 def obstacles_of(objects: Iterable[tuple[str, Any, Array]], margin: float) -> Obstacles:
@@ -76,7 +82,8 @@ def obstacles_of(objects: Iterable[tuple[str, Any, Array]], margin: float) -> Ob
         world.low[k], world.high[k] = bounds[0, k].ctypes.data, bounds[1, k].ctypes.data
     world.field = structs
     memory = (table, bounds, structs, *(array for _, arrays in fields for array in arrays))
-    return Obstacles(tuple(names), table, bounds[:, :, :n], world, memory)
+    arrays = tuple(own for _, own in fields)
+    return Obstacles(tuple(names), table, bounds[:, :, :n], world, memory, arrays)
 
 
 def _moved(bounds: Array, pose: Array, margin: float) -> Array:

@@ -1,0 +1,74 @@
+"""Contacts of one configuration in words: which link, which object, how deep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.planning.collision.obstacles import KINDS, Obstacles
+from helicoid.planning.collision.spheres import SphereGroup
+
+
+class Contact(NamedTuple):
+    """A link (or an object that is carried), what it touches, and the depth of the deepest of its spheres (m)."""
+
+    link: str
+    other: str
+    depth: float
+
+    def __str__(self) -> str:
+        return f"{self.link} is {1e3 * self.depth:.1f} mm in {self.other}"
+
+
+def contacts(
+    groups: Sequence[SphereGroup],
+    centres: Array,
+    radii: Array,
+    pairs: Sequence[tuple[int, int, Array]],
+    obstacles: Obstacles,
+    ignored: Array | None,
+) -> list[Contact]:
+    """Contacts with the spheres' centres (n, 3) and radii (n), the deepest first.
+
+    `pairs` are groups and their pairs of spheres (m, 2); `ignored` (groups, obstacles) are allowed contacts.
+    """
+    found = []
+    first = np.cumsum([0, *(len(group.spheres) for group in groups)])
+    for g, group in enumerate(groups):
+        own = slice(first[g], first[g + 1])
+        for k, name in enumerate(obstacles.names):
+            if group.body >= 0 and (ignored is None or not ignored[g, k]):
+                gap = signed_distance(obstacles, k, centres[own]) - radii[own]
+                if gap.min() < 0:
+                    found.append(Contact(group.name, name, -float(gap.min())))
+    for i, j, both in pairs:
+        d = np.linalg.norm(centres[both[:, 0]] - centres[both[:, 1]], axis=1) - radii[both].sum(axis=1)
+        if d.min() < 0:
+            found.append(Contact(groups[i].name, groups[j].name, -float(d.min())))
+    return sorted(found, key=lambda contact: -contact.depth)
+
+
+def signed_distance(obstacles: Obstacles, which: int, x: Array) -> Array:
+    """Signed distance (n) of points x (n, 3) from an obstacle."""
+    row = obstacles.table[which]
+    kind, radius = KINDS[row["kind"]], float(row["radius"])
+    R, p, half = row["R"].reshape(3, 3).astype(float), row["p"].astype(float), row["half"].astype(float)
+    if kind == "plane":
+        return x @ R[2] - p[0] - radius
+    y = (x - p) @ R
+    if kind == "sphere":
+        return np.linalg.norm(y, axis=1) - radius
+    if kind in ("cloud", "height_field"):
+        return obstacles.field_distance(int(row["field"]), y) - radius
+    if kind == "capsule":
+        y = np.abs(y)
+        y[:, 2] = np.maximum(y[:, 2] - half[2], 0)
+        return np.linalg.norm(y, axis=1) - radius
+    if kind == "cylinder":
+        e = np.column_stack([np.hypot(y[:, 0], y[:, 1]) - half[0], np.abs(y[:, 2]) - half[2]])
+    else:
+        e = np.abs(y) - half
+    return np.linalg.norm(np.maximum(e, 0), axis=1) + np.minimum(e.max(axis=1), 0) - radius

@@ -1,0 +1,85 @@
+"""Pairs of spheres that can meet: the others are proven apart by bisection of the joint range between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helicoid._typing import Array
+
+MAX_COORDINATES = 3  # between two groups, above which all their pairs are checked
+MAX_BOXES = 20_000  # of joint ranges at once
+LEVELS = 6
+_CHUNK = 2_000_000  # distances at once
+
+Centres = Callable[[Array], Array]
+"""Centres (n, spheres, 3) at configurations (n, nq)."""
+
+
+def can_meet(
+    centres: Centres, q: Array, both: Array, radii: Array, bounds: tuple[Array, Array], lever: Array
+) -> NDArray[np.bool_]:
+    """Of pairs of spheres (n, 2), those that are not proven to be always apart.
+
+    The distance of two spheres changes by no more than Σ lever |Δq|: where it exceeds their radii by more than
+    that in the middle of a box of joint ranges, they do not meet in the box. Boxes that are not decided are
+    halved along every coordinate.
+
+    Args:
+        centres: of all spheres at many configurations.
+        q: (nq), a configuration; coordinates without a lever have no effect on these distances.
+        radii: (n), the sum of both radii.
+        bounds: lower and upper limits (nq).
+        lever: (nq), m a unit.
+    """
+    meet = np.zeros(len(both), dtype=bool)
+    moving = np.flatnonzero(lever > 0)
+    if not len(moving) or len(moving) > MAX_COORDINATES:
+        return np.ones(len(both), dtype=bool)
+    low, high = (limit[moving] for limit in bounds)
+    counts = _counts(high - low, lever[moving])
+    half = (high - low) / (2 * counts)
+    grid = np.meshgrid(*((np.arange(n) + 0.5) * 2 * h + a for n, h, a in zip(counts, half, low, strict=True)))
+    boxes = np.column_stack([axis.ravel() for axis in grid])
+    open_pairs = np.arange(len(both))
+    for _ in range(LEVELS):
+        slack = float(lever[moving] @ half)
+        at = np.repeat(q[None], len(boxes), axis=0)
+        at[:, moving] = boxes
+        near = _near(centres(at), both[open_pairs], radii[open_pairs], slack)
+        touching, undecided = near
+        meet[open_pairs[touching]] = True
+        undecided &= ~touching
+        open_pairs = open_pairs[undecided.any(axis=0)]
+        boxes = boxes[undecided.any(axis=1)]
+        if not len(open_pairs):
+            return meet
+        if len(boxes) * 2 ** len(moving) > MAX_BOXES:
+            break
+        half = half / 2
+        corners = np.array(np.meshgrid(*len(moving) * [[-1.0, 1.0]])).reshape(len(moving), -1).T
+        boxes = (boxes[:, None] + corners * half).reshape(-1, len(moving))
+    meet[open_pairs] = True
+    return meet
+
+
+def _counts(extent: Array, lever: Array) -> Array:
+    """Boxes along each coordinate, whose levers times sizes are alike."""
+    size = extent * lever
+    scale = (MAX_BOXES / 4 / np.prod(size)) ** (1 / len(size))
+    return np.maximum(np.floor(size * scale), 1).astype(int)
+
+
+def _near(at: Array, both: Array, radii: Array, slack: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Pairs (n) that touch somewhere; whether they come within the slack, (boxes, n)."""
+    touching = np.zeros(len(both), dtype=bool)
+    within = np.empty((len(at), len(both)), dtype=bool)
+    step = max(1, _CHUNK // max(1, len(both)))
+    for k in range(0, len(at), step):
+        part = at[k : k + step]
+        d = np.linalg.norm(part[:, both[:, 0]] - part[:, both[:, 1]], axis=-1) - radii
+        touching |= (d < 0).any(axis=0)
+        within[k : k + step] = d < slack
+    return touching, within

@@ -1,0 +1,48 @@
+"""`hc.plan`: one query, with the planner of the robot kept for the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from helicoid.planning.path import PlannedPath
+from helicoid.planning.planner import Planner
+from helicoid.robot import Robot
+from helicoid.robot.robot import as_robot
+
+
+def plan(
+    robot: Robot,
+    start: ArrayLike,
+    goal: ArrayLike,
+    scene: Any = None,
+    time_limit: float = 1.0,
+    seed: int = 0,
+    **options: Any,
+) -> PlannedPath:
+    """A collision-free path from a configuration to a goal, by RRT-Connect on certified edges.
+
+    The planner is compiled once for a robot and its `options`, which are those of `hc.planning.Planner`, and
+    kept with the robot.
+
+    Args:
+        start: configuration (nq).
+        goal: configuration (nq), or several (n, nq), of which the one that is reached first ends the path.
+        scene: an `hc.Scene`; without one only the robot itself is in the way.
+        time_limit: in s, after which the result says what was found.
+        seed: of the random configurations; the same seed gives the same path.
+
+    Returns:
+        A path with `.success`, `.message`, waypoints `.q` and `.length`.
+
+    >>> import helicoid as hc
+    >>> path = hc.plan(hc.load("ur5"), [0, -1.5, 0, -1.5, 0, 0], [1.5, -1.5, 1.0, -1.5, 0, 0])
+    >>> path
+    PlannedPath(2 waypoints, length 1.803)
+    """
+    on = as_robot(robot, "plan")
+    key = ("planner", *sorted((name, repr(value)) for name, value in options.items()))
+    planner = on.memo(key, lambda: Planner(on, **options))
+    planner.update(scene)
+    return planner.plan(start, goal, time_limit, seed)

@@ -1,0 +1,87 @@
+"""Paths with a time: corners rounded where there is room, then the fastest motion within limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from helicoid._typing import Array
+from helicoid.control.timing import JointPath, PathMotion, time_optimal
+from helicoid.errors import InputError
+
+if TYPE_CHECKING:
+    from helicoid.planning.path import PlannedPath
+    from helicoid.planning.planner import Planner
+
+HALVINGS = 6  # of a rounding, after which the motion stops at the corner
+_SHARE = 0.499  # of an edge that the rounding at either end takes
+
+
+def timed(
+    path: PlannedPath,
+    velocity: ArrayLike | None,
+    acceleration: ArrayLike | None,
+    torque: ArrayLike | None,
+    options: dict[str, Any],
+) -> PathMotion:
+    """See `PlannedPath.timed`."""
+    if not path.success:
+        raise InputError(f"there is no path to time: {path.message}")
+    if len(path.q) < 2:
+        raise InputError("start and goal are the same: there is nothing to time")
+    rounded = round_corners(path.planner, path.q)
+    return time_optimal(rounded, path.planner.robot, velocity, acceleration, torque, **options)
+
+
+def round_corners(planner: Planner, q: Array) -> JointPath:
+    """The path through waypoints q (k, nq) with a parabola at each corner, as large as is free.
+
+    The parabola begins and ends at the same distance from the corner, tangent to both edges, so that the
+    direction is continuous. Each is certified as a curve. Where not even the smallest is free a corner stays.
+    """
+    edges = np.diff(q, axis=0)
+    lengths = np.linalg.norm(edges, axis=1)
+    q, edges, lengths = q[np.append(True, lengths > 1e-9)], edges[lengths > 1e-9], lengths[lengths > 1e-9]
+    along = edges / lengths[:, None]
+    largest = _SHARE * np.minimum(lengths[:-1], lengths[1:])
+    sizes = largest[:, None] * 0.5 ** np.arange(HALVINGS)  # (corners, halvings)
+    free = planner.cubics_free(_parabolas(q[1:-1], along, sizes)).reshape(sizes.shape)
+    first = np.argmax(free, axis=1)
+    taken = np.where(free.any(axis=1), sizes[np.arange(len(sizes)), first], 0.0)
+    return _path(q, along, lengths, taken)
+
+
+def _parabolas(corners: Array, along: Array, sizes: Array) -> Array:
+    """Bézier points (corners × halvings, 4, nq), as cubics."""
+    v = corners[:, None]
+    p, s = v - sizes[..., None] * along[:-1, None], v + sizes[..., None] * along[1:, None]
+    v = np.broadcast_to(v, p.shape)
+    return np.stack([p, (p + 2 * v) / 3, (s + 2 * v) / 3, s], axis=2).reshape(-1, 4, corners.shape[1])
+
+
+def _path(q: Array, along: Array, lengths: Array, sizes: Array) -> JointPath:
+    """Lines and parabolas one after the other: a parabola of size d is 2 d long in s, and |dq/ds| ≤ 1."""
+    zero = np.zeros(q.shape[1])
+    at, breaks, rows, seams, corners = 0.0, [0.0], [], [], []
+    before = 0.0
+    for k, length in enumerate(lengths):
+        after = sizes[k] if k < len(sizes) else 0.0
+        line = length - before - after
+        if line > 1e-12:
+            rows.append(np.stack([q[k] + before * along[k], along[k], zero, zero]))
+            at += line
+            breaks.append(at)
+        if k < len(sizes):
+            seams.append(at)
+            corners.append(after == 0.0)
+            if after > 0.0:
+                start = q[k + 1] - after * along[k]
+                rows.append(np.stack([start, along[k], (along[k + 1] - along[k]) / (4 * after), zero]))
+                at += 2 * after
+                breaks.append(at)
+                seams.append(at)
+                corners.append(False)
+        before = after
+    return JointPath(np.array(breaks), np.array(rows), tuple(seams), tuple(corners))
