@@ -56,7 +56,13 @@ def _has_compiler() -> bool:
 
 pytest_plugins = ["parts"]
 HAS_COMPILER = _has_compiler()
-SOLVE_IN_C = ("helicoid.mpc", "helicoid.control", "helicoid.aerial.control", "helicoid.walking")
+SOLVE_IN_C = (
+    "helicoid.mpc",
+    "helicoid.control",
+    "helicoid.aerial.control",
+    "helicoid.walking",
+    "helicoid.planning",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""A small arm of spheres, and scenes around it, for every test of planning; NumPy as the oracle of contacts."""
+"""A small arm of spheres for tests of planning, and NumPy as the oracle of its contacts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from helicoid._lazy import lazy_names
 
 if TYPE_CHECKING:
     from helicoid.planning.path import PlannedPath as PlannedPath
-    from helicoid.planning.query import plan as plan
     from helicoid.planning.planner import Planner as Planner
+    from helicoid.planning.query import plan as plan
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -50,7 +50,9 @@ def describe_end(planner: Planner, what: str, Q: Array) -> str:
     if free is not None:
         moved = np.abs(free - q)
         joint = names[int(np.argmax(moved))]
-        text += f"; the nearest free configuration found is {np.array2string(free, precision=4, separator=', ')}"
+        text += (
+            f"; the nearest free configuration found is {np.array2string(free, precision=4, separator=', ')}"
+        )
         text += f", {joint} by {moved.max():.3g}"
     return text
 

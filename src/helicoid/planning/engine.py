@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from helicoid._typing import Array
 from helicoid.compiler import CHeader, compile_runtime, loop_pragma
 from helicoid.errors import CompileError, HelicoidError
 from helicoid.model.model import Model
-from helicoid.planning.collision.kinematics import kinematics_source
+from helicoid.planning.kinematics import kinematics_source
 
 RUNTIME = Path(__file__).parent / "runtime"
 LANES = 8  # configurations at once, on every machine, so that every machine checks the same ones
@@ -65,10 +65,7 @@ class RobotTables(ctypes.Structure):
         ("n_groups", _I),
         ("n_spheres", _I),
         ("n_pairs", _I),
-        *(
-            (name, _P)
-            for name in ("slot", "first", "meets_world", "ball", "sphere", "lever")
-        ),
+        *((name, _P) for name in ("slot", "first", "meets_world", "ball", "sphere", "lever")),
         *((name, _P) for name in ("pair", "pair_lever", "meeting")),
     )
 
@@ -97,13 +94,13 @@ class Settings(ctypes.Structure):
     )
 
 
-def address(array: Array) -> int:
+def address(array: NDArray[Any]) -> int:
     """Where a contiguous array begins."""
     assert array.flags.c_contiguous, "arrays as C reads them"
     return int(array.ctypes.data)
 
 
-def filled(struct: type[ctypes.Structure], **values: Any) -> tuple[Any, tuple[Array, ...]]:
+def filled(struct: type[ctypes.Structure], **values: Any) -> tuple[Any, tuple[NDArray[Any], ...]]:
     """A structure whose pointers are to arrays; these must be kept as long as it is used."""
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     given = {name: address(value) if name in arrays else value for name, value in values.items()}
@@ -150,12 +147,14 @@ def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
     sizes = np.zeros(6, np.int64)
     api.planner_sizes(sizes.ctypes.data)
     structs = [ctypes.sizeof(s) for s in (RobotTables, World, Space, Settings)]
-    assert [*structs, OBSTACLE.itemsize, ctypes.sizeof(Field)] == sizes.tolist(), "layouts of C and Python differ"
+    assert [*structs, OBSTACLE.itemsize, ctypes.sizeof(Field)] == sizes.tolist(), (
+        "layouts of C and Python differ"
+    )
     return api
 
 
 class Work:
-    """Memory of one thread for checks and a query; grows with the robot's spheres and the world's obstacles."""
+    """Memory of one thread for checks and a query of a robot and a world of limited size."""
 
     def __init__(self, library: ctypes.CDLL, robot: RobotTables, padded: int) -> None:
         self._library = library

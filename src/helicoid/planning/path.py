@@ -46,8 +46,8 @@ class PlannedPath:
         `hc.control.time_optimal` times the path. The motion stops at a corner without room for one.
 
         Args:
-            velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own limits of
-                velocity and torque, and none of acceleration.
+            velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own
+                limits of velocity and torque, and none of acceleration.
             options: others of `hc.control.time_optimal`, such as `dt` and `grid`.
 
         Raises:

@@ -16,12 +16,12 @@ from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.planning.collision.body import Body, body_of
 from helicoid.planning.collision.contacts import Contact, contacts
-from helicoid.planning.engine import STATUS, Settings, Space, Work, address, compile_engine, filled
 from helicoid.planning.collision.obstacles import Obstacles, obstacles_of
-from helicoid.planning.path import PlannedPath
-from helicoid.planning.space import QUATERNION, configuration_space
 from helicoid.planning.collision.spheres import SphereGroup, carried_group, link_groups
 from helicoid.planning.diagnosis import describe_end, describe_failure
+from helicoid.planning.engine import STATUS, Settings, Space, Work, address, compile_engine, filled
+from helicoid.planning.path import PlannedPath
+from helicoid.planning.space import QUATERNION, configuration_space
 from helicoid.robot import Robot
 
 SLICE = 0.1  # s: how long C runs before Python looks for Ctrl-C
@@ -50,10 +50,11 @@ class Planner:
         max_nodes: of each tree, which bounds the memory.
 
     >>> import helicoid as hc
-    >>> planner = hc.planning.Planner(hc.load("ur5"))
-    >>> path = planner.plan([0, -1.5, 0, -1.5, 0, 0], [1.5, -1.5, 1.0, -1.5, 0, 0])
-    >>> path.success, len(path.q)
-    (True, 2)
+    >>> scene = hc.Scene()
+    >>> scene.add("ball", hc.Sphere(0.2), [1.5, 0.0, 0.0])
+    >>> planner = hc.planning.Planner(hc.load("planar_2r"), scene, tolerance=0.05)
+    >>> planner.in_collision([[0.0, 0.5], [1.0, 0.5]])
+    array([ True, False])
     """
 
     def __init__(
@@ -97,11 +98,12 @@ class Planner:
         self._works: list[Work] = []
         self._lock = threading.Lock()
         self._scene: tuple[Any, int] = None, 0
-        self._obstacles, self._ignored = obstacles_of([], self.margin), None
+        self._obstacles = obstacles_of([], self.margin)
+        self._ignored: NDArray[np.uint8] | None = None
         self.update(scene)
 
     def update(self, scene: Any) -> None:
-        """Take the objects of a scene as they are now: obstacles, what the robot carries, allowed contacts."""
+        """Take the objects of a scene as they are now: obstacles, what is carried, allowed contacts."""
         version = None, 0
         if scene is not None:
             version = scene, scene.version
@@ -171,7 +173,9 @@ class Planner:
         """
         B = np.ascontiguousarray(b, dtype=np.float32)
         if np.any(self.space.kind == QUATERNION):
-            raise InputError(f"robot {self.robot.name!r} has rotations among its coordinates: no cubics there")
+            raise InputError(
+                f"robot {self.robot.name!r} has rotations among its coordinates: no cubics there"
+            )
         if B.ndim != 3 or B.shape[1:] != (4, self.robot.nq) or not np.all(np.isfinite(B)):
             raise InputError(f"cubics have Bézier points (N, 4, {self.robot.nq}); got shape {B.shape}")
         free = np.empty(len(B), np.uint8)
@@ -216,21 +220,26 @@ class Planner:
             counts = np.zeros(4, np.int64)
             self._library.planner_counts(given[0], address(counts))
             q = self._path(given[0])
-            trees = () if outcome in ("solved", *_ENDS) else self._trees(given[0], counts)
+            unsolved = outcome in ("running", "full", "exhausted")
+            trees = self._trees(given[0], counts) if unsolved else None
         seconds = time.perf_counter() - begun
-        numbers = {"samples": int(counts[2]), "nodes": int(counts[0] + counts[1]), "seconds": seconds}
+        numbers: dict[str, Any] = {
+            "samples": int(counts[2]),
+            "nodes": int(counts[0] + counts[1]),
+            "seconds": seconds,
+        }
         if outcome == "solved":
             q = self._exact(q, starts, goals, start, goal)
             return PlannedPath(True, "a path was found", q, self.space.length(q), **numbers, planner=self)
         if outcome in _ENDS:
-            ends = starts if outcome == "start_touches" else goals
-            message = describe_end(self, _ENDS[outcome], ends.astype(np.float64))
+            touching = starts if outcome == "start_touches" else goals
+            message = describe_end(self, _ENDS[outcome], touching.astype(np.float64))
         else:
             reason = f"no path within {time_limit:g} s" if outcome == "running" else _FULL
-            message = describe_failure(self, trees, reason)
+            message = describe_failure(self, trees, reason) if trees else reason
         return PlannedPath(False, message, np.zeros((0, self.robot.nq)), np.inf, **numbers, planner=self)
 
-    def _trees(self, work: int, counts: Array) -> tuple[Array, Array]:
+    def _trees(self, work: int, counts: NDArray[np.int64]) -> tuple[Array, Array]:
         found = []
         for which in range(2):
             q = np.empty((int(counts[which]), self.robot.nq), np.float32)
@@ -257,7 +266,9 @@ class Planner:
     def _configurations(self, what: str, given: ArrayLike) -> Array:
         q = np.atleast_2d(float_array(given, f"{what} is a configuration, {self.robot.nq} numbers"))
         if q.ndim != 2 or q.shape[1] != self.robot.nq or not np.all(np.isfinite(q)):
-            raise InputError(f"{what} has {self.robot.nq} finite numbers, or rows of them; got {shown(given)}")
+            raise InputError(
+                f"{what} has {self.robot.nq} finite numbers, or rows of them; got {shown(given)}"
+            )
         return np.ascontiguousarray(self.space.wrapped(q), dtype=np.float32)
 
 

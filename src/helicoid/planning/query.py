@@ -37,9 +37,11 @@ def plan(
         A path with `.success`, `.message`, waypoints `.q` and `.length`.
 
     >>> import helicoid as hc
-    >>> path = hc.plan(hc.load("ur5"), [0, -1.5, 0, -1.5, 0, 0], [1.5, -1.5, 1.0, -1.5, 0, 0])
-    >>> path
-    PlannedPath(2 waypoints, length 1.803)
+    >>> scene = hc.Scene()
+    >>> scene.add("ball", hc.Sphere(0.2), [1.5, 0.0, 1.5])
+    >>> path = hc.plan(hc.load("planar_2r"), [-1.0, 0.0], [1.0, 0.0], scene, tolerance=0.05)
+    >>> path.success, path.q[-1]
+    (True, array([1., 0.]))
     """
     on = as_robot(robot, "plan")
     key = ("planner", *sorted((name, repr(value)) for name, value in options.items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
@@ -63,7 +63,7 @@ class ConfigurationSpace:
 
 
 def configuration_space(
-    robot: Robot, bounds: tuple[Array, Array] | None, weights: Array | None
+    robot: Robot, bounds: tuple[ArrayLike, ArrayLike] | None, weights: ArrayLike | None
 ) -> ConfigurationSpace:
     """The space of a robot; `bounds` (lower, upper) replace its own limits.
 
@@ -92,11 +92,13 @@ def configuration_space(
     names = robot.model.coordinate_names
     for k in np.flatnonzero(~np.isfinite(lower + upper)):
         raise InputError(
-            f"coordinate {names[k]!r} of {robot.name!r} has no limits to sample within: give bounds=(lower, upper)"
+            f"coordinate {names[k]!r} of {robot.name!r} has no limits: give bounds=(lower, upper)"
         )
     for k in np.flatnonzero(lower > upper):
         raise InputError(f"the limits of {names[k]!r} are crossed: {lower[k]:g} is above {upper[k]:g}")
-    weight = np.ones(robot.nq) if weights is None else np.broadcast_to(np.asarray(weights, np.float64), robot.nq)
+    weight = (
+        np.ones(robot.nq) if weights is None else np.broadcast_to(np.asarray(weights, np.float64), robot.nq)
+    )
     if not np.all(np.isfinite(weight) & (weight > 0)):
         raise InputError("weights of coordinates are above zero")
     return ConfigurationSpace(kind, lower, upper, np.array(weight))

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.model.model import WORLD
-from helicoid.planning.engine import RobotTables, Work, address, filled
-from helicoid.planning.collision.pairs import can_meet
 from helicoid.planning.collision.levers import levers, pair_levers
-from helicoid.planning.space import ConfigurationSpace
+from helicoid.planning.collision.pairs import can_meet
 from helicoid.planning.collision.spheres import SphereGroup, group_pairs
+from helicoid.planning.engine import RobotTables, Work, address, filled
+from helicoid.planning.space import ConfigurationSpace
 from helicoid.robot import Robot
 
 SAMPLES = 1000  # random configurations that tell which pairs always meet
@@ -36,8 +37,8 @@ class Body:
     groups: tuple[SphereGroup, ...]
     struct: Any
     always: tuple[tuple[str, str], ...]
-    memory: tuple[Array, ...]
-    pairs: tuple[tuple[int, int, Array], ...]
+    memory: tuple[NDArray[Any], ...]
+    pairs: tuple[tuple[int, int, NDArray[np.int64]], ...]
     radii: Array
 
     @property
@@ -57,7 +58,7 @@ def body_of(
 ) -> Body:
     """The tables of a robot with these groups; spheres are larger by the margin and by what float32 loses."""
     lever = levers(robot.model, space, groups)
-    reach = float(np.max(np.abs([g.spheres for g in groups][0]))) + float(lever.max(initial=0.0))
+    reach = float(max(np.abs(group.spheres).max() for group in groups)) + float(lever.max(initial=0.0))
     spheres = np.concatenate([group.spheres for group in groups])
     spheres[:, 3] += margin + _ROUNDING * (1.0 + reach)
     balls = np.array([group.ball for group in groups])
@@ -79,16 +80,16 @@ def body_of(
     counts = {"n_groups": len(groups), "n_spheres": len(spheres)}
     bare, kept = filled(RobotTables, **counts, n_pairs=0, **tables)
 
-    def centres(q: Array) -> Array:
-        q, found = _floats(q), np.empty((len(q), len(spheres), 3), np.float32)
+    def centres(at: Array) -> Array:
+        q, found = _floats(at), np.empty((len(at), len(spheres), 3), np.float32)
         work = Work(library, bare, 1)
         library.planner_centres(work.address, ctypes.byref(bare), address(q), len(q), address(found))
-        return found
+        return found.astype(np.float64)
 
     sampled = centres(_samples(robot, space))
     lever_of_pairs = pair_levers(robot.model, space, groups, pairs)
     rows: list[tuple[int, int, int, int]] = []
-    meeting: list[Array] = []
+    meeting: list[NDArray[np.int64]] = []
     always: list[tuple[str, str]] = []
     count = 0
     for (i, j), lever_of_pair in zip(pairs, lever_of_pairs, strict=True):
@@ -112,7 +113,7 @@ def body_of(
     return Body(tuple(groups), struct, tuple(always), (*memory, *kept), both_of, spheres[:, 3])
 
 
-def _floats(values: Array) -> Array:
+def _floats(values: Array) -> NDArray[np.float32]:
     return np.ascontiguousarray(values, dtype=np.float32)
 
 
@@ -122,7 +123,9 @@ def _samples(robot: Robot, space: ConfigurationSpace) -> Array:
     return space.wrapped(q)
 
 
-def _meeting(centres: Array, spheres: Array, first: Array, i: int, j: int) -> tuple[Array, Array]:
+def _meeting(
+    centres: Array, spheres: Array, first: Array, i: int, j: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Pairs of spheres of two groups, and which of them are checked: those that do not always meet."""
     a, b = np.meshgrid(np.arange(first[i], first[i + 1]), np.arange(first[j], first[j + 1]), indexing="ij")
     both = np.column_stack([a.ravel(), b.ravel()])

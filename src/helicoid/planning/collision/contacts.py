@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.planning.collision.obstacles import KINDS, Obstacles
@@ -13,7 +14,7 @@ from helicoid.planning.collision.spheres import SphereGroup
 
 
 class Contact(NamedTuple):
-    """A link (or an object that is carried), what it touches, and the depth of the deepest of its spheres (m)."""
+    """A link or carried object, what it touches, and the depth (m) of the deepest of its spheres."""
 
     link: str
     other: str
@@ -27,9 +28,9 @@ def contacts(
     groups: Sequence[SphereGroup],
     centres: Array,
     radii: Array,
-    pairs: Sequence[tuple[int, int, Array]],
+    pairs: Sequence[tuple[int, int, NDArray[np.int64]]],
     obstacles: Obstacles,
-    ignored: Array | None,
+    ignored: NDArray[np.uint8] | None,
 ) -> list[Contact]:
     """Contacts with the spheres' centres (n, 3) and radii (n), the deepest first.
 

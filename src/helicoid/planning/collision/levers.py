@@ -15,7 +15,7 @@ from helicoid.planning.space import NUMBER, ConfigurationSpace
 
 def levers(model: Model, space: ConfigurationSpace, groups: Sequence[SphereGroup]) -> Array:
     """How far a unit of each coordinate can move any sphere of each group (m), (groups, nq)."""
-    return np.array([_levers(model, space, group, WORLD) for group in groups]).reshape(len(groups), -1)
+    return np.array([_levers(model, space, group, WORLD) for group in groups]).reshape(len(groups), model.nq)
 
 
 def pair_levers(
@@ -28,7 +28,7 @@ def pair_levers(
         a, b = groups[i], groups[j]
         common = next((k for k in _up(model, a.body) if k in set(_up(model, b.body))), WORLD)
         rows.append(_levers(model, space, a, common) + _levers(model, space, b, common))
-    return np.array(rows).reshape(len(pairs), -1)
+    return np.array(rows).reshape(len(pairs), model.nq)
 
 
 def _up(model: Model, body: int) -> Iterator[int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.compiler import CHeader
@@ -23,11 +24,11 @@ class Obstacles:
     """Obstacles with their names, in the layout of runtime/obstacles.h; `memory` keeps the arrays alive."""
 
     names: tuple[str, ...]
-    table: Array
-    bounds: Array
+    table: NDArray[Any]
+    bounds: NDArray[np.float32]
     struct: World
     memory: tuple[Any, ...]
-    fields: tuple[tuple[Array, ...], ...] = ()
+    fields: tuple[tuple[NDArray[Any], ...], ...] = ()
 
     @property
     def padded(self) -> int:
@@ -52,9 +53,9 @@ def obstacles_of(objects: Iterable[tuple[str, Any, Array]], margin: float) -> Ob
         InputError: a shape is none that planning knows.
     """
     names: list[str] = []
-    rows: list[np.void] = []
+    rows: list[Any] = []
     boxes: list[Array] = []
-    fields: list[tuple[Field, tuple[Array, ...]]] = []
+    fields: list[tuple[Field, tuple[NDArray[Any], ...]]] = []
     for name, shape, pose in objects:
         make = _ROWS.get(shape.kind)
         if make is None:
@@ -122,12 +123,12 @@ def _plane(row: Any, shape: Any, pose: Array) -> None:
     row["p"][0] = shape.offset + normal @ pose[:3, 3]
 
 
-def _cloud(row: Any, shape: Any, pose: Array) -> tuple[Field, tuple[Array, ...]]:
+def _cloud(row: Any, shape: Any, pose: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
     row["kind"], row["radius"] = KINDS.index("cloud"), shape.radius
     return _grid(np.asarray(shape.points))
 
 
-def _grid(points: Array) -> tuple[Field, tuple[Array, ...]]:
+def _grid(points: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
     """Points in the cells of a grid: 12 bytes a point and 4 a cell, about as many cells as points."""
     low, high = points.min(axis=0), points.max(axis=0)
     extent = np.maximum(high - low, 1e-3)
@@ -146,7 +147,7 @@ def _grid(points: Array) -> tuple[Field, tuple[Array, ...]]:
     return field, (first, sorted_points)
 
 
-_ROWS: dict[str, Callable[[Any, Any, Array], tuple[Field, tuple[Array, ...]] | None]] = {
+_ROWS: dict[str, Callable[[Any, Any, Array], tuple[Field, tuple[NDArray[Any], ...]] | None]] = {
     "box": _box,
     "sphere": _sphere,
     "capsule": _capsule,

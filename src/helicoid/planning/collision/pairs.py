@@ -1,4 +1,4 @@
-"""Pairs of spheres that can meet: the others are proven apart by bisection of the joint range between them."""
+"""Pairs of spheres that can meet; the others are proven apart by bisection of the joint ranges."""
 
 from __future__ import annotations
 
@@ -19,13 +19,18 @@ Centres = Callable[[Array], Array]
 
 
 def can_meet(
-    centres: Centres, q: Array, both: Array, radii: Array, bounds: tuple[Array, Array], lever: Array
+    centres: Centres,
+    q: Array,
+    both: NDArray[np.int64],
+    radii: Array,
+    bounds: tuple[Array, Array],
+    lever: Array,
 ) -> NDArray[np.bool_]:
     """Of pairs of spheres (n, 2), those that are not proven to be always apart.
 
-    The distance of two spheres changes by no more than Σ lever |Δq|: where it exceeds their radii by more than
-    that in the middle of a box of joint ranges, they do not meet in the box. Boxes that are not decided are
-    halved along every coordinate.
+    The distance of two spheres changes by no more than Σ lever |Δq|: where it exceeds their radii by more
+    than that in the middle of a box of joint ranges, they do not meet in the box. Boxes that are not
+    decided are halved along every coordinate.
 
     Args:
         centres: of all spheres at many configurations.
@@ -72,7 +77,9 @@ def _counts(extent: Array, lever: Array) -> Array:
     return np.maximum(np.floor(size * scale), 1).astype(int)
 
 
-def _near(at: Array, both: Array, radii: Array, slack: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _near(
+    at: Array, both: NDArray[np.int64], radii: Array, slack: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Pairs (n) that touch somewhere; whether they come within the slack, (boxes, n)."""
     touching = np.zeros(len(both), dtype=bool)
     within = np.empty((len(at), len(both)), dtype=bool)

@@ -12,6 +12,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
+from helicoid.robot.collision.link_shapes import link_shapes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class SphereGroup:
 
     @property
     def ball(self) -> Array:
-        """Centre and radius of a ball around all spheres, (4): nearly the smallest (Bădoiu and Clarkson 2003)."""
+        """Centre and radius (4) of a ball around all spheres, nearly the smallest (Bădoiu and Clarkson)."""
         at, radii = self.spheres[:, :3], self.spheres[:, 3]
         center = at.mean(axis=0)
         best = np.append(center, np.inf)
@@ -48,25 +49,22 @@ class SphereGroup:
 
 
 def link_groups(robot: Robot, tolerance: float) -> list[SphereGroup]:
-    """A group for each link with collision geometry.
+    """A group for each link with collision geometry, or visual geometry if none has the former.
 
-    Where the collision geometry is spheres they are used as they are; else `robot.spheres(tolerance)`, which
-    contain it.
+    Where it is nothing but spheres they are used as they are; else `robot.spheres(tolerance)` contain it.
+
+    Raises:
+        InputError: the robot has no geometry.
     """
-    model = robot.model
+    shapes = link_shapes(robot.model)
+    if any(shape.kind != "sphere" for own in shapes.values() for shape in own):
+        return _containing(robot, tolerance)
     found = []
-    for link in model.links:
-        if not link.collisions:
-            continue
-        body, placement = model.frame(link.name)
-        if any(shape.kind != "sphere" for shape in link.collisions):
-            found = _containing(robot, tolerance)
-            break
-        at = [(placement @ shape.placement).translation for shape in link.collisions]
-        radii = [shape.size[0] for shape in link.collisions]
-        found.append(SphereGroup(link.name, link.name, body, np.column_stack([at, radii])))
-    if not found:
-        raise InputError(f"robot {robot.name!r} has no collision geometry to plan with")
+    for link, own in shapes.items():
+        body, placement = robot.model.frame(link)
+        at = [(placement @ shape.placement).translation for shape in own]
+        radii = [shape.size[0] for shape in own]
+        found.append(SphereGroup(link, link, body, np.column_stack([at, radii])))
     return found
 
 
@@ -81,7 +79,9 @@ def _containing(robot: Robot, tolerance: float) -> list[SphereGroup]:
     return found
 
 
-def carried_group(robot: Robot, name: str, frame: str, pose: Array, shape: Any, tolerance: float) -> SphereGroup:
+def carried_group(
+    robot: Robot, name: str, frame: str, pose: Array, shape: Any, tolerance: float
+) -> SphereGroup:
     """Spheres that contain an object that a frame of the robot carries at a pose in it."""
     body, placement = robot.model.frame(frame)
     balls = _cover(name, shape, tolerance)

@@ -61,14 +61,17 @@ def _statements(program: Program) -> Iterator[str]:
         arguments = [names[k] for k in value.arguments]
         match value.operation:
             case "constant":
-                names[-1] = f"({np.float32(value.constant)!s}f)" if value.constant % 1 else f"({value.constant}f)"
+                names[-1] = (
+                    f"({np.float32(value.constant)!s}f)" if value.constant % 1 else f"({value.constant}f)"
+                )
             case "input":
                 yield f"const hp_v v{number} = q[{value.place[1]}];"
             case "sin" | "cos" as operation:
                 angle = value.arguments[0]
                 if angle not in angles:
                     angles.add(angle)
-                    yield f"hp_v s{angle}, c{angle}; hp_sincos({_vector(arguments[0])}, &s{angle}, &c{angle});"
+                    yield f"hp_v s{angle}, c{angle};"
+                    yield f"hp_sincos({_vector(arguments[0])}, &s{angle}, &c{angle});"
                 names[-1] = f"{operation[0]}{angle}"
             case "neg":
                 yield f"const hp_v v{number} = -{arguments[0]};"
@@ -79,8 +82,8 @@ def _statements(program: Program) -> Iterator[str]:
                 yield f"const hp_v v{number} = {first} {_BINARY[operation]} {arguments[1]};"
             case operation:
                 raise UnsupportedOperation(
-                    f"planning has no counterpart of the operation {operation!r} on float32 vectors, which a joint "
-                    "type of this robot uses"
+                    f"planning has no counterpart of {operation!r} on float32 vectors, which a joint type of "
+                    "this robot uses"
                 )
     for element, number in enumerate(program.outputs[0]):
         yield f"pose[{element}] = {_vector(names[number])};"
