@@ -55,21 +55,16 @@ def contacts(
 def signed_distance(obstacles: Obstacles, which: int, x: Array) -> Array:
     """Signed distance (n) of points x (n, 3) from an obstacle."""
     row = obstacles.table[which]
-    kind, radius = KINDS[row["kind"]], float(row["radius"])
     R, p, half = row["R"].reshape(3, 3).astype(float), row["p"].astype(float), row["half"].astype(float)
-    if kind == "plane":
-        return x @ R[2] - p[0] - radius
-    y = (x - p) @ R
-    if kind == "sphere":
-        return np.linalg.norm(y, axis=1) - radius
-    if kind in ("cloud", "height_field"):
-        return obstacles.field_distance(int(row["field"]), y) - radius
-    if kind == "capsule":
-        y = np.abs(y)
-        y[:, 2] = np.maximum(y[:, 2] - half[2], 0)
-        return np.linalg.norm(y, axis=1) - radius
-    if kind == "cylinder":
-        e = np.column_stack([np.hypot(y[:, 0], y[:, 1]) - half[0], np.abs(y[:, 2]) - half[2]])
-    else:
-        e = np.abs(y) - half
+    radius = float(row["radius"])
+    match KINDS[row["kind"]]:
+        case "plane":
+            return np.asarray(x @ R[2] - p[0] - radius)
+        case "cloud" | "height_field":
+            return obstacles.field_distance(int(row["field"]), (x - p) @ R) - radius
+        case "cylinder":
+            y = (x - p) @ R
+            e = np.column_stack([np.hypot(y[:, 0], y[:, 1]) - half[0], np.abs(y[:, 2]) - half[2]])
+        case _:  # a point, a segment or a box
+            e = np.abs((x - p) @ R) - half
     return np.linalg.norm(np.maximum(e, 0), axis=1) + np.minimum(e.max(axis=1), 0) - radius

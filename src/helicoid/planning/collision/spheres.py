@@ -10,6 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
+from helicoid.geometry.shapes import Capsule, PointCloud, Sphere
 from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
 from helicoid.robot.collision.link_shapes import link_shapes
@@ -57,7 +58,7 @@ def link_groups(robot: Robot, tolerance: float) -> list[SphereGroup]:
         InputError: the robot has no geometry.
     """
     shapes = link_shapes(robot.model)
-    if any(shape.kind != "sphere" for own in shapes.values() for shape in own):
+    if any(shape.kind != Sphere.kind for own in shapes.values() for shape in own):
         return _containing(robot, tolerance)
     found = []
     for link, own in shapes.items():
@@ -92,18 +93,11 @@ def carried_group(
 
 def _cover(name: str, shape: Any, tolerance: float) -> Array:
     """Balls (n, 4) that contain a shape: about the cells of a grid, or the points of a cloud."""
-    if shape.kind == "sphere":
-        return np.array([[0.0, 0.0, 0.0, shape.radius]])
-    if shape.kind == "point_cloud":
-        return np.column_stack([shape.points, np.full(len(shape.points), shape.radius)])
+    if shape.kind in _COVERS:
+        return _COVERS[shape.kind](shape, tolerance)
     low, high = np.asarray(shape.bounds)
     if not np.all(np.isfinite(high - low)):
         raise InputError(f"object {name!r} is without end: no robot can carry it")
-    if shape.kind == "capsule":
-        r, half = shape.radius, shape.length / 2
-        n = max(2, int(np.ceil(shape.length / (2 * np.sqrt((r + tolerance) ** 2 - r**2)))) + 1)
-        z = np.linspace(-half, half, n)
-        return np.column_stack([np.zeros((n, 2)), z, np.full(n, float(np.hypot(r, half / (n - 1))))])
     # Cells of a size whose half diagonal is the least half extent and the tolerance: nothing is far outside.
     half = (high - low) / 2
     size = max(2 * (float(half.min()) + tolerance) / np.sqrt(3), float(half.max()) / 10)
@@ -112,6 +106,25 @@ def _cover(name: str, shape: Any, tolerance: float) -> Array:
     grid = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
     centers = low + cell * (grid + 0.5)
     return np.column_stack([centers, np.full(len(centers), float(np.linalg.norm(cell)) / 2)])
+
+
+def _of_sphere(shape: Any, tolerance: float) -> Array:
+    return np.array([[0.0, 0.0, 0.0, shape.radius]])
+
+
+def _of_capsule(shape: Any, tolerance: float) -> Array:
+    r, half = shape.radius, shape.length / 2
+    step = 2 * float(np.sqrt((r + tolerance) ** 2 - r**2))
+    n = max(2, int(np.ceil(shape.length / step)) + 1)
+    z = np.linspace(-half, half, n)
+    return np.column_stack([np.zeros((n, 2)), z, np.full(n, float(np.hypot(r, half / (n - 1))))])
+
+
+def _of_cloud(shape: Any, tolerance: float) -> Array:
+    return np.column_stack([shape.points, np.full(len(shape.points), shape.radius)])
+
+
+_COVERS = {Sphere.kind: _of_sphere, Capsule.kind: _of_capsule, PointCloud.kind: _of_cloud}
 
 
 def group_pairs(model: Model, groups: Sequence[SphereGroup]) -> list[tuple[int, int]]:
