@@ -206,6 +206,19 @@ def test_sensor_below_a_tool_measures_the_tool_alone(rng: np.random.Generator) -
     assert_close(felt, carried - [0, 0, 0, 0, 5.0, 0])
 
 
+def test_external_wrenches_on_links_whose_names_differ_in_special_characters_only() -> None:
+    at = np.eye(4)
+    robot = hc.load("planar_2r").with_frame("tool-1", "tip", at).with_frame("tool_1", "tip", at)
+    first, second = [0, 0, 0, 0, 5.0, 0], [0, 0, 0, 3.0, 0, 0]
+    motion = simulate(
+        robot, [0.3, 0.5], None, 0.01, robot.gravity([0.3, 0.5]), f_ext={"tool-1": first, "tool_1": second},
+        friction=False,
+    )  # fmt: skip
+    felt = Sensors(wrenches=["tip"], carried="link")(motion).wrenches["tip"]
+    carried = robot.sensor_wrench("tip", "link")(motion.q, motion.v, motion.a)
+    assert_close(felt, carried - np.add(first, second))
+
+
 def test_effects_on_each_channel(rng: np.random.Generator) -> None:
     robot = hc.load("ur5")
     motion = simulate(robot, robot.random(rng), rng.normal(size=6), 0.5)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array, Expression
 from helicoid.aerial.air import Air, Wind
+from helicoid.aerial.analysis.formulas import stall_speed
 from helicoid.aerial.analysis.trim import Trim
 from helicoid.aerial.checks import is_number
 from helicoid.aerial.coefficients import AXES, read_coefficients, read_tables
@@ -199,7 +200,7 @@ class FixedWing(Vehicle):
     @property
     def stall_speed(self) -> float:
         """Slowest level flight, at the maximum lift coefficient (m/s)."""
-        return math.sqrt(2 * self.robot.mass * GRAVITY / (self.air.density * self.wing.area * self.max_lift))
+        return float(stall_speed(self.robot.mass, self.wing.area, self.max_lift, self.air.density))
 
     # Forces -----------------------------------------------------------------------------------------------
 

@@ -143,7 +143,7 @@ class RobotFunction(Function):
         if not isinstance(wrenches, Mapping):
             raise InputError(f"{self.name}: f_ext maps link names to wrenches, such as {{'tool0': w}}")
         variant = self.with_options(**options)
-        names = _wrench_names(wrenches)
+        names = wrench_names(wrenches)
         return partial(variant, **{names[link]: wrench for link, wrench in wrenches.items()})
 
     def _expressions(self) -> Expressions:
@@ -154,7 +154,7 @@ class RobotFunction(Function):
         if spec.physical:
             operands.insert(0, self._physics(by_name.get("theta", ca.SX(0, 1))))
         if options.f_ext:
-            names = _wrench_names(options.f_ext)
+            names = wrench_names(options.f_ext)
             acting = {link: by_name[names[link]] for link in options.f_ext}
             operands.append(body_wrenches(robot.model, by_name["q"], acting, options.expressed_in))
         known = {name: getattr(robot, name) for name in spec.knows}
@@ -245,14 +245,14 @@ def _inputs(robot: RobotData, spec: FunctionSpec, options: FunctionOptions) -> l
     ]
     if spec.physical and len(robot.theta):
         inputs.append(Input("theta", (len(robot.theta),)))
-    return inputs + [Input(name, (6,)) for name in _wrench_names(options.f_ext).values()]
+    return inputs + [Input(name, (6,)) for name in wrench_names(options.f_ext).values()]
 
 
 def _is_empty(value: Any) -> bool:
     return bool(value.numel() == 0 if isinstance(value, (ca.SX, ca.MX, ca.DM)) else np.size(value) == 0)
 
 
-def _wrench_names(links: Iterable[str]) -> dict[str, str]:
+def wrench_names(links: Iterable[str]) -> dict[str, str]:
     """An input name for each link: distinct identifiers, even if links differ in special characters only."""
     names: dict[str, str] = {}
     for link in links:

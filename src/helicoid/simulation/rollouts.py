@@ -11,6 +11,7 @@ from helicoid._typing import Array
 from helicoid.compiler import Function, Iteration
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.robot.function import wrench_names
 from helicoid.simulation.contacts import TimeStepping, World
 from helicoid.simulation.energy import MAX_EXACT_STEP, EnergyBalance, EnergyGain
 from helicoid.simulation.equations import rate_function, settling_function, step_function
@@ -235,7 +236,7 @@ class RobotRollouts(Rollouts):
     def trajectory(self, n: int) -> Trajectory:
         """The first n rows as a trajectory."""
         tau, q, v = self._command(n), self._public(self.q, n), self._public(self.v, n)
-        names = ["theta", *(f"f_ext_{link}" for link in self.inputs.wrenches)]
+        names = ["theta", *wrench_names(self.inputs.wrenches).values()]
         rows = {name: self._public(x, n) for name, x in zip(names, self._others, strict=True)}
         net = self._public(self.inputs.net, n) if self.inputs.disturbed else tau
         motion = MotionEquations(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
 from helicoid.robot.frames import several_links
+from helicoid.robot.function import wrench_names
 from helicoid.simulation.trajectory import Trajectory
 from helicoid.simulation.trajectory.resampling import between, resampled_states
 
@@ -269,7 +269,7 @@ def _external(robot: Robot, trajectory: Trajectory, link: str) -> Array:
     motion, q = trajectory.motion, trajectory.q
     if motion is None:
         return np.zeros((len(q), 6))
-    names = {name: "f_ext_" + re.sub(r"[^0-9a-zA-Z_]", "_", name) for name in motion.options.get("f_ext", ())}
+    names = wrench_names(motion.options.get("f_ext", ()))
     given = {name: np.broadcast_to(motion.inputs[key], (len(q), 6)) for name, key in names.items()}
     return external_at_sensor(robot, link, q, given, motion.options.get("expressed_in", "body"))
 

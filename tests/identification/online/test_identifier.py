@@ -341,6 +341,30 @@ def test_bad_samples_are_left_out(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(identifier.estimate, before)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("groups", [("inertia", "friction"), ("payload",)])
+def test_absurd_samples_are_left_out_without_warnings(groups: tuple[str, ...]) -> None:
+    """Overflow in a sample, and information over so many decades that its matrix is no longer definite."""
+    rng = np.random.default_rng(1)
+    robot = hc.load("planar_2r").with_joints(damping=0.5, friction=0.3)
+    identifier = OnlineIdentifier(
+        robot, groups, **({"payload_link": "tip"} if groups == ("payload",) else {})
+    )
+    absurd = [*(0.0, 1e3, 1e9, 5e-324, 1e-160, 1e30, 1e100, 1e150, 1e200, 1e300), np.inf, -np.inf, np.nan]
+    for k in range(1500):
+        q, v, a, tau = rng.normal(size=(4, 2))
+        for one in (q, v, a, tau):
+            if rng.random() < 0.15:
+                one[rng.integers(2)] = rng.choice(absurd)
+        try:
+            identifier.update(q, v, a, tau)
+            identifier.update_without_acceleration(q, v, tau, 0.01)
+        except InputError:
+            pass
+        if k % 30 == 0:
+            assert np.isfinite(identifier.theta).all()
+
+
 @pytest.mark.parametrize("what, value", [(2, 1e300), (2, 1e10), (1, 1e20), (3, 1e300), (3, 1e4)])
 def test_one_sample_far_off_moves_nothing(what: int, value: float) -> None:
     """Finite, and of a size that no robot has: 200 good samples later the estimate is what it would be."""

@@ -157,7 +157,8 @@ class OnlineIdentifier:
         """
         rows, measured = self._rows, self._torque(tau)
         self._equations.torque_rows(q, v, a, out=rows)
-        np.subtract(measured, rows[-1], out=rows[-1])
+        with np.errstate(invalid="ignore"):  # infinity less infinity, refused below
+            np.subtract(measured, rows[-1], out=rows[-1])
         self._learn(rows)
 
     def update_without_acceleration(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, dt: float) -> None:
@@ -169,11 +170,12 @@ class OnlineIdentifier:
             raise InputError("wrenches are used with measured accelerations: call update(q, v, a, wrenches)")
         ω, torque = self._cutoff, self._torque(tau).copy()
         momentum, rate = self._equations.momentum_rows(q, v)
-        held = rate - ω * momentum
+        with np.errstate(over="ignore", invalid="ignore"):
+            held = rate - ω * momentum
+            here = np.vstack([held[:-1], torque - held[-1]]) * self._per_sigma
         if not (np.isfinite(held).all() and np.isfinite(torque).all() and 0 < dt < np.inf):
             raise InputError(_NOT_FINITE)
-        here = np.vstack([held[:-1], torque - held[-1]])
-        if self._refused(here * self._per_sigma):
+        if self._refused(here):
             self._filtered = None  # the filter starts again at the next sample
             return
         if self._filtered is None:
@@ -226,7 +228,8 @@ class OnlineIdentifier:
 
     def _learn(self, rows: Array) -> None:
         """Fold in (r + 1, nv) rows [Yᵀ; δτᵀ] of one sample."""
-        rows *= self._per_sigma
+        with np.errstate(over="ignore"):
+            rows *= self._per_sigma
         R = self._R
         if not np.isfinite(rows).all():
             raise InputError(_NOT_FINITE)

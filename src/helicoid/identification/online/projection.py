@@ -92,8 +92,7 @@ class ConsistentSet:
         Starts where the last call ended, so that θ and H that have changed little take little time.
         """
         target = self.W @ theta
-        H = metric + (_MIN_INFORMATION * metric.diagonal().max()) * self._unit
-        factor, _ = lapack.dpotrf(H, lower=1, clean=0)
+        H, factor = self._factored(metric)
         rho = _PENALTY * math.exp(2 / len(H) * float(np.log(factor.diagonal()).sum()))
         start = self._last or _Start(target, rho, None)
         if not 1 / _MAX_PENALTY_RATIO < rho / start.rho < _MAX_PENALTY_RATIO:
@@ -101,6 +100,17 @@ class ConsistentSet:
             start = _Start(z + (start.s - z) * (start.rho / rho), rho, None)
         z, self._last = self._solved(H, factor, target, start)
         return np.asarray(self.inverse @ z, np.float64)
+
+    def _factored(self, metric: Array) -> tuple[Array, Array]:
+        """H, regularised until it is positive definite in floating point too, and its Cholesky factor."""
+        size, least = metric.diagonal().max(), _MIN_INFORMATION
+        while least < 1.0:
+            H = metric + least * size * self._unit
+            factor, failed = lapack.dpotrf(H, lower=1, clean=0)
+            if not failed:
+                return H, factor
+            least *= 100.0
+        return self._unit, self._unit
 
     def _solved(self, H: Array, factor: Array, target: Array, start: _Start) -> tuple[Array, _Start]:
         """Π(s) with F(s) = 0, and s."""
