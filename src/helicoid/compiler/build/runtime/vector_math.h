@@ -23,7 +23,13 @@
 #endif
 
 #define HC_HOT static inline __attribute__((always_inline, unused))
+#if defined(__OPTIMIZE__) || !defined(__GNUC__)
+#define HC_OPTIMISED 1
 #define HC_CALL static __attribute__((noinline, unused))
+#else /* unused functions are written to the object unless they are inline */
+#define HC_OPTIMISED 0
+#define HC_CALL static inline __attribute__((unused))
+#endif
 
 /* HC_EACH(F, h): F(0, h), F(1, h), ... F(W - 1, h) */
 #define HC_EACH_1(F, h, l) F(l, h)

@@ -1,4 +1,5 @@
-/* Rows of samples in memory <-> one vector for each column; included by vector_math.h. */
+/* Rows of samples in memory <-> one vector for each column; included by vector_math.h. Without optimisation the
+ * shuffles take longer to compile than they gain: element by element then. */
 #ifndef HELICOID_VECTOR_ROWS_H
 #define HELICOID_VECTOR_ROWS_H
 
@@ -76,7 +77,9 @@ static inline void hc_load_rows(const double *p, ptrdiff_t stride, ptrdiff_t n, 
 #define HC_KEEP_BLOCK(l, j) (x[(j) + (l)] = t[l])
 #define HC_KEEP_COLUMN(l, n) ((l) < n ? (void)(x[l] = t[l]) : (void)0)
   hc_v t[HC_LANES];
-  if (stride == 0) {
+  if (!HC_OPTIMISED) {
+    hc_load_rows_partial(p, stride, n, x, HC_LANES);
+  } else if (stride == 0) {
     for (ptrdiff_t j = 0; j < n; j++) x[j] = hc_splat(p[j]);
   } else if (n == 1 && stride == 1) {
     x[0] = hc_load(p);
@@ -102,7 +105,15 @@ HC_CALL void hc_store_elements(double *p, ptrdiff_t n, hc_v x) {
   for (ptrdiff_t j = 0; j < n; j++) p[j] = row.lane[j];
 }
 
-/* The reverse for W samples that lie one after the other: writes the W n doubles from p on, no others. */
+/* The reverse: writes the first r <= W samples one after the other, from p on, and nothing else. */
+HC_CALL void hc_store_rows_partial(double *p, ptrdiff_t n, const hc_v *y, ptrdiff_t r) {
+  for (ptrdiff_t j = 0; j < n; j++) {
+    const hc_lanes column = {.v = y[j]};
+    for (ptrdiff_t l = 0; l < r; l++) p[l * n + j] = column.lane[l];
+  }
+}
+
+/* The same for W samples, in registers: writes the W n doubles from p on, no others. */
 static inline void hc_store_rows(double *p, ptrdiff_t n, const hc_v *y) {
 #define HC_TAKE_BLOCK(l, j) (t[l] = y[(j) + (l)])
 #define HC_TAKE_COLUMN(l, n) (t[l] = (l) < n ? y[l] : hc_splat(0.0))
@@ -111,7 +122,9 @@ static inline void hc_store_rows(double *p, ptrdiff_t n, const hc_v *y) {
 #define HC_STORE_ROW(l, n) \
   ((l) * n + HC_LANES <= HC_LANES * n ? hc_store(p + (l) * n, t[l]) : hc_store_elements(p + (l) * n, n, t[l]))
   hc_v t[HC_LANES];
-  if (n == 1) {
+  if (!HC_OPTIMISED) {
+    hc_store_rows_partial(p, n, y, HC_LANES);
+  } else if (n == 1) {
     hc_store(p, y[0]);
   } else if (n >= HC_LANES) {
     for (ptrdiff_t done = 0; done < n; done += HC_LANES) {
@@ -124,14 +137,6 @@ static inline void hc_store_rows(double *p, ptrdiff_t n, const hc_v *y) {
     HC_EACH(HC_TAKE_COLUMN, n);
     hc_transpose(t);
     HC_EACH(HC_STORE_ROW, n);
-  }
-}
-
-/* The same for the first r <= W samples. */
-HC_CALL void hc_store_rows_partial(double *p, ptrdiff_t n, const hc_v *y, ptrdiff_t r) {
-  for (ptrdiff_t j = 0; j < n; j++) {
-    const hc_lanes column = {.v = y[j]};
-    for (ptrdiff_t l = 0; l < r; l++) p[l * n + j] = column.lane[l];
   }
 }
 
