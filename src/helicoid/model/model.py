@@ -12,7 +12,7 @@ import numpy as np
 
 from helicoid.errors import ModelError
 from helicoid.model.connections.actuators import Actuator, check_actuator
-from helicoid.model.connections.couplings import JointCoupling, check_coupling
+from helicoid.model.connections.couplings import Coupling, check_coupling
 from helicoid.model.connections.elastic import ElasticElement, check_element
 from helicoid.model.connections.loops import KinematicLoop, check_loop
 from helicoid.model.connections.semantics import Semantics
@@ -71,7 +71,7 @@ class Model:
     floating: bool = False
     loops: tuple[KinematicLoop, ...] = ()
     elastic: tuple[ElasticElement, ...] = ()
-    couplings: tuple[JointCoupling, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     semantics: Semantics = field(default_factory=Semantics)

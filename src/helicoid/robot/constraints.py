@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array, Expression
 from helicoid.arrays import float_array
 from helicoid.dynamics.constraints.contacts import contact
-from helicoid.dynamics.constraints.couplings import CoupledJoints
+from helicoid.dynamics.constraints.couplings import CouplingConstraint
 from helicoid.dynamics.constraints.equations import Closure, KinematicConstraint, closure, user_constraint
 from helicoid.errors import InputError, ModelError
 from helicoid.model.connections.loops import KinematicLoop, LoopKind, placement
@@ -38,7 +38,7 @@ class Constraints(Sequence[KinematicConstraint]):
 
     @cached_property
     def _all(self) -> tuple[KinematicConstraint, ...]:
-        return (*map(closure, self.model.loops), *map(CoupledJoints, self.model.couplings), *self.added)
+        return (*map(closure, self.model.loops), *map(CouplingConstraint, self.model.couplings), *self.added)
 
     @overload
     def __getitem__(self, k: int) -> KinematicConstraint: ...

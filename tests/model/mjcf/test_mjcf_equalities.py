@@ -21,10 +21,14 @@ SCENE = """<mujoco><worldbody>
   <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/><site name="s" pos=".4 -.1 0" euler="15 20 30"/>
   <body name="d" pos=".3 0 0"><joint name="j4" type="slide" axis="0 1 0" range="-1 1"/><geom size=".05"/>
 </body></body>
-</worldbody><equality>{}</equality></mujoco>"""
+</worldbody><tendon><fixed name="t1"><joint joint="j1" coef=".7"/><joint joint="j3" coef="-.3"/></fixed>
+<fixed name="t2"><joint joint="j2" coef="1.2"/></fixed></tendon><equality>{}</equality></mujoco>"""
 LINEAR = '<joint joint1="j2" joint2="j1" polycoef=".1 .5 0 0 0"/>'
 POLYNOMIAL = '<joint name="cam" joint1="j2" joint2="j1" polycoef=".1 .5 .2 -.1 .3"/>'
+TENDONS = '<tendon name="belt" tendon1="t1" tendon2="t2" polycoef=".1 .5 .2 0 0"/>'
 EQUALITIES = {
+    "tendons": TENDONS,
+    "held tendon": '<tendon tendon1="t1" polycoef=".1 0 0 0 0"/>',
     "polynomial": POLYNOMIAL,
     "held joint": '<joint joint1="j4" polycoef=".1 0 0 0 0"/>',
     "linear, twice on one joint": LINEAR + '<joint joint1="j2" joint2="j3" polycoef="0 1 0 0 0"/>',
@@ -96,14 +100,22 @@ def test_a_robot_moves_along_its_coupling() -> None:
     assert_allclose([robot.constraint_position(row) for row in motion.q], 0, atol=1e-9)
 
 
-def test_couplings_follow_edits_and_the_written_file(tmp_path: Path, rng: np.random.Generator) -> None:
-    robot = hc.load(SCENE.format(POLYNOMIAL))
+@pytest.mark.parametrize("kind", [POLYNOMIAL, TENDONS])
+def test_couplings_follow_names_and_the_written_file(
+    kind: str, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    robot = hc.load(SCENE.format(kind))
     robot.to_mjcf(tmp_path / "robot.xml")
     q = robot.random(rng)
     for other in (hc.load(tmp_path / "robot.xml"), robot.rename(prefix="x_")):
-        assert_allclose(other.constraint_position(q), robot.constraint_position(q))
+        assert_allclose(other.constraint_position(q), robot.constraint_position(q), atol=1e-12)
     two = robot.attach(robot, to="world", prefix="y_")
     assert_allclose(two.constraint_position(np.tile(q, 2)), np.tile(robot.constraint_position(q), 2))
+
+
+def test_couplings_follow_edits(tmp_path: Path, rng: np.random.Generator) -> None:
+    robot = hc.load(SCENE.replace("<tendon>", "<!--").replace("</tendon>", "-->").format(POLYNOMIAL))
+    q = robot.random(rng)
     held = robot.lock({"j1": 0.3})
     assert_allclose(
         held.constraint_position(np.delete(q, 0)), robot.constraint_position(np.concatenate([[0.3], q[1:]]))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import chain, count
 
 from helicoid.errors import ModelError
-from helicoid.model.connections.couplings import uncut_couplings
 from helicoid.model.connections.elastic import THE_WORLD, is_world
 from helicoid.model.edits.structure import refuse_lost_sources, uncut_elements, uncut_loops
 from helicoid.model.edits.transmissions import kept_transmissions, renamed_transmissions
@@ -68,7 +67,6 @@ def detach(model: Model, link: str) -> Model:
         joints=tuple(joints),
         loops=uncut_loops(model, kept, edit),
         elastic=uncut_elements(model, kept, edit),
-        couplings=uncut_couplings(model, {one.name for one in joints}, edit),
         **kept_transmissions(model, kept, {one.name for one in joints}, edit),
     )
 
@@ -104,15 +102,6 @@ def renamed(
         elastic=tuple(
             replace(one, name=prefix + one.name, link_a=end(one.link_a), link_b=end(one.link_b))
             for one in model.elastic
-        ),
-        couplings=tuple(
-            replace(
-                one,
-                name=prefix + one.name,
-                joint=of_joint[one.joint],
-                source=one.source and of_joint[one.source],
-            )
-            for one in model.couplings
         ),
         **renamed_transmissions(model, of_link, of_joint, prefix),
         semantics=model.semantics.renamed(of_link, of_joint, prefix),

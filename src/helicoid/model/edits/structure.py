@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from helicoid.arrays import float_array
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
-from helicoid.model.connections.couplings import still_coupled, uncut_couplings
+from helicoid.model.connections.couplings import still_coupled
 from helicoid.model.connections.elastic import THE_WORLD, ElasticElement, still_elastic
 from helicoid.model.connections.loops import KinematicLoop, still_open
 from helicoid.model.edits.transmissions import kept_transmissions, locked_transmissions
@@ -56,7 +56,6 @@ def chain(model: Model, root: str, tip: str) -> Model:
         joints=tuple(joints),
         loops=loops,
         elastic=uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
-        couplings=uncut_couplings(tree, {one.name for one in joints}, f"chain({root!r}, {tip!r})"),
         **kept_transmissions(tree, kept, {one.name for one in joints}, f"chain({root!r}, {tip!r})"),
     )
 

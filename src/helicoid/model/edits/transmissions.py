@@ -1,4 +1,4 @@
-"""Tendons and actuators of an edited model."""
+"""Tendons, actuators and couplings of an edited model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from helicoid.errors import ModelError
 from helicoid.model.connections.actuators import Actuator
+from helicoid.model.connections.couplings import Coupling, uncut_couplings
 from helicoid.model.connections.tendons import Tendon, Via, Wrap
 from helicoid.model.model import Model
 
@@ -15,10 +16,10 @@ Names = Mapping[str, str]
 
 
 def kept_transmissions(model: Model, links: set[str], joints: set[str], edit: str) -> dict[str, Any]:
-    """The tendons and actuators of what is kept.
+    """The tendons, actuators and couplings of what is kept.
 
     Raises:
-        ModelError: only a part of a tendon is kept.
+        ModelError: only a part of a tendon or coupling is kept.
     """
     tendons = []
     for one in model.tendons:
@@ -27,7 +28,9 @@ def kept_transmissions(model: Model, links: set[str], joints: set[str], edit: st
             tendons.append(one)
         elif here:
             raise ModelError(f"{edit} would cut the tendon {one.name!r}")
-    return {"tendons": tuple(tendons), "actuators": _driving(model, tendons, links, joints)}
+    couplings = uncut_couplings(model, joints, {one.name for one in tendons}, edit)
+    moving = _driving(model, tendons, links, joints)
+    return {"tendons": tuple(tendons), "actuators": moving, "couplings": couplings}
 
 
 def locked_transmissions(model: Model, locked: Mapping[str, float]) -> dict[str, Any]:
@@ -56,10 +59,13 @@ def _driving(model: Model, tendons: list[Tendon], links: set[str], joints: set[s
 
 
 def renamed_transmissions(model: Model, links: Names, joints: Names, prefix: str) -> dict[str, Any]:
-    """The tendons and actuators under other names."""
+    """The tendons, actuators and couplings under other names."""
 
     def step(one: Via | Wrap) -> Via | Wrap:
         return replace(one, link=links[one.link])
+
+    def of(one: Coupling, end: str) -> str:
+        return end and (joints[end] if one.between == "joints" else prefix + end)
 
     def target(one: Actuator) -> str:
         if one.transmission == "tendon" or one.unsupported:
@@ -84,4 +90,8 @@ def renamed_transmissions(model: Model, links: Names, joints: Names, prefix: str
         )
         for one in model.actuators
     )
-    return {"tendons": tendons, "actuators": actuators}
+    couplings = tuple(
+        replace(one, name=prefix + one.name, follower=of(one, one.follower), source=of(one, one.source))
+        for one in model.couplings
+    )
+    return {"tendons": tendons, "actuators": actuators, "couplings": couplings}

@@ -1,7 +1,7 @@
 """Equality constraints: linear couplings of joints as mimics, `connect` and `weld` as kinematic loops.
 
 MuJoCo's constraints are soft, ours are rigid. Couplings that no mimic can state, such as polynomials, are
-`JointCoupling`s.
+`Coupling`s.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from helicoid.model.connections.couplings import JointCoupling
+from helicoid.model.connections.couplings import Coupling
 from helicoid.model.connections.loops import KinematicLoop, LoopKind
 from helicoid.model.mjcf.joints import JointAddress, rotation
 from helicoid.model.mjcf.names import Names, fresh
+from helicoid.model.mjcf.tendons import tendon_names
 from helicoid.model.mjcf.unsupported import Refusals
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Mimic, Placement
@@ -41,6 +42,8 @@ def with_equalities(
         elif kind == JOINT:
             coupling = _coupling(compiled, i, name, addresses)
             model = _coupled(model, coupling)
+        elif kind == TENDON:
+            model = replace(model, couplings=(*model.couplings, _of_tendons(compiled, i, name)))
         else:
             found.append(f"<equality name={name!r}> of type {kind}")
     refusals.refuse("equality", found)
@@ -61,19 +64,28 @@ def _loop(compiled: Any, i: int, name: str, names: Names) -> KinematicLoop:
     return KinematicLoop(name, kind, names.bodies[a], names.bodies[b], *placed)
 
 
-def _coupling(compiled: Any, i: int, name: str, addresses: list[JointAddress]) -> JointCoupling:
+def _coupling(compiled: Any, i: int, name: str, addresses: list[JointAddress]) -> Coupling:
     """y - y₀ = Σ c_k (x - x₀)^k with the reference configuration; a fixed y without a second joint."""
     ends = [int(compiled.eq_obj1id[i]), int(compiled.eq_obj2id[i])]
     joints = [addresses[j].joints[0] if j >= 0 else "" for j in ends]
     at = [float(compiled.qpos0[compiled.jnt_qposadr[j]]) if j >= 0 else 0.0 for j in ends]
     coefficients = compiled.eq_data[i][:5] if joints[1] else compiled.eq_data[i][:1]
-    return JointCoupling(name, joints[0], joints[1], coefficients, (at[0], at[1]))
+    return Coupling(name, joints[0], joints[1], coefficients, (at[0], at[1]))
 
 
-def _coupled(model: Model, coupling: JointCoupling) -> Model:
+def _of_tendons(compiled: Any, i: int, name: str) -> Coupling:
+    ends = [int(compiled.eq_obj1id[i]), int(compiled.eq_obj2id[i])]
+    known = tendon_names(compiled)
+    at = [float(compiled.tendon_length0[j]) if j >= 0 else 0.0 for j in ends]
+    follower, source = (known[j] if j >= 0 else "" for j in ends)
+    coefficients = compiled.eq_data[i][:5] if source else compiled.eq_data[i][:1]
+    return Coupling(name, follower, source, coefficients, (at[0], at[1]), "tendons")
+
+
+def _coupled(model: Model, coupling: Coupling) -> Model:
     """The model with a mimic joint where the coupling is linear and the joint follows no other yet."""
     c0, c1, *higher = *coupling.coefficients, 0.0
-    joint = model.joint(coupling.joint)
+    joint = model.joint(coupling.follower)
     linear = coupling.source and c1 != 0 and not any(higher)
     if not linear or joint.mimic is not None or _follows(model, coupling.source, joint.name):
         return replace(model, couplings=(*model.couplings, coupling))

@@ -18,6 +18,7 @@ from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Fixed
 from helicoid.model.mjcf.actuators import actuators, with_actuated_joints
 from helicoid.model.mjcf.compiled import Compiled, compile_file, compile_text, given_model
+from helicoid.model.mjcf.contacts import disabled_pairs
 from helicoid.model.mjcf.equalities import with_equalities
 from helicoid.model.mjcf.joints import FREE, JointAddress, body_chain, disabled, rotation
 from helicoid.model.mjcf.names import Names
@@ -58,6 +59,8 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         refusals.refuse("tendon", inside)
         model = replace(model, tendons=tuple(held))
         found = actuators(source.model, names, addresses, set(model.frames))
+        about = replace(model.semantics, disabled=disabled_pairs(model, source.model, names))
+        model = replace(model, semantics=about)
         model = with_equalities(model, source.model, names, addresses, refusals)
         origin = read_origin(source.model, addresses, source.spec)
         model = replace(model, actuators=tuple(found), origin=origin)

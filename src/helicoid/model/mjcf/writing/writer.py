@@ -148,20 +148,26 @@ def _add_connections(
 
 
 def _add_couplings(root: Element, model: Model, losses: Losses) -> None:
-    """Couplings, about the zero of both joints, which is MuJoCo's reference in the written file."""
+    """Couplings, about the zero of all joints, which is MuJoCo's reference in the written file."""
     equalities = root.find("equality")
     assert equalities is not None
+    offsets = {one.name: one.offset for one in model.tendons}
+    spatial = {one.name for one in model.tendons if one.branches}
     for one in model.couplings:
-        y0, x0 = one.reference
+        y0, x0 = (at - offsets.get(end, 0.0) for at, end in zip(one.reference, (*one.ends, ""), strict=False))
         about_zero = np.polynomial.Polynomial(one.coefficients)(np.polynomial.Polynomial([-x0, 1.0])) + y0
         coefficients = np.zeros(max(_POLYNOMIAL, len(about_zero.coef)))
         coefficients[: len(about_zero.coef)] = about_zero.coef
         if len(coefficients) > _POLYNOMIAL:
             losses.motion.append(f"the coupling {one.name!r}, whose polynomial has a higher degree than 4")
             continue
-        ends = {"name": one.name, "joint1": one.joint} | ({"joint2": one.source} if one.source else {})
+        if spatial & set(one.ends):
+            losses.motion.append(f"the coupling {one.name!r} of a spatial tendon")
+            continue
+        kind = one.between.rstrip("s")
+        ends = {f"{kind}{k}": end for k, end in enumerate(one.ends, 1)} | {"name": one.name}
         ends["polycoef"] = words(coefficients, f"coupling {one.name!r}")
-        SubElement(equalities, "joint", {**ends, **_COUPLING})
+        SubElement(equalities, kind, {**ends, **_COUPLING})
 
 
 def _add_exclusions(root: Element, model: Model, losses: Losses) -> None:
