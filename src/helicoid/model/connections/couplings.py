@@ -1,4 +1,4 @@
-"""Couplings: a polynomial between coordinates of two joints or lengths of two tendons, or one of them held."""
+"""Couplings: a polynomial between coordinates of two joints or lengths of tendons, or one that is held."""
 
 from __future__ import annotations
 
