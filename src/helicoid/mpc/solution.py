@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -21,6 +22,8 @@ from helicoid.mpc.solver.outcome import SolverResult, SolverStatus
 from helicoid.progress import UNKNOWN, Progress, reporting
 from helicoid.robot import Robot
 
+_MAX_REFRESHES = 30  # of obstacles, each followed by a solution from the last one
+
 
 @interruptible()
 def solve(
@@ -35,6 +38,7 @@ def solve(
 ) -> Plan:
     """See `Problem.solve`."""
     x, u = first_guess(compiled.structure, x0, compiled.memory.theta, guess, compiled.memory.schedule)
+    compiled.memory.refresh(x)
     began = time.perf_counter()
     stationarity = np.nan
     if solver == "sqp":
@@ -42,6 +46,13 @@ def solve(
             raise InputError("the solver 'sqp' takes no options; those of 'ipopt' and 'fatrop' are CasADi's")
         engine = compiled.engine
         result = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance, progress)
+        for _ in range(_MAX_REFRESHES if compiled.memory.refreshes else 0):
+            if compiled.memory.refresh(result.x) < 1e-6:
+                break
+            again = _by_engine(
+                engine, compiled.memory, x0, result.x, result.u, max_iterations, tolerance, progress
+            )
+            result = replace(again, iterations=result.iterations + again.iterations)
         stationarity = engine.result("stationarity")
     else:
         program = compiled.program(solver, max_iterations, tolerance, options)

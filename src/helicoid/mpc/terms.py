@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec
 
 from helicoid.interrupts import interruptible
-from helicoid.mpc.constraints import collision, constraint, contact, end, frames, limits
+from helicoid.mpc.constraints import collision, constraint, contact, end, frames, limits, scene
 from helicoid.mpc.constraints.constraint import Constraint
 from helicoid.mpc.costs import cost, effort, joints, swing
 from helicoid.mpc.costs import frames as frame_costs
@@ -64,6 +64,7 @@ class Terms:
     add_half_space = _adds(frames.half_space_constraint)
     add_distance = _adds(collision.distance_constraint)
     add_self_collision = _adds(collision.self_collision_constraint)
+    add_scene = _adds(scene.scene_constraint)
     add_friction_cone = _adds(contact.friction_cones)
     set_end = _adds(end.end_constraints)
 

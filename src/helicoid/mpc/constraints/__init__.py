@@ -16,3 +16,4 @@ from helicoid.mpc.constraints.inherent import control_limit as control_limit
 from helicoid.mpc.constraints.inherent import duration_constraint as duration_constraint
 from helicoid.mpc.constraints.inherent import hold_constraints as hold_constraints
 from helicoid.mpc.constraints.limits import limit_constraints as limit_constraints
+from helicoid.mpc.constraints.scene import scene_constraint as scene_constraint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,17 @@ Soft = float | tuple[float, float] | None
 
 PHYSICAL = 100.0
 """The priority of what cannot be otherwise: bounds of controls, such as torque, and what holds a robot."""
+
+
+class Refresh(Protocol):
+    """Numbers of a parameter that are computed at the plan before each linearisation."""
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter."""
+
+    def values(self, x: Array) -> Array:
+        """Its rows (nodes, size) at states x (nodes, nx)."""
 
 
 class Role(NamedTuple):
@@ -42,6 +53,7 @@ class Constraint:
     multiplies their price. `parameters` are those that it brings along, such as a target, and `states`
     what it needs the problem to carry from node to node. A `role` is of rows that come and go with a contact.
     `intermediates` are symbols in its expression that stand for something whose derivative is known.
+    `refresh` has the numbers of one of its parameters that depend on the plan.
     """
 
     name: str
@@ -59,6 +71,7 @@ class Constraint:
     priority: float = 1.0
     role: Role | None = None
     intermediates: tuple[Intermediate, ...] = ()
+    refresh: Refresh | None = None
 
     @property
     def size(self) -> int:

@@ -180,11 +180,14 @@ class Controller:
         self._engine.call("mpc_loop_prepare")
 
     def _advance_contacts(self) -> None:
-        """Advance contact phases by a period; without contact phases the compiled loop shifts the plan."""
-        if self._memory.switching is not None and self._loop.due is Due.PLANNED:
+        """Advance contact phases by a period, and compute obstacles at the plan; else the loop shifts it."""
+        moving = self._memory.switching is not None, bool(self._memory.refreshes)
+        if any(moving) and self._loop.due is Due.PLANNED:
             self._engine.call("mpc_loop_shift")
-            self._memory.advance(self.period)
-            self._memory.switching.carry(self._engine["u"][:-1])
+            if self._memory.switching is not None:
+                self._memory.advance(self.period)
+                self._memory.switching.carry(self._engine["u"][:-1])
+            self._memory.refresh(self._engine["x"])
 
     def feedback(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
         """Feedback phase: the torque for the measured state, after `prepare` if that was not called."""
@@ -193,7 +196,8 @@ class Controller:
             # Only the first step raises, before the loop has begun.
             if v is None and self._structure.robot is not None:
                 raise InputError("a step needs the measured velocity v too")
-            initial_state(self._structure, q, v)
+            x = initial_state(self._structure, q, v)
+            self._memory.refresh(np.tile(x, (self._structure.intervals + 1, 1)))
         elif due is Due.PLANNED:
             self._advance_contacts()
         elif due is Due.LOST:
@@ -251,6 +255,7 @@ class Controller:
         """
         state = initial_state(self._structure, q, v)
         self._loop.measured[:] = state[: self._structure.n_measured]
+        self._memory.refresh(np.tile(state, (self._structure.intervals + 1, 1)))
         self._loop.start()
         self._read_outcome()
 

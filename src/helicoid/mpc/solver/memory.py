@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.arrays import real_array
 from helicoid.deprecation import warn_renamed
-from helicoid.errors import InputError
+from helicoid.errors import DoubtfulMotionWarning, HelicoidError, InputError, warn
 from helicoid.mpc.constraints import Constraint
+from helicoid.mpc.constraints.constraint import Refresh
 from helicoid.mpc.phases import ContactSchedule
 from helicoid.mpc.solver.nodes.stage import ConstraintRow, Stages
 from helicoid.mpc.solver.switching import SCHEDULE, Switching
@@ -148,6 +149,29 @@ class Memory:
         rows = [*self.stages.path_rows, *self.stages.end_rows]
         found = {row.constraint.name: row.constraint for row in rows if row.constraint.role is None}
         return {f"{name}_{side}": one for name, one in found.items() for side in ("lower", "upper")}
+
+    @cached_property
+    def refreshes(self) -> tuple[Refresh, ...]:
+        """What computes parameters at the plan."""
+        found = (one.refresh for one in self.stages.constraints)
+        return tuple(one for one in found if one is not None)
+
+    def refresh(self, x: Array) -> float:
+        """Compute the parameters that depend on the plan, at states x (nodes, nx); their largest change.
+
+        Where that is not possible, as in a scene that names what is not there, they stay, with a warning.
+        """
+        change = 0.0
+        for one in self.refreshes:
+            array = self._setters[one.parameter][0]
+            try:
+                values = one.values(x)
+            except HelicoidError as error:
+                warn(DoubtfulMotionWarning(f"collision avoidance keeps its former obstacles: {error}"))
+                continue
+            change = max(change, float(np.abs(values - array).max(initial=0.0)))
+            array[...] = values
+        return change
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class Pairs(NamedTuple):
     pairs: NDArray[np.int32]  # (n, 3): shape, shape, which of `names`
     names: list[tuple[str, str]]
     bodies: NDArray[np.intp]  # (n, 2), of each pair; -1 is the world
+    grouped: dict[Any, Any]  # other groups of the pairs, computed by those who need them
 
     def merged(self) -> NDArray[np.int32]:
         """All pairs as one group."""
@@ -138,7 +139,7 @@ class Checker:
         listed = sorted((number[owners[i], owners[j]], i, j) for i, j in found)
         table = np.array([(i, j, k) for k, i, j in listed], dtype=np.int32).reshape(-1, 3)
         carriers = np.array([(bodies[i], bodies[j]) for _, i, j in listed], dtype=np.intp).reshape(-1, 2)
-        return Pairs(rows, rows.table, table, names, carriers)
+        return Pairs(rows, rows.table, table, names, carriers, {})
 
     def _may_meet(self, i: int, j: int) -> bool:
         """Not neighbours, and not disabled by the SRDF."""
@@ -210,6 +211,18 @@ class Checker:
     ) -> Array:
         poses = np.asarray(body_matrices(self.robot)(q)).reshape(len(q), -1, 12)
         return nearest(pairs.table, grouped, groups, np.ascontiguousarray(poses), enough, stop)
+
+    @property
+    def link_bodies(self) -> tuple[int, ...]:
+        """The bodies of the robot's shapes; -1 is the world."""
+        return tuple(self._bodies)
+
+    def contacts(
+        self, q: Array, pairs: Pairs, grouped: NDArray[np.int32], groups: int, enough: float
+    ) -> tuple[Array, Array]:
+        """The nearest pair of each group (N, groups, 11), as runtime/distances.c has it; poses of bodies."""
+        poses = np.ascontiguousarray(np.asarray(body_matrices(self.robot)(q)).reshape(len(q), -1, 12))
+        return nearest(pairs.table, grouped, groups, poses, enough, False), poses
 
     def _gradient(self, q: Array, pairs: Pairs, rows: Array) -> Array:
         """ḋ = n · (ẋ - ẏ) of the nearest points x and y, per velocity: a wrench n at them times the screws.

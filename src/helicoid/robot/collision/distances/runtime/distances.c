@@ -10,9 +10,14 @@ static int pair_contact(const shape *A, const shape *B, const double *at, const 
 }
 
 /* A lower bound by bounding balls. */
-static double bound(const shape *A, const shape *B, const double *at, vec a, const double *bt, vec b) {
+static double bound(const shape *A, const shape *B, vec a, const double *bt, vec b) {
   if (B->kind == PLANE) return dot(turned(bt, load(B->numbers)), sub(a, make(bt[3], bt[7], bt[11]))) - B->numbers[3] - A->ball;
-  (void)at;
+  if (B->kind == BOX) { /* of the ball of A to the box */
+    vec c = moved_back(bt, a);
+    double x = fmax(fabs(c.x) - B->half[0], 0), y = fmax(fabs(c.y) - B->half[1], 0), z = fmax(fabs(c.z) - B->half[2], 0);
+    double far = x * x + y * y + z * z;
+    if (far > 0) return sqrt(far) - A->ball;
+  }
   return norm(sub(a, b)) - A->ball - B->ball;
 }
 
@@ -43,7 +48,7 @@ EXPORT int64_t helicoid_distances(const shape *shapes, int64_t n_shapes, const i
       int64_t nearest = first;
       for (last = first; last < n_pairs && pairs[3 * last + 2] == group; last++) {
         int32_t a = pairs[3 * last], b = pairs[3 * last + 1];
-        lower[last] = bound(shapes + a, shapes + b, poses + 12 * a, load(centers + 3 * a), poses + 12 * b, load(centers + 3 * b));
+        lower[last] = bound(shapes + a, shapes + b, load(centers + 3 * a), poses + 12 * b, load(centers + 3 * b));
         if (lower[last] < lower[nearest]) nearest = last;
       }
       double *result = row + RESULT * group, best = enough;

@@ -4,7 +4,7 @@
 #include "convex.h"
 
 enum { GJK_ITERATIONS = 128 };
-#define GJK_GAP 1e-11 /* m: between the bounds of the distance */
+#define GJK_GAP 1e-9 /* m: between the bounds of the distance */
 #define GJK_TOUCH 1e-10 /* m: cores nearer than this overlap */
 
 typedef struct { vertex at[4]; double weight[4]; int n; } simplex;
