@@ -2,6 +2,7 @@
 
 plan            one query; the planner of a robot is kept for the next
 Planner         compiled once for a robot: scenes, queries, checks of configurations and edges
+GoalRegion      configurations between limits, any of which ends a path
 PlannedPath     waypoints and length, or why there is no path
 """
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from helicoid._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from helicoid.planning.goals import GoalRegion as GoalRegion
     from helicoid.planning.path import PlannedPath as PlannedPath
     from helicoid.planning.planner import Planner as Planner
     from helicoid.planning.query import plan as plan

@@ -131,7 +131,10 @@ def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
         "planner_configurations": ([*world, _P, long, _P], None),
         "planner_edges": ([*world, _P, _P, _P, long, _P], long),
         "planner_cubics": ([*world, _P, _P, long, _P], None),
-        "planner_begin": ([*world, _P, _P, _P, number, _P, number, ctypes.c_uint64], ctypes.c_int),
+        "planner_begin": (
+            [*world, _P, _P, _P, number, _P, number, ctypes.c_uint64, _F, number],
+            ctypes.c_int,
+        ),
         "planner_advance": ([*world, _P, _P, ctypes.c_double], ctypes.c_int),
         "planner_simplify": ([*world, _P, number, _F], None),
         "planner_set_path": ([_P, _P, number], ctypes.c_int),

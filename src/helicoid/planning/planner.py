@@ -5,28 +5,26 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from helicoid._typing import Array
 from helicoid.arrays import float_array, shown
+from helicoid.compiler import get_num_threads
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.planning.collision.body import Body, body_of
 from helicoid.planning.collision.contacts import Contact, contacts
-from helicoid.planning.collision.obstacles import Obstacles, obstacles_of
+from helicoid.planning.collision.obstacles import obstacles_of
 from helicoid.planning.collision.spheres import SphereGroup, carried_group, link_groups
-from helicoid.planning.diagnosis import describe_end, describe_failure
-from helicoid.planning.engine import STATUS, Settings, Space, Work, address, compile_engine, filled
+from helicoid.planning.engine import Settings, Space, Work, address, compile_engine, filled
+from helicoid.planning.goals import goal_configurations
 from helicoid.planning.path import PlannedPath
+from helicoid.planning.search import Borrowed, Query, refined, search
 from helicoid.planning.space import QUATERNION, configuration_space
 from helicoid.robot import Robot
-
-SLICE = 0.1  # s: how long C runs before Python looks for Ctrl-C
-_ENDS = {"start_touches": "start", "goals_touch": "goal"}
-_FULL = "no path before the trees had max_nodes or the memory was full"
 
 
 class Planner:
@@ -97,6 +95,7 @@ class Planner:
         self.passes, self.least = 6, 0.002
         self._works: list[Work] = []
         self._lock = threading.Lock()
+        self._last: Query | None = None
         self._scene: tuple[Any, int] = None, 0
         self._obstacles = obstacles_of([], self.margin)
         self._ignored: NDArray[np.uint8] | None = None
@@ -150,7 +149,7 @@ class Planner:
         """Whether configurations q (nq) or (N, nq) touch something."""
         Q = self._configurations("q", q)
         touches = np.empty(len(Q), np.uint8)
-        with _Borrowed(self) as given:
+        with Borrowed(self) as given:
             self._library.planner_configurations(*given, address(Q), len(Q), address(touches))
         return bool(touches[0]) if np.ndim(q) == 1 else touches.astype(bool)
 
@@ -160,7 +159,7 @@ class Planner:
         if A.shape != B.shape:
             raise InputError(f"as many ends as starts of edges; got {len(A)} and {len(B)}")
         free = np.empty(len(A), np.uint8)
-        with _Borrowed(self) as given:
+        with Borrowed(self) as given:
             space = ctypes.byref(self._space)
             self._library.planner_edges(*given, space, address(A), address(B), len(A), address(free))
         return free.astype(bool)
@@ -179,7 +178,7 @@ class Planner:
         if B.ndim != 3 or B.shape[1:] != (4, self.robot.nq) or not np.all(np.isfinite(B)):
             raise InputError(f"cubics have Bézier points (N, 4, {self.robot.nq}); got shape {B.shape}")
         free = np.empty(len(B), np.uint8)
-        with _Borrowed(self) as given:
+        with Borrowed(self) as given:
             space = ctypes.byref(self._space)
             self._library.planner_cubics(*given, space, address(B), len(B), address(free))
         return free.astype(bool)
@@ -188,7 +187,7 @@ class Planner:
         """What touches what at a configuration q (nq), the deepest first."""
         Q = self._configurations("q", q)[:1]
         centres = np.empty((1, self.body.n_spheres, 3), np.float32)
-        with _Borrowed(self) as given:
+        with Borrowed(self) as given:
             self._library.planner_centres(*given[:2], address(Q), 1, address(centres))
         radii = self.body.radii
         return contacts(
@@ -197,99 +196,79 @@ class Planner:
 
     # Planning -----------------------------------------------------------------------------------------
 
-    def plan(self, start: ArrayLike, goal: ArrayLike, time_limit: float = 1.0, seed: int = 0) -> PlannedPath:
-        """A path from configuration `start` (nq) to `goal` (nq), or to the one of several (n, nq) that is
-        reached first.
+    def plan(
+        self,
+        start: ArrayLike,
+        goal: Any,
+        time_limit: float = 1.0,
+        seed: int = 0,
+        *,
+        frame: str | None = None,
+        refine: float = 0.0,
+    ) -> PlannedPath:
+        """A path from configuration `start` (nq) to a goal; see `hc.plan`.
 
-        The same seed gives the same path, whatever the time limit, if it is found within it (s).
+        The same seed gives the same path, whatever the time limit, if it is found within it.
+
+        Args:
+            goal: configuration (nq); several (n, nq), of which the one that is reached first ends the path; a
+                `GoalRegion`; with `frame`, a pose (4, 4) of that frame; a task with its target, or several.
+            time_limit: in s.
+            refine: time (s) that is spent on shorter paths, within the same limit: further searches that only
+                look where a path can be shorter than the best one (Gammell et al. 2014).
         """
         begun = time.perf_counter()
-        starts, goals = self._configurations("start", start), self._configurations("goal", goal)
-        space, settings = ctypes.byref(self._space), ctypes.byref(self._settings)
-        with _Borrowed(self) as given:
-            ends = address(starts), len(starts), address(goals), len(goals)
-            status = self._library.planner_begin(*given, space, settings, *ends, seed)
-            while STATUS[status] == "running":
-                left = time_limit - (time.perf_counter() - begun)
-                if left <= 0:
-                    break
-                status = self._library.planner_advance(*given, space, settings, min(left, SLICE))
-            outcome = STATUS[status]
-            if outcome == "solved":
-                self._library.planner_simplify(*given, space, self.passes, self.least)
-            counts = np.zeros(4, np.int64)
-            self._library.planner_counts(given[0], address(counts))
-            q = self._path(given[0])
-            unsolved = outcome in ("running", "full", "exhausted")
-            trees = self._trees(given[0], counts) if unsolved else None
-        seconds = time.perf_counter() - begun
-        numbers: dict[str, Any] = {
-            "samples": int(counts[2]),
-            "nodes": int(counts[0] + counts[1]),
-            "seconds": seconds,
-        }
-        if outcome == "solved":
-            q = self._exact(q, starts, goals, start, goal)
-            return PlannedPath(True, "a path was found", q, self.space.length(q), **numbers, planner=self)
-        if outcome in _ENDS:
-            touching = starts if outcome == "start_touches" else goals
-            message = describe_end(self, _ENDS[outcome], touching.astype(np.float64))
-        else:
-            reason = f"no path within {time_limit:g} s" if outcome == "running" else _FULL
-            message = describe_failure(self, trees, reason) if trees else reason
-        return PlannedPath(False, message, np.zeros((0, self.robot.nq)), np.inf, **numbers, planner=self)
+        if not (np.ndim(time_limit) == 0 and time_limit > 0):
+            raise InputError(f"time_limit is a time (s) above zero; got {shown(time_limit)}")
+        starts = self._configurations("start", start)
+        at, space = np.asarray(start, dtype=np.float64), self.space
+        goals = goal_configurations(self.robot, space, goal, frame, at, lambda Q: ~self.in_collision(Q))
+        query = Query(at[None] if at.ndim == 1 else at, goals, starts, self._configurations("goal", goals))
+        self._last = query
+        path = search(self, query, begun + time_limit, seed)
+        if path.success and refine > 0:
+            path = refined(self, query, path, min(begun + time_limit, time.perf_counter() + refine), seed)
+        return path
 
-    def _trees(self, work: int, counts: NDArray[np.int64]) -> tuple[Array, Array]:
-        found = []
-        for which in range(2):
-            q = np.empty((int(counts[which]), self.robot.nq), np.float32)
-            parent = np.empty(len(q), np.int32)
-            self._library.planner_tree(work, which, address(q), address(parent))
-            found.append(q.astype(np.float64))
-        return found[0], found[1]
+    def replan(self, start: ArrayLike, time_limit: float = 1.0, seed: int = 0) -> PlannedPath:
+        """Plan again to the goal of the last query, from another start or after `update`.
 
-    def _path(self, work: int) -> Array:
-        q = np.empty((64, self.robot.nq), np.float32)
-        n = self._library.planner_path(work, address(q), len(q))
-        if n > len(q):
-            q = np.empty((n, self.robot.nq), np.float32)
-            self._library.planner_path(work, address(q), n)
-        return q[:n].astype(np.float64)
+        The tree of the goal is kept but for what is not free any more.
 
-    def _exact(self, q: Array, starts: Array, goals: Array, start: ArrayLike, goal: ArrayLike) -> Array:
-        """The path with its ends as they were given, before they were rounded to float32."""
-        for end, rounded, given in ((0, starts, start), (-1, goals, goal)):
-            which = int(np.argmin(np.abs(rounded - q[end]).max(axis=1)))
-            q[end] = np.atleast_2d(np.asarray(given, dtype=np.float64))[which]
-        return self.space.continuous(q)
+        >>> import helicoid as hc
+        >>> planner = hc.planning.Planner(hc.load("planar_2r"), tolerance=0.05)
+        >>> planner.plan([0.0, 0.0], [1.0, 1.0]), planner.replan([0.5, 0.0]).q[-1]
+        (PlannedPath(2 waypoints, length 1.414), array([1., 1.]))
+        """
+        if self._last is None:
+            raise InputError("replan: plan first, there is no goal yet")
+        begun = time.perf_counter()
+        starts = self._configurations("start", start)
+        query = self._last._replace(start=np.atleast_2d(np.asarray(start, np.float64)), starts=starts)
+        self._last = query
+        return search(self, query, begun + time_limit, seed, keep_goals=True)
 
-    def _configurations(self, what: str, given: ArrayLike) -> Array:
+    def plan_many(
+        self, starts: ArrayLike, goals: ArrayLike, time_limit: float = 1.0, seed: int = 0
+    ) -> list[PlannedPath]:
+        """Paths from each of `starts` (N, nq) to its goal of `goals` (N, nq), on as many threads as
+        `hc.set_num_threads` says; the same as of single queries."""
+        A, B = self._configurations("starts", starts), self._configurations("goals", goals)
+        if A.shape != B.shape:
+            raise InputError(f"plan_many takes a goal for each start; got {len(A)} starts and {len(B)} goals")
+        ends = np.atleast_2d(np.asarray(starts, float)), np.atleast_2d(np.asarray(goals, float))
+
+        def one(k: int) -> PlannedPath:
+            query = Query(ends[0][k : k + 1], ends[1][k : k + 1], A[k : k + 1], B[k : k + 1])
+            return search(self, query, time.perf_counter() + time_limit, seed)
+
+        with ThreadPoolExecutor(get_num_threads()) as pool:
+            return list(pool.map(one, range(len(A))))
+
+    def _configurations(self, what: str, given: ArrayLike) -> NDArray[np.float32]:
         q = np.atleast_2d(float_array(given, f"{what} is a configuration, {self.robot.nq} numbers"))
         if q.ndim != 2 or q.shape[1] != self.robot.nq or not np.all(np.isfinite(q)):
             raise InputError(
                 f"{what} has {self.robot.nq} finite numbers, or rows of them; got {shown(given)}"
             )
         return np.ascontiguousarray(self.space.wrapped(q), dtype=np.float32)
-
-
-class _Borrowed:
-    """What every call of C takes first: a work of one's own, robot, world, allowed contacts."""
-
-    def __init__(self, planner: Planner) -> None:
-        self._planner = planner
-        self._obstacles: Obstacles = planner._obstacles
-        self._body, self._ignored = planner.body, planner._ignored
-
-    def __enter__(self) -> tuple[Any, Any, Any, Any]:
-        planner, body, padded = self._planner, self._body.struct, self._obstacles.padded
-        with planner._lock:
-            work = planner._works.pop() if planner._works else None
-        if work is None or not work.has_room_for(body, padded):
-            work = Work(planner._library, body, padded)
-        self._work = work
-        ignored = None if self._ignored is None else address(self._ignored)
-        return work.address, ctypes.byref(body), ctypes.byref(self._obstacles.struct), ignored
-
-    def __exit__(self, *_: object) -> None:
-        with self._planner._lock:
-            self._planner._works.append(self._work)

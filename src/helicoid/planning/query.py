@@ -15,10 +15,13 @@ from helicoid.robot.robot import as_robot
 def plan(
     robot: Robot,
     start: ArrayLike,
-    goal: ArrayLike,
+    goal: Any,
     scene: Any = None,
     time_limit: float = 1.0,
     seed: int = 0,
+    *,
+    frame: str | None = None,
+    refine: float = 0.0,
     **options: Any,
 ) -> PlannedPath:
     """A collision-free path from a configuration to a goal, by RRT-Connect on certified edges.
@@ -28,9 +31,13 @@ def plan(
 
     Args:
         start: configuration (nq).
-        goal: configuration (nq), or several (n, nq), of which the one that is reached first ends the path.
+        goal: configuration (nq); several (n, nq), of which the one that is reached first ends the path; an
+            `hc.planning.GoalRegion`; with `frame`, a pose (4, 4) of that frame, for which inverse kinematics
+            gives all branches; a task of `hc.control` with its target, or several.
         scene: an `hc.Scene`; without one only the robot itself is in the way.
         time_limit: in s, after which the result says what was found.
+        frame: whose pose the goal is.
+        refine: time (s), within the limit, that is spent on shorter paths.
         seed: of the random configurations; the same seed gives the same path.
 
     Returns:
@@ -47,4 +54,4 @@ def plan(
     key = ("planner", *sorted((name, repr(value)) for name, value in options.items()))
     planner = on.memo(key, lambda: Planner(on, **options))
     planner.update(scene)
-    return planner.plan(start, goal, time_limit, seed)
+    return planner.plan(start, goal, time_limit, seed, frame=frame, refine=refine)

@@ -86,11 +86,11 @@ def configuration_space(
             raise InputError(f"planning knows no edges on the manifold of joint {joint.name!r}")
         elif joint.type.endless and bounds is None:
             kind[body.q], lower[body.q], upper[body.q] = CIRCLE, -np.pi, np.pi
-        elif joint.type.kind == "planar" and not np.isfinite(lower[body.q][2] + upper[body.q][2]):
+        elif joint.type.kind == "planar" and not np.isfinite(upper[body.q][2]):
             at = body.q.start + 2
             kind[at], lower[at], upper[at] = CIRCLE, -np.pi, np.pi
     names = robot.model.coordinate_names
-    for k in np.flatnonzero(~np.isfinite(lower + upper)):
+    for k in np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper))):
         raise InputError(
             f"coordinate {names[k]!r} of {robot.name!r} has no limits: give bounds=(lower, upper)"
         )

@@ -21,6 +21,8 @@ typedef struct {
   uint64_t random;
   int64_t samples;
   int32_t met[2];           /* the nodes that met */
+  float bound;              /* paths of this length or more are not looked for */
+  int32_t n_roots[2];
 } hp_query;
 
 static double hp_now(void) {
@@ -54,6 +56,23 @@ static int hp_extend(const hp_space *space, hp_check *c, hp_tree *t, int from, c
   return from;
 }
 
+/* The least length of a path from a root of one tree over q to a root of the other. */
+static float hp_detour(const hp_space *space, const hp_query *query, const float *q) {
+  float sum = 0;
+  for (int s = 0; s < 2; s++) {
+    float best = INFINITY;
+    for (int i = 0; i < query->n_roots[s]; i++) {
+      float at[HP_NQ];
+      hp_edge e;
+      hp_node(query->tree + s, i, at);
+      hp_edge_between(space, at, q, &e);
+      best = fminf(best, e.length);
+    }
+    sum += best;
+  }
+  return sum;
+}
+
 static int hp_connect(const hp_space *space, const hp_settings *settings, hp_check *c, hp_query *query,
                       double seconds) {
   const double until = hp_now() + seconds;
@@ -66,6 +85,7 @@ static int hp_connect(const hp_space *space, const hp_settings *settings, hp_che
     int reached;
     hp_sample(space, &query->random, q);
     query->samples++;
+    if (query->bound < INFINITY && hp_detour(space, query, q) >= query->bound) continue; /* Gammell et al. 2014 */
     const int near = hp_nearest(space, a, q);
     hp_node(a, near, at);
     hp_edge_between(space, at, q, &e);

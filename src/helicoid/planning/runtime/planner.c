@@ -91,23 +91,33 @@ HP_API void planner_cubics(hp_work *w, const hp_robot *robot, const hp_world *wo
   }
 }
 
-/* Begin a query. Roots that touch something are left out: START_TOUCHES or GOALS_TOUCH where none is left. */
+/* Begin a query. Roots that touch something are left out: START_TOUCHES or GOALS_TOUCH where none is left. With
+ * keep_goals the tree of the goals is that of the last query, without what is not free any more. */
 HP_API int planner_begin(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
                          const hp_space *space, const hp_settings *settings, const float *starts, int32_t n_starts,
-                         const float *goals, int32_t n_goals, uint64_t seed) {
+                         const float *goals, int32_t n_goals, uint64_t seed, float bound, int32_t keep_goals) {
   hp_query *query = &w->query;
   hp_use(w, robot, world, ignored);
   query->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
   query->samples = 0;
+  query->bound = bound;
   w->path.n = 0;
   for (int s = 0; s < 2; s++) {
     hp_tree *t = query->tree + s;
     const float *roots = s ? goals : starts;
+    if (s && keep_goals) {
+      hp_prune(space, &w->check, t);
+      query->n_roots[1] = 0;
+      while (query->n_roots[1] < t->n && t->parent[query->n_roots[1]] < 0) query->n_roots[1]++;
+      if (!t->n) return GOALS_TOUCH;
+      continue;
+    }
     t->n = 0;
     t->most = settings->most_nodes;
     for (int32_t i = 0, n = s ? n_goals : n_starts; i < n; i++)
       if (!hp_configurations(&w->check, roots + i * HP_NQ, 1) && hp_add(t, roots + i * HP_NQ, -1) < 0) return FULL;
     if (!t->n) return s ? GOALS_TOUCH : START_TOUCHES;
+    query->n_roots[s] = t->n;
   }
   for (int i = 0; i < query->tree[0].n && i < 4; i++) { /* straight edges first */
     float a[HP_NQ], b[HP_NQ];

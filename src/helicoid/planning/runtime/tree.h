@@ -4,6 +4,8 @@
 
 #include "edge.h"
 
+#define HP_FAR 1e15f /* coordinates of unused lanes */
+
 typedef struct {
   int32_t n, room, most;
   float *q;        /* blocks of HP_LANES nodes: coordinate by coordinate */
@@ -14,6 +16,11 @@ typedef struct {
 HP_HOT void hp_node(const hp_tree *t, int i, float *q) {
   const float *block = t->q + (int64_t)(i / HP_LANES) * HP_NQ * HP_LANES + i % HP_LANES;
   for (int j = 0; j < HP_NQ; j++) q[j] = block[j * HP_LANES];
+}
+
+HP_HOT void hp_put(hp_tree *t, int i, const float *q) {
+  float *block = t->q + (int64_t)(i / HP_LANES) * HP_NQ * HP_LANES + i % HP_LANES;
+  for (int j = 0; j < HP_NQ; j++) block[j * HP_LANES] = q[j];
 }
 
 /* The number of the new node, or -1 where there is no room or no memory. */
@@ -30,11 +37,11 @@ static int hp_add(hp_tree *t, const float *q, int parent) {
     if (!nodes || !parents || !domains) return -1;
     t->room = room;
   }
-  float *block = t->q + (int64_t)(t->n / HP_LANES) * HP_NQ * HP_LANES;
-  const int lane = t->n % HP_LANES;
-  if (lane == 0)
-    for (int k = 0; k < HP_NQ * HP_LANES; k++) block[k] = 1e15f; /* unused lanes are far away */
-  for (int j = 0; j < HP_NQ; j++) block[j * HP_LANES + lane] = q[j];
+  if (t->n % HP_LANES == 0) {
+    float *block = t->q + (int64_t)t->n * HP_NQ;
+    for (int k = 0; k < HP_NQ * HP_LANES; k++) block[k] = HP_FAR;
+  }
+  hp_put(t, t->n, q);
   t->parent[t->n] = parent;
   t->domain[t->n] = INFINITY;
   return t->n++;
@@ -99,6 +106,36 @@ static void hp_sample(const hp_space *space, uint64_t *state, float *q) {
 #endif
     q[j] = space->lower[j] + u * (space->upper[j] - space->lower[j]);
   }
+}
+
+/* Leave out nodes that touch something, and those that are not connected to a root any more. */
+static void hp_prune(const hp_space *space, hp_check *c, hp_tree *t) {
+  int kept = 0;
+  int32_t *now = t->n ? malloc(sizeof(int32_t) * (size_t)t->n) : NULL; /* new numbers */
+  const int n = now ? t->n : 0;
+  for (int i = 0; i < n; i++) {
+    float q[HP_NQ], at[HP_NQ];
+    hp_edge e;
+    const int parent = t->parent[i] < 0 ? -1 : now[t->parent[i]];
+    int good = t->parent[i] < 0 || parent >= 0;
+    hp_node(t, i, q);
+    if (good && parent < 0) good = !hp_configurations(c, q, 1);
+    else if (good) {
+      hp_node(t, parent, at);
+      hp_edge_between(space, at, q, &e);
+      good = hp_edge_free(space, c, &e);
+    }
+    now[i] = good ? kept : -1;
+    if (!good) continue;
+    hp_put(t, kept, q); /* never after i, so that what follows is still there */
+    t->parent[kept] = parent;
+    t->domain[kept++] = INFINITY;
+  }
+  float far[HP_NQ];
+  for (int j = 0; j < HP_NQ; j++) far[j] = HP_FAR;
+  for (int i = kept; i < n && i % HP_LANES; i++) hp_put(t, i, far);
+  t->n = kept;
+  free(now);
 }
 
 static void hp_tree_free(hp_tree *t) {

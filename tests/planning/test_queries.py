@@ -1,0 +1,77 @@
+"""Goals of other kinds, replanning, batches, refinement, motions over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import helicoid as hc
+from helicoid.planning import GoalRegion, Planner
+
+pytestmark = pytest.mark.needs_compiler
+START, GOAL = np.array([-0.3, 0.0, 0.2, 0.0]), np.array([1.3, 0.3, -0.2, 0.3])
+
+
+def test_a_region_ends_the_path(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    path = planner.plan(START, GoalRegion(GOAL - 0.2, GOAL + 0.2), 20)
+    assert path.success and np.all(np.abs(path.q[-1] - GOAL) <= 0.2)
+    with pytest.raises(hc.InputError, match="has 4 limits"):
+        planner.plan(START, GoalRegion([0.0], [1.0]))
+    with pytest.raises(hc.InputError, match="lower limits"):
+        GoalRegion([1.0], [0.0])
+
+
+def test_a_position_is_reached_through_inverse_kinematics(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    point = np.asarray(planner.robot.pose("link_3")(GOAL))[:3, 3]
+    path = planner.plan(START, hc.control.PositionTask("link_3", target=point), 20)
+    assert path.success, path.message
+    np.testing.assert_allclose(planner.robot.pose("link_3")(path.q[-1])[:3, 3], point, atol=1e-5)
+    with pytest.raises(hc.InputError, match="out of reach"):
+        planner.plan(START, hc.control.PositionTask("link_3", target=[9.0, 0, 0]))
+
+
+def test_replanning_keeps_the_tree_of_the_goal(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    first = planner.plan(START, GOAL, 20, seed=2)
+    scene.move("post", [0.7, -0.9, 0.0])
+    planner.update(scene)
+    again = planner.replan(first.q[0] + 0.01, 20)
+    assert again.success, again.message
+    np.testing.assert_array_equal(again.q[-1], GOAL)
+    for a, b in zip(again.q, again.q[1:], strict=False):
+        assert not planner.in_collision(a + np.linspace(0, 1, 500)[:, None] * (b - a)).any()
+    with pytest.raises(hc.InputError, match="plan first"):
+        Planner(planner.robot).replan(START)
+
+
+def test_batches_give_what_single_queries_do(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    rng = np.random.default_rng(1)
+    Q = planner.robot.random(rng, 200)
+    Q = Q[~planner.in_collision(Q)][:12]
+    paths = planner.plan_many(Q[:6], Q[6:12], 20)
+    for path, a, b in zip(paths, Q[:6], Q[6:12], strict=True):
+        np.testing.assert_array_equal(path.q, planner.plan(a, b, 20).q)
+
+
+def test_refined_paths_are_no_longer(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    path = planner.plan(START, GOAL, 20, seed=4)
+    better = planner.plan(START, GOAL, 20, seed=4, refine=0.05)
+    assert better.success and better.length <= path.length
+
+
+def test_motions_over_time_are_free_and_keep_limits(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    path = planner.plan(START, GOAL, 20)
+    motion = path.timed(velocity=2.0, acceleration=8.0, torque=np.inf, dt=0.002)
+    assert not planner.in_collision(motion.q).any()
+    np.testing.assert_allclose(motion.q[[0, -1]], [START, GOAL], atol=1e-9)
+    assert np.abs(motion.v).max() < 2.02 and np.abs(motion.v[[0, -1]]).max() < 1e-6
+    assert not any(motion.path.corners)
+    with pytest.raises(hc.InputError, match="the same"):
+        planner.plan(START, START).timed()
+    with pytest.raises(hc.InputError, match="no path to time"):
+        planner.plan([0.45, 0, 0, 0], GOAL).timed()
