@@ -14,6 +14,10 @@ _ROOT_ELEMENT = re.compile(r"<\s*([A-Za-z_][\w.-]*)")  # neither a comment nor a
 _MAX_PROLOGUE = 65536  # characters of a file in which its root element is looked for
 
 
+_GENERAL = ("packages",)
+"""Options that are of use for every format, after reading if not before: they find meshes."""
+
+
 class Format(NamedTuple):
     """Format of robot descriptions.
 
@@ -24,6 +28,7 @@ class Format(NamedTuple):
             `folder`.
         read_file: `(path, floating) -> Model`; by default the text of the file is read.
         options: names of further keyword arguments of both, which `hc.load` hands on.
+        mark: what tells its text from that of another format with the same root element.
     """
 
     root: str
@@ -31,6 +36,7 @@ class Format(NamedTuple):
     read: Callable[..., Model]
     read_file: Callable[..., Model] | None = None
     options: tuple[str, ...] = ()
+    mark: str = ""
 
 
 def _urdf(text: str, floating: bool, name: str, folder: str) -> Model:
@@ -57,8 +63,28 @@ def _mjcf_file(path: str, floating: bool, **options: Any) -> Model:
     return read_mjcf(path, floating, **options)
 
 
+def _xacro(text: str, floating: bool, name: str, folder: str, **options: Any) -> Model:
+    from helicoid.model.urdf.xacro.reader import read_xacro_text
+
+    return read_xacro_text(text, floating, name, folder, **options)
+
+
+def _xacro_file(path: str, floating: bool, **options: Any) -> Model:
+    from helicoid.model.urdf.xacro.reader import read_xacro
+
+    return read_xacro(path, floating, **options)
+
+
 FORMATS: dict[str, Format] = {
     "URDF": Format("robot", (".urdf",), _urdf, _urdf_file),
+    "xacro": Format(
+        "robot",
+        (".xacro",),
+        _xacro,
+        _xacro_file,
+        ("arguments", "packages"),
+        mark=r"<xacro:(?!property\b|arg\b)|\$[{(]",
+    ),
     "MJCF": Format("mujoco", (".mjcf",), _mjcf, _mjcf_file, ("ignore",)),
 }
 
@@ -97,8 +123,11 @@ def read_file(path: str | os.PathLike[str], floating: bool, **options: Any) -> M
 def _taken(chosen: Format, options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given; refused where the format has none of that name."""
     given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
+    for name in list(given):
         if name not in chosen.options:
+            if name in _GENERAL:
+                del given[name]
+                continue
             kind = next(kind for kind, one in FORMATS.items() if one is chosen)
             others = [kind for kind, one in FORMATS.items() if name in one.options]
             raise InputError(f"{kind} is read without {name}, an option of {', '.join(others)}")
@@ -106,9 +135,12 @@ def _taken(chosen: Format, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_root(text: str) -> Format:
-    found = _ROOT_ELEMENT.search(re.sub(r"<!--.*?-->", "", text[:_MAX_PROLOGUE], flags=re.DOTALL))
+    bare = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    found = _ROOT_ELEMENT.search(bare[:_MAX_PROLOGUE])
     root = found.group(1) if found else ""
-    return next((one for one in FORMATS.values() if one.root and one.root == root), FORMATS["URDF"])
+    fitting = [one for one in FORMATS.values() if one.root and one.root == root]
+    marked = [one for one in fitting if one.mark and re.search(one.mark, bare)]
+    return next(iter([*marked, *fitting]), FORMATS["URDF"])
 
 
 def _beginning(name: str) -> str:

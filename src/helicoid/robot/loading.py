@@ -30,14 +30,17 @@ def load(
     *,
     srdf: str | os.PathLike[str] | Literal[False] | None = None,
     ignore: Iterable[str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Robot:
     """A robot from the name of a bundled one, a path to a file, the text of one, or a model of MuJoCo.
 
-    Formats are URDF and MJCF (which needs `pip install 'helicoid[mujoco]'`), told apart by their root
-    elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF. `base` "floating" frees the root link;
-    free joints of an MJCF move with either. `packages` maps ROS package names to folders, to find meshes
-    named `package://...`; dynamics need none. `ignore` names what an MJCF states and is to be left out, with
-    a warning, such as "fluid": what acts on the motion and is not supported is an error otherwise.
+    Formats are URDF, xacro (which needs `pip install 'helicoid[xacro]'`) and MJCF (`helicoid[mujoco]`), told
+    apart by their root elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF.
+    `base` "floating" frees the root link; free joints of an MJCF move with either. `packages` maps ROS
+    package names to folders, to find meshes named `package://...`, which dynamics do not need, and what a
+    xacro includes; `arguments` are the values of its `<xacro:arg>`. `ignore` names what an MJCF states and is
+    to be left out, with a warning, such as "fluid": what acts on the motion and is not supported is an error
+    otherwise.
     `srdf` is a path or text of an SRDF with groups, named states (`robot.postures`) and disabled collisions;
     by default the one beside the URDF, if any; False for none.
 
@@ -50,7 +53,9 @@ def load(
     folders = packages.values() if isinstance(packages, Mapping) else [None]
     if not (packages is None or all(isinstance(one, (str, os.PathLike)) for one in folders)):
         raise InputError(f"packages maps names of packages to folders; got {packages!r}")
-    model = _read(source, base == "floating", {"ignore": ignore})
+    model = _read(
+        source, base == "floating", {"ignore": ignore, "arguments": arguments, "packages": packages}
+    )
     if srdf is not False:
         model = _with_semantics(model, source, srdf)
     return Robot(model if packages is None else _with_meshes(model, packages), actuators=driven_joints(model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -46,15 +46,30 @@ class Element:
 
 
 class Source:
-    """The source of a description, and warnings about it."""
+    """The source of a description, and warnings about it.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    Args:
+        name: of the file, in messages.
+        places: of each line, where the text was made of other files: `["arm.xacro:3", ...]`.
+    """
+
+    def __init__(self, name: str, places: Sequence[str] | None = None) -> None:
+        self.name, self._places = name, places
         self._warnings: dict[str, tuple[str, int]] = {}
+
+    def place(self, line: int) -> str:
+        """`panda.urdf:42`."""
+        if self._places is None:
+            return f"{self.name}:{line}"
+        return self._places[min(max(line, 1), len(self._places)) - 1]
+
+    def line(self, element: Element) -> str:
+        """`line 42`, or with the file where there are several."""
+        return f"line {element.line}" if self._places is None else self.place(element.line)
 
     def at(self, element: Element) -> str:
         """`panda.urdf:42: joint "elbow"`: the line, and the link or joint that the element belongs to."""
-        place = f"{self.name}:{element.line}: "
+        place = f"{self.place(element.line)}: "
         for owner in element.lineage():
             if owner.tag in ("link", "joint", "loop") and owner.attrib.get("name"):
                 return f"{place}{owner.tag} {quoted(owner.attrib['name'])}: "
@@ -86,7 +101,7 @@ def parse(data: bytes, encoding: str | None, source: Source) -> Element:
     try:
         builder.parser.Parse(data, True)
     except expat.ExpatError as error:
-        text = f"{source.name}:{error.lineno}: faulty XML: {expat.ErrorString(error.code)}"
+        text = f"{source.place(error.lineno)}: faulty XML: {expat.ErrorString(error.code)}"
         raise RobotDescriptionError(text) from error
     except (LookupError, ValueError) as error:
         raise RobotDescriptionError(f"{source.name}: faulty XML: {error}") from error
@@ -115,7 +130,7 @@ class _Builder:
         self._prefix, self._space = "", ""
 
     def _fault(self, text: str) -> RobotDescriptionError:
-        return RobotDescriptionError(f"{self._source.name}:{self.parser.CurrentLineNumber}: {text}")
+        return RobotDescriptionError(f"{self._source.place(self.parser.CurrentLineNumber)}: {text}")
 
     def _doctype(self, *_: object) -> None:
         raise self._fault("<!DOCTYPE> has no place in a URDF; remove it")

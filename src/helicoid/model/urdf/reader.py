@@ -30,7 +30,7 @@ def read_urdf(source: str | os.PathLike[str], *, floating: bool = False) -> Mode
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RobotDescriptionError(f"{name}: cannot be read: {error}") from error
-    return _read(data, None, Source(name), os.path.dirname(os.path.abspath(name)), floating)
+    return read_urdf_bytes(data, None, Source(name), os.path.dirname(os.path.abspath(name)), floating)
 
 
 def read_urdf_text(text: str, *, floating: bool = False, name: str = "<text>", folder: str = "") -> Model:
@@ -43,10 +43,11 @@ def read_urdf_text(text: str, *, floating: bool = False, name: str = "<text>", f
         data = text.encode()
     except UnicodeEncodeError as error:
         raise RobotDescriptionError(f"{name}: not a text: {error}") from error
-    return _read(data, "utf-8", Source(name), folder, floating)
+    return read_urdf_bytes(data, "utf-8", Source(name), folder, floating)
 
 
-def _read(data: bytes, encoding: str | None, source: Source, folder: str, floating: bool) -> Model:
+def read_urdf_bytes(data: bytes, encoding: str | None, source: Source, folder: str, floating: bool) -> Model:
+    """The robot of a URDF as it stands in a file; `source` locates its lines, meshes are in `folder`."""
     root = parse(data, encoding, source)
     check(root, source)
     links, joints = index(root, "link", source), index(root, "joint", source)

@@ -208,7 +208,7 @@ def index(root: Element, tag: str, source: Source) -> dict[str, Element]:
     for element in root.findall(tag):
         other = found.setdefault(element.attrib["name"], element)
         if other is not element:
-            text = f"line {other.line} has a {tag} of the same name; names must be unique"
+            text = f"{source.line(other)} has a {tag} of the same name; names must be unique"
             raise source.error(element, text)
     return found
 
@@ -230,5 +230,5 @@ def check_references(links: dict[str, Element], joints: dict[str, Element], sour
         child = joint.stated("child", "link")
         other = carriers.setdefault(child, joint)
         if other is not joint:
-            text = f"link {quoted(child)} is already the child of the joint of line {other.line}"
+            text = f"link {quoted(child)} is already the child of the joint of {source.line(other)}"
             raise source.error(joint, text)
