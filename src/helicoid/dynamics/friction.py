@@ -30,9 +30,9 @@ from helicoid.dynamics.physics import FrictionEntry, Physics
 from helicoid.errors import ModelError
 from helicoid.model.model import Model
 
-Selection = Literal["always", "fast", "candidate", "stated"]
-"""When identification makes a term an unknown: by default, where joints moved fast enough to show how
-friction grows with speed, where it lowers the cross-validation error, or where the description states it."""
+Selection = Literal["always", "candidate", "stated"]
+"""When identification makes a term an unknown: by default, in some of the models that it averages, or where
+the description states it."""
 
 _ROOT_SMOOTHING = 1e-3  # rad/s or m/s: below it √|v| is rounded off, whose slope at rest would be infinite
 
@@ -155,7 +155,7 @@ _ROWS = (
     FrictionTerm(
         *("root", _root, "N·m·√(s/rad)", lambda effort, velocity: effort / velocity**0.5),
         nonnegative=False,
-        selection="fast",
+        selection="candidate",
         label="square-root friction",
     ),
     # Friction of gears grows with their load.

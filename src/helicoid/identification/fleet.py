@@ -186,7 +186,9 @@ class _Fleet:
             self._folds[unit] = compressed(self._workers, how, regression, form, lag, used, seen, report)
 
     def _data(self, regression: Regression, units: Sequence[str]) -> WeightedFolds:
-        return weighted_folds(regression, *merged([self._folds[unit] for unit in units]))
+        return weighted_folds(
+            regression, *merged([self._folds[unit] for unit in units]), self._selected.mixture
+        )
 
     def _spans(self, units: Sequence[str]) -> Any:
         return [span for unit in units for _, seen in self._used[unit] for span in seen.spans]

@@ -1,4 +1,4 @@
-"""Identification of a robot from logs, with all that is not given selected by cross-validation."""
+"""Identification of a robot from logs, with all that is not given estimated from the log itself."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ from helicoid.identification.linear.compression import (
 from helicoid.identification.linear.cross_validation import held_out
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
-from helicoid.identification.linear.options import Estimator, Options
+from helicoid.identification.linear.options import WITH_PRIOR, Estimator, Options
 from helicoid.identification.linear.selection import (
     Selected,
     excerpt,
     prepared,
     select,
-    select_regularisation,
 )
 from helicoid.identification.linear.solving.consistent import Bounds
 from helicoid.identification.linear.solving.estimators import (
@@ -47,6 +46,7 @@ from helicoid.identification.linear.solving.instrumental import instrumental
 from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes
 from helicoid.identification.linear.weighting import (
     WeightedFolds,
+    between_models,
     fitter,
     weighted_folds,
     weighted_samples,
@@ -66,7 +66,6 @@ from helicoid.robot import Robot
 from helicoid.workers.contract import Executor
 from helicoid.workers.executor import executor
 
-_WITH_PRIOR = ("consistent", "ridge")
 _ITERATIVE = ("huber", "instrumental")  # over samples: factors do not suffice
 _SINGLE_FREQUENCY_SIGMA = 3.0  # times the prior σ of joints' unknowns where motions are single sines
 
@@ -101,15 +100,15 @@ def identify(
             semidefinite program; "ridge" only regularises; "weighted" and "ordinary" are least
             squares with and without a weight for each joint; "huber" is robust against outliers;
             "total" and "instrumental" allow for noise in the motion.
-        groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction with a root
-            term where joints are not slow, offset and armature (where joints moved with one frequency, if it
-            lowers the held-out error), load-dependent friction and springs if they lower it, and "elastic"
-            where elastic elements are described. What is not among them counts as described: bodies,
-            springs and armature always, friction where other friction is unknown.
+        groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction and offset,
+            with the average over models with and without armature, a root term, load-dependent friction and
+            springs, weighted by held-out error (`result.evidence`); and "elastic" where elastic elements are
+            described. What is not among them counts as described: bodies, springs and armature always,
+            friction where other friction is unknown.
         form: "torque", or without accelerations "momentum" or "energy"; or "power".
         cutoff: of the zero-phase low-pass (Hz), None for none; by default selected by cross-validation.
         regularisation: weight of the squared distance of bodies from the description, which is their
-            prior; 0 or more, by default selected by cross-validation.
+            prior; 0 or more, by default from the effective number of samples.
         lag: by which torques follow the motion (s); by default estimated, and 0 unless it is significant.
         dead_zone: velocities (rad/s) below which a joint's torque is not used.
         bounds: on masses and centres of mass, for the consistent estimator.
@@ -169,7 +168,7 @@ def _identified(robot: Robot, logs: list[Log], options: Options, report: Progres
     def data(regression: Regression) -> WeightedFolds:
         if ready is not None and regression is selected.regression:
             return ready
-        return weighted_samples(regression, stretches, options.form)
+        return weighted_samples(regression, stretches, options.form, selected.mixture)
 
     result = conclude(robot, selected, data, stretches, options, notes, report)
     return replace(result, logs=tuple(logs))
@@ -194,7 +193,7 @@ def _identified_on(
 
     def data(regression: Regression) -> WeightedFolds:
         parts = compressed(workers, how, regression, options.form, selected.lag, used, seen, report)
-        return weighted_folds(regression, *parts)
+        return weighted_folds(regression, *parts, selected.mixture)
 
     spans: Any = [span for one in seen for span in one.spans]
     result = conclude(robot, selected, data, spans, options, notes, report)
@@ -213,9 +212,8 @@ def conclude(
     """The result from factors of the samples; most fits need only lengths and rates of `stretches`."""
     regression = selected.regression
     data = data_of(regression)
-    if options.estimator in _WITH_PRIOR and options.regularisation is None:
-        weight = select_regularisation(regression, data, options.estimator, options.bounds, report)
-        options = replace(options, regularisation=weight)
+    if options.estimator in WITH_PRIOR and options.regularisation is None:
+        options = replace(options, regularisation=selected.regularisation)
     if regression.load_dependent:  # the load is that of the identified bodies, no longer of those described
         x = fitter(options.estimator, regression, data, options.regularisation or 0.0, options.bounds)(
             data.whole
@@ -255,11 +253,9 @@ def fitted(
     longest = max(stretches, key=len)
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
     sines = single_frequency_joints(robot, [] if regression.wrenches else held)
-    # Periods of a single sine are redundant, and so are the errors of the model in them.
-    white = isinstance(longest, Samples) and not sines.majority
     redundancy = data.redundancy
-    if white:
-        redundancy = residual_redundancy(regression, longest, x, redundancy)
+    if isinstance(longest, Samples) and not sines.majority:  # else periods and errors of the model repeat
+        redundancy = residual_redundancy(regression, longest, x, data.folds.redundancy)
     known = posterior(
         data.whole.combined(data.weights),
         data.coordinates,
@@ -275,7 +271,7 @@ def fitted(
         *([f"Warning: most likely, {diagnosis}."] if diagnosis else []),
         *notes_on(
             *(regression, x, spread, cutoff, lag, weight, training, expected, smooth, stretches),
-            sines.joints,
+            *(sines.joints, selected.evidence),
         ),
     )
     return Identification(
@@ -290,7 +286,8 @@ def fitted(
         training,
         expected,
         said,
-        posterior=known,
+        posterior=known + between_models(data, options.regularisation or 0.0),
+        evidence=selected.evidence,
         unexplained=np.maximum(expected.rmse, by_speed),
         coloured=coloured(regression, longest, x) if isinstance(longest, Samples) else None,
         diagnosis=diagnosis,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -82,6 +83,7 @@ class Identification:
             a wrong gear ratio, currents, a tilted base; empty where none is likely.
         ambiguous_springs: joints that moved along a single sine, each with the stiffness of a spring that may
             have been taken for inertia.
+        evidence: of each optional term, the weight of the averaged models that have it (0 to 1).
     """
 
     nominal: Robot
@@ -101,6 +103,7 @@ class Identification:
     coloured: Array | None = None
     diagnosis: str = ""
     ambiguous_springs: tuple[tuple[SineMotion, float], ...] = ()
+    evidence: Mapping[str, float] = field(default_factory=dict)
 
     strength = former_attribute("strength", "regularisation")
     lacking = former_attribute("lacking", "coloured")

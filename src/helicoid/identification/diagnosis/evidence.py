@@ -19,6 +19,7 @@ from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression, default_groups
 from helicoid.identification.linear.equations.stack import Factor
+from helicoid.identification.linear.solving.bounded import bounded_minimum
 from helicoid.identification.linear.solving.consistent import nonnegative_unknowns
 from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes, whitened_coordinates
 from helicoid.identification.logs.preparation import Samples
@@ -29,7 +30,6 @@ _RELATIVE_RESIDUAL = 0.05  # of the torque of a joint: usual error of models of 
 _BODY_SIGMA = 0.25  # of itself: prior σ of a described body
 _JOINT_SIGMA = 0.2  # of its usual size: prior σ of friction, offset and armature
 _MAX_SAMPLES = 160
-_ACTIVE_SET_ITERATIONS = 5
 _MAX_SUSPECTS = 8  # rows: hypotheses are about those with the largest residuals
 _ROUNDING_TOLERANCE = 1e-11  # of |y|²
 
@@ -73,7 +73,7 @@ class Prior(NamedTuple):
 def prior(robot: Robot) -> Prior:
     """The prior of a description."""
     # Load-dependent friction is left out: the described weight itself may be wrong.
-    candidates = [term for term in linear_terms("candidate") if not TERMS[term].needs_load]
+    candidates = [term for term in linear_terms("candidate") if TERMS[term].depends_on_position]
     elastic = ("elastic",) if robot.model.elastic else ()
     regression = Regression(robot, (*default_groups(), *candidates, *elastic))
     p = len(regression.parameters)
@@ -140,20 +140,5 @@ class Evidence:
             A += weight * self.squares[k]
             b += weight * (s * self.with_tau[k, :, j] - self.with_stated[k])
             c += weight * (s * s * self.tau_tau[j] - 2 * s * self.tau_stated[j, k] + self.stated_stated[k])
-        u = _bounded(A, b, self.known.least)
+        u = bounded_minimum(A, b, self.known.least)
         return float(c - 2 * b @ u + u @ A @ u) + _ROUNDING_TOLERANCE * c, u
-
-
-def _bounded(A: Array, b: Array, least: Array) -> Array:
-    """min uᵀA u - 2 bᵀu with u >= least, by a few iterations of an active-set method."""
-    held = np.zeros(len(b), dtype=bool)
-    u = np.linalg.solve(A, b)
-    for _ in range(_ACTIVE_SET_ITERATIONS):
-        below = u < least - 1e-12
-        if not below.any():
-            break
-        held |= below
-        free = ~held
-        u = np.where(held, least, 0.0)
-        u[free] = np.linalg.solve(A[np.ix_(free, free)], b[free] - A[np.ix_(free, held)] @ u[held])
-    return np.asarray(u, dtype=np.float64)

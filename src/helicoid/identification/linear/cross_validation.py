@@ -57,12 +57,6 @@ class Folds:
         return Folds(parts, speeds, self.redundancy)
 
     @cached_property
-    def halves(self) -> Folds:
-        """Half as many parts, each of two neighbours."""
-        pairs = [Stack.together(self.parts[k : k + 2]) for k in range(0, len(self.parts), 2)]
-        return Folds(pairs, self.speeds, self.redundancy)
-
-    @cached_property
     def without(self) -> list[Stack]:
         """For each part, all the others together."""
         return _others(self.parts)
@@ -193,16 +187,6 @@ def held_out(fits: Sequence[Array], held: Sequence[Stack]) -> Array:
     squares = sum(part.squares(x) for x, part in zip(fits, held, strict=True))
     counts = sum(np.array(part.counts) for part in held)
     return np.sqrt(squares / np.maximum(counts, 1))
-
-
-def cross_validation_error(parts: Folds, held: Folds, fit: Fit) -> float:
-    """Error on held-out samples, of other times and of other speeds: the geometric mean of both."""
-    times, owners = parts.halves.without, held.halves.parts  # fits cost: fewer folds than for a score
-    errors = (
-        held_out([fit(stack) for stack in times], owners),
-        held_out([fit(stack) for stack in parts.without_speed], held.speeds),
-    )
-    return float(np.sqrt(np.prod([relative_error(error, held.whole) for error in errors])))
 
 
 def relative_error(rmse: Array, whole: Stack) -> float:

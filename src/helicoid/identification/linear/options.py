@@ -20,6 +20,7 @@ Estimator = Literal["consistent", "ridge", "ordinary", "weighted", "huber", "tot
 ESTIMATORS: tuple[Estimator, ...] = (
     "consistent", "ridge", "ordinary", "weighted", "huber", "total", "instrumental",
 )  # fmt: skip
+WITH_PRIOR = ("consistent", "ridge")  # regularised towards the description, and averaged over models
 
 
 @dataclass(frozen=True)

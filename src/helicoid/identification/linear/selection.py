@@ -1,31 +1,32 @@
-"""Selection by cross-validation inside a log: cut-off, lag, friction terms, and the regularisation weight."""
+"""What is not given, from the log itself: cut-off, lag, regularisation, and the weights of optional terms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
-from helicoid.identification.linear.cross_validation import (
-    Folds,
-    cross_validation_error,
-    folds,
-    held_out,
-    relative_error,
-)
+from helicoid.identification.linear.averaging import averaged, term_weights
+from helicoid.identification.linear.cross_validation import folds, held_out, relative_error
 from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression, default_groups, stated
 from helicoid.identification.linear.lag import estimate_lag
-from helicoid.identification.linear.options import Options
-from helicoid.identification.linear.solving.consistent import Bounds
-from helicoid.identification.linear.solving.estimators import augmented
-from helicoid.identification.linear.solving.whitened_coordinates import usual_magnitudes
-from helicoid.identification.linear.solving.whitening import usual_sizes
-from helicoid.identification.linear.weighting import WeightedFolds, fitter, weighted_folds, weighted_samples
+from helicoid.identification.linear.options import WITH_PRIOR, Options
+from helicoid.identification.linear.solving.estimators import (
+    MIN_RELATIVE_RESIDUAL,
+    ordinary,
+    residual_redundancy,
+)
+from helicoid.identification.linear.weighting import (
+    SINGLE,
+    Mixture,
+    WeightedFolds,
+    fitter,
+    weighted_folds,
+    weighted_samples,
+)
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, Stretch, smoothed, usable_stretches
@@ -37,24 +38,38 @@ _MAX_SAMPLES_FOR_SELECTION = 20_000
 _WINDOWS_FOR_SELECTION = 6
 _CUTOFFS_PER_BANDWIDTH = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)
 _CUTOFF_TIE = 0.002  # relative error: of cut-offs that differ by less, the lowest is taken
-_MIN_CV_IMPROVEMENT = 0.05  # relative: of a candidate term
-_MIN_CV_IMPROVEMENT_SINGLE_FREQUENCY = 0.2  # relative: of armature that one frequency hardly separates
-_MAX_SIGMA_OF_TERM = 0.1  # of its usual size: σ of a term's unknown, given all others, at most
-_MIN_IDENTIFIABLE_JOINTS = 0.5  # fraction of the joints in which a term must be identifiable
-_MIN_FAST = 0.15  # of the velocity limits: slower joints do not show how friction grows with speed
-_MIN_MOVING = 0.01  # of the velocity limits
 _REGULARISATION_DURING_SELECTION = 10.0
-_REGULARISATIONS = (10.0, 100.0, 1e3, 1e4, 1e6)  # with the last, bodies stay as described
-_BODY_SIGMA = 0.6  # of itself: error of a described body, for the least regularisation
+_BODY_SIGMA = 0.6  # of itself: prior σ of a described body
+_MIN_TERM_WEIGHT = 0.5  # for a term to be fitted by estimators that do not average models
+
+
+def optional_terms() -> tuple[str, ...]:
+    """Groups of unknowns that are averaged over."""
+    return ("armature", *linear_terms("candidate"))
+
+
+def _basic(group: str) -> bool:
+    """Whether cut-off and lag are selected with a term: springs follow slow errors of any model."""
+    return group not in TERMS or TERMS[group].is_velocity_curve
 
 
 class Selected(NamedTuple):
-    """Cut-off of the low-pass (Hz), lag (s) and unknowns; `data` is what these were fitted to, if made."""
+    """Cut-off of the low-pass (Hz), lag (s), unknowns, and the models that are averaged.
+
+    `data` is what these are fitted to, if made; `evidence` the weight of each optional term.
+    """
 
     cutoff: float | None
     lag: float
     regression: Regression
     data: WeightedFolds | None = None
+    mixture: Mixture = SINGLE
+    evidence: Mapping[str, float] = {}
+
+    @property
+    def regularisation(self) -> float:
+        """Weight of bodies: redundant samples count once, and a described body has its prior σ."""
+        return (self.mixture.redundancy or 1.0) / _BODY_SIGMA**2
 
 
 def select(
@@ -62,22 +77,61 @@ def select(
 ) -> tuple[Selected, list[Samples], list[str]]:
     """The options that were not given, selected on some logs; with them, the logs' samples and notes."""
     wrenches = tuple(logs[0].wrenches)
-    regression_of = _regressions(robot, wrenches)
     groups = _default_unknowns(robot, options, wrenches)
-    parts, notes = _usable(robot, logs)
-    cutoff, rough = (
-        select_cutoff(robot, logs, parts, regression_of(groups), report)
-        if options.cutoff == "auto"
-        else (options.cutoff, None)
+    terms = (
+        ()
+        if options.groups is not None or wrenches or options.form in ("power", "energy")
+        else optional_terms()
     )
+    everything = Regression(robot, groups, wrenches=wrenches)
+    basic = everything.with_groups([group for group in groups if group not in terms or _basic(group)])
+    parts, notes = _usable(robot, logs)
+    rough = None
+    cutoff = options.cutoff
+    if cutoff == "auto":
+        cutoff, rough = select_cutoff(robot, logs, parts, basic, report)
     stretches = [smoothed(robot, one, cutoff, options.dead_zone) for one in parts]
-    lag = _lag(regression_of(groups), stretches, rough, report) if options.lag is None else options.lag
+    lag = _lag(basic, stretches, rough, report) if options.lag is None else options.lag
     stretches = [samples.delayed(lag) for samples in stretches]
-    if options.groups is not None or wrenches or options.form in ("power", "energy"):
-        return Selected(cutoff, lag, regression_of(groups)), stretches, notes
-    groups, data = _selected_unknowns(robot, stretches, regression_of, groups, options.bounds, report)
-    own = data if options.form == "torque" else None
-    return Selected(cutoff, lag, regression_of(groups), own), stretches, notes
+    report("Averaging models", 0.0)
+    both = folds(everything, stretches)
+    mixture = SINGLE
+    if options.regularisation is None:
+        mixture = _prior_strength(everything, weighted_folds(everything, *both), stretches)
+    selected = Selected(cutoff, lag, everything, None, mixture)
+    if terms:
+        weight = selected.regularisation if options.regularisation is None else options.regularisation
+        data = weighted_folds(everything, *both, mixture)
+        mixture = averaged(everything, data, terms, weight, mixture)
+        evidence = term_weights(terms, mixture)
+        least = 0.0
+        if options.estimator not in WITH_PRIOR:
+            least, mixture = _MIN_TERM_WEIGHT, SINGLE
+        kept = tuple(group for group in groups if evidence.get(group, 1.0) > least)
+        selected = selected._replace(
+            regression=everything.with_groups(kept), mixture=mixture, evidence=evidence
+        )
+    if options.form == "torque":
+        smooth, recorded = (one.of(everything, selected.regression) for one in both)
+        data = weighted_folds(selected.regression, smooth, recorded, selected.mixture)
+        selected = selected._replace(data=data)
+    return selected, stretches, notes
+
+
+def _prior_strength(regression: Regression, data: WeightedFolds, stretches: Sequence[Samples]) -> Mixture:
+    """Redundancy N / N_eff of the samples, and whether weights are tempered: not after a single sine.
+
+    Its periods repeat each other, and with them the errors of the model.
+    """
+    if single_frequency_joints(regression.robot, [] if regression.wrenches else stretches).majority:
+        return Mixture(redundancy=data.redundancy)
+    x = ordinary(data.whole.combined(data.weights), data.coordinates)
+    longest = max(stretches, key=len)
+    redundancy = residual_redundancy(regression, longest, x, data.redundancy)
+    counts = np.maximum(np.array(data.whole.counts), 1)
+    squares = data.whole.squares(np.zeros(data.whole.n_unknowns)) / counts
+    floor = np.maximum(MIN_RELATIVE_RESIDUAL**2 * squares * data.weights, 1.0)
+    return Mixture(redundancy=redundancy * float(np.exp(np.mean(np.log(floor)))), tempered=True)
 
 
 def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,54 +143,9 @@ def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...])
         # One equation a sample carries less: neither offsets nor the curve of friction are identifiable.
         dissipative = (group for group in linear_terms("always") if TERMS[group].nonnegative)
         return ("inertia", *dissipative, "armature")
-    default = (*default_groups(), *linear_terms("fast"))
+    default = (*default_groups(), *linear_terms("candidate"))
     beyond = (group for group in linear_terms() if group not in default and stated(robot, group).any())
     return (*default, *beyond, *(("elastic",) if robot.model.elastic else ()))
-
-
-def _selected_unknowns(
-    robot: Robot,
-    stretches: Sequence[Samples],
-    regression_of: Callable[[tuple[str, ...]], Regression],
-    groups: tuple[str, ...],
-    bounds: Bounds | None,
-    report: Progress,
-) -> tuple[tuple[str, ...], WeightedFolds]:
-    """The default unknowns without those that the motion does not excite, and with terms that generalise."""
-    slow = [group for group in linear_terms("fast") if not _fast_enough(robot, stretches, group)]
-    groups = tuple(group for group in groups if group not in slow)
-    single = single_frequency_joints(robot, stretches).majority
-    if single and not stated(robot, "armature").any():  # armature and the bodies' inertia look alike then
-        needed = _improves(stretches, regression_of, groups, "armature", bounds)
-        groups = tuple(group for group in groups if needed or group != "armature")
-    candidates = [
-        term
-        for term in linear_terms("candidate")
-        if term not in groups and not (single and TERMS[term].depends_on_position)
-    ]
-    return select_terms(stretches, regression_of, groups, candidates, bounds, report)
-
-
-def _fast_enough(robot: Robot, stretches: Sequence[Samples], group: str) -> bool:
-    """Whether a curve of friction over speed is identifiable: it is described, or joints were fast enough.
-
-    A curve through slow samples alone extrapolates badly to the speeds that joints are made for.
-    """
-    fastest = np.quantile(np.abs(np.vstack([samples.v for samples in stretches])), 0.99, axis=0)
-    part = fastest / usual_sizes(robot)[1]
-    moving = part[part > _MIN_MOVING]
-    return bool(stated(robot, group).any() or (len(moving) and np.median(moving) > _MIN_FAST))
-
-
-def _regressions(robot: Robot, wrenches: tuple[str, ...]) -> Callable[[tuple[str, ...]], Regression]:
-    cache: dict[tuple[str, ...], Regression] = {}
-
-    def regression_of(groups: tuple[str, ...]) -> Regression:
-        if groups not in cache:
-            cache[groups] = Regression(robot, groups, wrenches=wrenches)
-        return cache[groups]
-
-    return regression_of
 
 
 def prepared(
@@ -210,102 +219,3 @@ def _cutoffs(logs: Sequence[Log]) -> Iterator[float | None]:
     band = max(bandwidth(np.asarray(log.q if log.v is None else log.v), log.rate) for log in logs)
     yield from (band * k for k in _CUTOFFS_PER_BANDWIDTH if 0 < band * k < 0.4 * rate)
     yield None
-
-
-def select_terms(
-    stretches: Sequence[Samples],
-    regression_of: Callable[[tuple[str, ...]], Regression],
-    groups: tuple[str, ...],
-    candidates: Sequence[str],
-    bounds: Bounds | None,
-    report: Progress,
-) -> tuple[tuple[str, ...], WeightedFolds]:
-    """Forward selection: the groups with those candidates that lower the error; and the data for them.
-
-    A term that the log does not separate from all others is not tried: it would fit this log and no other.
-    """
-    everything = regression_of((*groups, *candidates))
-    both = folds(everything, stretches)
-
-    def error(chosen: tuple[str, ...]) -> float:
-        regression, data = regression_of(chosen), _restricted(both, everything, regression_of(chosen))
-        if len(chosen) > len(groups) and not _identifiable(regression, data, chosen[-1]):
-            return np.inf
-        return _rough_error(regression, data, bounds)
-
-    best, left = error(groups), list(candidates)
-    chosen = groups
-    while left:
-        report("Selecting the terms of friction", 1 - len(left) / len(candidates))
-        errors = {term: error((*chosen, term)) for term in left}
-        term = min(errors, key=lambda name: errors[name])
-        if errors[term] > (1 - _MIN_CV_IMPROVEMENT) * best:
-            break
-        best, chosen = errors[term], (*chosen, term)
-        left.remove(term)
-    return chosen, _restricted(both, everything, regression_of(chosen))
-
-
-def _improves(
-    stretches: Sequence[Samples],
-    regression_of: Callable[[tuple[str, ...]], Regression],
-    groups: tuple[str, ...],
-    group: str,
-    bounds: Bounds | None,
-) -> bool:
-    """Whether a group among others lowers the cross-validation error by far more than chance would."""
-    everything = regression_of(groups)
-    both = folds(everything, stretches)
-    errors = []
-    for chosen in (tuple(one for one in groups if one != group), groups):
-        regression = regression_of(chosen)
-        errors.append(_rough_error(regression, _restricted(both, everything, regression), bounds))
-    return errors[1] < (1 - _MIN_CV_IMPROVEMENT_SINGLE_FREQUENCY) * errors[0]
-
-
-def _restricted(both: tuple[Folds, Folds], everything: Regression, some: Regression) -> WeightedFolds:
-    """Weighted folds of some of the unknowns, from folds of all of them."""
-    parts, recorded = (own.of(everything, some) for own in both)
-    return weighted_folds(some, parts, recorded)
-
-
-def _identifiable(regression: Regression, data: WeightedFolds, group: str) -> bool:
-    """Whether the log separates a group from all other unknowns: by its σ given these, for most joints."""
-    own = list(range(len(regression.parameters)))[regression.parameters.groups[group]]
-    free = [k for k in own if k not in data.coordinates.fixed]
-    if len(free) <= len(own) // 2:
-        return False
-    assert data.coordinates.joint_prior is not None
-    joint_prior = np.array(data.coordinates.joint_prior)
-    joint_prior[own] = 1e-9 * joint_prior[own]
-    coordinates = replace(data.coordinates, joint_prior=joint_prior)
-    whitened = coordinates.factor(data.whole.combined(data.weights))
-    factor = augmented(whitened, coordinates, _REGULARISATION_DURING_SELECTION)
-    spread: Array = np.linalg.norm(np.linalg.pinv(factor.R, rcond=1e-12)[free], axis=1)
-    sigma = spread * coordinates.T.diagonal()[free] * np.sqrt(data.redundancy)
-    known = sigma < _MAX_SIGMA_OF_TERM * usual_magnitudes(regression)[free]
-    return bool(np.mean(known) > _MIN_IDENTIFIABLE_JOINTS)
-
-
-def _rough_error(regression: Regression, data: WeightedFolds, bounds: Bounds | None) -> float:
-    """Cross-validation error of ridge fits, while the regularisation is still to be selected."""
-    fit = fitter("ridge", regression, data, _REGULARISATION_DURING_SELECTION, bounds)
-    return cross_validation_error(data.folds, data.folds, fit)
-
-
-def select_regularisation(
-    regression: Regression, data: WeightedFolds, estimator: str, bounds: Bounds | None, report: Progress
-) -> float:
-    """The regularisation weight towards the description with the least cross-validation error.
-
-    The least that is tried belongs to bodies described with a relative error of 0.6, redundant samples
-    counted once: folds of one log are too much alike to show that less would do on another motion.
-    """
-    least = data.redundancy / _BODY_SIGMA**2
-    tried = (least, *(weight for weight in _REGULARISATIONS if weight > 2 * least))
-    errors = []
-    for k, weight in enumerate(tried):
-        report("Selecting the regularisation weight", k / len(tried))
-        fit = fitter(estimator, regression, data, weight, bounds)
-        errors.append(cross_validation_error(data.folds, data.folds, fit))
-    return float(tried[int(np.argmin(errors))])

@@ -15,9 +15,9 @@ from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.linear.solving.at_rest import joints_at_rest, stiction, unexcited
 from helicoid.identification.linear.solving.consistent import Bounds, consistent
 from helicoid.identification.linear.solving.estimators import (
+    deviation,
     noise_floor,
     ordinary,
-    ridge,
     row_weights,
     total,
 )
@@ -31,11 +31,28 @@ from helicoid.identification.logs.preparation import Samples
 _REWEIGHTINGS = 3
 
 
+class Mixture(NamedTuple):
+    """Models that are averaged, each by the groups that it leaves as described and its weight.
+
+    `redundancy` is N / N_eff, by default that of the bandwidth. `tempered`: rows are weighted by the square
+    root of their 1/σ² relative to the geometric mean, since bodies are shared and errors of the model are
+    not noise: else small joints with friction that no term describes would steer the bodies of all.
+    """
+
+    models: tuple[tuple[tuple[str, ...], float], ...] = (((), 1.0),)
+    redundancy: float | None = None
+    tempered: bool = False
+
+
+SINGLE = Mixture()
+
+
 class WeightedFolds(NamedTuple):
     """Folds of a log, the weight 1/σ² of each row, and the whitened coordinates to fit in.
 
     `recorded` are the same folds with torques before the low-pass, whatever the form of the equations;
-    `redundancy` is N / N_eff, the number of samples for each that is effectively independent.
+    `redundancy` is N / N_eff, the number of samples for each that is effectively independent. Fits with a
+    prior use `tempered` weights and average `models`: indices of the unknowns left as described, weight.
     """
 
     folds: Folds
@@ -44,19 +61,23 @@ class WeightedFolds(NamedTuple):
     weights: Array
     coordinates: WhitenedCoordinates
     redundancy: float
+    tempered: Array
+    models: tuple[tuple[tuple[int, ...], float], ...]
 
 
 def weighted_samples(
-    regression: Regression, stretches: Sequence[Samples], form: str = "torque"
+    regression: Regression, stretches: Sequence[Samples], form: str = "torque", mixture: Mixture = SINGLE
 ) -> WeightedFolds:
     """Weighted folds of samples."""
     parts, recorded = folds(regression, stretches, form)
     if form in ("power", "energy"):
         recorded = folds(regression, stretches)[1]
-    return weighted_folds(regression, parts, recorded)
+    return weighted_folds(regression, parts, recorded, mixture)
 
 
-def weighted_folds(regression: Regression, parts: Folds, recorded: Folds) -> WeightedFolds:
+def weighted_folds(
+    regression: Regression, parts: Folds, recorded: Folds, mixture: Mixture = SINGLE
+) -> WeightedFolds:
     """Rows weighted by the residuals of ordinary least squares, iterated."""
     whole = parts.whole
     still = joints_at_rest(regression, whole)
@@ -68,8 +89,22 @@ def weighted_folds(regression: Regression, parts: Folds, recorded: Folds) -> Wei
     factor = whole.combined(weights)
     usual = usual_magnitudes(regression)
     own = replace(whitened_coordinates(regression, factor), fixed=unexcited(regression, still))
-    coordinates = own.fixing_unidentifiable(factor, usual).with_joint_prior(usual, parts.redundancy)
-    return WeightedFolds(parts, recorded, whole, weights, coordinates, parts.redundancy)
+    redundancy = parts.redundancy if mixture.redundancy is None else mixture.redundancy
+    coordinates = own.fixing_unidentifiable(factor, usual).with_joint_prior(usual, redundancy)
+    groups, index = regression.parameters.groups, range(len(regression.parameters))
+    models = tuple(
+        (tuple(k for group in left_out if group in groups for k in index[groups[group]]), weight)
+        for left_out, weight in mixture.models
+    )
+    tempered = _tempered(weights) if mixture.tempered else weights
+    return WeightedFolds(parts, recorded, whole, weights, coordinates, redundancy, tempered, models)
+
+
+def _tempered(weights: Array) -> Array:
+    """Weights whose ratios to their geometric mean are the square roots of those given."""
+    used = weights > 0
+    mean = np.exp(np.mean(np.log(weights[used]))) if used.any() else 1.0
+    return np.sqrt(weights * mean)
 
 
 def fitter(
@@ -80,20 +115,29 @@ def fitter(
     bounds: Bounds | None,
 ) -> Fit:
     """The function from a stack to x, by an estimator of the least squares family."""
-    weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
     sizes = usual_magnitudes(regression)
 
     def fit(stack: Stack) -> Array:
-        factor = stack.combined(weights)
-        own = data.coordinates
-        if estimator in ("consistent", "ridge"):
-            own = own.fixing_unidentifiable(factor, sizes)
-        if estimator == "consistent":
-            return consistent(regression, factor, own, regularisation, bounds)
+        if estimator not in ("consistent", "ridge"):
+            weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
+            return (total if estimator == "total" else ordinary)(stack.combined(weights), data.coordinates)
+        factor = stack.combined(data.tempered)
+        own = data.coordinates.fixing_unidentifiable(factor, sizes)
+        u = sum(w * deviation(factor, own.fixing(fixed), regularisation) for fixed, w in data.models)
         if estimator == "ridge":
-            return ridge(factor, own, regularisation)
-        if estimator == "total":
-            return total(factor, own)
-        return ordinary(factor, own)
+            return np.asarray(own.origin + own.T @ u)
+        everywhere = set.intersection(*(set(fixed) for fixed, _ in data.models))
+        return consistent(regression, factor, own.fixing(everywhere), regularisation, bounds, np.asarray(u))
 
     return fit
+
+
+def between_models(data: WeightedFolds, regularisation: float) -> Array:
+    """Covariance of x between the models of a mixture, Σ ω (x_S - x)(x_S - x)ᵀ."""
+    if len(data.models) == 1:
+        return np.zeros((data.whole.n_unknowns, data.whole.n_unknowns))
+    factor, own = data.whole.combined(data.tempered), data.coordinates
+    found = np.array([deviation(factor, own.fixing(fixed), regularisation) for fixed, _ in data.models])
+    weights = np.array([weight for _, weight in data.models])
+    apart = (found - weights @ found) @ own.T.T
+    return np.asarray((apart.T * weights) @ apart)

@@ -8,7 +8,6 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
-from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
@@ -36,11 +35,12 @@ def notes_on(
     low_passed_error: Array,
     stretches: Sequence[Samples],
     sines: Mapping[str, SineMotion],
+    evidence: Mapping[str, float],
 ) -> Iterator[str]:
     """Sentences on how the result came about, and warnings.
 
     `low_passed_error` is the held-out relative error of each row after the low-pass, `sines` are the joints
-    that moved with one frequency.
+    that moved with one frequency, `evidence` is the weight of each optional term in the model average.
     """
     n = sum(len(samples) for samples in stretches)
     span = sum(len(samples) / samples.rate for samples in stretches)
@@ -55,9 +55,12 @@ def notes_on(
         )
     if lag:
         yield f"Torques lag the motion by {1e3 * lag:.3g} ms; the lag was compensated."
-    extras = [TERMS[group] for group in regression.groups if group in linear_terms("candidate")]
-    if extras:
-        yield f"Cross-validation selected {' and '.join(term.label for term in extras)}."
+    if evidence:
+        each = ", ".join(
+            f"{TERMS[term].label if term in TERMS else 'rotor inertia (armature)'} {weight:.2f}"
+            for term, weight in evidence.items()
+        )
+        yield f"Models with and without optional terms were averaged by held-out evidence: {each}."
     if regularisation:
         yield f"The fit is regularised towards the description with weight {regularisation:g}."
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them

@@ -88,12 +88,17 @@ def consistent(
     coordinates: WhitenedCoordinates,
     regularisation: float,
     bounds: Bounds | None = None,
+    mean: Array | None = None,
 ) -> Array:
     """x of the program above; friction, load dependence, springs and armature are not negative.
 
     `regularisation` is the weight of the squared whitened distance from the description; rows have 1/σ².
+    With `mean` (u) x is the consistent vector nearest to it in the metric of the program, ‖R (u - mean)‖:
+    where that is the unconstrained solution, it is the solution of the program.
     """
     own = augmented(coordinates.factor(factor), coordinates, regularisation)
+    if mean is not None:
+        own = own._replace(z=own.R @ mean)
     nonnegative = np.setdiff1d(nonnegative_unknowns(regression), coordinates.fixed)
     A_bound, b_bound = (bounds or Bounds()).rows(regression)
     # u holds deviations from the description: x = origin + T u >= 0.

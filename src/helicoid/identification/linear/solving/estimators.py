@@ -17,6 +17,7 @@ from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 
 _RANK_TOLERANCE = 1e-9  # of the largest singular value
+MIN_RELATIVE_RESIDUAL = 1e-4  # of a row's torque: error of any model, also in logs without noise
 _BODY_SIGMA = 0.3  # of itself: prior σ of a described body
 _MIN_COLUMN = 1e-11  # of the longest column: shorter ones are rounding errors
 _MIN_SIGNAL = 2.0  # relative residuals: singular values above are signal in total least squares
@@ -36,9 +37,13 @@ def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
 
 def ridge(factor: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Array:
     """min ‖Y x - y‖² + regularisation · distance², from the description in whitened coordinates."""
+    return coordinates.origin + coordinates.T @ deviation(factor, coordinates, regularisation)
+
+
+def deviation(factor: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Array:
+    """u of the ridge regression."""
     own = augmented(coordinates.factor(factor), coordinates, regularisation)
-    solution = np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0]
-    return coordinates.origin + coordinates.T @ solution
+    return np.asarray(np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0], dtype=np.float64)
 
 
 def total(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
@@ -129,19 +134,25 @@ def posterior(factor: Factor, coordinates: WhitenedCoordinates, redundancy: floa
     return C
 
 
-def residual_redundancy(regression: Regression, samples: Samples, x: Array, most: float) -> float:
-    """Redundancy N / N_eff of the residuals, between 1 (white noise) and `most`.
+def residual_redundancy(regression: Regression, samples: Samples, x: Array, of_band: float) -> float:
+    """Redundancy N / N_eff: the geometric mean of that of the bandwidth and of the residuals.
 
-    By batch means over `most` samples: those of white noise are smaller than its samples by √most.
+    The latter is the mean over rows of the integrated autocorrelation time 1 + 2 Σ ρ_k, up to the first
+    ρ_k < 0. It undercounts where motions are slow: errors of the model then repeat later than the log is
+    long. Rows with next to no residual are taken to be as redundant as the motion.
     """
-    s, m = samples.thinned(thinning(samples)), max(1, round(most))
+    s = samples.thinned(thinning(samples))
     left = s.y - low_pass(regression.predict(x, s.q, s.v, s.a), s.rate, s.cutoff)
-    left = (left - left.mean(axis=0))[: len(left) // m * m]
-    if m == 1 or len(left) < 4 * m:
-        return max(1.0, most)
-    means = left.reshape(-1, m, left.shape[1]).mean(axis=1)
-    found = m * np.mean(means**2, axis=0) / np.maximum(np.mean(left**2, axis=0), 1e-300)
-    return float(np.clip(np.mean(found), 1.0, max(1.0, most)))
+    used = np.all(s.weights > 0, axis=1)
+    left, y = (left[used], s.y[used]) if used.any() else (left, s.y)
+    told = np.std(left, axis=0) > MIN_RELATIVE_RESIDUAL * np.sqrt(np.mean(y**2, axis=0))
+    left = (left - left.mean(axis=0))[:, told]
+    spectrum = np.abs(np.fft.rfft(left, 2 * len(left), axis=0)) ** 2
+    correlation = np.fft.irfft(spectrum, axis=0)[: len(left)]
+    positive = np.cumprod(correlation > 0, axis=0)
+    time = np.full(len(told), max(1.0, of_band))
+    time[told] = 2 * np.sum(correlation * positive, axis=0) / correlation[0] - 1
+    return float(np.sqrt(max(1.0, of_band) * max(1.0, float(np.mean(time)))))
 
 
 def coloured(regression: Regression, samples: Samples, x: Array) -> Array:

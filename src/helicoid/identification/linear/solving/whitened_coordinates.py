@@ -7,6 +7,7 @@ P is positive definite where the 4 × 4 matrix of these elements is. Other unkno
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,7 +67,11 @@ class WhitenedCoordinates:
         Friction of a joint at rest is unidentifiable: least squares could give it any value.
         """
         size = np.linalg.norm(factor.R, axis=0) * usual
-        fixed = tuple(k for k in self.others if k in self.fixed or _MAX_SIGMA * size[k] < 1.0)
+        return self.fixing(k for k in self.others if _MAX_SIGMA * size[k] < 1.0)
+
+    def fixing(self, unknowns: Iterable[int]) -> WhitenedCoordinates:
+        """These coordinates with some more unknowns fixed."""
+        fixed = tuple(sorted({*self.fixed, *unknowns}))
         T = np.array(self.T)
         T[:, fixed] = 0.0
         return replace(self, T=T, fixed=fixed)
