@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,10 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.arrays import float_array
 from helicoid.errors import InputError
+from helicoid.geometry.shapes import HeightField, Plane
+
+if TYPE_CHECKING:
+    from helicoid.robot.collision.scene import Scene
 
 MAX_FRICTION = 1e6  # in place of an infinite coefficient, whose cone has no nearest point
 
@@ -148,17 +152,45 @@ class ContactPoint:
 
 
 def as_grounds(ground: Any) -> tuple[Ground, ...]:
-    """One ground, or several half-spaces, of which one may be a field.
+    """One ground, or several half-spaces, of which one may be a field; or a scene of such.
 
     Raises:
         InputError: it is something else.
     """
+    from helicoid.robot.collision.scene import Scene
+
+    if isinstance(ground, Scene):
+        ground = _of_scene(ground)
     given = [ground] if isinstance(ground, Ground) else ground
     if not isinstance(given, Sequence) or not given or not all(isinstance(one, Ground) for one in given):
         raise InputError(f"ground is hc.Ground(...), or a list of them; got {ground!r}")
     if sum(one.heights is not None for one in given) > 1:
         raise InputError("of several grounds, one at most may be a height field")
     return tuple(given)
+
+
+def _of_scene(scene: Scene) -> list[Ground]:
+    """The planes and height fields of a scene, with the friction of `Ground`."""
+    found = []
+    for one in scene.objects.values():
+        R, p, shape = one.pose[:3, :3], one.pose[:3, 3], one.shape
+        level = np.allclose(R, np.eye(3), atol=1e-9)
+        if one.frame is None and isinstance(shape, Plane):
+            n = R @ np.array(shape.normal)
+            found.append(Ground(height=shape.offset + float(n @ p), normal=tuple(n.tolist())))
+        elif one.frame is None and isinstance(shape, HeightField) and level:
+            x, y = np.ravel(np.asarray(shape.origin)) + p[:2]
+            field: dict[str, Any] = {"heights": np.asarray(shape.heights), "spacing": shape.spacing}
+            found.append(Ground(height=float(p[2]), origin=(float(x), float(y)), **field))
+        else:
+            what = f"carried by {one.frame!r}" if one.frame else shape.kind.replace("_", " ")
+            raise InputError(
+                f"object {one.name!r} ({what}) cannot be touched in a simulation, whose ground are planes "
+                "and level height fields: leave it out of a copy of the scene (scene.copy, remove)"
+            )
+    if not found:
+        raise InputError("the scene has no plane and no height field to be the ground")
+    return found
 
 
 def ground_arrays(grounds: Sequence[Ground]) -> dict[str, Array]:

@@ -14,6 +14,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress
 from helicoid.robot import Robot, as_robot
+from helicoid.robot.collision.scene import Scene
 from helicoid.simulation.contacts import ContactPoint, Ground, World
 from helicoid.simulation.contacts.crossing import warn_of_crossing
 from helicoid.simulation.energy import EnergyGain
@@ -56,7 +57,7 @@ def simulate(
     f_ext: Mapping[str, Force] | None = None,
     substeps: int = 1,
     *,
-    ground: Ground | Sequence[Ground] | None = None,
+    ground: Ground | Sequence[Ground] | Scene | None = None,
     contacts: Sequence[ContactPoint] | Literal["collision"] | None = None,
     end_stops: bool | None = None,
     disturbance: Force = None,
@@ -122,7 +123,8 @@ def simulate(
         f_ext: wrenches (n, f) by link, 6 each, at the link's origin.
         substeps: steps of the integrator in a sampling time.
 
-        ground: `hc.Ground`, or a list of them, that `contacts` may touch.
+        ground: `hc.Ground`, a list of them, or an `hc.Scene` of planes and height fields, that `contacts` may
+            touch.
         contacts: points of links that may touch the ground, `[hc.ContactPoint(link, point), ...]`, or
             "collision" for the collision geometry of all links.
         end_stops: whether joints stop at their position limits, without rebound; None: if there is a ground.

@@ -55,6 +55,16 @@ class RobotScene:
                 node.position, node.wxyz = pose[:3], pose[3:]
             self._place_center_of_mass()
 
+    def path_of(self, link: str) -> str:
+        """The path of the node of the body that a link is on."""
+        return self._paths[self._robot.model.frame(link).body]
+
+    def placement_of(self, link: str) -> Array:
+        """The pose of a link on its body, 4 × 4."""
+        placement, T = self._robot.model.frame(link).placement, np.eye(4)
+        T[:3, :3], T[:3, 3] = placement.rotation, placement.translation
+        return T
+
     def add_static(self, name: str, parts: Iterable[Part]) -> None:
         """Add parts fixed to the world, such as a slope."""
         self._layers[name] = self._add(name, parts)

@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError, optional_import
 from helicoid.robot import Robot, as_robot
+from helicoid.robot.collision.distances.checker import checked_scene
+from helicoid.robot.collision.scene import Scene
 from helicoid.view.controls import JointSliders, neutral_within_limits
 from helicoid.view.drawing.drawing import bounds
 from helicoid.view.ground import arrows, floor_height, ground_parts
 from helicoid.view.local_access import local_requests_only
 from helicoid.view.motion import PlayedMotion, as_motion
+from helicoid.view.objects import SceneObjects
 from helicoid.view.playback import Playback, sample
 from helicoid.view.player import COLORS
 from helicoid.view.poses import body_poses
@@ -38,6 +41,7 @@ class Viewer:
         ghost: PlayedMotion | None,
         port: int,
         frame: str | None = None,
+        scene: Scene | None = None,
     ) -> None:
         viser = _viser()
         with redirect_stdout(io.StringIO()), local_requests_only():  # `view` prints the address
@@ -50,7 +54,7 @@ class Viewer:
         if ghost is not None:
             faint = RobotScene(self._server, robot, "ghost", tint=COLORS[1])
             self._motions.append((faint, ghost, body_poses(robot, ghost.q)))
-        self._arrows = {scene: arrows(robot, motion, scene.size) for scene, motion, _ in self._motions}
+        self._arrows = {one: arrows(robot, motion, one.size) for one, motion, _ in self._motions}
         self._playback: Playback | None = None
         self._target: DraggedTarget | None = None
         self._synchronised = 0.0
@@ -58,6 +62,8 @@ class Viewer:
         self._add_panel()
         if frame is not None:
             self._target = self._add_target(frame)
+
+        self._objects = None if scene is None else SceneObjects(self._server, scene, self._scene)
 
     def _add_target(self, frame: str) -> DraggedTarget:
         with self._server.gui.add_folder("Target"):
@@ -81,6 +87,11 @@ class Viewer:
         self._pause()
         self._sliders.set(configuration)
         self._place(configuration)
+
+    def update_scene(self) -> None:
+        """Draw the objects of the scene as they are now."""
+        if self._objects is not None:
+            self._objects.update()
 
     def wait(self) -> None:
         """Block until Ctrl-C."""
@@ -197,6 +208,7 @@ def view(
     trajectory: Any = None,
     ghost: Any = None,
     *,
+    scene: Scene | None = None,
     ik: str | bool = False,
     port: int = 8080,
     block: bool = True,
@@ -207,8 +219,9 @@ def view(
     `.t` (s) and `.q` such as a Trajectory or a Plan, is played back, with its ground and its contact forces
     as red arrows. A second one, `ghost`, is drawn transparent over it or beside it. With `ik`, the name of a
     frame (True: the last link), that frame follows a draggable target by inverse kinematics within the joint
-    limits. If the port is in use, the next free one is taken. With `block` the function returns after
-    Ctrl-C, otherwise at once, and the caller closes the Viewer.
+    limits. The objects of a `scene` are drawn, and dragging one moves it in the scene; after other changes
+    `viewer.update_scene()` draws it again. If the port is in use, the next free one is taken. With `block`
+    the function returns after Ctrl-C, otherwise at once, and the caller closes the Viewer.
 
     Needs viser: `pip install 'helicoid[view]'`.
 
@@ -224,7 +237,8 @@ def view(
     if trajectory is None and ghost is not None:
         raise InputError("a ghost accompanies a trajectory; pass `trajectory` too")
     motion, other = (None if given is None else as_motion(robot, given) for given in (trajectory, ghost))
-    viewer = Viewer(robot, motion, other, port, _frame(robot, ik))
+    shown = checked_scene(scene)
+    viewer = Viewer(robot, motion, other, port, _frame(robot, ik), shown)
     print(f"Viewing {robot.name} at {viewer.url}" + (" (Ctrl-C ends)" if block else ""), flush=True)
     if block:
         viewer.wait()

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from helicoid._typing import Array
 from helicoid.arrays import float_array, shown
@@ -75,7 +75,7 @@ class HeightField(Shape):
         return np.array([[x[0], y[0], self.bottom], [x[-1], y[-1], heights.max()]])
 
     @cached_property
-    def triangles(self) -> tuple[Array, Array]:
+    def triangles(self) -> tuple[Array, NDArray[np.int64]]:
         """Vertices (n, 3) of the surface, and triangles (m, 3) as indices of them, seen from above."""
         x, y, heights = self._grid
         X, Y = np.meshgrid(x, y)
@@ -84,7 +84,7 @@ class HeightField(Shape):
         lower = np.stack([corner, corner + 1, corner + columns + 1], axis=1)
         upper = np.stack([corner, corner + columns + 1, corner + columns], axis=1)
         vertices = np.stack([X, Y, heights], axis=-1).reshape(-1, 3)
-        return vertices, np.stack([lower, upper], axis=1).reshape(-1, 3)
+        return vertices, np.stack([lower, upper], axis=1).reshape(-1, 3).astype(np.int64)
 
     def __repr__(self) -> str:
         rows, columns = np.asarray(self.heights).shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -57,6 +58,34 @@ class Scene:
         self._objects: dict[str, SceneObject] = {}
         self._allowed: set[frozenset[str]] = set()
         self._version = 0
+
+    @staticmethod
+    def from_moveit(source: str | os.PathLike[str], allowed: bool = True) -> Scene:
+        """Read a planning scene of MoveIt: YAML, such as MotionBenchMaker's, or a `.scene` file of RViz.
+
+        Boxes, spheres, cylinders, meshes and planes; an object of several shapes becomes `name[0]`, `name[1]`
+        ... With `allowed` also the allowed collision matrix. YAML needs `pip install pyyaml`.
+
+        Raises:
+            InputError: it cannot be read, or has what a scene does not: cones, octomaps, attached objects.
+        """
+        from helicoid.robot.collision.scene.moveit import read_moveit
+
+        return read_moveit(source, allowed)
+
+    @staticmethod
+    def from_mjcf(source: Any) -> Scene:
+        """Read the world of an MJCF: its geoms that can collide and do not move.
+
+        `source` is a path, a text or a `mujoco.MjModel`; meshes are taken as MuJoCo does, as convex hulls,
+        and planes are infinite. It needs `pip install 'helicoid[mujoco]'`.
+
+        Raises:
+            InputError: MuJoCo does not read it, or a geom is an ellipsoid or a signed distance field.
+        """
+        from helicoid.robot.collision.scene.mjcf import read_mjcf_world
+
+        return read_mjcf_world(source)
 
     # Objects ------------------------------------------------------------------------------------------
 
