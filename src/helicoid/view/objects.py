@@ -118,7 +118,7 @@ def shape_triangles(shape: Shape, size: float) -> Triangles:
         return _square(shape, size)
     assert isinstance(shape, Mesh)
     if not shape.convex:
-        return Triangles(shape.vertices, shape.faces)
+        return Triangles(shape.vertices, np.asarray(shape.faces, np.int64))
     from scipy.spatial import ConvexHull, QhullError
 
     try:
