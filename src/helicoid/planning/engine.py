@@ -62,11 +62,9 @@ class RobotTables(ctypes.Structure):
     """`hp_robot` of runtime/check.h."""
 
     _fields_ = (
-        ("n_groups", _I),
-        ("n_spheres", _I),
-        ("n_pairs", _I),
-        *((name, _P) for name in ("slot", "first", "meets_world", "ball", "sphere", "lever")),
-        *((name, _P) for name in ("pair", "pair_lever", "meeting")),
+        *((name, _I) for name in ("n_groups", "n_clusters", "n_spheres", "n_pairs")),
+        *((name, _P) for name in ("slot", "first", "member", "meets_world", "ball", "cluster", "sphere")),
+        *((name, _P) for name in ("lever", "pair", "pair_lever", "near", "meeting")),
     )
 
 
@@ -126,7 +124,7 @@ def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
     number, long = _I, ctypes.c_int64
     world = [_P] * 4  # work, robot, world, ignored
     declared: dict[str, tuple[list[Any], Any]] = {
-        "planner_work": ([number] * 4, _P),
+        "planner_work": ([number] * 5, _P),
         "planner_free": ([_P], None),
         "planner_configurations": ([*world, _P, long, _P], None),
         "planner_edges": ([*world, _P, _P, _P, long, _P], long),
@@ -161,16 +159,19 @@ class Work:
 
     def __init__(self, library: ctypes.CDLL, robot: RobotTables, padded: int) -> None:
         self._library = library
-        self._sizes = robot.n_groups, robot.n_spheres, robot.n_pairs, max(1, padded)
+        self._sizes = (*_sizes(robot), max(1, padded))
         self.address = library.planner_work(*self._sizes)
         if not self.address:
             raise HelicoidError("no memory for the motion planner")
 
     def has_room_for(self, robot: RobotTables, padded: int) -> bool:
         """Whether robot and world fit into it."""
-        wanted = robot.n_groups, robot.n_spheres, robot.n_pairs, padded
-        return all(a <= b for a, b in zip(wanted, self._sizes, strict=True))
+        return all(a <= b for a, b in zip((*_sizes(robot), padded), self._sizes, strict=True))
 
     def __del__(self) -> None:
         if getattr(self, "address", None):
             self._library.planner_free(self.address)
+
+
+def _sizes(robot: RobotTables) -> tuple[int, int, int, int]:
+    return robot.n_groups, robot.n_clusters, robot.n_spheres, robot.n_pairs

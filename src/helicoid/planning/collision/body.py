@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.planning.collision.levers import levers, pair_levers
-from helicoid.planning.collision.pairs import can_meet
-from helicoid.planning.collision.spheres import SphereGroup, group_pairs
+from helicoid.planning.collision.pairs import Centres, can_meet
+from helicoid.planning.collision.spheres import SphereGroup, ball_around, group_pairs
 from helicoid.planning.engine import RobotTables, Work, address, filled
 from helicoid.planning.space import ConfigurationSpace
 from helicoid.robot import Robot
 
-SAMPLES = 1000  # random configurations that tell which pairs always meet
+SAMPLES = 200  # random configurations that tell which pairs always meet
 ALWAYS_SHARE = 0.95  # of them
+MAX_PAIRS = 1500  # of spheres of two groups that are proven apart one by one
 _ROUNDING = 2e-6  # of the reach: what float32 may lose
 
 
@@ -32,6 +33,7 @@ class Body:
         always: pairs of links or carried objects of which some spheres always meet; these are not checked.
         pairs: groups that are checked against each other, with the pairs of their spheres (n, 2).
         radii: of all spheres, with margin and rounding.
+        first: (groups + 1), the spheres of each group.
     """
 
     groups: tuple[SphereGroup, ...]
@@ -40,6 +42,7 @@ class Body:
     memory: tuple[NDArray[Any], ...]
     pairs: tuple[tuple[int, int, NDArray[np.int64]], ...]
     radii: Array
+    first: NDArray[np.int64]
 
     @property
     def n_spheres(self) -> int:
@@ -59,79 +62,134 @@ def body_of(
     """The tables of a robot with these groups; spheres are larger by the margin and by what float32 loses."""
     lever = levers(robot.model, space, groups)
     reach = float(max(np.abs(group.spheres).max() for group in groups)) + float(lever.max(initial=0.0))
-    spheres = np.concatenate([group.spheres for group in groups])
-    spheres[:, 3] += margin + _ROUNDING * (1.0 + reach)
-    balls = np.array([group.ball for group in groups])
-    balls[:, 3] += margin + 2 * _ROUNDING * (1.0 + reach)
-    first = np.cumsum([0, *(len(group.spheres) for group in groups)])
+    more = margin + _ROUNDING * (1.0 + reach)
+    parts = [part for group in groups for part in group.clusters]
+    spheres, balls = np.concatenate(parts), np.array([group.ball for group in groups])
+    clusters = np.array([ball_around(part) for part in parts])
+    spheres[:, 3] += more
+    balls[:, 3] += 2 * more
+    clusters[:, 3] += 2 * more
+    first = np.cumsum([0, *(len(group.clusters) for group in groups)])
+    member = np.cumsum([0, *map(len, parts)])
+    tables: dict[str, Any] = {
+        "slot": np.array([-1 if g.body == WORLD else slots.index(g.body) for g in groups], np.int32),
+        "first": first.astype(np.int32),
+        "member": member.astype(np.int32),
+        "meets_world": np.array([g.body != WORLD for g in groups], np.int32),
+        "ball": _floats(balls),
+        "cluster": _floats(clusters),
+        "sphere": _floats(spheres),
+        "lever": _floats(lever * (1 + 1e-6)),
+    }
+    counts = {"n_groups": len(groups), "n_clusters": len(clusters), "n_spheres": len(spheres)}
+    of_spheres = _centres(library, filled(RobotTables, **counts, n_pairs=0, **tables))
+    single = {**tables, "sphere": tables["cluster"], "member": np.arange(len(clusters) + 1, dtype=np.int32)}
+    few = {**counts, "n_spheres": len(clusters)}
+    of_clusters = _centres(library, filled(RobotTables, **few, n_pairs=0, **single))
     pairs = [
         (i, j)
         for i, j in group_pairs(robot.model, groups)
         if frozenset((groups[i].name, groups[j].name)) not in allowed
     ]
-    tables: dict[str, Any] = {
-        "slot": np.array([-1 if g.body == WORLD else slots.index(g.body) for g in groups], np.int32),
-        "first": first.astype(np.int32),
-        "meets_world": np.array([g.body != WORLD for g in groups], np.int32),
-        "ball": _floats(balls),
-        "sphere": _floats(spheres),
-        "lever": _floats(lever * (1 + 1e-6)),
-    }
-    counts = {"n_groups": len(groups), "n_spheres": len(spheres)}
-    bare, kept = filled(RobotTables, **counts, n_pairs=0, **tables)
-
-    def centres(at: Array) -> Array:
-        q, found = _floats(at), np.empty((len(at), len(spheres), 3), np.float32)
-        work = Work(library, bare, 1)
-        library.planner_centres(work.address, ctypes.byref(bare), address(q), len(q), address(found))
-        return found.astype(np.float64)
-
-    sampled = centres(_samples(robot, space))
-    lever_of_pairs = pair_levers(robot.model, space, groups, pairs)
-    rows: list[tuple[int, int, int, int]] = []
-    meeting: list[NDArray[np.int64]] = []
-    always: list[tuple[str, str]] = []
+    prover = _Prover(robot, space, (of_clusters, of_spheres), (clusters, spheres), (first, member))
+    found = [
+        prover.meeting(i, j, row)
+        for (i, j), row in zip(pairs, pair_levers(robot.model, space, groups, pairs), strict=True)
+    ]
+    kept = [(pair, near) for pair, (near, _) in zip(pairs, found, strict=True) if near]
+    always = [
+        (groups[i].name, groups[j].name) for (i, j), (_, some) in zip(pairs, found, strict=True) if some
+    ]
+    rows: list[tuple[int, ...]] = []
+    near_rows: list[tuple[int, ...]] = []
+    meeting = [np.zeros((0, 2), np.int64)]
     count = 0
-    for (i, j), lever_of_pair in zip(pairs, lever_of_pairs, strict=True):
-        both, touching = _meeting(sampled, spheres, first, i, j)
-        if not np.all(touching):
-            always.append((groups[i].name, groups[j].name))
-        both = both[touching]
-        radii = spheres[both, 3].sum(axis=1)
-        bounds = space.lower, space.upper
-        both = both[can_meet(centres, robot.neutral(), both, radii, bounds, lever_of_pair)]
-        if len(both):
-            rows.append((i, j, count, count + len(both)))
+    for (i, j), near in kept:
+        rows.append((i, j, len(near_rows), len(near_rows) + len(near)))
+        for k, l, both in near:
+            near_rows.append((k, l, count, count + len(both)))
             meeting.append(both)
             count += len(both)
-    checked = [(i, j) for i, j, _, _ in rows]
     tables["pair"] = np.array(rows, np.int32).reshape(-1, 4)
-    tables["pair_lever"] = _floats(pair_levers(robot.model, space, groups, checked) * (1 + 1e-6))
-    tables["meeting"] = np.concatenate([np.zeros((0, 2), np.int32), *meeting]).astype(np.int32)
+    tables["near"] = np.array(near_rows, np.int32).reshape(-1, 4)
+    checked = pair_levers(robot.model, space, groups, [pair for pair, _ in kept])
+    tables["pair_lever"] = _floats(checked * (1 + 1e-6))
+    tables["meeting"] = np.concatenate(meeting).astype(np.int32)
     struct, memory = filled(RobotTables, **counts, n_pairs=len(rows), **tables)
-    both_of = tuple((i, j, both) for (i, j), both in zip(checked, meeting, strict=True))
-    return Body(tuple(groups), struct, tuple(always), (*memory, *kept), both_of, spheres[:, 3])
+    both_of = tuple((i, j, np.concatenate([both for *_, both in near])) for (i, j), near in kept)
+    spheres_of = member[first]
+    return Body(tuple(groups), struct, tuple(always), memory, both_of, spheres[:, 3], spheres_of)
+
+
+def _centres(library: ctypes.CDLL, tables: tuple[Any, tuple[NDArray[Any], ...]]) -> Centres:
+    struct, memory = tables
+
+    def centres(at: Array) -> Array:
+        q, found = _floats(at), np.empty((len(at), struct.n_spheres, 3), np.float32)
+        work = Work(library, struct, 1)
+        library.planner_centres(work.address, ctypes.byref(struct), address(q), len(q), address(found))
+        assert memory, "kept until here"
+        return found.astype(np.float64)
+
+    return centres
+
+
+class _Prover:
+    """Pairs of spheres of two groups that can meet, found by their clusters first."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        space: ConfigurationSpace,
+        centres: tuple[Centres, Centres],
+        balls: tuple[Array, Array],
+        ranges: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ) -> None:
+        self._q, self._bounds = robot.neutral(), (space.lower, space.upper)
+        self._centres, self._radii = centres, (balls[0][:, 3], balls[1][:, 3])
+        self._first, self._member = ranges
+        rng = np.random.default_rng(0)
+        q = space.lower + rng.uniform(size=(SAMPLES, robot.nq)) * (space.upper - space.lower)
+        self._sampled = centres[1](space.wrapped(q))
+
+    def meeting(self, i: int, j: int, lever: Array) -> tuple[list[tuple[int, int, NDArray[np.int64]]], bool]:
+        """Clusters with the pairs of their spheres (n, 2); whether some that always meet were left out."""
+        clusters = _product(self._first, i, j)
+        clusters = clusters[self._can_meet(0, clusters, lever)]
+        parts = [_product(self._member, k, l) for k, l in clusters]
+        if not parts:
+            return [], False
+        both = np.concatenate(parts)
+        owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        changing = self._share(both) < ALWAYS_SHARE
+        kept = np.flatnonzero(changing)
+        if len(kept) <= MAX_PAIRS:
+            kept = kept[self._can_meet(1, both[kept], lever)]
+        near = [
+            (int(k), int(l), both[kept[owner[kept] == n]])
+            for n, (k, l) in enumerate(clusters)
+            if np.any(owner[kept] == n)
+        ]
+        return near, not bool(changing.all())
+
+    def _can_meet(self, which: int, both: NDArray[np.int64], lever: Array) -> NDArray[np.bool_]:
+        radii = self._radii[which][both].sum(axis=1)
+        return can_meet(self._centres[which], self._q, both, radii, self._bounds, lever)
+
+    def _share(self, both: NDArray[np.int64]) -> Array:
+        """In which share of the sampled configurations each pair of spheres meets."""
+        share, radii = np.zeros(len(both)), self._radii[1]
+        for k in range(0, len(both), 512):
+            one, other = both[k : k + 512].T
+            d2 = np.sum(np.square(self._sampled[:, one] - self._sampled[:, other]), axis=-1)
+            share[k : k + 512] = np.mean(d2 < np.square(radii[one] + radii[other]), axis=0)
+        return share
+
+
+def _product(first: NDArray[np.int64], i: int, j: int) -> NDArray[np.int64]:
+    a, b = np.meshgrid(np.arange(first[i], first[i + 1]), np.arange(first[j], first[j + 1]), indexing="ij")
+    return np.column_stack([a.ravel(), b.ravel()])
 
 
 def _floats(values: Array) -> NDArray[np.float32]:
     return np.ascontiguousarray(values, dtype=np.float32)
-
-
-def _samples(robot: Robot, space: ConfigurationSpace) -> Array:
-    rng = np.random.default_rng(0)
-    q = space.lower + rng.uniform(size=(SAMPLES, robot.nq)) * (space.upper - space.lower)
-    return space.wrapped(q)
-
-
-def _meeting(
-    centres: Array, spheres: Array, first: Array, i: int, j: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Pairs of spheres of two groups, and which of them are checked: those that do not always meet."""
-    a, b = np.meshgrid(np.arange(first[i], first[i + 1]), np.arange(first[j], first[j + 1]), indexing="ij")
-    both = np.column_stack([a.ravel(), b.ravel()])
-    share = np.zeros(len(both))
-    for k in range(0, len(both), 512):
-        one, other = both[k : k + 512].T
-        d2 = np.sum(np.square(centres[:, one] - centres[:, other]), axis=-1)
-        share[k : k + 512] = np.mean(d2 < np.square(spheres[one, 3] + spheres[other, 3]), axis=0)
-    return both, share < ALWAYS_SHARE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from helicoid.geometry.shapes import Capsule, PointCloud, Sphere
 from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
 from helicoid.robot.collision.link_shapes import link_shapes
+
+CLUSTER = 5  # spheres at most in one ball within a group
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +37,37 @@ class SphereGroup:
     spheres: Array
     carried: bool = False
 
-    @property
+    @cached_property
+    def clusters(self) -> list[Array]:
+        """The spheres in clusters of a few that are near each other, by halving along the longest extent."""
+        found, left = [], [self.spheres]
+        while left:
+            part = left.pop()
+            if len(part) <= CLUSTER:
+                found.append(part)
+                continue
+            order = part[np.argsort(part[:, int(np.argmax(np.ptp(part[:, :3], axis=0)))], kind="stable")]
+            left += [order[len(part) // 2 :], order[: len(part) // 2]]
+        return found
+
+    @cached_property
     def ball(self) -> Array:
-        """Centre and radius (4) of a ball around all spheres, nearly the smallest (Bădoiu and Clarkson)."""
-        at, radii = self.spheres[:, :3], self.spheres[:, 3]
-        center = at.mean(axis=0)
-        best = np.append(center, np.inf)
-        for k in range(1, 200):
-            reach = np.linalg.norm(at - center, axis=1) + radii
-            far = int(np.argmax(reach))
-            if reach[far] < best[3]:
-                best = np.append(center, reach[far])
-            center = center + (at[far] - center) / (k + 1)
-        return best
+        """Centre and radius (4) of a ball around all spheres."""
+        return ball_around(self.spheres)
+
+
+def ball_around(spheres: Array) -> Array:
+    """Centre and radius (4) of a ball around spheres, nearly the smallest (Bădoiu and Clarkson 2003)."""
+    at, radii = spheres[:, :3], spheres[:, 3]
+    center = at.mean(axis=0)
+    best = np.append(center, np.inf)
+    for k in range(1, 100 if len(spheres) > 1 else 2):
+        reach = np.linalg.norm(at - center, axis=1) + radii
+        far = int(np.argmax(reach))
+        if reach[far] < best[3]:
+            best = np.append(center, reach[far])
+        center = center + (at[far] - center) / (k + 1)
+    return best
 
 
 def link_groups(robot: Robot, tolerance: float) -> list[SphereGroup]:

@@ -8,7 +8,6 @@ typedef struct {
   hp_check check;
   hp_query query;
   hp_path path;
-  int32_t groups, spheres, pairs, padded;
 } hp_work;
 
 static void *hp_aligned(size_t bytes) {
@@ -21,7 +20,7 @@ static void *hp_aligned(size_t bytes) {
 HP_API void planner_free(hp_work *w) {
   if (!w) return;
   hp_check *c = &w->check;
-  free(c->pose), free(c->ball), free(c->sphere), free(c->placed), free(c->near), free(c->n_near);
+  free(c->pose), free(c->ball), free(c->cluster), free(c->sphere), free(c->placed), free(c->filled), free(c->near), free(c->n_near);
   free(c->grow), free(c->pair_grow);
   for (int s = 0; s < 2; s++) hp_tree_free(w->query.tree + s);
   free(w->path.q);
@@ -29,20 +28,22 @@ HP_API void planner_free(hp_work *w) {
 }
 
 /* Memory for one thread, for robots and worlds up to these sizes; NULL where there is none. */
-HP_API hp_work *planner_work(int32_t groups, int32_t spheres, int32_t pairs, int32_t padded) {
+HP_API hp_work *planner_work(int32_t groups, int32_t clusters, int32_t spheres, int32_t pairs, int32_t padded) {
   hp_work *w = hp_aligned(sizeof *w);
   if (!w) return NULL;
   hp_check *c = &w->check;
-  w->groups = groups, w->spheres = spheres, w->pairs = pairs, w->padded = padded;
   c->pose = hp_aligned(sizeof(hp_v) * 12 * HP_SLOTS);
   c->ball = hp_aligned(sizeof(hp_v) * 3 * (size_t)groups);
+  c->cluster = hp_aligned(sizeof(hp_v) * 3 * (size_t)clusters);
+  c->filled = hp_aligned((size_t)clusters);
   c->sphere = hp_aligned(sizeof(hp_v) * 3 * (size_t)spheres);
   c->placed = hp_aligned((size_t)groups);
   c->near = hp_aligned(sizeof(int32_t) * (size_t)groups * (size_t)padded);
   c->n_near = hp_aligned(sizeof(int32_t) * (size_t)groups);
   c->grow = hp_aligned(sizeof(float) * (size_t)groups);
   c->pair_grow = hp_aligned(sizeof(float) * (size_t)pairs);
-  if (c->pose && c->ball && c->sphere && c->placed && c->near && c->n_near && c->grow && c->pair_grow) return w;
+  const int complete = c->pose && c->ball && c->cluster && c->sphere && c->placed && c->filled && c->near;
+  if (complete && c->n_near && c->grow && c->pair_grow) return w;
   planner_free(w);
   return NULL;
 }
@@ -192,7 +193,8 @@ HP_API void planner_centres(hp_work *w, const hp_robot *robot, const float *q, i
       at[j] = x.v;
     }
     hp_move(&w->check, at);
-    for (int g = 0; g < robot->n_groups; g++) hp_place_spheres(&w->check, g);
+    for (int g = 0; g < robot->n_groups; g++)
+      for (int k = robot->first[g]; k < robot->first[g + 1]; k++) hp_place_spheres(&w->check, g, k);
     for (int s = 0; s < 3 * robot->n_spheres; s++) {
       const hp_lanes x = {.v = w->check.sphere[s]};
       for (int l = 0; l < taken; l++) centres[(i + l) * 3 * robot->n_spheres + s] = x.lane[l];
