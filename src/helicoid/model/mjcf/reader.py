@@ -17,7 +17,7 @@ from helicoid.model.doubts import located_doubts
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Fixed
 from helicoid.model.mjcf.actuators import actuators, with_actuated_joints
-from helicoid.model.mjcf.compiled import Compiled, compile_file, compile_text, given_model
+from helicoid.model.mjcf.compiling.compiled import Compiled, compile_file, compile_text, given_model
 from helicoid.model.mjcf.contacts import disabled_pairs
 from helicoid.model.mjcf.equalities import with_equalities
 from helicoid.model.mjcf.joints import FREE, JointAddress, body_chain, disabled, rotation

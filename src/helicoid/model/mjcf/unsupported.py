@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid.errors import InputError, RobotDescriptionError
 from helicoid.model.mjcf.actuators import unsupported_additions
-from helicoid.model.mjcf.compiled import Compiled
+from helicoid.model.mjcf.compiling.compiled import Compiled
 
 Found = Iterator[str]
 

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from helicoid.errors import RobotDescriptionError, optional_import
+from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError, optional_import, warn
+from helicoid.model.mjcf.compiling.missing_files import replace_missing_files
+from helicoid.model.mjcf.compiling.untrusted import refuse_bombs
 
 REQUIREMENT = "helicoid[mujoco]"
+_ERRORS = (ValueError, OSError, RuntimeError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,8 @@ def compile_file(path: str) -> Compiled:
         what = "is a folder, not a file" if os.path.isdir(path) else "there is no such file"
         raise RobotDescriptionError(f"{path}: {what}")
     mujoco = _mujoco(path)
+    with open(path, "rb") as file:
+        refuse_bombs(file.read(), path)
     # Relative paths lose the meshes of nested includes.
     return _compiled(lambda: mujoco.MjSpec.from_file(os.path.abspath(path)), path)
 
@@ -40,6 +45,7 @@ def compile_file(path: str) -> Compiled:
 def compile_text(text: str, name: str, folder: str) -> Compiled:
     """Compile an MJCF text; files that it names are relative to `folder`."""
     mujoco = _mujoco(name)
+    refuse_bombs(text, name)
     return _compiled(lambda: mujoco.MjSpec.from_string(text), name)
 
 
@@ -54,13 +60,29 @@ def given_model(source: Any) -> Compiled:
 def _compiled(read: Any, name: str) -> Compiled:
     try:
         spec = read()
-        model = spec.compile()
-    except (ValueError, OSError, RuntimeError) as error:
-        text = " ".join(str(error).split())
-        raise RobotDescriptionError(f"{name}: MuJoCo cannot compile it: {text}") from error
+    except _ERRORS as error:
+        raise _refused(name, error) from error
     folder = os.path.join(spec.modelfiledir, spec.meshdir)
     meshes = {mesh.name: mesh.file for mesh in spec.meshes}
+    try:
+        model = spec.compile()
+    except _ERRORS as error:
+        missing = replace_missing_files(spec)
+        if not missing:
+            raise _refused(name, error) from error
+        try:
+            model = spec.compile()
+        except _ERRORS:
+            raise _refused(name, error) from error
+        named = ", ".join(missing[:5]) + (" ..." if len(missing) > 5 else "")
+        warn(DoubtfulModelWarning(f"{name}: files are missing, and shapes with them: {named}"))
+    meshes |= {mesh.name: meshes.get(mesh.name, mesh.file) for mesh in spec.meshes}
     return Compiled(model, name, spec.modelname, folder, meshes, spec)
+
+
+def _refused(name: str, error: Exception) -> RobotDescriptionError:
+    text = " ".join(str(error).split())
+    return RobotDescriptionError(f"{name}: MuJoCo cannot compile it: {text}")
 
 
 def _mujoco(name: str) -> Any:
