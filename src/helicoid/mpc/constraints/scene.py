@@ -28,7 +28,7 @@ def scene_constraint(
     margin: float = 0.02,
     soft: Soft = 1000.0,
     nearest: int = 2,
-    within: float = 0.2,
+    within: float = 0.1,
     geometry: GeometryKind | None = None,
     name: str = "scene",
 ) -> Constraint:

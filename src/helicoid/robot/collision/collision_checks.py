@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from helicoid.robot.assembly import Assembly
 from helicoid.robot.collision.capsules import Capsules, fit_capsules
 from helicoid.robot.collision.distances.checker import Proximity, checked_length, checked_scene, checker
+from helicoid.robot.collision.distances.self_pairs import SelfCollisionPairs
 from helicoid.robot.collision.link_shapes import GeometryKind
 from helicoid.robot.collision.spheres import Spheres, fit_spheres
 
@@ -77,7 +78,8 @@ class CollisionChecks(Assembly):
         The least over all pairs of a link, or of what the robot carries, and an object or another link:
         exact where they are apart; negative by the penetration depth where they overlap. Links count with
         their collision shapes, meshes with their convex hulls. Pairs that are not checked: on one body or
-        neighbouring ones, both fixed to the world, disabled by the SRDF, or that `scene.allow` names.
+        neighbouring ones, both fixed to the world, that always overlap (see `self_collision_pairs`), disabled
+        by the SRDF, or that `scene.allow` names.
         With `gradient` also ∂d/∂v, (nv) or (N, nv): d(q ⊕ v dt) ≈ d + (∂d/∂v) · v dt. Infinite where there
         is no pair. Compiled C, in threads for batches; nothing is compiled again for another robot or scene.
 
@@ -133,3 +135,17 @@ class CollisionChecks(Assembly):
         return checker(self._robot, geometry).closest(
             q, checked_scene(scene), bool(self_collision), checked_length("distance within", within)
         )
+
+    def self_collision_pairs(self, geometry: GeometryKind | None = None) -> SelfCollisionPairs:
+        """Pairs of links: `checked`, `never` and `always` in contact, `disabled`, `neighbours`.
+
+        Whether links with up to three coordinates between them never or always meet is proven by bounds on
+        how far joints move them, not by samples; what is not proven within some thousand distances is
+        checked.
+
+        >>> import helicoid as hc
+        >>> pairs = hc.load("planar_2r").self_collision_pairs()
+        >>> pairs.neighbours
+        (('base_link', 'link_1'), ('link_1', 'link_2'))
+        """
+        return checker(self._robot, geometry).self_pairs

@@ -106,7 +106,7 @@ def test_a_carried_cloud_counts_as_its_hull(arm: hc.Robot) -> None:
 
 
 def test_disabled_pairs_and_neighbours_are_not_checked() -> None:
-    big = collision('<sphere radius="0.3"/>', 0.0)
+    big = collision('<sphere radius="0.2"/>', 0.0)
     text = urdf([big, big, big])
     robot = hc.load(text)
     assert [one.names for one in robot.closest([0.1, 0.2])] == [("link_0", "link_2")]

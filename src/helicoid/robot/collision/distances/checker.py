@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,7 @@ from helicoid.robot.collision.body_poses import body_matrices
 from helicoid.robot.collision.distances.library import nearest
 from helicoid.robot.collision.distances.motion import carried, joint_screws, spread
 from helicoid.robot.collision.distances.rows import Rows
+from helicoid.robot.collision.distances.self_pairs import SelfCollisionPairs, verdict
 from helicoid.robot.collision.link_shapes import GeometryKind, link_shapes
 
 if TYPE_CHECKING:
@@ -57,11 +61,14 @@ class Pairs(NamedTuple):
     bodies: NDArray[np.intp]  # (n, 2), of each pair; -1 is the world
     grouped: dict[Any, Any]  # other groups of the pairs, computed by those who need them
 
-    def merged(self) -> NDArray[np.int32]:
-        """All pairs as one group."""
-        found = self.pairs.copy()
-        found[:, 2] = 0
-        return found
+    def merged(self, without: Collection[tuple[str, str]] = ()) -> NDArray[np.int32]:
+        """All pairs as one group, without those of some names."""
+        key = "all" if not without else "that may meet"
+        if key not in self.grouped:
+            kept = [k for k, (_, _, name) in enumerate(self.pairs) if self.names[name] not in without]
+            self.grouped[key] = np.ascontiguousarray(self.pairs[kept] * np.array([1, 1, 0], np.int32))
+        table: NDArray[np.int32] = self.grouped[key]
+        return table
 
 
 class Checker:
@@ -126,12 +133,14 @@ class Checker:
                 owners.append(one.name)
                 bodies.append(WORLD)
         allowed = self._allowed(scene)
+        known = self.self_pairs if self_collision else None
+        considered = set() if known is None else {*known.checked, *known.never}
         found: list[tuple[int, int]] = []
         for i in range(n_moving):
             for j in range(i + 1, len(owners)):
                 if bodies[i] == bodies[j] or frozenset((owners[i], owners[j])) in allowed:
                     continue
-                if j < n_links and (not self_collision or not self._may_meet(i, j)):
+                if j < n_links and not (self_collision and (owners[i], owners[j]) in considered):
                     continue
                 found.append((i, j))
         names = list(dict.fromkeys((owners[i], owners[j]) for i, j in found))
@@ -141,14 +150,34 @@ class Checker:
         carriers = np.array([(bodies[i], bodies[j]) for _, i, j in listed], dtype=np.intp).reshape(-1, 2)
         return Pairs(rows, rows.table, table, names, carriers, {})
 
-    def _may_meet(self, i: int, j: int) -> bool:
-        """Not neighbours, and not disabled by the SRDF."""
+    @cached_property
+    def self_pairs(self) -> SelfCollisionPairs:
+        """The pairs of links by what is known of them."""
         model = self.robot.model
-        a, b = self._bodies[i], self._bodies[j]
-        if frozenset((self._owners[i], self._owners[j])) in model.semantics.disabled:
-            return False
-        joined = any(one != WORLD and model.bodies[one].parent == other for one, other in ((a, b), (b, a)))
-        return not joined
+        table = self._rows.table
+        found: dict[str, list[tuple[str, str]]] = {name: [] for name in SelfCollisionPairs._fields}
+        shapes: dict[str, list[int]] = {}
+        for k, link in enumerate(self._owners):
+            shapes.setdefault(link, []).append(k)
+        for (one, own), (other, others) in combinations(shapes.items(), 2):
+            a, b = self._bodies[own[0]], self._bodies[others[0]]
+            if a == b:
+                continue
+            if frozenset((one, other)) in model.semantics.disabled:
+                found["disabled"].append((one, other))
+                continue
+            if any(x != WORLD and model.bodies[x].parent == y for x, y in ((a, b), (b, a))):
+                found["neighbours"].append((one, other))
+                continue
+            pairs = np.array([(i, j, 0) for i in own for j in others], dtype=np.int32)
+            reaches = np.array([max(_reach(table[k]) for k in some) for some in (own, others)])
+
+            def distance(q: Array, pairs: NDArray[np.int32] = pairs) -> Array:
+                poses = np.asarray(body_matrices(self.robot)(q)).reshape(len(q), -1, 12)
+                return nearest(table, pairs, 1, np.ascontiguousarray(poses), np.inf, False)[:, 0, 0]
+
+            found[verdict(self.robot, (a, b), reaches, distance)].append((one, other))
+        return SelfCollisionPairs(*(tuple(found[name]) for name in SelfCollisionPairs._fields))
 
     def _allowed(self, scene: Scene | None) -> frozenset[frozenset[str]]:
         if scene is None:
@@ -182,7 +211,8 @@ class Checker:
         """See `Robot.in_collision`."""
         single, batch = self._configurations(q)
         pairs = self.pairs(scene, self_collision)
-        found = self._nearest(batch, pairs, pairs.merged(), 1, margin, True)[:, 0, 0] < margin
+        never = self.self_pairs.never if self_collision and margin <= 0 else ()
+        found = self._nearest(batch, pairs, pairs.merged(never), 1, margin, True)[:, 0, 0] < margin
         return bool(found[0]) if single else found
 
     def closest(self, q: Any, scene: Scene | None, self_collision: bool, within: float) -> list[Proximity]:
@@ -253,6 +283,12 @@ class Checker:
                 f"configurations are finite; row {row} is {given if given.ndim == 1 else given[row]}"
             )
         return given.ndim == 1, np.atleast_2d(given)
+
+
+def _reach(row: Any) -> float:
+    """Largest distance of a shape's points from the origin of its body (m)."""
+    pose = row["pose"].reshape(3, 4)
+    return float(np.linalg.norm(pose[:, :3] @ row["center"] + pose[:, 3]) + row["ball"])
 
 
 def checker(robot: Robot, geometry: GeometryKind | None) -> Checker:
