@@ -4,8 +4,9 @@
 
 For every file with the root element <mujoco> that MuJoCo itself compiles and that has degrees of freedom:
 whether `hc.load` reads it, and the largest relative error at random states of the mass matrix, inverse
-dynamics without and with passive forces, forward dynamics, poses of bodies and sites, and Jacobians. MuJoCo's
-constraints, contacts and actuators are off; where joints mimic others, MuJoCo's dynamics are projected onto
+dynamics without and with passive forces, forward dynamics, poses of bodies and sites, Jacobians, lengths of
+tendons, forces of actuators under random controls and their generalised force. MuJoCo's constraints and
+contacts are off; where joints mimic others, MuJoCo's dynamics are projected onto
 the independent ones.
 """
 
@@ -26,7 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import helicoid as hc
+from helicoid.dynamics.forces.actuation import actuator_force, actuator_torque
 from helicoid.dynamics.kinematics.frames import frame_pose, jacobian
+from helicoid.dynamics.kinematics.tendons import tendon_lengths
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.aba import forward_dynamics
 from helicoid.dynamics.recursions.crba import mass_matrix
@@ -69,7 +72,7 @@ class Comparison:
         passive = nominal(model)
         rigid = robot.with_joints(stiffness=0.0).model if robot.nv else robot.model
         links = tuple(replace(link, gravity_compensation=None) for link in rigid.links)
-        still = replace(rigid, links=links, elastic=(), tendons=(), actuators=())
+        still = replace(rigid, links=links, elastic=(), couplings=(), tendons=(), actuators=())
         bare = nominal(still).without_friction()
         q, v, a = (ca.SX.sym(name, n) for name, n in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv)))
         self._dynamics = ca.Function(
@@ -82,6 +85,14 @@ class Comparison:
                 forward_dynamics(model, passive, q, v, a),
             ],
         )
+        self._controlled = bool(robot.model.actuators) and not any(
+            one.unsupported for one in robot.model.actuators
+        )
+        u = ca.SX.sym("u", len(robot.model.actuators))
+        outputs = [tendon_lengths(robot.model, q)]
+        if self._controlled:
+            outputs += [actuator_force(robot.model, q, v, u), actuator_torque(robot.model, q, v, u)]
+        self._actuation = ca.Function("actuation", [q, v, u], outputs)
         bodies = [compiled.body(i).name for i in range(1, compiled.nbody)]
         sites = [compiled.site(i).name for i in range(compiled.nsite)]
         frames = set(robot.link_names)
@@ -122,7 +133,24 @@ class Comparison:
             "passive": relative(with_passive.ravel(), on.tau(q, bias - d.qfrc_passive)),
             "forward": relative(forward.ravel(), there),
         }
-        return found | self._kinematics(q, T)
+        return found | self._kinematics(q, T) | self._forces(rng, q, v)
+
+    def _forces(self, rng: np.random.Generator, q: Array, v: Array) -> dict[str, float]:
+        """Errors of tendons and actuators, where there are any."""
+        m, d = self.mujoco, self.data
+        off = mujoco.mjtDisableBit.mjDSBL_ACTUATION.value
+        u = rng.normal(size=len(self.robot.model.actuators))
+        results = [np.array(x).ravel() for x in self._actuation.call([q, v, u])]
+        found = {"tendons": relative(results[0], d.ten_length)} if m.ntendon else {}
+        if self._controlled and m.nu == len(u):
+            m.opt.disableflags &= ~off
+            d.ctrl[:] = u
+            d.act[:] = u[m.actuator_actnum > 0][: m.na]
+            mujoco.mj_forward(m, d)
+            found["actuators"] = relative(results[1], d.actuator_force)
+            found["controls"] = relative(results[2], self.robot.mujoco.tau(q, d.qfrc_actuator))
+            m.opt.disableflags |= off
+        return found
 
     def _kinematics(self, q: Array, T: Array) -> dict[str, float]:
         m, d = self.mujoco, self.data
@@ -197,10 +225,10 @@ def main() -> None:
         elif given.show or max(found.values()) > TOLERANCE:
             print(f"{path.name:40}", " ".join(f"{name} {error:.1e}" for name, error in found.items()))
     print(f"{len(results)} files, {len(tried)} that MuJoCo compiles and that move, {len(read)} read")
-    for name in next(iter(read.values()), {}):
-        errors = [found[name] for found in read.values()]
+    for name in dict.fromkeys(name for found in read.values() for name in found):
+        errors = [found[name] for found in read.values() if name in found]
         agree = sum(error <= TOLERANCE for error in errors)
-        print(f"{name:10} {agree} of {len(read)} within {TOLERANCE:g}, largest {max(errors):.1e}")
+        print(f"{name:10} {agree} of {len(errors)} within {TOLERANCE:g}, largest {max(errors):.1e}")
 
 
 _NEW_FULL_M = tuple(int(x) for x in mujoco.__version__.split(".")[:2]) >= (4, 0)

@@ -56,7 +56,9 @@ def elastic_wrench(robot: Robot, links: Sequence[str], q: Array, v: Array) -> Ar
     if not acts(model):
         return None
     links_alone = tuple(replace(link, gravity_compensation=None) for link in model.links)
-    bare = robot.with_model(replace(model, links=links_alone, elastic=(), tendons=(), actuators=()))
+    bare = robot.with_model(
+        replace(model, links=links_alone, elastic=(), couplings=(), tendons=(), actuators=())
+    )
     still = np.zeros_like(v)
     # Bodies and their weight need the same wrench in both.
     parts = [robot.sensor_wrench(link)(q, v, still) - bare.sensor_wrench(link)(q, v, still) for link in links]
