@@ -37,9 +37,51 @@ def test_sigma_is_the_scatter_whatever_the_low_pass() -> None:
         for seed in range(8):
             noise = 0.5 * np.random.default_rng(seed).normal(size=clean.tau.shape)
             log = hc.Log.from_arrays(clean.t, clean.q, clean.v, clean.a, clean.tau + noise)
-            found = hc.identify_payload(TRUTH, log, tip, cutoff=cutoff)
+            found = hc.identify_payload(TRUTH, log, tip, cutoff=cutoff, gain_uncertainty=0.0)
             off.append((found.inertia.mass - 2.0) / found.sigma[0])
         assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8  # eight draws of one number
+
+
+UR5 = hc.load("ur5").with_joints(damping=[3, 3, 2, 0.6, 0.6, 0.5], friction=[5, 6, 4, 1, 1, 0.8])
+CARRIED = 2.0, [0.02, -0.01, 0.06], 0.004 * np.eye(3)
+
+
+def encoder_log(seed: int, gains: np.ndarray | float = 1.0, noise: float = 0.0) -> hc.Log:
+    """Positions with the noise of encoders, and torques, of a UR5 that carries the load."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, 10.0, 0.004)
+    w = np.array([0.7, 0.9, 1.1, 1.7, 2.1, 2.9]) * rng.uniform(0.8, 1.2, 6)
+    size, phases = np.array([0.8, 0.5, 0.6, 0.8, 0.9, 1.0]), rng.uniform(0, 6.3, 6)
+    q = np.array([0.0, -1.2, 1.4, -1.0, -1.5, 0.3]) + size * np.sin(t[:, None] * w + phases)
+    v, a = size * w * np.cos(t[:, None] * w + phases), -size * w**2 * np.sin(t[:, None] * w + phases)
+    loaded = UR5.with_payload("tool0", *CARRIED)
+    tau = gains * np.asarray(loaded.inverse_dynamics(q, v, a, friction=True))
+    tau += noise * rng.normal(size=tau.shape)
+    return hc.Log.from_arrays(t, q + 5e-5 * rng.normal(size=q.shape), tau=tau)
+
+
+def test_positions_and_torques_alone_are_low_passed_as_for_identification() -> None:
+    found = hc.identify_payload(UR5, encoder_log(0), "tool0")
+    assert found.inertia.mass == pytest.approx(2.0, abs=0.005)
+    assert found.sigma[0] < 0.01
+    raw = hc.identify_payload(UR5, encoder_log(0), "tool0", cutoff=None)
+    assert abs(raw.inertia.mass - 2.0) > 0.5  # accelerations are the noise of the encoders
+
+
+def test_sigma_allows_for_wrong_gains_of_the_drives() -> None:
+    off, exact = [], []
+    for seed in range(8):
+        gains = 1 + 0.05 * np.random.default_rng(500 + seed).normal(size=6)
+        log = encoder_log(50 + seed, gains, 0.05)
+        found = hc.identify_payload(UR5, log, "tool0", cutoff=8.0)
+        off.append((found.inertia.mass - 2.0) / found.sigma[0])
+        assert found.parts["noise and gains"][0] >= found.parts["noise"][0] > 0
+        told = hc.identify_payload(UR5, log, "tool0", cutoff=8.0, gain_uncertainty=0.0)
+        exact.append([abs(told.inertia.mass - 2.0), abs(found.inertia.mass - 2.0)])
+    assert 0.4 < np.sqrt(np.mean(np.square(off))) < 1.8  # eight draws of one number
+    by_trust, by_doubt = np.median(exact, axis=0)
+    assert by_doubt < 0.2 * by_trust
+    with pytest.raises(hc.InputError, match="gain_uncertainty"):
+        hc.identify_payload(UR5, encoder_log(0), "tool0", gain_uncertainty=-1.0)
 
 
 def wrist_log(robot: hc.Robot, sensors: hc.Sensors, seed: int = 0) -> hc.Log:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,26 +15,40 @@ from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
 from helicoid.identification.diagnosis.wrenches import diagnose_wrenches
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations.stack import triangular
+from helicoid.identification.linear.equations.regression import default_groups
+from helicoid.identification.linear.equations.stack import triangle
+from helicoid.identification.linear.options import Options
+from helicoid.identification.linear.selection import excerpt, select
 from helicoid.identification.linear.solving.consistent import consistent_body, free_body
-from helicoid.identification.logs.filtering import low_pass, noise_bandwidth
+from helicoid.identification.linear.solving.estimators import autocorrelation_time
+from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.logs.plausibility import check
-from helicoid.identification.logs.preparation import prepare
+from helicoid.identification.logs.preparation import Samples, prepare
 from helicoid.identification.result import Identification
 from helicoid.interrupts import interruptible
 from helicoid.model.inertia import Inertia, transformation
 from helicoid.model.model import WORLD
+from helicoid.progress import reporting
 from helicoid.robot import Robot
+
+_MIN_RELATIVE_RESIDUAL = 1e-6  # of the largest torque of the load: rounding
+_REWEIGHTINGS = 4
+_CURRENT_GAIN_UNCERTAINTY = 0.05  # relative σ of a drive's gain between its current and its torque
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """Inertia of a load about the origin of the link that carries it, in its frame; σ of the 10 numbers."""
+    """Inertia of a load about the origin of the link that carries it, in its frame; σ of the 10 numbers.
+
+    σ is the largest of its `parts`: that of "noise" in effective samples, of "noise and gains" (torque per
+    current of each joint), and of the "scatter" between joints (sandwich estimator).
+    """
 
     link: str
     inertia: Inertia
     sigma: Array
+    parts: Mapping[str, Array] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         com = ", ".join(f"{x:.3g}" for x in self.inertia.com)
@@ -53,6 +67,7 @@ def identify_payload(
     cutoff: float | Literal["auto"] | None = "auto",
     bias: bool = True,
     carried: Carried = "body",
+    gain_uncertainty: float | None = None,
 ) -> Payload:
     """Identify the load fixed to `link` during a log, physically consistent.
 
@@ -63,9 +78,12 @@ def identify_payload(
     from a turned sensor, give a `DoubtfulLogWarning` that says which.
 
     `robot` is what carries the load: a robot whose friction counts, or better the result of identifying it
-    without load. `cutoff` (Hz) is that of the low-pass, None for none; by default the result's own, and none
-    for a robot. Rows are weighted by their residuals, and σ counts only the noise that the low-pass leaves
-    independent.
+    without load. `cutoff` (Hz) is that of the low-pass, None for none; by default that of the result, or
+    selected within the log as `hc.identify` does, as is the lag. Rows are weighted by their residuals and
+    effective samples. `gain_uncertainty` is the relative σ of each joint's torque: by default 0.05, since
+    most arms compute it from currents, and 0 with force/torque sensors; give 0 for joint torque sensors.
+    After identification without load a wrong gain scales the load's torque only, since the identified bodies
+    share it.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -84,36 +102,122 @@ def identify_payload(
     """
     result = robot if isinstance(robot, Identification) else None
     bare = robot.nominal if isinstance(robot, Identification) else robot
-    if cutoff == "auto":
-        cutoff = None if result is None else result.cutoff
     check(bare, log, moving=False)
     if log.wrenches:
         equations: _Equations = _WrenchEquations(bare, link, tuple(log.wrenches), bias, carried)
     else:
         equations = _TorqueEquations(bare, link, result)
-    factors = [np.zeros((12, 12), order="F") for _ in range(equations.rows)]
-    counts = np.zeros(equations.rows, dtype=int)
-    part = 1.0
+    uncertainty = _gain_uncertainty(gain_uncertainty, log)
     with one_blas_thread():
+        cutoff, lag = _preparation(bare, result, log, cutoff)
         stretches = prepare(bare, log, cutoff)[0]
         wrong = diagnose_wrenches(bare, tuple(log.wrenches), stretches) if log.wrenches else None
         if wrong is not None:
             warnings.warn(f"{log.source}: most likely, {wrong.text}", DoubtfulLogWarning, stacklevel=3)
-        for samples in stretches:
-            samples = samples.delayed(0.0 if result is None else result.lag)
-            part = noise_bandwidth(samples.rate, cutoff)
-            motion = samples.q, samples.v, samples.a
-            Y = low_pass(equations.regressor(*motion), samples.rate, cutoff)
-            left = samples.y - low_pass(equations.known(*motion), samples.rate, cutoff)
-            for k in range(equations.rows):
-                used = samples.weights[:, k] > 0
-                offset = np.full(int(used.sum()), float(equations.offsets))
-                factors[k] = triangular(factors[k], np.column_stack([offset, Y[used, k], left[used, k]]))
-                counts[k] += int(used.sum())
-        # Without its first row and column a factor is orthogonal to a constant: the offset is eliminated.
-        factor = _weighted([own[1:, 1:] for own in factors], counts)
-        pi, sigma = consistent_body(factor, int(counts.sum()))
-    return Payload(link, Inertia.from_parameters(pi), sigma / np.sqrt(part))
+        rows = _rows(equations, [samples.delayed(lag) for samples in stretches])
+        fit = _fitted(rows, uncertainty, shared=result is not None)
+    return Payload(link, Inertia.from_parameters(fit.pi), np.max(list(fit.parts.values()), axis=0), fit.parts)
+
+
+def _gain_uncertainty(given: float | None, log: Log) -> float:
+    if given is None:
+        return 0.0 if log.wrenches else _CURRENT_GAIN_UNCERTAINTY
+    if not 0 <= given < np.inf:
+        raise InputError(f"gain_uncertainty is a relative standard deviation, 0 or more; got {given}")
+    return float(given)
+
+
+def _preparation(
+    robot: Robot, result: Identification | None, log: Log, cutoff: float | Literal["auto"] | None
+) -> tuple[float | None, float]:
+    """Cut-off (Hz) and lag (s): of the result, or selected within the log; an explicit cut-off has no lag."""
+    if result is not None:
+        return (result.cutoff if cutoff == "auto" else cutoff), result.lag
+    if cutoff != "auto":
+        return cutoff, 0.0
+    groups = ("inertia",) if log.wrenches else default_groups()
+    options = Options("ridge", "torque", 1.0, None, groups, "auto", None, 0.0)
+    with reporting(False, "Preparing") as report:
+        found = select(robot, excerpt(log), options, report)[0]
+    return found.cutoff, found.lag
+
+
+class _Row(NamedTuple):
+    """Equations left = Y π of one measured row: (N, 10) and (N,); `measured` (N,) is what was recorded."""
+
+    Y: Array
+    left: Array
+    measured: Array
+
+
+def _rows(equations: _Equations, stretches: Sequence[Samples]) -> list[_Row]:
+    """The rows of all stretches; where offsets are unknown, less their means."""
+    parts: list[list[_Row]] = [[] for _ in range(equations.rows)]
+    for samples in stretches:
+        motion = samples.q, samples.v, samples.a
+        Y = low_pass(equations.regressor(*motion), samples.rate, samples.cutoff)
+        left = samples.y - low_pass(equations.known(*motion), samples.rate, samples.cutoff)
+        for k, own in enumerate(parts):
+            used = samples.weights[:, k] > 0
+            own.append(_Row(Y[used, k], left[used, k], samples.y[used, k]))
+    rows = [_Row(*(np.concatenate(one) for one in zip(*own, strict=True))) for own in parts]
+    if equations.offsets:
+        rows = [_Row(*(one - one.mean(axis=0) for one in row)) for row in rows]
+    return [row for row in rows if len(row.left)]
+
+
+class _Fit(NamedTuple):
+    """π of the load, and its σ by parts."""
+
+    pi: Array
+    parts: dict[str, Array]
+
+
+def _fitted(rows: Sequence[_Row], uncertainty: float, shared: bool) -> _Fit:
+    """The load, by rows left = Y π + δ d whose relative error of gain δ ~ N(0, uncertainty²) is marginalised.
+
+    d is the measured torque; `shared` errors of gain are in the bare robot too: d is that of the load.
+    Errors of consecutive samples are alike, after the low-pass and where the model errs: N of them count
+    as N over their autocorrelation time, which scales the rows.
+    """
+    size = max(float(np.sqrt(np.mean(row.left**2))) for row in rows)
+    scales, effective, pi = np.full(len(rows), size or 1.0), np.ones(len(rows)), np.zeros(10)
+    for _ in range(_REWEIGHTINGS):
+        along = [row.Y @ pi if shared else row.measured for row in rows]
+        factors = [_marginal(*one, uncertainty) for one in zip(rows, along, scales, strict=True)]
+        pi = free_body(triangle(np.vstack(factors)))
+        for k, (row, d) in enumerate(zip(rows, along, strict=True)):
+            residual = row.left - row.Y @ pi
+            if uncertainty > 0:
+                bound = (scales[k] / uncertainty) ** 2
+                residual = residual - d * (d @ residual) / (d @ d + bound)
+            rms = max(float(np.sqrt(np.mean(residual**2))), _MIN_RELATIVE_RESIDUAL * size, 1e-12)
+            time = float(autocorrelation_time(residual[:, None])[0])
+            scales[k], effective[k] = rms * np.sqrt(time), len(residual) / time
+    factors = [_marginal(*one, uncertainty) for one in zip(rows, along, scales, strict=True)]
+    fit = consistent_body(triangle(np.vstack(factors)), float(effective.sum()))
+    exact = [_marginal(row, row.left, scale, 0.0) for row, scale in zip(rows, scales, strict=True)]
+    without = consistent_body(triangle(np.vstack(exact)), float(effective.sum()))
+    noise = np.linalg.norm(without.spread, axis=1) * np.sqrt(fit.noise / without.noise)
+    scores = [fit.moved_by(own[:, :10].T @ (own[:, 10] - own[:, :10] @ fit.pi)) for own in factors]
+    scatter = np.linalg.norm(scores, axis=0) * np.sqrt(len(rows) / max(1, len(rows) - 1))
+    total = np.linalg.norm(fit.spread, axis=1)
+    return _Fit(fit.pi, {"noise": noise, "noise and gains": np.maximum(total, noise), "scatter": scatter})
+
+
+def _marginal(row: _Row, along: Array, scale: float, uncertainty: float) -> Array:
+    """The factor (11, 11) of [Y left] of a row, its unknown error of gain eliminated with its prior."""
+    block = np.column_stack([along, row.Y, row.left]) / scale
+    if uncertainty <= 0:
+        return _square(triangle(block[:, 1:]))
+    prior = np.zeros(block.shape[1])
+    prior[0] = 1.0 / uncertainty
+    return _square(triangle(np.vstack([block, prior]))[1:, 1:])
+
+
+def _square(factor: Array) -> Array:
+    """A factor with rows of zeros where there were fewer samples than columns."""
+    return np.vstack([factor, np.zeros((max(0, 11 - len(factor)), 11))])
 
 
 class _Equations(ABC):
@@ -181,18 +285,3 @@ def _carries(robot: Robot, sensor: int, body: int) -> bool:
     while body not in (sensor, WORLD):
         body = robot.model.bodies[body].parent
     return body == sensor
-
-
-def _weighted(factors: Sequence[Array], counts: Array) -> Array:
-    """One factor of all joints, each divided by its residual of a fit to all."""
-    scales = np.ones(len(factors))
-    for _ in range(3):
-        factor = np.zeros((11, 11), order="F")
-        for own, scale in zip(factors, scales, strict=True):
-            factor = triangular(factor, own / scale)
-        pi = free_body(factor)
-        left = np.array([np.linalg.norm(own[:, :-1] @ pi - own[:, -1]) for own in factors])
-        size = np.array([np.linalg.norm(own[:, -1]) for own in factors])
-        left = np.maximum(left, 1e-6 * size.max(initial=0.0)) / np.sqrt(np.maximum(counts, 1))
-        scales = np.maximum(left, 1e-12)
-    return factor

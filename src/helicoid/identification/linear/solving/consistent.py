@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,8 +187,20 @@ def free_body(factor: Array) -> Array:
     return np.asarray(scale * np.linalg.lstsq(R * scale, z, rcond=1e-9)[0], dtype=np.float64)
 
 
-def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
-    """π (10) of one body from the triangular factor (11, 11) of [Y y], and its standard deviations."""
+class BodyFit(NamedTuple):
+    """π (10) of one body, and S (10, k) with covariance C = S Sᵀ; rows had `noise` as their variance."""
+
+    pi: Array
+    spread: Array
+    noise: float
+
+    def moved_by(self, gradient: Array) -> Array:
+        """Change of π by Yᵀ dy = `gradient` (10,), weighted as the fit."""
+        return np.asarray(self.spread @ (self.spread.T @ gradient) / self.noise)
+
+
+def consistent_body(factor: Array, equations: float) -> BodyFit:
+    """One body from the triangular factor (11, 11) of [Y y], physically consistent."""
     R, z = factor[:-1, :-1], factor[:-1, -1]
     free = free_body(factor)
     mass = max(abs(float(free[0])), 1e-3)
@@ -195,11 +208,12 @@ def consistent_body(factor: Array, equations: int) -> tuple[Array, Array]:
     reference = Inertia.from_pseudo(mass * np.diag([0.01, 0.01, 0.01, 1.0]))
     T = np.asarray(Whitening(reference).inverse, dtype=np.float64)
     rest = float(factor[-1, -1] ** 2)
-    noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1, equations - 10), 1e-18)
-    whitened = Factor(R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, equations)
+    noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1.0, equations - 10), 1e-18)
+    whitened = Factor(
+        R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, int(equations)
+    )
     own = WhitenedCoordinates(reference.parameters, T, (0,), ())
     u = _program(augmented(whitened, own, _SLIGHT_REGULARISATION), own, np.zeros((0, 10)), np.zeros(0))
     # By singular values: without noise RᵀR is so large that the regularisation would be lost in rounding.
     _, singular, V = np.linalg.svd(whitened.R)
-    spread = T @ V.T / np.sqrt(singular**2 + _SLIGHT_REGULARISATION)
-    return own.origin + T @ u, np.linalg.norm(spread, axis=1)
+    return BodyFit(own.origin + T @ u, T @ V.T / np.sqrt(singular**2 + _SLIGHT_REGULARISATION), noise)

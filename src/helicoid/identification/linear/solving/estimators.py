@@ -146,13 +146,19 @@ def residual_redundancy(regression: Regression, samples: Samples, x: Array, of_b
     used = np.all(s.weights > 0, axis=1)
     left, y = (left[used], s.y[used]) if used.any() else (left, s.y)
     told = np.std(left, axis=0) > MIN_RELATIVE_RESIDUAL * np.sqrt(np.mean(y**2, axis=0))
-    left = (left - left.mean(axis=0))[:, told]
-    spectrum = np.abs(np.fft.rfft(left, 2 * len(left), axis=0)) ** 2
-    correlation = np.fft.irfft(spectrum, axis=0)[: len(left)]
-    positive = np.cumprod(correlation > 0, axis=0)
     time = np.full(len(told), max(1.0, of_band))
-    time[told] = 2 * np.sum(correlation * positive, axis=0) / correlation[0] - 1
+    time[told] = autocorrelation_time(left[:, told])
     return float(np.sqrt(max(1.0, of_band) * max(1.0, float(np.mean(time)))))
+
+
+def autocorrelation_time(x: Array) -> Array:
+    """1 + 2 Σ ρ_k of each column of x (N, n), up to the first ρ_k < 0: N / N_eff of a mean."""
+    x = x - x.mean(axis=0)
+    correlation = np.fft.irfft(np.abs(np.fft.rfft(x, 2 * len(x), axis=0)) ** 2, axis=0)[: len(x)]
+    positive = np.cumprod(correlation > 0, axis=0)
+    return np.maximum(
+        2 * np.sum(correlation * positive, axis=0) / np.maximum(correlation[0], 1e-300) - 1, 1.0
+    )
 
 
 def coloured(regression: Regression, samples: Samples, x: Array) -> Array:
