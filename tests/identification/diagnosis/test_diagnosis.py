@@ -81,6 +81,44 @@ def test_the_report_says_it() -> None:
     assert first.light == "bad" and result.diagnosis in first.answer
 
 
+def carrying(mass: float, seed: int) -> tuple[hc.Robot, hc.Log]:
+    """A UR5 with friction, and the log of one sine a joint with a load that its description lacks."""
+    ur5, rng, t = hc.load("ur5"), np.random.default_rng(seed), np.arange(0.0, 10.0, 0.01)
+    real = ur5.with_joints(damping=[3, 3, 2, 0.6, 0.6, 0.5], friction=[5, 6, 4, 1, 1, 0.8])
+    real = real.with_payload("tool0", mass, [0.02, -0.01, 0.06], 0.002 * mass * np.eye(3))
+    w = np.array([0.7, 0.9, 1.1, 1.7, 2.1, 2.9]) * rng.uniform(0.8, 1.2, 6)
+    size, phases = np.array([0.8, 0.5, 0.6, 0.8, 0.9, 1.0]), rng.uniform(0, 6.3, 6)
+    q = np.array([0.0, -1.2, 1.4, -1.0, -1.5, 0.3]) + size * np.sin(t[:, None] * w + phases)
+    v, a = size * w * np.cos(t[:, None] * w + phases), -size * w**2 * np.sin(t[:, None] * w + phases)
+    return ur5, hc.Log.from_arrays(t, q, v, a, real.inverse_dynamics(q, v, a, friction=True))
+
+
+@pytest.mark.parametrize(("mass", "seed"), [(1.0, 0), (2.0, 1), (5.0, 2)])
+def test_a_load_that_the_description_lacks_is_named(mass: float, seed: int) -> None:
+    """Neither gear ratios nor the currents of drives, which fit as badly."""
+    ur5, log = carrying(mass, seed)
+    found = diagnose(ur5, prepare(ur5, log, None)[0])
+    assert found is None or found.kind == "load", found
+    if mass > 1:
+        assert found is not None and found.joints == ("wrist_3_link",)
+        assert f"a load of about {mass:.2g} kg" in found.text or abs(_mass_in(found.text) / mass - 1) < 0.25
+
+
+def _mass_in(text: str) -> float:
+    return float(text.split("about ")[1].split(" kg")[0])
+
+
+def test_without_noise_what_the_log_does_not_tell_stays_as_described() -> None:
+    """The base's mass acts on no joint: no robot of a thousand kilograms, and another motion is predicted."""
+    ur5, log = carrying(2.0, 3)
+    result = hc.identify(ur5, log, progress=False)
+    described = sum(body.inertia.mass for body in ur5.model.bodies)
+    found = sum(body.inertia.mass for body in result.robot.model.bodies)
+    assert described - 1.0 < found < described + 4.0
+    assert result.score(carrying(2.0, 4)[1]).overall_relative < 0.02
+    assert "a load of about" in result.diagnosis
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(10))
 def test_many_logs_corrupted_and_clean(chunk: int, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from helicoid.identification.diagnosis.candidate import Candidate
 from helicoid.identification.diagnosis.evidence import Evidence, prior, some_motion
+from helicoid.identification.diagnosis.loads import undescribed_load
 from helicoid.identification.diagnosis.motions import exchanged_joints, in_other_units
 from helicoid.identification.diagnosis.tilted_base import tilted
 from helicoid.identification.diagnosis.torques import exchanged, flipped, multiples, scaled
@@ -44,6 +45,8 @@ def diagnose(robot: Robot, stretches: Sequence[Samples]) -> Candidate | None:
         )
     if found is None or found.kind == "gear":
         found = multiples(evidence) or found
+    if found is not None and found.kind in ("gear", "current", "unit"):
+        return undescribed_load(evidence, min(_MAX_PLAUSIBLE_MISFIT * n, _MAX_RATIO * now)) or found
     return found
 
 

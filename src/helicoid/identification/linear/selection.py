@@ -123,15 +123,15 @@ def _prior_strength(regression: Regression, data: WeightedFolds, stretches: Sequ
 
     Its periods repeat each other, and with them the errors of the model.
     """
-    if single_frequency_joints(regression.robot, [] if regression.wrenches else stretches).majority:
-        return Mixture(redundancy=data.redundancy)
-    x = ordinary(data.whole.combined(data.weights), data.coordinates)
-    longest = max(stretches, key=len)
-    redundancy = residual_redundancy(regression, longest, x, data.redundancy)
     counts = np.maximum(np.array(data.whole.counts), 1)
     squares = data.whole.squares(np.zeros(data.whole.n_unknowns)) / counts
     floor = np.maximum(MIN_RELATIVE_RESIDUAL**2 * squares * data.weights, 1.0)
-    return Mixture(redundancy=redundancy * float(np.exp(np.mean(np.log(floor)))), tempered=True)
+    rounding = float(np.exp(np.mean(np.log(floor))))
+    if single_frequency_joints(regression.robot, [] if regression.wrenches else stretches).majority:
+        return Mixture(redundancy=data.redundancy * rounding)
+    x = ordinary(data.whole.combined(data.weights), data.coordinates)
+    redundancy = residual_redundancy(regression, max(stretches, key=len), x, data.redundancy)
+    return Mixture(redundancy=redundancy * rounding, tempered=True)
 
 
 def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...]) -> tuple[str, ...]:
