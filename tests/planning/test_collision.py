@@ -62,6 +62,42 @@ def test_contacts_with_an_obstacle_are_those_of_numpy(
     assert seen == {True, False}
 
 
+def test_hulls_meshes_and_height_fields_contain_what_they_stand_for(
+    planner: Planner, rng: np.random.Generator
+) -> None:
+    corners = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.3, 0.3) for z in (-0.25, 0.25)])
+    box = hc.Mesh(vertices=corners)
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    faces = [(a, b, c) for a, b, c, _ in sides] + [(a, c, d) for a, _, c, d in sides]
+    solid = hc.Mesh(vertices=corners, faces=faces)
+    steps = hc.HeightField(np.array([[0.0, 0.0, 0.2], [0.0, 0.1, 0.2]]), spacing=(0.4, 0.6))
+    Q = planner.robot.random(rng, 300)
+    planner.update(None)
+    Q = Q[~planner.in_collision(Q)]
+    X = [np.concatenate(list(centers(planner.robot, q).values())) for q in Q]
+    pose = random_pose(rng)
+    for shape, slack in ((box, 0.04), (solid, 0.011)):
+        scene = hc.Scene()
+        scene.add("obstacle", shape, pose)
+        planner.update(scene)
+        d = np.array([gap("box", (0.4, 0.6, 0.5), pose, x).min() - RADIUS for x in X])
+        found = planner.in_collision(Q)
+        assert found[d < -1e-4].all()
+        assert not found[d > slack].any() and found.any()
+    scene = hc.Scene()
+    scene.add("ground", steps, [0.0, 0.0, -0.3])
+    planner.update(scene)
+    found = planner.in_collision(Q)
+    for x, touches in zip(X, found, strict=True):
+        inside = (np.abs(x[:, 0]) < 0.4) & (np.abs(x[:, 1]) < 0.3)
+        right = inside & (x[:, 0] > 0.001)
+        assert touches or not np.any(inside & (x[:, 2] < -0.3 + RADIUS - 1e-3))
+        assert touches or not np.any(right & (x[:, 2] < -0.1 + RADIUS - 1e-3))
+        if np.all(x[:, 2] > -0.1 + RADIUS + 1e-3):
+            assert not touches
+    assert found.any() and not found.all()
+
+
 def test_contacts_between_links_are_those_of_numpy(planner: Planner, rng: np.random.Generator) -> None:
     planner.update(None)
     Q = planner.robot.random(rng, 300)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from helicoid._typing import Array
 from helicoid.arrays import float_array, shown
 from helicoid.compiler import get_num_threads
 from helicoid.errors import InputError
@@ -213,18 +214,20 @@ class Planner:
         Args:
             goal: configuration (nq); several (n, nq), of which the one that is reached first ends the path; a
                 `GoalRegion`; with `frame`, a pose (4, 4) of that frame; a task with its target, or several.
-            time_limit: in s.
+            time_limit: of the search (s).
             refine: time (s) that is spent on shorter paths, within the same limit: further searches that only
                 look where a path can be shorter than the best one (Gammell et al. 2014).
         """
-        begun = time.perf_counter()
         if not (np.ndim(time_limit) == 0 and time_limit > 0):
             raise InputError(f"time_limit is a time (s) above zero; got {shown(time_limit)}")
         starts = self._configurations("start", start)
         at, space = np.asarray(start, dtype=np.float64), self.space
         goals = goal_configurations(self.robot, space, goal, frame, at, lambda Q: ~self.in_collision(Q))
-        query = Query(at[None] if at.ndim == 1 else at, goals, starts, self._configurations("goal", goals))
+        wanted = self._configurations("goal", goals)
+        self._check_limits(goals)
+        query = Query(at[None] if at.ndim == 1 else at, goals, starts, wanted)
         self._last = query
+        begun = time.perf_counter()  # inverse kinematics does not count, which may compile
         path = search(self, query, begun + time_limit, seed)
         if path.success and refine > 0:
             path = refined(self, query, path, min(begun + time_limit, time.perf_counter() + refine), seed)
@@ -264,6 +267,19 @@ class Planner:
 
         with ThreadPoolExecutor(get_num_threads()) as pool:
             return list(pool.map(one, range(len(A))))
+
+    def _check_limits(self, goals: Array) -> None:
+        """Refuse goals of which none is within the limits."""
+        low, high, ends = self.space.lower, self.space.upper, self.space.wrapped(np.atleast_2d(goals))
+        slack = 1e-6 * (1 + np.abs(low) + np.abs(high))
+        beyond = np.maximum(low - slack - ends, ends - high - slack)
+        if np.all(beyond.max(axis=1) > 0):
+            k = int(np.argmax(beyond[0]))
+            name = self.robot.model.coordinate_names[k]
+            raise InputError(
+                f"the goal is beyond the limits of {name}: {ends[0, k]:.4g} is not within {low[k]:.4g} and "
+                f"{high[k]:.4g}"
+            )
 
     def _configurations(self, what: str, given: ArrayLike) -> NDArray[np.float32]:
         q = np.atleast_2d(float_array(given, f"{what} is a configuration, {self.robot.nq} numbers"))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.timing import JointPath, PathMotion, time_optimal
 from helicoid.errors import InputError
+from helicoid.planning.space import NUMBER
 
 if TYPE_CHECKING:
     from helicoid.planning.path import PlannedPath
@@ -31,7 +32,12 @@ def timed(
         raise InputError(f"there is no path to time: {path.message}")
     if len(path.q) < 2:
         raise InputError("start and goal are the same: there is nothing to time")
+    space = path.planner.space
     rounded = round_corners(path.planner, path.q)
+    free = space.kind == NUMBER
+    ends = [np.where(free, limit, wide) for limit, wide in ((space.lower, -np.inf), (space.upper, np.inf))]
+    low, high = np.minimum(ends[0], path.q.min(axis=0) - 1e-6), np.maximum(ends[1], path.q.max(axis=0) + 1e-6)
+    options = {"position": np.stack([low, high]), **options}
     return time_optimal(rounded, path.planner.robot, velocity, acceleration, torque, **options)
 
 

@@ -60,7 +60,9 @@ def signed_distance(obstacles: Obstacles, which: int, x: Array) -> Array:
     match KINDS[row["kind"]]:
         case "plane":
             return np.asarray(x @ R[2] - p[0] - radius)
-        case "cloud" | "height_field":
+        case "height_field":
+            return obstacles.depth_below(int(row["field"]), (x - p) @ R) - radius
+        case "cloud" | "hull":
             return obstacles.field_distance(int(row["field"]), (x - p) @ R) - radius
         case "cylinder":
             y = (x - p) @ R

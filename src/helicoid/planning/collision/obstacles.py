@@ -15,6 +15,7 @@ from helicoid.errors import InputError
 from helicoid.planning.engine import LANES, OBSTACLE, RUNTIME, Field, World, address
 
 KINDS = CHeader(RUNTIME / "obstacles.h").enumeration("BOX")
+SURFACE = 0.005  # m: radius of the balls that stand for the surface of a mesh that is not convex
 _CELLS_A_POINT = 1  # of a cloud's grid, about
 _MAX_CELLS = 1 << 24
 
@@ -40,9 +41,19 @@ class Obstacles:
         """Memory of clouds, height fields and tables (bytes)."""
         return int(sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)))
 
+    def depth_below(self, which: int, x: Array) -> Array:
+        """Height (n) of points x (n, 3), in its axes, above the cell of a height field below them."""
+        field, heights = self.struct.field[which], self.fields[which][0]
+        at = np.floor((x[:, :2] - np.array(field.origin[:2])) / field.cell).astype(int)
+        inside = np.all((at >= 0) & (at < heights.shape), axis=1)
+        i, j = np.clip(at, 0, np.array(heights.shape) - 1).T
+        return np.where(inside, x[:, 2] - heights[i, j], np.inf)
+
     def field_distance(self, which: int, x: Array) -> Array:
-        """Distance (n) of points x (n, 3), in its axes, from the points of a cloud."""
-        points = self.fields[which][1]
+        """Distance (n) of points x (n, 3), in its axes, from the points of a cloud or the faces of a hull."""
+        points = self.fields[which][-1]
+        if points.shape[-1] == 4:
+            return np.asarray((x @ points[:, :3].T - points[:, 3]).max(axis=1))
         return np.array([np.sqrt(np.min(np.sum(np.square(points - at), axis=1))) for at in x])
 
 
@@ -147,6 +158,67 @@ def _grid(points: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
     return field, (first, sorted_points)
 
 
+def _mesh(row: Any, shape: Any, pose: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
+    if shape.convex:
+        return _hull(row, shape)
+    row["kind"], row["radius"] = KINDS.index("cloud"), SURFACE
+    return _grid(_surface(shape))
+
+
+def _hull(row: Any, shape: Any) -> tuple[Field, tuple[NDArray[Any], ...]]:
+    from scipy.spatial import ConvexHull, QhullError
+
+    row["kind"] = KINDS.index("hull")
+    try:
+        faces = ConvexHull(shape.vertices).equations
+    except QhullError as error:
+        raise InputError(
+            f"the corners of {shape!r} are in a plane: planning takes hulls with a volume"
+        ) from error
+    faces = np.unique(np.round(faces, 9), axis=0) * (1, 1, 1, -1)
+    planes = np.ascontiguousarray(faces, dtype=np.float32)
+    return Field((len(planes), 0, 0), (0, 0, 0), 1.0, 0.0, None, address(planes)), (planes,)
+
+
+def _surface(shape: Any) -> Array:
+    """Points on the triangles of a mesh, such that balls of radius `SURFACE` about them contain these."""
+    corners = np.asarray(shape.vertices)[np.asarray(shape.faces)]  # (triangles, 3, 3)
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
+    # Triangles of sides up to e are within e / √3 of their corners.
+    parts = np.maximum(np.ceil(longest / (np.sqrt(3) * SURFACE * 0.999)), 1).astype(int)
+    if np.sum((parts + 1) * (parts + 2) / 2) > _MAX_CELLS:
+        raise InputError(
+            f"{shape!r} is too large for points every {SURFACE} m on its surface; use convex=True"
+        )
+    found = []
+    for n in np.unique(parts):
+        i, j = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+        u, v = (x[i + j <= n] / n for x in (i, j))
+        a, b, c = np.moveaxis(corners[parts == n], 1, 0)
+        found.append(
+            (a[:, None] + u[:, None] * (b - a)[:, None] + v[:, None] * (c - a)[:, None]).reshape(-1, 3)
+        )
+    return np.concatenate(found)
+
+
+def _height_field(row: Any, shape: Any, pose: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
+    """Square cells, each as high as the highest corner of the cells of the field that it meets."""
+    row["kind"] = KINDS.index("height_field")
+    z = np.asarray(shape.heights).T  # rows along x
+    z = np.maximum(np.maximum(z[:-1, :-1], z[1:, :-1]), np.maximum(z[:-1, 1:], z[1:, 1:]))
+    spacing = np.ravel(shape.spacing)
+    cell = float(spacing.min())
+    for axis in range(2):
+        ratio = cell / spacing[axis]
+        n = int(np.ceil(z.shape[axis] / ratio - 1e-9))
+        low = np.minimum(np.floor(np.arange(n) * ratio + 1e-9).astype(int), z.shape[axis] - 1)
+        high = np.minimum(np.floor((np.arange(n) + 1) * ratio - 1e-9).astype(int), z.shape[axis] - 1)
+        z = np.maximum(np.take(z, low, axis), np.take(z, high, axis))
+    heights = np.ascontiguousarray(z, dtype=np.float32)
+    x0, y0 = np.ravel(shape.origin).tolist()
+    return Field((*z.shape, 1), (x0, y0, 0.0), cell, 0.0, None, address(heights)), (heights,)
+
+
 _ROWS: dict[str, Callable[[Any, Any, Array], tuple[Field, tuple[NDArray[Any], ...]] | None]] = {
     "box": _box,
     "sphere": _sphere,
@@ -154,4 +226,6 @@ _ROWS: dict[str, Callable[[Any, Any, Array], tuple[Field, tuple[NDArray[Any], ..
     "cylinder": _cylinder,
     "plane": _plane,
     "point_cloud": _cloud,
+    "mesh": _mesh,
+    "height_field": _height_field,
 }

@@ -57,7 +57,7 @@ class SphereGroup:
 
 
 def ball_around(spheres: Array) -> Array:
-    """Centre and radius (4) of a ball around spheres, nearly the smallest (Bădoiu and Clarkson 2003)."""
+    """Centre and radius (4) of a ball around spheres, nearly the smallest, by Badoiu and Clarkson's steps."""
     at, radii = spheres[:, :3], spheres[:, 3]
     center = at.mean(axis=0)
     best = np.append(center, np.inf)

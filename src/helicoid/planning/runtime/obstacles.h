@@ -1,7 +1,7 @@
 /* Obstacles as numbers: their squared distance from points, and the boxes around them.
  *
- * An obstacle is a core and a radius around it: a point (sphere), a segment (capsule), a box, a solid cylinder
- * or a half-space. A ball of radius r touches it where the distance of its centre from the core is below
+ * An obstacle is a core and a radius around it: a point (sphere), a segment (capsule), a box, a solid cylinder,
+ * a half-space or the intersection of half-spaces (convex hull, whose corners it may count as larger). A ball of radius r touches it where the distance of its centre from the core is below
  * r + radius.
  */
 #ifndef HELICOID_PLANNING_OBSTACLES_H
@@ -9,7 +9,7 @@
 
 #include "simd.h"
 
-enum { BOX, SPHERE, CAPSULE, CYLINDER, PLANE, CLOUD, HEIGHT_FIELD };
+enum { BOX, SPHERE, CAPSULE, CYLINDER, PLANE, HULL, CLOUD, HEIGHT_FIELD };
 
 typedef struct {
   int32_t kind, field;           /* field: which cloud or height field */
@@ -17,7 +17,8 @@ typedef struct {
   float half[3], radius;         /* a cylinder: radius, radius, half its length; a capsule: 0, 0, half */
 } hp_obstacle;
 
-/* Points in the cells of a grid, sorted by cell; a height field: one height for each cell. */
+/* Points in the cells of a grid, sorted by cell; a height field: one height for each cell; a hull: n[0] rows of
+ * normal and offset. */
 typedef struct {
   int32_t n[3];
   float origin[3], cell, radius;
@@ -72,6 +73,16 @@ HP_HOT hp_v hp_core_distance(const hp_world *world, const hp_obstacle *o, const 
     }
     case PLANE: {
       const hp_v e = hp_max(x[0] * o->R[6] + x[1] * o->R[7] + x[2] * o->R[8] - o->p[0], zero);
+      return e * e;
+    }
+    case HULL: {
+      const hp_field *f = world->field + o->field;
+      hp_v e = zero;
+      hp_local(o, x, y);
+      for (int k = 0; k < f->n[0]; k++) {
+        const float *n = f->points + 4 * k;
+        e = hp_max(e, y[0] * n[0] + y[1] * n[1] + y[2] * n[2] - n[3]);
+      }
       return e * e;
     }
     default:
