@@ -35,6 +35,7 @@ from helicoid.aerial.control import (
 )
 from helicoid.aerial.fixed_wing import FixedWing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
+from helicoid.aerial.identification import FlightIdentification, FlightLog, identify
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.aerial.propulsion.jet import Jet
@@ -62,6 +63,8 @@ __all__ = [
     "EnergyRates",
     "Envelope",
     "FixedWing",
+    "FlightIdentification",
+    "FlightLog",
     "GeometricControl",
     "Jet",
     "Line",
@@ -90,6 +93,7 @@ __all__ = [
     "energy_rates",
     "ground_effect",
     "hover_power",
+    "identify",
     "identify_rotors",
     "l1_lateral_acceleration",
     "leg_indices",

@@ -1,0 +1,121 @@
+"""Specific force and angular acceleration of a multirotor from its commands, for many parameters.
+
+Rotor speeds x follow the commands c after a delay δ with a first-order lag towards
+
+    x* = (x₀ + x₁ (c - c₀) / c₁) (U / U₀)^κ
+
+and give the thrust b x² - k_i x v_n and the torque d x²; c is the centre of mass, v the airspeed:
+
+    m f = Σ T n - h Σ x v_h - ½ρ |v| A v
+    J α = Σ (p - c) × F - Σ σ (d x² + I ẋ) n - ω × Σ σ I x n - c × D - ω × J ω
+
+(Mahony, Kumar and Corke 2012), and a horizontal specific force by the mean wind of each flight, which keeps
+it out of the offsets. Readings are turned by a misalignment, with an offset of the accelerometer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.aerial.identification.parameters import Layout
+from helicoid.aerial.identification.sampling import Stretch, held_average
+from helicoid.geometry import so3
+
+_LAG_BLEND = 0.02  # of the largest speed, as in the vehicle's own motors
+
+
+@dataclass(frozen=True, eq=False)
+class Speeds:
+    """Speeds of the rotors and their derivatives, (M, rotors); `driven` are those by the commands."""
+
+    x: Array
+    rate: Array
+    driven: Array
+
+
+def speeds(layout: Layout, data: Sequence[Stretch], points: Array) -> list[list[Speeds]]:
+    """Rotor speeds of all stretches at several points (P, parameters), all in one recursion.
+
+    Measured speeds, where there are any, enter the equations as they are.
+    """
+    found: list[list[Speeds]] = [[] for _ in points]
+    for stretch in data:
+        targets = np.stack([_target(layout, stretch, point) for point in points])
+        up, down = (np.array(lag)[:, None] for lag in zip(*map(layout.lags, points), strict=True))
+        x, rate = _lagged(targets, up, down, stretch.dt, _LAG_BLEND * layout.max_speed)
+        for k, one in enumerate(found):
+            if stretch.speed is None:
+                one.append(Speeds(x[k], rate[k], x[k]))
+            else:
+                one.append(Speeds(stretch.speed, np.gradient(stretch.speed, stretch.dt, axis=0), x[k]))
+    return found
+
+
+def _target(layout: Layout, stretch: Stretch, point: Array) -> Array:
+    """Steady speed of the delayed command, averaged over each period, (M, rotors)."""
+    delay = layout.of(point, "delay")
+    command = held_average(stretch.command, stretch.t - delay, stretch.dt)
+    x = layout.speed_of(point, command)
+    if stretch.voltage is not None and layout.has("voltage_exponent"):
+        ratio = np.maximum(stretch.voltage / layout.voltage, 0.1)
+        x = x * (ratio ** layout.of(point, "voltage_exponent"))[:, None]
+    return np.maximum(x, 0.0)
+
+
+def _lagged(targets: Array, up: Array, down: Array, dt: float, width: float) -> tuple[Array, Array]:
+    """First-order lag of targets (P, M, rotors), from the first of them; speeds at the times, and slopes."""
+    targets = np.ascontiguousarray(targets.swapaxes(0, 1))
+    x, found = targets[0].copy(), np.empty_like(targets)
+    mean, half = -dt * (1 / up + 1 / down) / 2, -dt * (1 / up - 1 / down) / 2
+    for k in range(len(targets)):
+        found[k] = x
+        error = targets[k] - x
+        x = x + error * -np.expm1(mean + half * error / np.sqrt(error * error + width * width))
+    rate = np.gradient(found, dt, axis=0)
+    return found.swapaxes(0, 1), rate.swapaxes(0, 1)
+
+
+def predicted(layout: Layout, stretch: Stretch, at: Speeds, point: Array) -> Array:
+    """Specific force and angular acceleration in the axes of the sensor, smoothed, (M, 6).
+
+    Where speeds are measured, those that follow the commands are appended.
+    """
+    v = layout.vehicle(point)
+    mount = so3.exp(np.array([layout.of(point, f"misalignment_{a}") for a in "xyz"]))
+    omega = (stretch.gyro - layout.gyro_bias) @ mount.T  # in the body
+    x, rate = at.x, at.rate
+    thrust = v.b * x**2
+    arms = layout.positions - v.com
+    force = thrust @ layout.axes
+    moment = thrust @ np.cross(arms, layout.axes)
+    air = stretch.velocity
+    if air is not None:
+        hub = air[:, None, :] + np.cross(omega[:, None, :], layout.positions)  # (M, rotors, 3)
+        axial = np.einsum("kri,ri->kr", hub, layout.axes)
+        plane = hub - axial[:, :, None] * layout.axes
+        pull = (-v.inflow * x * axial)[:, :, None] * layout.axes - (v.hub_drag * x)[:, :, None] * plane
+        drag = -0.5 * layout.density * np.linalg.norm(air, axis=1)[:, None] * v.drag_area * air
+        force = force + pull.sum(axis=1) + drag
+        moment = moment + np.cross(arms, pull).sum(axis=1) - np.cross(v.com, drag)
+    spin = layout.turns[:, None] * layout.axes
+    moment = moment - (v.d * x**2 + v.rotor_inertia * rate) @ spin
+    momentum = (v.rotor_inertia * x) @ spin
+    momentum = momentum + omega @ v.J
+    moment = moment - np.cross(omega, momentum)
+    alpha = moment @ np.linalg.inv(v.J)
+    f = force / layout.mass
+    if stretch.R is not None and layout.has(f"wind_{stretch.flight}_x"):
+        wind = [layout.of(point, f"wind_{stretch.flight}_{a}") for a in "xy"]
+        f = f + stretch.R.swapaxes(1, 2)[:, :, :2] @ wind
+    if stretch.present[0]:
+        r = layout.sensor - v.com
+        f = f + np.cross(alpha, r) + np.cross(omega, np.cross(omega, r))
+    bias = np.array([layout.of(point, f"accelerometer_bias_{a}") for a in "xyz"])
+    found = [stretch.smoothed(f @ mount + bias), stretch.smoothed_acceleration(alpha @ mount)]
+    if stretch.speed is not None:
+        found.append(stretch.smoothed(at.driven))
+    return np.hstack(found)

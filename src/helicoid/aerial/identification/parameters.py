@@ -1,0 +1,205 @@
+"""Parameters of a multirotor that flights identify: names, described values, and how far they may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.aerial.frames import GRAVITY
+from helicoid.aerial.identification.sampling import Stretch, averaged
+from helicoid.aerial.multirotor import Multirotor
+from helicoid.aerial.propulsion.curve import Polynomial
+from helicoid.aerial.propulsion.motor import Motor
+from helicoid.aerial.vehicle import body_robot
+from helicoid.errors import InputError
+
+Commands = Literal["throttle", "speed"]
+_LAG, _DELAY = 0.03, 0.01  # s, before anything is known
+_WIND = 0.3  # m/s², specific force of the mean wind
+_TYPICAL_SPEED = 4.0  # m/s, of the air, at which drag is compared with the weight
+
+
+class Bodily(NamedTuple):
+    """Numbers of a vehicle at a point."""
+
+    b: Array
+    d: Array
+    inflow: float
+    hub_drag: float
+    drag_area: Array
+    com: Array
+    J: Array
+    rotor_inertia: float
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Names of the parameters with prior mean and deviation, and what is known of the vehicle."""
+
+    names: tuple[str, ...]
+    prior: Array
+    spread: Array
+    described: Multirotor
+    mass: float
+    density: float
+    positions: Array
+    axes: Array
+    turns: Array
+    b: Array
+    d: Array
+    J: Array
+    sensor: Array
+    command_mean: float
+    command_scale: float
+    voltage: float
+    max_speed: float
+    gyro_bias: Array
+
+    def has(self, name: str) -> bool:
+        """Whether it is a parameter of these flights."""
+        return name in self.names
+
+    def of(self, point: Array, name: str) -> float:
+        """A parameter, or 0 where it is none."""
+        return float(point[self.names.index(name)]) if name in self.names else 0.0
+
+    def speed_of(self, point: Array, command: Array) -> Array:
+        """Steady speed (rad/s) of a command at the reference voltage."""
+        if not self.has("speed_at_mean"):
+            return command
+        middle, slope = self.of(point, "speed_at_mean"), self.of(point, "speed_slope")
+        return middle + slope * (command - self.command_mean) / self.command_scale
+
+    def lags(self, point: Array) -> tuple[float, float]:
+        """Time constants of the motors, up and down (s): `lag` is their mean, `lag_ratio` down over up."""
+        middle, half = self.of(point, "lag"), 0.5 * self.of(point, "lag_ratio")
+        return float(np.exp(middle - half)), float(np.exp(middle + half))
+
+    def vehicle(self, point: Array) -> Bodily:
+        """The numbers that enter the equations."""
+        scale = np.exp(self.of(point, "thrust"))
+        sizes = np.exp([0.5 * self.of(point, f"inertia_{a}") for a in "xyz"])
+        J = self.J * np.outer(sizes, sizes)
+        for (i, k), name in zip(((0, 1), (0, 2), (1, 2)), ("xy", "xz", "yz"), strict=True):
+            J[i, k] += self.of(point, f"product_{name}")
+            J[k, i] = J[i, k]
+        return Bodily(
+            scale * self.b,
+            np.exp(self.of(point, "torque")) * self.d,
+            self.of(point, "inflow"),
+            self.of(point, "hub_drag"),
+            np.array([self.of(point, f"drag_area_{a}") for a in "xyz"]),
+            np.array([self.of(point, f"com_{a}") for a in "xyz"]),
+            J,
+            self.of(point, "rotor_inertia"),
+        )
+
+    def built(self, point: Array, mass_scale: float = 1.0) -> Multirotor:
+        """The vehicle of a point; `mass_scale` multiplies all masses and forces."""
+        v = self.vehicle(point)
+        rotors = []
+        lag_up, lag_down = self.lags(point)
+        for k, rotor in enumerate(self.described.rotors):
+            p = rotor.propeller
+            assert p.torque_curve is not None and p.thrust_curve is not None
+            thrust = p.thrust_curve.times(mass_scale * v.b[k] / self.b[k])
+            if isinstance(thrust, Polynomial):
+                slope = -2 * np.pi * mass_scale * v.inflow / (self.density * (2 * p.radius) ** 3)
+                c = (*thrust.coefficients, 0.0, 0.0)[:3]
+                thrust = Polynomial((c[0], float(slope), c[2]))
+            propeller = replace(
+                p,
+                thrust_curve=thrust,
+                torque_curve=p.torque_curve.times(mass_scale * v.d[k] / self.d[k]),
+                hub_drag=max(mass_scale * v.hub_drag, 0.0),
+                inertia=max(mass_scale * v.rotor_inertia, 0.0),
+            )
+            top = rotor.max_speed(self.density)
+            low = rotor.motor.min_speed if isinstance(rotor.motor, Motor) else 0.0
+            motor = rotor.motor if not self.has("lag") else Motor(top, low, lag_up, lag_down)
+            rotors.append(replace(rotor, propeller=propeller, motor=motor))
+        robot = body_robot(self.described.robot.name, mass_scale * self.mass, mass_scale * v.J, v.com)
+        return Multirotor(
+            robot=robot,
+            rotors=rotors,
+            drag_area=np.maximum(mass_scale * v.drag_area, 0.0),
+            ground=self.described.ground,
+            air=self.described.air,
+        )
+
+
+def layout_of(
+    vehicle: Multirotor,
+    data: Sequence[Stretch],
+    commands: Commands,
+    sensor: Array,
+    gyro_bias: Array,
+    inertial: bool,
+) -> Layout:
+    """The parameters that these stretches can identify, with their priors."""
+    rho = vehicle.air.density
+    model = vehicle.robot.model
+    inertia = vehicle.robot.model.bodies[0].inertia
+    columns = np.stack([rotor.column(rho) for rotor in vehicle.rotors])
+    axes = np.stack([np.asarray(rotor.axis) for rotor in vehicle.rotors])
+    turns = np.array([rotor.turns for rotor in vehicle.rotors], dtype=np.float64)
+    b, d = np.array([rotor.propeller.constants(rho) for rotor in vehicle.rotors]).T
+    mass, com, J = inertia.mass, np.asarray(inertia.com), np.asarray(inertia.at_com)
+    arm = float(np.linalg.norm([np.asarray(r.position) for r in vehicle.rotors], axis=1).mean()) or 0.1
+    values = np.concatenate([averaged(s.command, s.t, s.dt) for s in data])
+    c_mean, c_scale = float(values.mean()), float(values.std()) or 1.0
+    hover = float(np.sqrt(GRAVITY * mass / b.sum()))
+    measured_speed = all(s.speed is not None for s in data)
+    rows: dict[str, tuple[float, float]] = {}
+    if commands == "throttle":
+        slope = hover * c_scale / max(abs(c_mean), c_scale)
+        rows |= {"speed_at_mean": (hover, 0.5 * hover), "speed_slope": (slope, 3 * slope)}
+        if all(s.voltage is not None for s in data):
+            rows["voltage_exponent"] = (1.0, 0.5)
+    rows |= {
+        "lag": (np.log(_LAG), 1.0),
+        "lag_ratio": (0.0, 0.5),
+        "delay": (_DELAY, 0.03),
+    }
+    if commands == "speed" or measured_speed:
+        rows["thrust"] = (0.0, 0.5)
+    rows["torque"] = (0.0, 0.7)
+    rows |= {f"com_{a}": (float(com[k]), 0.2 * arm) for k, a in enumerate("xyz")}
+    rows |= {f"inertia_{a}": (0.0, 0.5) for a in "xyz"}
+    for (i, k), name in zip(((0, 1), (0, 2), (1, 2)), ("xy", "xz", "yz"), strict=True):
+        rows[f"product_{name}"] = (0.0, 0.05 * float(np.sqrt(J[i, i] * J[k, k])))
+    p = vehicle.rotors[0].propeller
+    rows["rotor_inertia"] = (p.inertia, 0.5 * p.inertia + 0.005 * float(J[2, 2]))
+    if all(s.velocity is not None for s in data):
+        weight = mass * GRAVITY
+        hub = 0.05 * weight / (_TYPICAL_SPEED * hover * len(b))
+        rows["hub_drag"] = (p.hub_drag, p.hub_drag + hub)
+        inflow, curve = 0.0, p.thrust_curve
+        if isinstance(curve, Polynomial) and len(curve.coefficients) > 1:
+            inflow = -curve.coefficients[1] * rho * (2 * p.radius) ** 3 / (2 * np.pi)
+        rows["inflow"] = (inflow, abs(inflow) + hub)
+        area = 0.05 * weight / (0.5 * rho * _TYPICAL_SPEED**2)
+        described = np.asarray(vehicle.drag_area)
+        rows |= {
+            f"drag_area_{a}": (float(described[k]), float(described[k]) + area) for k, a in enumerate("xyz")
+        }
+    if inertial:
+        rows |= {f"accelerometer_bias_{a}": (0.0, 0.5) for a in "xyz"}
+        rows |= {f"misalignment_{a}": (0.0, 0.05) for a in "xyz"}
+    if all(s.R is not None for s in data):
+        flown = sorted({s.flight for s in data})
+        rows |= {f"wind_{k}_{a}": (0.0, _WIND) for k in flown for a in "xy"}
+    if (model.joints and vehicle.robot.nv != 6) or columns.shape[1] != 6:
+        raise InputError("identify takes a Multirotor of one body: lock its joints")
+    numbers = np.array(list(rows.values()))
+    top = max(rotor.max_speed(rho) for rotor in vehicle.rotors)
+    volts = [s.voltage for s in data if s.voltage is not None]
+    return Layout(
+        tuple(rows), numbers[:, 0], numbers[:, 1], vehicle, mass, rho,
+        np.stack([np.asarray(r.position) for r in vehicle.rotors]), axes, turns, b, d, J, sensor,
+        c_mean, c_scale, float(np.concatenate(volts).mean()) if volts else 1.0, top, gyro_bias,
+    )  # fmt: skip

@@ -1,0 +1,235 @@
+"""Even samples of a flight: averages over each period, stretches without gaps, smoothing, motion capture.
+
+Prediction and measurement pass the same filter, so that it shifts neither: a Savitzky-Golay smoother
+(Savitzky and Golay 1964), and its derivative for angular accelerations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import savgol_filter
+
+from helicoid._typing import Array
+from helicoid.aerial.frames import GRAVITY
+from helicoid.aerial.identification.flight_log import Channel, FlightLog
+from helicoid.errors import InputError
+
+_MAX_RATE, _MIN_RATE = 125.0, 50.0  # Hz of the even samples
+_WINDOW_IMU, _WINDOW_POSE = 0.06, 0.15  # s, of the smoother: with inertial sensors, and from poses alone
+_MAX_GAP = 8  # periods without a sample beyond which a flight is split
+_MIN_STRETCH = 1.0  # s
+_MAX_POSE_DELAY = 0.12  # s, searched
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Even samples of a part of a flight, (M, ...), in the axes of the inertial sensor.
+
+    `command` is the channel itself, delays being unknown; `measured` holds specific force and angular
+    acceleration (M, 6), then rotor speeds if they are measured, smoothed; `present` which are known.
+    `velocity` is that of the root in the body and `R` the attitude, None where unknown.
+    """
+
+    t: Array
+    command: Channel
+    voltage: Array | None
+    speed: Array | None
+    gyro: Array
+    measured: Array
+    present: Array
+    velocity: Array | None
+    R: Array | None
+    window: int
+    flight: int
+
+    @property
+    def dt(self) -> float:
+        """Period (s)."""
+        return float(self.t[1] - self.t[0])
+
+    def smoothed(self, force: Array) -> Array:
+        """Specific force through the smoother."""
+        return savgol_filter(force, self.window, 2, axis=0)
+
+    def smoothed_acceleration(self, acceleration: Array) -> Array:
+        """Angular acceleration through the differentiator of angular velocities."""
+        return slope(np.cumsum(acceleration, axis=0) * self.dt - 0.5 * self.dt * acceleration, self)
+
+
+def slope(x: Array, at: Stretch | tuple[float, int]) -> Array:
+    """Smoothed derivative of even samples."""
+    dt, window = (at.dt, at.window) if isinstance(at, Stretch) else at
+    return savgol_filter(x, window, 2, deriv=1, delta=dt, axis=0)
+
+
+def averaged(channel: Channel, t: Array, width: float) -> Array:
+    """Averages over `width` (s) about each time, of straight lines between samples."""
+    integral = np.zeros_like(channel.values)
+    steps = 0.5 * (channel.values[1:] + channel.values[:-1]) * np.diff(channel.t)[:, None]
+    integral[1:] = np.cumsum(steps, axis=0)
+
+    def at(times: Array) -> Array:
+        k = np.clip(np.searchsorted(channel.t, times, side="right") - 1, 0, len(channel.t) - 2)
+        h = np.clip(times - channel.t[k], 0.0, channel.t[k + 1] - channel.t[k])[:, None]
+        rise = (channel.values[k + 1] - channel.values[k]) / (channel.t[k + 1] - channel.t[k])[:, None]
+        return integral[k] + h * (channel.values[k] + 0.5 * h * rise)
+
+    low, high = np.maximum(t - width / 2, channel.t[0]), np.minimum(t + width / 2, channel.t[-1])
+    return (at(high) - at(low)) / (high - low)[:, None]
+
+
+def held_average(channel: Channel, t: Array, dt: float) -> Array:
+    """Averages from each time to `dt` later of a command that is held until the next one."""
+    integral = np.zeros_like(channel.values)
+    integral[1:] = np.cumsum(channel.values[:-1] * np.diff(channel.t)[:, None], axis=0)
+
+    def at(times: Array) -> Array:
+        k = np.clip(np.searchsorted(channel.t, times, side="right") - 1, 0, len(channel.t) - 1)
+        return integral[k] + (times - channel.t[k])[:, None] * channel.values[k]
+
+    return (at(t + dt) - at(t)) / dt
+
+
+@dataclass(frozen=True, eq=False)
+class PoseClock:
+    """Delay (s) of poses against the gyroscope, and the offset of the gyroscope (rad/s)."""
+
+    delay: float
+    gyro_bias: Array
+
+
+def rates_of(attitude: Channel) -> Channel:
+    """Angular velocities in the body (rad/s) between quaternions, at the times between them."""
+    Q = attitude.values / np.linalg.norm(attitude.values, axis=1, keepdims=True)
+    (w0, *_), a, b = Q[:-1].T, Q[:-1, 1:], Q[1:, 1:]
+    w1 = Q[1:, 0]
+    cosine = w0 * w1 + np.sum(a * b, axis=1)
+    vector = w0[:, None] * b - w1[:, None] * a - np.cross(a, b)  # of the product of a's conjugate and b
+    vector *= np.where(cosine < 0, -1.0, 1.0)[:, None]
+    sine = np.linalg.norm(vector, axis=1)
+    factor = np.where(sine > 1e-9, 2 * np.arctan2(sine, np.abs(cosine)) / np.maximum(sine, 1e-12), 2.0)
+    step = factor[:, None] * vector
+    return Channel(0.5 * (attitude.t[1:] + attitude.t[:-1]), step / np.diff(attitude.t)[:, None])
+
+
+def pose_clock(log: FlightLog) -> PoseClock:
+    """Delay by which rotations of the poses fit those of the gyroscope best; 0 without both."""
+    if "gyro" not in log.channels or "attitude" not in log.channels:
+        return PoseClock(0.0, np.zeros(3))
+    gyro, rates = log.channels["gyro"], rates_of(log.channels["attitude"])
+    width = max(0.04, 2 / rates.rate)
+    start, end = max(gyro.t[0], rates.t[0]) + 0.2, min(gyro.t[-1], rates.t[-1]) - 0.2
+    if end - start < _MIN_STRETCH:
+        return PoseClock(0.0, np.zeros(3))
+    t = np.arange(start, end, 0.01)
+    inertial = averaged(gyro, t, width)
+
+    def off(delay: float) -> float:
+        left = inertial - averaged(rates, t + delay, width)
+        return float(np.sum((left - np.median(left, axis=0)) ** 2))
+
+    delays = np.arange(-_MAX_POSE_DELAY, _MAX_POSE_DELAY + 1e-9, 0.004)
+    costs = np.array([off(d) for d in delays])
+    k = int(np.clip(np.argmin(costs), 1, len(delays) - 2))
+    bend = costs[k - 1] - 2 * costs[k] + costs[k + 1]
+    delay = float(delays[k] + 0.5 * 0.004 * (costs[k - 1] - costs[k + 1]) / bend) if bend > 0 else 0.0
+    return PoseClock(delay, np.median(inertial - averaged(rates, t + delay, width), axis=0))
+
+
+def stretches(log: FlightLog, flight: int = -1) -> tuple[list[Stretch], PoseClock]:
+    """Even stretches of a flight, numbered -1 if it is not one of those that are fitted.
+
+    Raises:
+        InputError: no second of it has all channels.
+    """
+    clock = pose_clock(log)
+    channels = {
+        name: Channel(c.t - clock.delay, c.values) if name in ("attitude", "position", "velocity") else c
+        for name, c in log.channels.items()
+    }
+    inertial = "gyro" in channels
+    main = channels["gyro" if inertial else "attitude"]
+    rate = float(np.clip(main.rate, _MIN_RATE, _MAX_RATE))
+    dt = 1.0 / rate
+    window = 2 * max(round((_WINDOW_IMU if inertial else _WINDOW_POSE) * rate / 2), 2) + 1
+    found = [
+        _stretch(t, channels, dt, window, flight)
+        for t in _grids(channels, dt)
+        if (len(t) - 1) * dt >= _MIN_STRETCH
+    ]
+    if not found:
+        raise InputError(f"{log.source}: no second of this flight has samples of all its channels")
+    return found, clock
+
+
+def _grids(channels: dict[str, Channel], dt: float) -> list[Array]:
+    """Even times within gaps of all channels; commands may be as slow as they are."""
+    gaps: list[tuple[float, float]] = []
+    for name, c in channels.items():
+        if name == "voltage":
+            continue
+        wide = np.flatnonzero(np.diff(c.t) > max(_MAX_GAP * dt, _MAX_GAP / c.rate))
+        gaps += [(float(c.t[k]), float(c.t[k + 1])) for k in wide]
+    start = max(float(c.t[0]) for c in channels.values()) + 0.1
+    end = min(float(c.t[-1]) for c in channels.values()) - 0.1
+    parts, at = [], start
+    for low, high in sorted(gaps):
+        if high > at and low < end:
+            parts.append((at, low))
+            at = max(at, high)
+    parts.append((at, end))
+    return [np.arange(low, high, dt) for low, high in parts if high - low > 2 * dt]
+
+
+def _stretch(t: Array, channels: dict[str, Channel], dt: float, window: int, flight: int) -> Stretch:
+    R = velocity = None
+    if "attitude" in channels:
+        R = _rotations(channels["attitude"], t, dt)
+    positions = averaged(channels["position"], t, dt) if "position" in channels else None
+    if R is not None:
+        world: Array | None = None
+        if "velocity" in channels:
+            world = averaged(channels["velocity"], t, dt)
+        elif positions is not None:
+            world = slope(positions, (dt, 2 * max(round(_WINDOW_IMU / dt), 2) + 1))
+        if world is not None:
+            velocity = np.einsum("kji,kj->ki", R, world)
+    rates = channels["gyro"] if "gyro" in channels else rates_of(channels["attitude"])
+    gyro = averaged(rates, t, dt)
+    measured, present = np.zeros((len(t), 6)), np.zeros(6, dtype=bool)
+    measured[:, 3:], present[3:] = slope(gyro, (dt, window)), True
+    force = None
+    if "accelerometer" in channels:
+        force = averaged(channels["accelerometer"], t, dt)
+    elif positions is not None and R is not None:
+        a = np.zeros_like(positions)
+        a[1:-1] = (positions[2:] - 2 * positions[1:-1] + positions[:-2]) / dt**2
+        a[[0, -1]] = a[[1, -2]]
+        force = np.einsum("kji,kj->ki", R, a + GRAVITY * np.eye(3)[2])
+    if force is not None:
+        measured[:, :3], present[:3] = savgol_filter(force, window, 2, axis=0), True
+    voltage = averaged(channels["voltage"], t, 0.1)[:, 0] if "voltage" in channels else None
+    speed = averaged(channels["speed"], t, dt) if "speed" in channels else None
+    if speed is not None:
+        measured = np.hstack([measured, savgol_filter(speed, window, 2, axis=0)])
+        present = np.concatenate([present, np.ones(speed.shape[1], dtype=bool)])
+    smooth_gyro = savgol_filter(gyro, window, 2, axis=0)
+    return Stretch(
+        t, channels["command"], voltage, speed, smooth_gyro, measured, present, velocity, R, window, flight
+    )
+
+
+def _rotations(attitude: Channel, t: Array, dt: float) -> Array:
+    """Rotation matrices (M, 3, 3) at even times, from normalised averages of quaternions."""
+    Q = attitude.values / np.linalg.norm(attitude.values, axis=1, keepdims=True)
+    signs = np.cumprod(np.concatenate([[1.0], np.where(np.sum(Q[1:] * Q[:-1], axis=1) < 0, -1.0, 1.0)]))
+    even = averaged(Channel(attitude.t, Q * signs[:, None]), t, dt)
+    w, x, y, z = even.T / np.linalg.norm(even, axis=1)
+    rows = [
+        [1 - 2 * (y**2 + z**2), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x**2 + z**2), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x**2 + y**2)],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
