@@ -16,6 +16,7 @@ from helicoid.aerial.analysis.identification import RotorIdentification, identif
 from helicoid.aerial.analysis.trim import Linearisation, Trim
 from helicoid.aerial.bundled import names
 from helicoid.aerial.bundled.loading import load
+from helicoid.aerial.coefficients import Wing
 from helicoid.aerial.control import (
     Allocation,
     AltitudeControl,
@@ -46,7 +47,6 @@ from helicoid.aerial.propulsion.propeller import Performance, Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
 from helicoid.aerial.table import Table
 from helicoid.aerial.vehicle import Vehicle
-from helicoid.aerial.wing import Wing
 
 __all__ = [
     "Air",

@@ -1,4 +1,4 @@
-"""Aerodynamic coefficients of an aircraft by name: numbers, and tables in their place.
+"""Wing and aerodynamic coefficients of an aircraft, by name: numbers, and tables in their place.
 
 C_X_i is the derivative of the coefficient C_X (lift L, drag D, side force Y, moments l, m, n; or body axes X
 and Z in place of L and D) by the quantity i. Rates are normalised: p b/2V, q c/2V, r b/2V, α̇ c/2V, β̇ b/2V.
@@ -7,9 +7,10 @@ and Z in place of L and D) by the quantity i. Rates are normalised: p b/2V, q c/
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from helicoid.aerial.checks import is_number
+from helicoid.aerial.checks import check_positive, is_number
 from helicoid.aerial.propulsion.curve import LookupTable
 from helicoid.aerial.table import Table
 from helicoid.errors import InputError
@@ -33,6 +34,30 @@ AXES = ("alpha", "beta", "mach", "delta_e", "delta_a", "delta_r")
 """Quantities over which coefficients may be tables."""
 
 AnyTable = LookupTable | Table
+
+
+@dataclass(frozen=True)
+class Wing:
+    """Wing: area S (m²), span b (m), mean chord c (m), Oswald efficiency e, and stall.
+
+    Beyond the angle `stall` (rad) lift blends into that of a flat plate, with the rate `blend` (1/rad).
+    """
+
+    area: float
+    span: float
+    chord: float
+    efficiency: float = 0.9
+    stall: float = 0.47
+    blend: float = 50.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            check_positive(f"a wing's {name}", value)
+
+    @property
+    def aspect_ratio(self) -> float:
+        """b²/S."""
+        return self.span**2 / self.area
 
 
 def read_tables(given: Mapping[str, Any]) -> dict[str, AnyTable]:

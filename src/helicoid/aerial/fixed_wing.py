@@ -15,7 +15,7 @@ from helicoid.aerial.air import Air, Wind
 from helicoid.aerial.analysis.formulas import stall_speed
 from helicoid.aerial.analysis.trim import Trim
 from helicoid.aerial.checks import is_number
-from helicoid.aerial.coefficients import AXES, read_coefficients, read_tables
+from helicoid.aerial.coefficients import AXES, Wing, read_coefficients, read_tables
 from helicoid.aerial.frames import FLIP, GRAVITY
 from helicoid.aerial.propulsion.curve import Polynomial
 from helicoid.aerial.propulsion.electric import propeller_thrust
@@ -24,7 +24,6 @@ from helicoid.aerial.propulsion.motor import ElectricMotor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.table import Table
 from helicoid.aerial.vehicle import Vehicle, body_robot, inertia_matrix
-from helicoid.aerial.wing import Wing
 from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.robot import Robot

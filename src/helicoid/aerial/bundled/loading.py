@@ -9,6 +9,7 @@ import numpy as np
 from helicoid.aerial import bundled
 from helicoid.aerial.air import Air, Wind
 from helicoid.aerial.bundled.units import Units
+from helicoid.aerial.coefficients import Wing
 from helicoid.aerial.fixed_wing import SURFACES, FixedWing
 from helicoid.aerial.frames import FLIP
 from helicoid.aerial.multirotor import Multirotor
@@ -17,7 +18,6 @@ from helicoid.aerial.propulsion.motor import ElectricMotor, Motor
 from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.propulsion.rotor import Rotor
 from helicoid.aerial.vehicle import BODY
-from helicoid.aerial.wing import Wing
 from helicoid.errors import InputError
 from helicoid.model.inertia import Inertia, total
 from helicoid.model.model import Model
