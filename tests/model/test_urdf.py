@@ -18,10 +18,9 @@ import helicoid as hc
 from helicoid.errors import DoubtfulModelWarning, InputError, ModelError, RobotDescriptionError
 from helicoid.geometry import euler
 from helicoid.model import bundled
-from helicoid.model.doubts import doubts
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Revolute
-from helicoid.model.model import Model
+from helicoid.model.model import Model, doubts
 from helicoid.model.parts import Geometry, Joint, Link, Mimic, Placement
 from helicoid.model.urdf import markup, reader
 from helicoid.model.urdf.reader import read_urdf, read_urdf_text
@@ -42,7 +41,7 @@ ERRORS: dict[str, tuple[int, str]] = {
     "color": (4, 'color rgba "1 0 0" must be 4 numbers'),
     "damping_negative": (8, 'damping "-0.1" must not be negative'),
     "depth": (3, "depth"),
-    "doctype": (1, "<!DOCTYPE> has no place in a URDF"),
+    "doctype": (1, "<!DOCTYPE> has no place in a description"),
     "empty_file": (1, "no element found"),
     "empty_robot": (0, "exactly one root link, found no link"),
     "encoding": (2, "faulty XML"),

@@ -75,6 +75,18 @@ def _xacro_file(path: str, floating: bool, **options: Any) -> Model:
     return read_xacro(path, floating, **options)
 
 
+def _sdf(text: str, floating: bool, name: str, folder: str, **options: Any) -> Model:
+    from helicoid.model.sdf.reader import read_sdf_text
+
+    return read_sdf_text(text, floating, name, folder, **options)
+
+
+def _sdf_file(path: str, floating: bool, **options: Any) -> Model:
+    from helicoid.model.sdf.reader import read_sdf
+
+    return read_sdf(path, floating, **options)
+
+
 FORMATS: dict[str, Format] = {
     "URDF": Format("robot", (".urdf",), _urdf, _urdf_file),
     "xacro": Format(
@@ -86,6 +98,7 @@ FORMATS: dict[str, Format] = {
         mark=r"<xacro:(?!property\b|arg\b)|\$[{(]",
     ),
     "MJCF": Format("mujoco", (".mjcf",), _mjcf, _mjcf_file, ("ignore",)),
+    "SDF": Format("sdf", (".sdf", ".world"), _sdf, _sdf_file, ("model", "packages", "ignore")),
 }
 
 

@@ -31,16 +31,17 @@ def load(
     srdf: str | os.PathLike[str] | Literal[False] | None = None,
     ignore: Iterable[str] | None = None,
     arguments: Mapping[str, Any] | None = None,
+    model: str | None = None,
 ) -> Robot:
     """A robot from the name of a bundled one, a path to a file, the text of one, or a model of MuJoCo.
 
-    Formats are URDF, xacro (which needs `pip install 'helicoid[xacro]'`) and MJCF (`helicoid[mujoco]`), told
-    apart by their root elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF.
-    `base` "floating" frees the root link; free joints of an MJCF move with either. `packages` maps ROS
-    package names to folders, to find meshes named `package://...`, which dynamics do not need, and what a
-    xacro includes; `arguments` are the values of its `<xacro:arg>`. `ignore` names what an MJCF states and is
-    to be left out, with a warning, such as "fluid": what acts on the motion and is not supported is an error
-    otherwise.
+    Formats are URDF, SDF, xacro (which needs `pip install 'helicoid[xacro]'`) and MJCF (`helicoid[mujoco]`),
+    told apart by their root elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF. `base`
+    "floating" frees the root link; free joints of an MJCF move with either. `packages` maps ROS package names
+    to folders, to find meshes named `package://...` or `model://...`, which dynamics do not need, and what a
+    xacro or SDF includes. `arguments` are the values of the `<xacro:arg>` of a xacro, `model` is the name of
+    the model that is meant where an SDF has several. `ignore` names what a file states and is to be left out,
+    with a warning, such as "fluid": what acts on the motion and is not supported is an error otherwise.
     `srdf` is a path or text of an SRDF with groups, named states (`robot.postures`) and disabled collisions;
     by default the one beside the URDF, if any; False for none.
 
@@ -53,12 +54,11 @@ def load(
     folders = packages.values() if isinstance(packages, Mapping) else [None]
     if not (packages is None or all(isinstance(one, (str, os.PathLike)) for one in folders)):
         raise InputError(f"packages maps names of packages to folders; got {packages!r}")
-    model = _read(
-        source, base == "floating", {"ignore": ignore, "arguments": arguments, "packages": packages}
-    )
+    options = {"ignore": ignore, "arguments": arguments, "packages": packages, "model": model}
+    found = _read(source, base == "floating", options)
     if srdf is not False:
-        model = _with_semantics(model, source, srdf)
-    return Robot(model if packages is None else _with_meshes(model, packages), actuators=driven_joints(model))
+        found = _with_semantics(found, source, srdf)
+    return Robot(found if packages is None else _with_meshes(found, packages), actuators=driven_joints(found))
 
 
 def robots() -> list[str]:
@@ -119,7 +119,7 @@ def _with_meshes(model: Model, packages: Packages) -> Model:
     def found(shape: Geometry) -> Geometry:
         scheme, _, rest = shape.filename.partition("://")
         package, _, inside = rest.partition("/")
-        if scheme != "package" or package not in packages:
+        if scheme not in ("package", "model") or package not in packages:
             return shape
         folder = os.path.abspath(packages[package])
         return replace(shape, filename=os.path.join(folder, inside), folder=folder)

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import helicoid as hc
+from helicoid.model.urdf.roots import Roots
 from helicoid.model.urdf.xacro.documents import Written
 from helicoid.model.urdf.xacro.expressions import ExpressionError, Namespace, evaluate
 from helicoid.model.urdf.xacro.library import Expansion
-from helicoid.model.urdf.xacro.roots import Roots
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 PARTS = f"""<?xml version="1.0"?>

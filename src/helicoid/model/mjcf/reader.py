@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from helicoid.errors import DoubtfulModelWarning, ModelError, RobotDescriptionError, warn
-from helicoid.model.doubts import located_doubts
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Fixed
 from helicoid.model.mjcf.actuators import actuators, with_actuated_joints
@@ -26,7 +25,7 @@ from helicoid.model.mjcf.origin import read_origin
 from helicoid.model.mjcf.shapes import Shapes
 from helicoid.model.mjcf.tendons import tendons
 from helicoid.model.mjcf.unsupported import Refusals
-from helicoid.model.model import Model
+from helicoid.model.model import Model, located_doubts
 from helicoid.model.parts import GravityCompensation, Joint, Link, Placement
 
 

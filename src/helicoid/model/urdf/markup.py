@@ -14,13 +14,14 @@ _MAX_DEPTH = 256  # of nested elements
 
 @dataclass(eq=False)
 class Element:
-    """An element as it stands: names with the prefix that the file gives them, no text."""
+    """An element as it stands: names with the prefix that the file gives them, and its text."""
 
     tag: str
     attrib: dict[str, str]
     line: int
     parent: Element | None = None
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def findall(self, path: str) -> list[Element]:
         """The elements at a path of tags below this one, such as `visual/geometry`."""
@@ -95,8 +96,16 @@ def quoted(text: str) -> str:
 
 def parse(data: bytes, encoding: str | None, source: Source) -> Element:
     """The root element of a URDF."""
+    root = parse_xml(data, encoding, source)
+    if root.tag != "robot":
+        raise source.error(root, f'it starts with <{root.tag}>; a URDF starts with <robot name="...">')
+    return root
+
+
+def parse_xml(data: bytes, encoding: str | None, source: Source) -> Element:
+    """The root element of a document without declarations of entities."""
     if len(data) > MAX_BYTES:
-        raise RobotDescriptionError(f"{source.name}: larger than {MAX_BYTES // 10**6} MB, no URDF is")
+        raise RobotDescriptionError(f"{source.name}: larger than {MAX_BYTES // 10**6} MB, no robot is")
     builder = _Builder(encoding, source)
     try:
         builder.parser.Parse(data, True)
@@ -107,8 +116,6 @@ def parse(data: bytes, encoding: str | None, source: Source) -> Element:
         raise RobotDescriptionError(f"{source.name}: faulty XML: {error}") from error
     root = builder.root
     assert root is not None  # or expat had found no element
-    if root.tag != "robot":
-        raise source.error(root, f'it starts with <{root.tag}>; a URDF starts with <robot name="...">')
     return root
 
 
@@ -125,6 +132,8 @@ class _Builder:
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._said
+        self.parser.buffer_text = True
         self.root: Element | None = None
         self._source, self._open = source, list[Element]()
         self._prefix, self._space = "", ""
@@ -133,7 +142,7 @@ class _Builder:
         return RobotDescriptionError(f"{self._source.place(self.parser.CurrentLineNumber)}: {text}")
 
     def _doctype(self, *_: object) -> None:
-        raise self._fault("<!DOCTYPE> has no place in a URDF; remove it")
+        raise self._fault("<!DOCTYPE> has no place in a description; remove it")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         space = attributes.get("xmlns", self._space)
@@ -152,6 +161,10 @@ class _Builder:
         self._open.append(element)
         if len(self._open) > _MAX_DEPTH:
             raise self._fault(f"faulty XML: a depth of more than {_MAX_DEPTH} elements")
+
+    def _said(self, text: str) -> None:
+        if self._open and not text.isspace():
+            self._open[-1].text += text
 
     def _end(self, _: str) -> None:
         self._open.pop()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from helicoid.errors import ModelError, RobotDescriptionError
-from helicoid.model.doubts import located_doubts
-from helicoid.model.model import Model
+from helicoid.model.model import Model, located_doubts
 from helicoid.model.urdf.elastic import with_elastic_elements
 from helicoid.model.urdf.joints import read_joint
 from helicoid.model.urdf.links import named_colors, read_link

@@ -20,7 +20,7 @@ _MAX_DIGITS = 100  # characters
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 _TEXT, ANY = 0, -1  # instead of how many numbers an attribute holds: words; one number or more
-_EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0.8 0.8 0.8 1", ANY: "0.5"}
+_EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0.8 0.8 0.8 1", 6: "0 0 1 0 0 1.57", 7: "0 0 1 0 0 0 1", ANY: "0.5"}
 
 
 class _Tag(NamedTuple):
@@ -187,16 +187,21 @@ def _is_misspelt(tag: str, parent: _Tag) -> bool:
 
 def numbers(element: Element, key: str, count: int, source: Source) -> list[float]:
     """The numbers of an attribute: `count` of them, finite and plain."""
-    words = element.attrib[key].split()
+    return plain_numbers(element, f"{element.tag} {key}", element.attrib[key], count, source)
+
+
+def plain_numbers(element: Element, what: str, text: str, count: int, source: Source) -> list[float]:
+    """The numbers in a text that an element states: `count` of them, or any."""
+    words = text.split()
     fits = len(words) == count if count > 0 else bool(words)
     fits = fits and all(len(word) <= _MAX_DIGITS and _NUMBER.fullmatch(word) for word in words)
     values = [float(word) for word in words] if fits else []
     largest = np.finfo(float).max if element.tag == "limit" else _MAX_NUMBER
-    what = f"{element.tag} {key} {quoted(element.attrib[key])}"
+    what = f"{what} {quoted(text)}"
     if not fits:
         need = {1: "one number", ANY: "numbers"}.get(count, f"{count} numbers")
         hint = "; for no limit write 1e308" if element.tag == "limit" else ""
-        raise source.error(element, f'{what} must be {need}, such as "{_EXAMPLES[count]}"{hint}')
+        raise source.error(element, f'{what} must be {need}, such as "{_EXAMPLES.get(count, "1 2")}"{hint}')
     if any(abs(value) > largest for value in values):
         raise source.error(element, f"{what} is too large; at most {largest:g} can be meant")
     return values

@@ -17,6 +17,7 @@ from threading import RLock
 from typing import Any
 
 from helicoid.errors import RobotDescriptionError, optional_import
+from helicoid.model.urdf.roots import Roots
 from helicoid.model.urdf.xacro.documents import MAX_BYTES, Place, Written, parse_document, place_of, written
 from helicoid.model.urdf.xacro.expressions import (
     FUNCTIONS,
@@ -26,7 +27,6 @@ from helicoid.model.urdf.xacro.expressions import (
     bounded,
     evaluate,
 )
-from helicoid.model.urdf.xacro.roots import Roots
 
 REQUIREMENT = "helicoid[xacro]"
 MAX_ELEMENTS = 100_000  # that an expansion visits

@@ -10,9 +10,9 @@ from helicoid.errors import DoubtfulModelWarning, InputError, RobotDescriptionEr
 from helicoid.model.model import Model
 from helicoid.model.urdf.markup import Source
 from helicoid.model.urdf.reader import read_urdf_bytes
+from helicoid.model.urdf.roots import Roots
 from helicoid.model.urdf.xacro.documents import MAX_BYTES
 from helicoid.model.urdf.xacro.library import Expansion
-from helicoid.model.urdf.xacro.roots import Roots
 
 Packages = Mapping[str, str | os.PathLike[str]]
 

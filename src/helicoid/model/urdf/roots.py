@@ -1,4 +1,4 @@
-"""Folders from which a xacro may read: its own package and those that are given."""
+"""Folders from which a description may read: its own package and those that are given."""
 
 from __future__ import annotations
 
