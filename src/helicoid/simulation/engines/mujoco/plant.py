@@ -131,6 +131,7 @@ def mujoco_plant(
         set_parameters(model, robot, plant.coordinates, theta)
     if not options.get("friction", True):
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
+        model.tendon_damping[:] = model.tendon_frictionloss[:] = 0.0
     if "gravity" in options:
         model.opt.gravity[:] = options["gravity"]
         model.opt.disableflags &= ~int(flags.mjDSBL_GRAVITY)
