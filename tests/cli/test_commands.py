@@ -112,3 +112,37 @@ def test_the_cache_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HELICOID_CACHE", str(tmp_path))
     assert "0 libraries" in run("cache", "info")
     assert "removed 0 libraries" in run("cache", "clear")
+
+
+SCENE = """<mujoco model="cart"><worldbody><body name="cart"><joint name="drive" type="slide" axis="1 0 0"/>
+<geom type="box" size="0.1 0.1 0.1"/></body></worldbody>
+<keyframe><key name="home" qpos="0.5"/></keyframe></mujoco>"""
+
+
+def test_convert_writes_urdf_and_mjcf_and_says_what_is_lost(tmp_path: Path) -> None:
+    scene, urdf, back = tmp_path / "scene.xml", tmp_path / "cart.urdf", tmp_path / "back.xml"
+    scene.write_text(SCENE)
+    assert "URDF cannot state keyframe 'home'" in run("convert", str(scene), str(urdf))
+    run("convert", str(urdf), str(back))
+    first, last = hc.load(scene), hc.load(back)
+    assert first.joint_names == last.joint_names
+    assert abs(float(first.mass_matrix([0.1])[0, 0] - last.mass_matrix([0.1])[0, 0])) < 1e-12
+    result = CliRunner().invoke(app, ["convert", "panda", str(tmp_path / "panda.obj")])
+    assert result.exit_code == 1 and "ending is one of" in result.stderr
+
+
+def test_commands_take_all_formats_and_their_options(tmp_path: Path) -> None:
+    xacro, sdf, urdf = tmp_path / "a.urdf.xacro", tmp_path / "a.sdf", tmp_path / "a.urdf"
+    xacro.write_text(
+        '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="n" default="b"/>'
+        '<link name="$(arg n)"/></robot>'
+    )
+    run("convert", str(xacro), str(urdf), "--argument", "n=c")
+    assert hc.load(urdf).link_names == ["c"]
+    sdf.write_text(
+        '<sdf version="1.9"><model name="one"><link name="l"/></model>'
+        '<model name="two"><link name="m"/></model></sdf>'
+    )
+    assert "valid" in run("check", str(sdf), "--model", "two")
+    assert "error" in CliRunner().invoke(app, ["check", str(sdf)]).stderr
+    assert CliRunner().invoke(app, ["check", str(xacro), "--argument", "n"]).exit_code == 1

@@ -299,7 +299,7 @@ def dynamics_partial(model: Model) -> None:
     assert (joint.damping[0], joint.friction[0], joint.armature[0]) == (0.0, 0.2, 0.0)
 
 
-@trap('stiffness, rest; "mu_viscous" has no effect', 'xyz, rpy; "xyx" has no effect')
+@trap('stiffness, rest; "mu_viscous" has no effect', 'xyz, rpy, quat_xyzw; "xyx" has no effect')
 def attribute_unknown(model: Model) -> None:
     assert elbow(model).damping[0] == 0.1
     assert_allclose(elbow(model).placement.translation, 0, atol=0)
@@ -680,3 +680,24 @@ def test_meshes_are_still_found_from_the_new_folder(tmp_path: Path) -> None:
     write_urdf(read_urdf(tmp_path / "old" / "r.urdf"), tmp_path / "new" / "r.urdf")
     names = [shape.filename for shape in read_urdf(tmp_path / "new" / "r.urdf").link("base").visuals]
     assert names == ["../old/meshes/a.stl", "package://b.stl", "/c.stl"]
+
+
+def test_origins_with_quaternions() -> None:
+    text = """<robot name="r" version="1.2"><link name="a"/><link name="b"/><joint name="j" type="fixed">
+      <parent link="a"/><child link="b"/><origin xyz="1 2 3" {}/></joint></robot>"""
+    s = np.sqrt(0.5)
+    for stated, rpy in (
+        (f'quat_xyzw="0 0 {s} {s}"', "0 0 1.5707963267948966"),
+        ('quat_xyzw="1 0 0 0"', "3.141592653589793 0 0"),
+    ):
+        one, other = (hc.load(text.format(x)).pose("b")([]) for x in (stated, f'rpy="{rpy}"'))
+        assert np.allclose(one, other, rtol=0, atol=1e-15)
+    with pytest.warns(hc.DoubtfulModelWarning, match="normalised"):
+        hc.load(text.format('quat_xyzw="0 0 0 2"'))
+    for wrong, match in (
+        ('quat_xyzw="0 0 0 0"', "must not be zero"),
+        ('quat_xyzw="0 0 1"', "must be 4 numbers"),
+        ('quat_xyzw="0 0 0 1" rpy="0 0 0"', "one of them"),
+    ):
+        with pytest.raises(hc.RobotDescriptionError, match=match):
+            hc.load(text.format(wrong))

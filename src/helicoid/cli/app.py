@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from helicoid.cli import cache, commands, learning, robots
+from helicoid.cli import cache, commands, descriptions, learning, robots
 from helicoid.cli.console import console
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ def main(
 app.command("robots")(robots.list_robots)
 app.command()(robots.info)
 app.command()(robots.check)
+app.command()(descriptions.convert)
 app.command()(commands.view)
 app.command()(learning.identify)
 app.command()(learning.payload)

@@ -9,9 +9,8 @@ import typer
 from rich.markup import escape
 
 from helicoid.cli.console import FloatingOption, RobotArgument, console, print_warnings, reported_errors
-from helicoid.robot import load
+from helicoid.cli.descriptions import ArgumentOption, IgnoreOption, ModelOption, PackageOption, loaded
 
-Base = Literal["fixed", "floating"]
 Demonstration = Literal["load", "fly", "walk"]
 
 
@@ -29,21 +28,20 @@ def view(
         str | None, typer.Option(help="Link that follows the target; by default the last.")
     ] = None,
     port: Annotated[int, typer.Option(help="Port of the local server.")] = 8080,
-    package: Annotated[
-        list[str],
-        typer.Option(metavar="NAME=FOLDER", help="Folder of the meshes of package://NAME; repeatable."),
-    ] = [],  # noqa: B006  typer does not mutate it
+    package: PackageOption = [],  # noqa: B006  typer does not mutate it
+    argument: ArgumentOption = [],  # noqa: B006
+    model: ModelOption = None,
+    ignore: IgnoreOption = [],  # noqa: B006
     floating: FloatingOption = False,
 ) -> None:
     """Show a robot in the browser and play back a trajectory."""
     with reported_errors() as caught:
-        from helicoid.cli.view import folders, run
+        from helicoid.cli.view import run
 
-        base: Base = "floating" if floating else "fixed"
-        loaded = load(robot, base, packages=folders(package) or None)
+        shown = loaded(robot, floating, package, argument, model, ignore)
         print_warnings(caught)
         caught.clear()  # printed; warnings of missing meshes are printed below
-        run(loaded, trajectory, ghost, record, port, ik=(frame or True) if ik else False)
+        run(shown, trajectory, ghost, record, port, ik=(frame or True) if ik else False)
     print_warnings(caught)
     if record is not None:
         console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)
@@ -139,7 +137,6 @@ def codegen(
     with reported_errors():
         from helicoid.cli.codegen import generate
 
-        loaded = load(robot, base="floating" if floating else "fixed")
-        written = generate(loaded, functions, output, "single" if single else "double")
+        written = generate(loaded(robot, floating), functions, output, "single" if single else "double")
     for path in written:
         console.print(escape(str(path)), soft_wrap=True, highlight=False)

@@ -20,7 +20,7 @@ error_console = Console(stderr=True)
 
 _MIN_NAME_WIDTH = 4  # characters of a name per line
 
-RobotArgument = Annotated[str, typer.Argument(help="Name of a bundled robot or path of a URDF file.")]
+RobotArgument = Annotated[str, typer.Argument(help="Name of a bundled robot, or a URDF, xacro, MJCF or SDF.")]
 FloatingOption = Annotated[bool, typer.Option("--floating", help="Floating base instead of a fixed one.")]
 
 

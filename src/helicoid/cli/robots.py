@@ -18,6 +18,7 @@ from helicoid.cli.console import (
     reported_errors,
     short,
 )
+from helicoid.cli.descriptions import ArgumentOption, IgnoreOption, ModelOption, PackageOption, loaded
 from helicoid.model.model import Model
 from helicoid.model.parts import PER_VELOCITY
 from helicoid.robot import Robot, load, robots
@@ -39,26 +40,37 @@ def info(
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Bounds on M, c and g within the joint limits, by optimisation.")
     ] = False,
+    package: PackageOption = [],  # noqa: B006  typer does not mutate it
+    argument: ArgumentOption = [],  # noqa: B006
+    model: ModelOption = None,
+    ignore: IgnoreOption = [],  # noqa: B006
 ) -> None:
     """Print a robot's tree, joints, limits, masses and warnings."""
     with reported_errors() as caught:
-        loaded = load(robot, base="floating" if floating else "fixed")
-        _show(loaded)
+        found = loaded(robot, floating, package, argument, model, ignore)
+        _show(found)
         if bounds:
-            _show_bounds(loaded)
+            _show_bounds(found)
     print_warnings(caught)
 
 
-def check(robot: RobotArgument, floating: FloatingOption = False) -> None:
+def check(
+    robot: RobotArgument,
+    floating: FloatingOption = False,
+    package: PackageOption = [],  # noqa: B006  typer does not mutate it
+    argument: ArgumentOption = [],  # noqa: B006
+    model: ModelOption = None,
+    ignore: IgnoreOption = [],  # noqa: B006
+) -> None:
     """Check a robot description for errors and warnings.
 
     The exit code is 1 if it cannot be loaded.
     """
     with reported_errors() as caught:
-        loaded = load(robot, base="floating" if floating else "fixed")
+        found = loaded(robot, floating, package, argument, model, ignore)
     print_warnings(caught)
     verdict = f"{len(caught)} warning{'s' * (len(caught) > 1)}" if caught else "no warnings"
-    console.print(f"[bold green]valid[/] {escape(robot)}: {escape(repr(loaded))}, {verdict}", soft_wrap=True)
+    console.print(f"[bold green]valid[/] {escape(robot)}: {escape(repr(found))}, {verdict}", soft_wrap=True)
 
 
 def _show(robot: Robot) -> None:

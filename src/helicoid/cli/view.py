@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from helicoid.errors import InputError
@@ -12,23 +11,6 @@ from helicoid.view.controls import neutral_within_limits
 from helicoid.view.motion import read_motion
 from helicoid.view.player import motion_page
 from helicoid.view.viewer import view
-
-
-def folders(given: Sequence[str]) -> dict[str, str]:
-    """{package: folder} of `NAME=FOLDER`, as `hc.load(packages=...)` takes them.
-
-    >>> folders(["ur_description=/tmp"])
-    {'ur_description': '/tmp'}
-    """
-    found = {}
-    for text in given:
-        name, equals, folder = text.partition("=")
-        if not (name and equals and folder):
-            raise InputError(f"--package is NAME=FOLDER, such as ur_description=/opt/ur; got {text!r}")
-        if not Path(folder).is_dir():
-            raise InputError(f"--package {text}: there is no folder {folder!r}")
-        found[name] = folder
-    return found
 
 
 def run(

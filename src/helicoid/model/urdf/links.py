@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from helicoid.geometry import euler
+from helicoid.geometry import euler, quaternion
 from helicoid.model.inertia import Inertia
 from helicoid.model.parts import Geometry, Link, Placement
 from helicoid.model.shapes import PRIMITIVES
@@ -15,14 +15,34 @@ from helicoid.model.urdf.syntax import ANY, numbers
 
 Color = tuple[float, float, float, float]
 
+_MIN_NORM = 1e-9  # of a quaternion
+_MAX_NORM_ERROR = 1e-3
+
 
 def placement(owner: Element, source: Source) -> Placement:
     """Placement by the `<origin>` of an element; the identity when there is none."""
     origin = owner.find("origin")
     if origin is None or not origin.attrib:
         return Placement()
+    if "quat_xyzw" in origin.attrib:
+        return _turned(origin, source)
     rpy, xyz = (numbers(origin, k, 3, source) if k in origin.attrib else [0.0] * 3 for k in ("rpy", "xyz"))
     return Placement(euler.from_rpy(np.array(rpy)) if any(rpy) else np.eye(3), np.array(xyz))
+
+
+def _turned(origin: Element, source: Source) -> Placement:
+    """Placement by a quaternion, as URDF 1.2 has it."""
+    if "rpy" in origin.attrib:
+        raise source.error(origin, "<origin> has rpy and quat_xyzw; it takes one of them")
+    x, y, z, w = numbers(origin, "quat_xyzw", 4, source)
+    q = np.array([w, x, y, z])
+    size = float(np.linalg.norm(q))
+    if size < _MIN_NORM:
+        raise source.error(origin, 'quat_xyzw must not be zero; no rotation is "0 0 0 1"')
+    if abs(size - 1) > _MAX_NORM_ERROR:
+        source.add_warning(origin, "quat_xyzw is not of length 1; it was normalised")
+    xyz = numbers(origin, "xyz", 3, source) if "xyz" in origin.attrib else [0.0] * 3
+    return Placement(np.asarray(quaternion.to_matrix(q / size)), np.array(xyz))
 
 
 def named_colors(root: Element, source: Source) -> dict[str, Color]:

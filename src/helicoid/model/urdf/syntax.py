@@ -20,7 +20,7 @@ _MAX_DIGITS = 100  # characters
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 _TEXT, ANY = 0, -1  # instead of how many numbers an attribute holds: words; one number or more
-_EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0.8 0.8 0.8 1", 6: "0 0 1 0 0 1.57", 7: "0 0 1 0 0 0 1", ANY: "0.5"}
+_EXAMPLES = {1: "0.5", 3: "0 0 1", 4: "0 0 0 1", 6: "0 0 1 0 0 1.57", 7: "0 0 1 0 0 0 1", ANY: "0.5"}
 
 
 class _Tag(NamedTuple):
@@ -73,7 +73,7 @@ TAGS = {
         harmless=("calibration", "safety_controller", "sensor", "gazebo"),
         extended=True,
     ),
-    "origin": _Tag({"xyz": 3, "rpy": 3}),
+    "origin": _Tag({"xyz": 3, "rpy": 3, "quat_xyzw": 4}),
     "parent": _Tag({"link": _TEXT}, ("link",)),
     "child": _Tag({"link": _TEXT}, ("link",)),
     "axis": _Tag({"xyz": 3}, ("xyz",)),
