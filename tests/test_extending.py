@@ -75,6 +75,7 @@ def test_joint_types_are_named_in_the_model_only() -> None:
         "model/edits/assembly.py": {"Fixed", "Floating"},
         "model/edits/structure.py": {"Fixed"},
         "model/mjcf/reader.py": {"Fixed"},
+        "model/sdf/reader.py": {"Fixed"},
         "model/urdf/srdf.py": {"Floating"},
     }
 
