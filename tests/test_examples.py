@@ -36,7 +36,7 @@ def test_a_tour_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["falling_chain", "four_bar", "trot", "reach", "press_and_turn", ("identification_growth", "2")],
+    ["falling_chain", "four_bar", "trot", "reach", "press_and_turn", "grasp", ("identification_growth", "2")],
     ids=lambda command: command if isinstance(command, str) else command[0],
 )
 def test_example_draws_its_picture(command: str | tuple[str, ...], tmp_path: Path) -> None:
@@ -87,3 +87,10 @@ def test_identification_costs_are_compared_for_one_joint() -> None:
     assert linear_error < 0.05 and shooting_error < 0.05
     figure = example["draw"](np.array([[linear, shooting, linear_error, shooting_error]]))
     assert len(figure.axes) == 2
+
+
+@pytest.mark.slow
+def test_the_gripper_holds_its_box() -> None:
+    motion = runpy.run_path(str(EXAMPLES / "grasp.py"))["lifted"]()
+    assert motion.q[-1, 11] - motion.q[0, 11] > 0.2
+    assert np.abs(motion.v[-1]).max() < 0.05
