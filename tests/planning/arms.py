@@ -17,7 +17,7 @@ _LINK = """<link name="{name}"><inertial><mass value="1"/>
 _SPHERE = """<collision><origin xyz="{x} 0 0"/><geometry><sphere radius="{r}"/></geometry></collision>"""
 _JOINT = """<joint name="joint_{k}" type="{kind}"><parent link="{parent}"/><child link="link_{k}"/>
   <origin xyz="{x} 0 0" rpy="{roll} 0 0"/><axis xyz="0 0 1"/>
-  <limit lower="-2.8" upper="2.8" velocity="2" effort="50"/></joint>"""
+  <limit {range} velocity="2" effort="50"/></joint>"""
 
 
 def arm_urdf(joints: int = 4, kind: str = "revolute") -> str:
@@ -28,7 +28,8 @@ def arm_urdf(joints: int = 4, kind: str = "revolute") -> str:
         parent, x = ("base", 0.0) if k == 0 else (f"link_{k - 1}", 0.4)
         parts.append(_LINK.format(name=f"link_{k}", spheres=spheres))
         roll = 1.570796326 if k % 2 else -1.570796326 * (k > 0)
-        parts.append(_JOINT.format(k=k, kind=kind, parent=parent, x=x, roll=roll))
+        limits = 'lower="-2.8" upper="2.8"' if kind == "revolute" else ""
+        parts.append(_JOINT.format(k=k, kind=kind, parent=parent, x=x, roll=roll, range=limits))
     return f'<robot name="arm">{"".join(parts)}</robot>'
 
 
