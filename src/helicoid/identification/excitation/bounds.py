@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.excitation.collision import BodySphere, body_pairs, covering_spheres
+from helicoid.identification.excitation.scene import Surroundings, surroundings
 from helicoid.robot import Robot
+from helicoid.robot.collision.scene import Scene
 
 Box = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
 class ExcitationBounds:
-    """Bounds on q (n, lower and upper), |v|, |a|, |τ| (infinite: free), workspace and clearance."""
+    """Bounds on q (n, lower and upper), |v|, |a|, |τ| (infinite: free), workspace, clearance and scene."""
 
     lower: Array
     upper: Array
@@ -29,6 +31,7 @@ class ExcitationBounds:
     spheres: list[BodySphere]
     pairs: list[tuple[int, int]]
     clearance: float
+    around: Surroundings | None = None
 
     def checked_start(self, start: ArrayLike) -> Array:
         """`start` (n) as an array, if it lies within the limits."""
@@ -48,6 +51,7 @@ def find_bounds(
     effort: ArrayLike | None,
     workspace: Mapping[str, tuple[ArrayLike, ArrayLike]] | None,
     clearance: float,
+    scene: Scene | None = None,
 ) -> tuple[ExcitationBounds, tuple[str, ...]]:
     """Bounds from the limits given or described, and notes on what was not taken into account."""
     limits = robot.limits
@@ -73,6 +77,7 @@ def find_bounds(
         spheres,
         pairs,
         clearance,
+        surroundings(robot, scene),
     )
     notes = (
         [f"the shapes of {', '.join(meshes)} are meshes: self-collision was not checked"] if meshes else []

@@ -13,7 +13,7 @@ from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Geometry
 from helicoid.model.shapes import PRIMITIVES, is_solid
 
-_SHARPNESS = 200.0  # 1/m: the least of n distances is underestimated by at most log(n)/200 m
+SHARPNESS = 200.0  # 1/m: the least of n distances is underestimated by at most log(n)/200 m
 
 
 class BodySphere(NamedTuple):
@@ -84,5 +84,5 @@ def distances(
     for a, b in pairs:
         gaps = [ca.sqrt(ca.sumsqr(x - y) + 1e-12) - r - s for x, r in placed[a] for y, s in placed[b]]
         stacked = ca.vertcat(*gaps)
-        found.append(-ca.logsumexp(-_SHARPNESS * stacked) / _SHARPNESS)
+        found.append(-ca.logsumexp(-SHARPNESS * stacked) / SHARPNESS)
     return ca.vertcat(*found)

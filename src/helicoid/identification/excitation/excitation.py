@@ -20,6 +20,7 @@ from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
+from helicoid.robot.collision.scene import Scene
 from helicoid.simulation.trajectory import Trajectory
 from helicoid.simulation.trajectory.plot import Panel, plot_over_time
 
@@ -113,6 +114,7 @@ def excitation(
     effort: ArrayLike | None = None,
     workspace: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     clearance: float = 0.02,
+    scene: Scene | None = None,
     rate: float = 100.0,
     seed: int = 0,
     iterations: int = 150,
@@ -137,6 +139,8 @@ def excitation(
         workspace: for links by name, the box (lower, upper) in the world (m) that their origin must stay in.
         clearance: least distance (m) between links that are no neighbours, by their collision shapes; meshes
             have no shape here, which `notes` says.
+        scene: whose boxes, spheres, capsules, cylinders and planes the links keep the clearance to as well,
+            by spheres that contain them (`Robot.spheres`), meshes included.
         rate: of the samples (Hz).
         seed: of the random motions that it starts from.
         iterations, time_limit: of the optimisation; the best motion by then is taken (s).
@@ -154,7 +158,7 @@ def excitation(
     """
     equations = BaseEquations(robot, tuple(groups), smoothing=_SMOOTHING)
     _check(robot, duration, harmonics, use, rate)
-    bounds, notes = find_bounds(robot, use, velocity, acceleration, effort, workspace, clearance)
+    bounds, notes = find_bounds(robot, use, velocity, acceleration, effort, workspace, clearance, scene)
     at = None if start is None else bounds.checked_start(start)
     series = RestingSeries(float(duration), harmonics, at)
     problem = ExcitationProblem(equations, series, bounds, criterion)

@@ -21,6 +21,7 @@ from helicoid.errors import HelicoidError
 from helicoid.identification.excitation.bounds import ExcitationBounds
 from helicoid.identification.excitation.collision import distances
 from helicoid.identification.excitation.fourier import RestingSeries
+from helicoid.identification.excitation.scene import scene_distances
 from helicoid.identification.identifiability import prior
 from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.interrupts import solving
@@ -102,6 +103,10 @@ class ExcitationProblem:
                 "apart", [symbol], [distances(robot.model, bounds.spheres, bounds.pairs, symbol)]
             )
             found.append(("clearance", apart.map(n)(q), bounds.clearance, np.inf))
+        if bounds.around is not None:
+            gaps = scene_distances(robot.model, bounds.around, symbol)
+            away = ca.Function("away", [symbol], [gaps])
+            found.append(("distance to the scene", away.map(n)(q), bounds.clearance, np.inf))
         return found
 
     def solve(

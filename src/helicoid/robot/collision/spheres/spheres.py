@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from helicoid._typing import Array
 from helicoid.arrays import shown
@@ -126,7 +127,8 @@ def _of_link(shapes: Sequence[Geometry], tolerance: float) -> tuple[Array, Array
     def make() -> dict[str, Array]:
         if len(shapes) == 1 and shapes[0].kind == "sphere":
             return {"centers": shapes[0].placement.translation[None], "radii": np.array(shapes[0].size)}
-        centers, radii = cover(union(shapes), tolerance)
+        with threadpool_limits(1):  # links are covered side by side, and small products gain nothing
+            centers, radii = cover(union(shapes), tolerance)
         return {"centers": centers, "radii": radii}
 
     found = cached_arrays(b"\0".join(parts), make)
