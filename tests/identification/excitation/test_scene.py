@@ -17,9 +17,9 @@ from robot.collision.arms import capsule_arm
 def test_a_motion_keeps_the_clearance_to_a_wall() -> None:
     robot, scene = capsule_arm(2), hc.Scene()
     scene.add("wall", hc.Plane([-1, 0, 0], -0.5))  # x < 0.5 is free
-    motion = hc.excitation(robot, 4.0, harmonics=2, iterations=6, velocity=2.0, scene=scene, clearance=0.03)
+    motion = hc.excitation(robot, 4.0, harmonics=3, iterations=6, velocity=2.0, scene=scene, clearance=0.03)
     assert robot.distance(motion.q, scene, self_collision=False).min() > 0.03 - 1e-3
-    free = hc.excitation(robot, 4.0, harmonics=2, iterations=6, velocity=2.0)
+    free = hc.excitation(robot, 4.0, harmonics=3, iterations=6, velocity=2.0)
     assert robot.distance(free.q, scene, self_collision=False).min() < 0
 
 
