@@ -67,6 +67,7 @@ from helicoid.workers.contract import Executor
 from helicoid.workers.executor import executor
 
 _ITERATIVE = ("huber", "instrumental")  # over samples: factors do not suffice
+_MIN_LOAD_EVIDENCE = 0.5  # for samples to be read again with the load of the identified bodies
 _SINGLE_FREQUENCY_SIGMA = 3.0  # times the prior σ of joints' unknowns where motions are single sines
 
 
@@ -214,7 +215,8 @@ def conclude(
     data = data_of(regression)
     if options.estimator in WITH_PRIOR and options.regularisation is None:
         options = replace(options, regularisation=selected.regularisation)
-    if regression.load_dependent:  # the load is that of the identified bodies, no longer of those described
+    # The load is that of the identified bodies, no longer of those described.
+    if regression.load_dependent and selected.evidence.get("load", 1.0) > _MIN_LOAD_EVIDENCE:
         x = fitter(options.estimator, regression, data, options.regularisation or 0.0, options.bounds)(
             data.whole
         )
