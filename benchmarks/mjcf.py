@@ -69,6 +69,8 @@ class Comparison:
         self.robot = robot
         self.mujoco, self.data = without_constraints(compiled), mujoco.MjData(compiled)
         model = robot.with_joints(friction=0.0).model if robot.nv else robot.model
+        smooth = tuple(replace(one, friction=0.0) for one in model.tendons)  # MuJoCo's are constraints
+        model = replace(model, tendons=smooth)
         passive = nominal(model)
         rigid = robot.with_joints(stiffness=0.0).model if robot.nv else robot.model
         links = tuple(replace(link, gravity_compensation=None) for link in rigid.links)

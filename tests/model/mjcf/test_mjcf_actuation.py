@@ -110,6 +110,9 @@ def test_effort_limits_are_those_of_the_actuators() -> None:
     effort = dict(zip(robot.model.velocity_names, robot.limits.effort, strict=True))
     assert (effort["j1"], effort["s"], effort["j2"]) == (7.0, 7.0, np.inf)
     assert robot.motor_joints == ["j1", "j2", "s"]
+    tendon = f"<tendon>{TENDONS['fixed'].format('')}</tendon>"
+    both = '<actuator><motor joint="j1" ctrlrange="-1 1"/><motor tendon="t" ctrlrange="-9 9"/></actuator>'
+    assert np.isinf(hc.load(FIXED_SCENE.format(tendon + both)).limits.effort).all()
 
 
 def test_edits_and_the_written_file_keep_them(tmp_path: Path, rng: np.random.Generator) -> None:

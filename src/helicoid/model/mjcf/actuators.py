@@ -18,6 +18,7 @@ from helicoid.model.parts import Joint
 
 JOINT, JOINT_IN_PARENT, SLIDER_CRANK, TENDON, SITE, BODY = range(6)  # mjtTrn
 FIXED, AFFINE = range(2)  # mjtGain; of mjtBias 0 is none
+_WRAP_JOINT = 1  # mjtWrap
 _MIN_TIME_CONSTANT = 1e-15  # s, as in MuJoCo
 _UNLIMITED: Interval = (-np.inf, np.inf)
 _ACTIVATIONS: dict[int, Activation] = {0: "none", 1: "integrator", 2: "filter", 3: "filter"}  # mjtDyn
@@ -139,6 +140,8 @@ def with_actuated_joints(robot: Model, model: Any, addresses: list[JointAddress]
         if _on_joint(model, i) and model.jnt_type[joint] > BALL and not _in_disabled_group(model, i):
             acting.setdefault(addresses[joint].joints[0], []).append(i)
 
+    others = _joints_of_other_actuators(model, addresses)
+
     def added(joint: Joint) -> Joint:
         own = acting.get(joint.name)
         if own is None:
@@ -148,11 +151,28 @@ def with_actuated_joints(robot: Model, model: Any, addresses: list[JointAddress]
         armature = squared @ getattr(model, "actuator_armature", zero)[own]
         damping = squared @ getattr(model, "actuator_damping", zero)[own] * dampers
         limits, effort = joint.range, sum(_largest_torque(model, i) for i in own)
-        if effort < limits.effort[0]:
+        if others is not None and joint.name not in others and effort < limits.effort[0]:
             joint = replace(joint, limits=limits._replace(effort=np.array([effort])))
         return replace(joint, armature=joint.armature + armature, damping=joint.damping + damping)
 
     return robot.replaced(joints=map(added, robot.joints))
+
+
+def _joints_of_other_actuators(model: Any, addresses: list[JointAddress]) -> set[str] | None:
+    """The joints that actuators move through fixed tendons; None where others may move any joint."""
+    found: set[str] = set()
+    for i in range(len(model.actuator_trntype)):
+        if _on_joint(model, i):
+            continue
+        tendon = int(model.actuator_trnid[i][0])
+        if int(model.actuator_trntype[i]) != TENDON:
+            return None
+        first = int(model.tendon_adr[tendon])
+        rows = range(first, first + int(model.tendon_num[tendon]))
+        if any(model.wrap_type[k] != _WRAP_JOINT for k in rows):
+            return None
+        found |= {addresses[int(model.wrap_objid[k])].joints[0] for k in rows}
+    return found
 
 
 def _on_joint(model: Any, i: int) -> bool:
