@@ -174,7 +174,9 @@ def test_costs_and_constraints_are_listed_in_one_table() -> None:
     users = {
         path.relative_to(SOURCES).as_posix(): found
         for path in SOURCES.rglob("*.py")
-        if path not in (table, *modules) and (found := identifiers(path) & defined)
+        if path not in (table, *modules)
+        and mentions(path, defined)
+        and (found := identifiers(path) & defined)
     }
     assert users == {"mpc/structure.py": inherent}
 
