@@ -39,12 +39,12 @@ class InverseKinematics:
     False. The same input gives the same answer, on every machine but for rounding; a batch gives what single
     calls do.
 
-    A `PostureTask` beside others is a wish: it chooses among their solutions and never counts as missed.
+    A `PostureTask` beside others is a secondary objective: it selects among solutions, not part of `success`.
     Loops, contacts and equations of the robot hold in every answer that counts as a success.
 
     Args:
         robot: any robot, on a fixed or a floating base.
-        tasks: a frame, whose pose is asked for; a task; or several, which are weighed against each other.
+        tasks: a frame, whose pose is asked for; a task; or several, which form a weighted sum.
         hold: coordinates of joints that may not move, by name: `{"joint_1": 0.0}`.
         tolerance: what is as good as zero, the norm of the error of each part of a task (m, rad).
         starts: the most configurations that a search starts from.
@@ -171,9 +171,9 @@ class InverseKinematics:
         for k, (one, q) in enumerate(zip(targets, start, strict=True)):
             for Q[k] in textbook.walk(one, q, _MOST_STEPS):
                 counts[k] += 1
-                if self._problem.judge(one[None], Q[k : k + 1]).success[0]:
+                if self._problem.score(one[None], Q[k : k + 1]).success[0]:
                     break
-        good, error, e = self._problem.judge(targets, Q)
+        good, error, e = self._problem.score(targets, Q)
         if many:
             return Solution(Q, good, error, e, np.ones(len(Q)), counts)
         return Solution(Q[0], bool(good[0]), float(error[0]), e[0], 1, int(counts[0]))
@@ -233,8 +233,8 @@ class InverseKinematics:
             Q += list(best)
             begin = None
         q = np.array(Q).reshape(len(wanted), self.robot.nq)
-        judged = self._problem.judge(wanted, q)
-        return Path(q, judged.success, judged.error, jumps)
+        score = self._problem.score(wanted, q)
+        return Path(q, score.success, score.error, jumps)
 
     def _candidates(self, target: Array, begin: Array | None) -> Array:
         """Solutions of a target from which a path may start."""

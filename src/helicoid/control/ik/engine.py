@@ -10,7 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler import CHeader, compile_with_functions, loop_pragma, new_lock
-from helicoid.control.ik.problem import CONSTRAINT, WISH, IKProblem
+from helicoid.control.ik.problem import CONSTRAINT, SECONDARY, IKProblem
 from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError
 
@@ -186,7 +186,7 @@ def _compiled(p: IKProblem) -> ctypes.CDLL:
         "TASKS": len(p.tasks),
         "STARTS": TABLE,
         "MANIFOLD": int(manifold),
-        "WISHES": int(WISH in p.levels),
+        "HAS_SECONDARY": int(SECONDARY in p.levels),
         "CONSTRAINTS": int(CONSTRAINT in p.levels),
     }
     text = "".join(f"#define {name} {value}\n" for name, value in numbers.items())

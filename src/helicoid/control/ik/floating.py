@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.control.ik.problem import WISH, IKProblem
+from helicoid.control.ik.problem import SECONDARY, IKProblem
 
 
 class Carrier:
@@ -23,7 +23,7 @@ class Carrier:
         if not problem.robot.model.floating or not set(along) <= set(problem.moving):
             return None
         e, J = problem.rows
-        root = np.sqrt(problem.weights * (np.array(problem.levels) != WISH))
+        root = np.sqrt(problem.weights * (np.array(problem.levels) != SECONDARY))
         return ca.Function("by_base", [problem.q, problem.target], [root * e, ca.densify(root * J[:, along])])
 
     def carried(self, targets: Array, Q: Array) -> Array | None:

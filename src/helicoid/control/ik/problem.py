@@ -24,10 +24,10 @@ from helicoid.dynamics.kinematics import configuration
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot, as_robot
 
-CONSTRAINT, GOAL, WISH = 0, 1, 2
+CONSTRAINT, GOAL, SECONDARY = 0, 1, 2
 
 
-class Judged(NamedTuple):
+class Score(NamedTuple):
     """Of n configurations: whether each meets its target, what is missing, and in which rows."""
 
     success: NDArray[np.bool_]
@@ -104,7 +104,7 @@ class IKProblem:
             jacobian = task.jacobian if plain else task.exact_jacobian
             jacobians.append(jacobian(robot, self.q, target))
             weights.append(w)
-            levels += [WISH if isinstance(task, PostureTask) and len(self.tasks) > 1 else GOAL] * len(w)
+            levels += [SECONDARY if isinstance(task, PostureTask) and len(self.tasks) > 1 else GOAL] * len(w)
         φ, A = equations(robot.model, self.q, robot.constraints)
         stated = [k for k in range(φ.numel()) if not φ[k].is_zero()]
         most = max((float(w.max(initial=0.0)) for w in weights), default=1.0) or 1.0
@@ -199,16 +199,16 @@ class IKProblem:
     def _error(self) -> ca.Function:
         return ca.Function("error", [self.q, self.target], [ca.densify(self._rows[0])])
 
-    def judge(self, targets: Array, Q: Array) -> Judged:
-        """How well configurations (n, nq) meet targets (n, numbers), as the loop in C judges it."""
+    def score(self, targets: Array, Q: Array) -> Score:
+        """How well configurations (n, nq) meet targets (n, numbers), as the loop in C does."""
         E = np.array(self._error(Q.T, targets.T)).T if len(Q) else np.zeros((0, len(self.levels)))
-        counted = np.array(self.levels) != WISH
+        counted = np.array(self.levels) != SECONDARY
         norms = np.zeros((1 + max(self.groups, default=0), len(Q)))
         matters = counted & (self.weights > 0)
         np.add.at(norms, np.array(self.groups)[matters], (E[:, matters] ** 2).T)
         # A little more than the tolerance: the code in C rounds elsewhere.
         good = np.all(norms <= 1.01 * self.tolerance**2, axis=0)
-        return Judged(good, np.sqrt((self.weights * E**2)[:, counted].sum(axis=1)), E)
+        return Score(good, np.sqrt((self.weights * E**2)[:, counted].sum(axis=1)), E)
 
     # Starts of the search -----------------------------------------------------------------------------
 

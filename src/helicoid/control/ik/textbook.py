@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.control.ik.problem import WISH, IKProblem
+from helicoid.control.ik.problem import SECONDARY, IKProblem
 from helicoid.control.tasks import OrientationTask, PoseTask
 from helicoid.control.tasks.task import square
 from helicoid.dynamics.kinematics import frames
@@ -67,7 +67,7 @@ class Textbook:
         self._rows = ca.Function("rows", inputs, [ca.densify(e), ca.densify(J[:, problem.moving])])
         step_symbol = ca.SX.sym("dv", len(problem.moving))
         self._retract = ca.Function("moved", [problem.q, step_symbol], [problem.moved(step_symbol)])
-        counted = np.array(problem.levels) != WISH
+        counted = np.array(problem.levels) != SECONDARY
         self._roots = np.sqrt(problem.weights) * counted
 
     def rows(self, q: Array, target: Array) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ static void close_search(const ik_model *m, ik_queue *u, ik_search *p) {
   }
   for (int i = 0; i < M; i++) {
     u->e[p->number * M + i] = p->e[i];
-    if (m->level[i] != WISH && m->weight[i] > 0) error += m->weight[i] * p->e[i] * p->e[i];
+    if (m->level[i] != SECONDARY && m->weight[i] > 0) error += m->weight[i] * p->e[i] * p->e[i];
   }
   facts[0] = p->winner >= 0;
   facts[1] = sqrt(error);
@@ -155,7 +155,7 @@ static void end(const ik_model *m, ik_lanes *s, ik_queue *u, int l, int success)
 /* Restart a lane that stalled at an error of a higher level with smaller weights of lower ones. 0 if there is none. */
 static int relax(const ik_model *m, ik_lanes *s, ik_queue *u, int l) {
   const int polishing = s->search[u->shared ? 0 : l].polishing;
-  if (WISHES && get(&s->wish, l) > 1e-9) put(&s->wish, l, 1e-2 * get(&s->wish, l));
+  if (HAS_SECONDARY && get(&s->secondary, l) > 1e-9) put(&s->secondary, l, 1e-2 * get(&s->secondary, l));
   else if (CONSTRAINTS && polishing && get(&s->goal, l) > 1e-9) put(&s->goal, l, 1e-2 * get(&s->goal, l));
   else return 0;
   COORDINATES(k) put(s->x + k, l, get(s->q + k, l));
@@ -184,7 +184,7 @@ API void ik_solve(const ik_model *m, ik_lanes *s, const double *target, const do
       if (s->start[l] < 0) continue;
       s->search[u.shared ? 0 : l].iterations++;
       const int reached = inside.bits[l] != 0;
-      if (!stuck.bits[l] && !(reached && !WISHES)) continue;
+      if (!stuck.bits[l] && !(reached && !HAS_SECONDARY)) continue;
       if (reached || !relax(m, s, &u, l)) end(m, s, &u, l, reached);
       changed = 1;
     }

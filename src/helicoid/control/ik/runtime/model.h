@@ -12,7 +12,7 @@
 #define COORDINATES(k) for (int k = 0; k < NQ; k++)
 #define LANES(l) for (int l = 0; l < HC_LANES; l++)
 
-enum { CONSTRAINT, GOAL, WISH };
+enum { CONSTRAINT, GOAL, SECONDARY };
 enum { NUMBERS, ROTATION, POSE };
 
 typedef float starts8 __attribute__((vector_size(32)));
@@ -48,7 +48,7 @@ typedef struct {
   hc_v y[M + NH + N + 1];           /* e, H, g at the trial */
   hc_v work[EVALUATE_WORK];
   hc_v q[AT(NQ)], e[AT(M)], H[AT(NH)], g[AT(N)];
-  hc_v E, damping, slow, count, strict, wish, goal;
+  hc_v E, damping, slow, count, strict, secondary, goal;
   hc_i inside;                      /* whether the accepted point is within all tolerances */
   int64_t start[HC_LANES];          /* index of the start of its search; -1 where idle */
   int fresh[HC_LANES];

@@ -58,10 +58,10 @@ static void begin(const ik_model *m, ik_lanes *s, ik_search *p, int l) {
     put(s->q + k, l, get(s->x + k, l));
   }
   for (int k = 0; k < NT; k++) put(s->x + NQ + k, l, p->target[k]);
-  put(&s->strict, l, p->polishing || WISHES ? STATIONARY : m->settings[PROGRESS]);
-  put(&s->wish, l, 1.0);
+  put(&s->strict, l, p->polishing || HAS_SECONDARY ? STATIONARY : m->settings[PROGRESS]);
+  put(&s->secondary, l, 1.0);
   put(&s->goal, l, 1.0);
-  restart(m, s, l, p->polishing || WISHES);
+  restart(m, s, l, p->polishing || HAS_SECONDARY);
   s->start[l] = p->next++;
 }
 #endif

@@ -10,19 +10,20 @@
 HC_HOT void weights(const ik_model *m, ik_lanes *s) {
   hc_v *w = s->x + NQ + NT;
   for (int i = 0; i < M; i++) {
-    const hc_v scale = m->level[i] == CONSTRAINT ? hc_splat(1.0) : m->level[i] == GOAL ? s->goal : s->goal * s->wish;
+    const hc_v weight = m->level[i] == GOAL ? s->goal : s->goal * s->secondary;
+    const hc_v scale = m->level[i] == CONSTRAINT ? hc_splat(1.0) : weight;
     w[i] = scale * m->weight[i];
   }
 }
 
 /* ½ Σ w e² of the trial, and whether every norm of `success` is within its tolerance. */
-HC_HOT hc_v judge(const ik_model *m, const ik_lanes *s, hc_i *inside) {
+HC_HOT hc_v score(const ik_model *m, const ik_lanes *s, hc_i *inside) {
   const hc_v *e = s->y, *w = s->x + NQ + NT;
   hc_v norm[AT(GROUPS)], E = hc_splat(0.0);
   for (int k = 0; k < GROUPS; k++) norm[k] = hc_splat(0.0);
   for (int i = 0; i < M; i++) {
     E += 0.5 * w[i] * e[i] * e[i];
-    if (m->weight[i] > 0 && m->level[i] != WISH) norm[(int)m->group[i]] += e[i] * e[i];
+    if (m->weight[i] > 0 && m->level[i] != SECONDARY) norm[(int)m->group[i]] += e[i] * e[i];
   }
   *inside = HC_MASK(E >= 0.0);
   for (int k = 0; k < GROUPS; k++) *inside &= HC_MASK(norm[k] <= m->tolerance[k] * m->tolerance[k]);
@@ -95,7 +96,7 @@ HC_HOT void advance(const ik_model *m, ik_lanes *s) {
 HC_HOT hc_i try(const ik_model *m, ik_lanes *s) {
   evaluate(s->x, s->y, s->work);
   hc_i reached;
-  const hc_v E = judge(m, s, &reached);
+  const hc_v E = score(m, s, &reached);
   const hc_i better = HC_MASK(E < s->E);
   const hc_i much = HC_MASK(E < s->E * (1.0 - s->strict));
   COORDINATES(k) s->q[k] = hc_select(better, s->x[k], s->q[k]);
