@@ -11,6 +11,7 @@ import casadi as ca
 
 from helicoid.compiler.bridges import bridge
 from helicoid.compiler.build.binding import direct_call_class
+from helicoid.compiler.code.matrix_program import MatrixProgram
 from helicoid.compiler.evaluation.arguments import as_matrix, bind
 from helicoid.compiler.evaluation.numeric import NumericCall
 from helicoid.compiler.export.c_library import Precision, export_c
@@ -47,6 +48,8 @@ class Function:
         definition: an SX `casadi.Function` of matrices in the form that `Output` describes, or a
             callable without arguments that is called when first needed and returns that, or the pair
             (input symbols, output expressions).
+        loops: a callable that gives a program with loops for compiled code, or None: for large functions, whose
+            straight-line code would be slow to compile and to run.
 
     It is called in three ways, by position or by name:
 
@@ -87,8 +90,9 @@ class Function:
         inputs: Sequence[Input],
         outputs: Sequence[Output],
         definition: Given,
+        loops: Callable[[], MatrixProgram | None] = lambda: None,
     ) -> None:
-        self._definition = Definition(name, inputs, outputs, definition)
+        self._definition = Definition(name, inputs, outputs, definition, loops)
         self.name = name
         self.inputs = self._definition.inputs
         self.outputs = self._definition.outputs

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from helicoid.compiler.code.matrix_program import MatrixProgram
+from helicoid.compiler.code.matrix_writer import MATRIX_HEADERS, MatrixWriter
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.code.schedule import SEGMENT_LENGTH
 from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer
@@ -16,13 +18,18 @@ UNIT_OPERATIONS = 1800, 8000  # minimum and maximum of a translation unit; units
 
 
 def c_source(
-    program: Program, lanes: int, scalar: bool = True, batch: bool = True, head: str | None = None
+    program: Program | MatrixProgram, lanes: int, scalar: bool = True, batch: bool = True, head: str | None = None
 ) -> list[str]:
     """The translation units of a library with the chosen kernels (see runtime/kernel.h).
 
     A `head` replaces the lines that define HC_LANES and include the runtime; there is one unit then, in which
     all but the entry is static.
     """
+    if isinstance(program, MatrixProgram):
+        kinds = [kind for kind, chosen in (("scalar", scalar), ("batch", batch)) if chosen]
+        loops = [MatrixWriter(program, kind, lanes) for kind in kinds]
+        tail = "\n".join([*(writer.driver() for writer in loops), _entry(program, loops, lanes)])
+        return translation_units(f"#define HC_LANES {lanes}\n{MATRIX_HEADERS}", loops, tail)
     writers = [
         Writer(program, flavour, lanes) for flavour, chosen in ((SCALAR, scalar), (VECTOR, batch)) if chosen
     ]
@@ -61,7 +68,7 @@ def _embedded(writer: Writer) -> str:
     )
 
 
-def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[str]:
+def translation_units(head: str, writers: Sequence[Writer | MatrixWriter], tail: str) -> list[str]:
     """The segments of writers between a head, which every unit begins with, and a tail, which calls them."""
     segments = [segment for writer in writers for segment in writer.functions()]
     smallest, largest = (size // SEGMENT_LENGTH for size in UNIT_OPERATIONS)
@@ -77,7 +84,7 @@ def translation_units(head: str, writers: Sequence[Writer], tail: str) -> list[s
     return [*units, "\n".join([head, declarations, tail])]
 
 
-def _entry(program: Program, writers: Sequence[Writer], lanes: int) -> str:
+def _entry(program: Program | MatrixProgram, writers: Sequence[Writer | MatrixWriter], lanes: int) -> str:
     """The table of the kernel, and the function that returns it."""
     by_name = {writer.flavour.name: writer for writer in writers}
 
@@ -88,7 +95,7 @@ def _entry(program: Program, writers: Sequence[Writer], lanes: int) -> str:
     functions = [name if name in by_name else "0" for name in ("scalar", "batch")]
     fields = [
         "HELICOID_KERNEL_ABI",
-        *(str(len(program.input_sizes)), str(len(program.outputs)), "in_size", "out_size"),
+        *(str(len(program.input_sizes)), str(len(program.output_sizes)), "in_size", "out_size"),
         *(str(lanes), str(program.n_operations), *map(str, work), *functions),
     ]
     return "\n".join(

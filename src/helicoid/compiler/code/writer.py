@@ -283,29 +283,32 @@ class Writer:
                 "static void scalar(const double *const *in, double *const *out, void *work) {\n"
                 f"  double *w = work; {calls}\n}}\n"
             )
-        n_x, n_y = sum(self.program.input_sizes), sum(self.program.output_sizes)
-        inputs = self._each(self._input_starts, self.program.input_sizes)
-        outputs = self._each(self._output_starts, self.program.output_sizes)
-        return _BATCH.format(
-            n_x=n_x,
-            n_y=n_y,
-            calls=calls,
-            constants="\n  ".join(self.constant_outputs()),
-            repeat=inputs(
-                "if (!stride[{i}]) for (int j = 0; j < {n}; j++) x[{at} + j] = hc_splat(in[{i}][j]);"
-            ),
-            load=inputs(
-                "if (stride[{i}]) hc_load_rows(ROWS({i}), {n}, x + {at}, (readable - s) * stride[{i}]);"
-            ),
-            load_rest=inputs("if (stride[{i}]) hc_load_rows_partial(ROWS({i}), {n}, x + {at}, n - s);"),
-            store=outputs("hc_store_rows(out[{i}] + s * {n}, {n}, y + {at});"),
-            store_rest=outputs("hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {at}, n - s);"),
-        )
+        constants = "\n  ".join(self.constant_outputs())
+        return batch_driver(self.program.input_sizes, self.program.output_sizes, calls, constants)
 
-    def _each(self, starts: Sequence[int], sizes: Sequence[int]) -> Callable[[str], str]:
-        """A function that writes a statement once for each input, or output, that has elements."""
-        items = [(i, at, n) for i, (at, n) in enumerate(zip(starts, sizes, strict=True)) if n]
-        return lambda text: "\n    ".join(text.format(i=i, at=at, n=n) for i, at, n in items)
+
+def batch_driver(
+    input_sizes: Sequence[int], output_sizes: Sequence[int], calls: str, constants: str
+) -> str:
+    """The function `batch` of a kernel: `calls` turn the vectors x into y, `constants` are written to y once."""
+    inputs, outputs = _each(input_sizes), _each(output_sizes)
+    return _BATCH.format(
+        n_x=sum(input_sizes),
+        n_y=sum(output_sizes),
+        calls=calls,
+        constants=constants,
+        repeat=inputs("if (!stride[{i}]) for (int j = 0; j < {n}; j++) x[{at} + j] = hc_splat(in[{i}][j]);"),
+        load=inputs("if (stride[{i}]) hc_load_rows(ROWS({i}), {n}, x + {at}, (readable - s) * stride[{i}]);"),
+        load_rest=inputs("if (stride[{i}]) hc_load_rows_partial(ROWS({i}), {n}, x + {at}, n - s);"),
+        store=outputs("hc_store_rows(out[{i}] + s * {n}, {n}, y + {at});"),
+        store_rest=outputs("hc_store_rows_partial(out[{i}] + s * {n}, {n}, y + {at}, n - s);"),
+    )
+
+
+def _each(sizes: Sequence[int]) -> Callable[[str], str]:
+    """A function that writes a statement once for each input, or output, that has elements."""
+    items = [(i, at, n) for i, (at, n) in enumerate(zip(_starts(sizes), sizes, strict=True)) if n]
+    return lambda text: "\n    ".join(text.format(i=i, at=at, n=n) for i, at, n in items)
 
 
 def _variable(name: int) -> str:

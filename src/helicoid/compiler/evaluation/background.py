@@ -79,7 +79,8 @@ class BackgroundEvaluator:
             try:
                 if self._compiled is None:
                     self._compiled = CompiledEvaluator(self._flat)
-                if not self._compiled.is_cached(kind):
+                # What has loops is compiled in seconds, by a compiler that is a process of its own anyway.
+                if self._flat.matrix_program is None and not self._compiled.is_cached(kind):
                     _in_another_process(self._flat.function, self._compiled.kinds(kind))
                 if not _ended:
                     self.kernel = self._compiled.prepare(kind)

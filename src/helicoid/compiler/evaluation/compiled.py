@@ -13,6 +13,7 @@ from helicoid.compiler.build.cache import in_cache, library, loaded
 from helicoid.compiler.build.processes import in_parallel
 from helicoid.compiler.build.toolchain import native_lanes
 from helicoid.compiler.code.c_source import c_source
+from helicoid.compiler.code.matrix_program import MatrixProgram
 from helicoid.compiler.code.program import Program, UnsupportedOperation
 from helicoid.compiler.evaluation.evaluator import Evaluator, Flat, VirtualMachineEvaluator
 from helicoid.compiler.locks import new_lock
@@ -56,7 +57,7 @@ def compile_is_on() -> bool:
 
 
 def kernel_library(
-    program: Program, kinds: Sequence[str], report: Callable[[float], None] = lambda done: None
+    program: Program | MatrixProgram, kinds: Sequence[str], report: Callable[[float], None] = lambda done: None
 ) -> Path:
     """The library with code of these kinds, "scalar" or "batch", from the cache or compiled now."""
     lanes, scalar, batch = native_lanes(), "scalar" in kinds, "batch" in kinds
@@ -64,7 +65,7 @@ def kernel_library(
     return library(content, lambda: c_source(program, lanes, scalar, batch), report=report)
 
 
-def _content(program: Program, kinds: Sequence[str]) -> str:
+def _content(program: Program | MatrixProgram, kinds: Sequence[str]) -> str:
     return f"kernel {program.digest} {native_lanes()} {'scalar' in kinds} {'batch' in kinds}"
 
 
@@ -80,7 +81,7 @@ class CompiledEvaluator:
 
     def __init__(self, flat: Flat) -> None:
         self._flat = flat
-        self._program = Program.from_casadi(flat.function)
+        self._program = flat.matrix_program or Program.from_casadi(flat.function)
         self._paths: dict[str, Path] = {}
         self._lock = new_lock()
         self.kernel: binding.Kernel | None = None
@@ -124,7 +125,10 @@ class CompiledEvaluator:
 
         def load(path: Path) -> binding.Kernel:
             paths = {**self._paths, **dict.fromkeys(kinds, path)}
-            kernel = binding.load_kernel(list(dict.fromkeys(paths.values())), *self._flat[2:])
+            flat = self._flat
+            kernel = binding.load_kernel(
+                list(dict.fromkeys(paths.values())), flat.input_shapes, flat.output_shapes, flat.result_type
+            )
             self._paths = paths
             return kernel
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.compiler.code.matrix_program import MatrixProgram
 from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.signature import Shape
 
@@ -18,18 +21,31 @@ from helicoid.compiler.symbolic.signature import Shape
 _BLOCK_SIZES = (256, 16, 1)
 
 
-class Flat(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Flat:
     """A function in the form that evaluators compute: dense columns in row-major order.
 
-    `function` is SX (see `expressions.flat_function`), `name` is for messages, the shapes are those of the
-    arrays behind its columns, and `result_type` is the named tuple of several outputs.
+    `build` gives the SX function (see `expressions.flat_function`), `name` is for messages, the shapes are those
+    of the arrays behind its columns, and `result_type` is the named tuple of several outputs. `loops` gives a
+    program with loops that computes the same, where there is one.
     """
 
     name: str
-    function: ca.Function
+    build: Callable[[], ca.Function]
     input_shapes: tuple[Shape, ...]
     output_shapes: tuple[Shape, ...]
     result_type: type[tuple[Any, ...]]
+    loops: Callable[[], MatrixProgram | None] = lambda: None
+
+    @cached_property
+    def function(self) -> ca.Function:
+        """The SX function, built when first needed."""
+        return self.build()
+
+    @cached_property
+    def matrix_program(self) -> MatrixProgram | None:
+        """The program with loops, or None."""
+        return self.loops()
 
 
 class Evaluator(Protocol):

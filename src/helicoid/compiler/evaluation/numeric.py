@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
@@ -89,6 +90,11 @@ class NumericCall:
 
     def _flat(self) -> Flat:
         known = self._definition
-        with building():
-            function = flat_function(known.casadi, known.inputs, known.outputs)
-        return Flat(known.name, function, self._input_shapes, self._output_shapes, self.result_type)
+
+        def build() -> ca.Function:
+            with building():
+                return flat_function(known.casadi, known.inputs, known.outputs)
+
+        return Flat(
+            known.name, build, self._input_shapes, self._output_shapes, self.result_type, known.matrix_program
+        )

@@ -7,6 +7,7 @@ from typing import cast
 
 import casadi as ca
 
+from helicoid.compiler.code.matrix_program import MatrixProgram
 from helicoid.compiler.locks import building
 from helicoid.compiler.symbolic.expressions import build_function, check_function, count_operations
 from helicoid.compiler.symbolic.signature import Input, Output, check_distinct, signature
@@ -24,9 +25,17 @@ class Definition:
         inputs: in order.
         outputs: in order.
         given: the CasADi function, or a callable that returns it or the pair (input symbols, expressions).
+        loops: gives a program with loops that computes the same in compiled code, or None.
     """
 
-    def __init__(self, name: str, inputs: Sequence[Input], outputs: Sequence[Output], given: Given) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Input],
+        outputs: Sequence[Output],
+        given: Given,
+        loops: Callable[[], MatrixProgram | None] = lambda: None,
+    ) -> None:
         check_distinct("input", [item.name for item in inputs])
         check_distinct("output", [item.name for item in outputs])
         if not name.isidentifier() or not outputs:
@@ -34,7 +43,7 @@ class Definition:
         self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
         self.usage = signature(name, inputs)
         self._n_operations: int | None = None
-        self._given = given
+        self._given, self._loops = given, loops
         self._casadi = self._checked(given) if isinstance(given, ca.Function) else None
 
     @property
@@ -50,6 +59,11 @@ class Definition:
                 if self._casadi is None:
                     self._casadi = self._checked(cast("ca.Function | Expressions", self._given()))
         return self._casadi
+
+    def matrix_program(self) -> MatrixProgram | None:
+        """The program with loops that computes the same, if there is one."""
+        with building():
+            return self._loops()
 
     @property
     def n_operations(self) -> int:

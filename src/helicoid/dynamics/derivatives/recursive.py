@@ -12,6 +12,7 @@ with the composite I, B, f of body i. The factor right of S_jᵀ is transformed 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -43,7 +44,7 @@ class Derivatives(NamedTuple):
     M: Expression
 
 
-class _BodyMotion(NamedTuple):
+class BodyMotion(NamedTuple):
     """Results of the outward pass for an elementary joint."""
 
     V: Expression
@@ -68,13 +69,10 @@ def inverse_dynamics_derivatives(
     True
     """
     tree = elements(model, q)
-    states = _outward(tree, physics, v, a)
+    states = outward(tree, physics, v, a)
     inertias = regrouped(model, physics)
-    composites, wrenches = [], []
-    for element, state in zip(tree, states, strict=True):
-        pi = inertias[element.body] if element.body >= 0 else None
-        composites.append(Composite.nothing() if pi is None else Composite.of_body(pi, state.V))
-        wrenches.append(ca.SX.zeros(6) if pi is None else _wrench(pi, state))
+    parameters = [inertias[element.body] if element.body >= 0 else None for element in tree]
+    composites, wrenches = bodies_in_motion(states, parameters)
     result = Derivatives(*(ca.SX(model.nv, model.nv) for _ in range(3)))
     for i in reversed(range(len(tree))):
         _fill(result, tree, states, composites[i], wrenches[i], i)
@@ -82,12 +80,20 @@ def inverse_dynamics_derivatives(
         if parent != WORLD:
             composites[parent] = composites[parent].plus(composites[i].to_parent(motion))
             wrenches[parent] = wrenches[parent] + to_parent(motion, wrenches[i])
+    springs, sliding = passive_derivatives(model, physics, q, v)
+    return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
+
+
+def passive_derivatives(
+    model: Model, physics: Physics, q: Expression, v: Expression
+) -> tuple[Expression, Expression]:
+    """∂/∂q and ∂/∂v of the torque of springs and friction, nv × nv each."""
     friction = joint_friction(model, physics, q, v)
     sliding, springs = ca.jacobian(friction, v), spring_stiffness(model, q)
     acting = friction + elastic_torque(model, physics, q) if acts(model) else friction
     if ca.depends_on(acting, q):  # a load, an elastic element, a tendon
         springs += ca.jacobian(acting, q) @ rate_matrix(model, q)
-    return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
+    return springs, sliding
 
 
 def forward_dynamics_derivatives(
@@ -115,10 +121,10 @@ def forward_dynamics_derivatives(
     return Derivatives(solved[:, :nv], solved[:, nv:], symmetric)
 
 
-def _outward(
+def outward(
     tree: list[ElementaryJoint], physics: Physics, v: Expression, a: Expression
-) -> list[_BodyMotion]:
-    states: list[_BodyMotion] = []
+) -> list[BodyMotion]:
+    states: list[BodyMotion] = []
     still = ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -physics.gravity)
     for element in tree:
         motion, S = element.motion, element.motion.S
@@ -130,12 +136,23 @@ def _outward(
         # A joint of one coordinate does not turn its own axis: V × S = V_p × S.
         Sd = Ψd if len(element.coordinates) == 1 else motion_cross(V_p + relative, S)
         states.append(
-            _BodyMotion(V_p + relative, A_p + S @ element.velocity(a) + Ψd @ v_i, S, Ψd, Ψdd, Ψd + Sd)
+            BodyMotion(V_p + relative, A_p + S @ element.velocity(a) + Ψd @ v_i, S, Ψd, Ψdd, Ψd + Sd)
         )
     return states
 
 
-def _wrench(pi: Expression, state: _BodyMotion) -> Expression:
+def bodies_in_motion(
+    states: Sequence[BodyMotion], parameters: Sequence[Expression | None]
+) -> tuple[list[Composite], list[Expression]]:
+    """Mass, momentum and wrench of the body behind each element; None is no body."""
+    composites, wrenches = [], []
+    for state, pi in zip(states, parameters, strict=True):
+        composites.append(Composite.nothing() if pi is None else Composite.of_body(pi, state.V))
+        wrenches.append(ca.SX.zeros(6) if pi is None else _wrench(pi, state))
+    return composites, wrenches
+
+
+def _wrench(pi: Expression, state: BodyMotion) -> Expression:
     """(n, f) that a body's own motion needs, as in `rnea`."""
     m, h, I = moments(pi)
     ω, u, ωd = state.V[:3], state.V[3:], state.A[:3]
@@ -144,21 +161,35 @@ def _wrench(pi: Expression, state: _BodyMotion) -> Expression:
     return ca.vertcat(ca.cross(h, felt) + euler_moment(I, ω, ωd, B), m * felt + B @ h)
 
 
+class JointForces(NamedTuple):
+    """Forces of a composite body per unit of the coordinates of its joint."""
+
+    F: Expression  # I S
+    F_q: Expression  # 2 B Ψ̇ + I Ψ̈ + S ×* f
+    F_v: Expression  # 2 B S + I (Ψ̇ + Ṡ)
+    G: Expression  # angular half of 2 Bᵀ S; the linear half is zero
+
+
+def joint_forces(state: BodyMotion, composite: Composite, f: Expression) -> JointForces:
+    """F, F_q, F_v and G of an elementary joint whose composite body needs the wrench f."""
+    _, _, S, Ψd, Ψdd, Ψd_plus_Sd = state
+    inertia = composite.inertia
+    F = rigid_inertia_times(inertia, S)
+    F_q = composite.two_B(Ψd) + rigid_inertia_times(inertia, Ψdd) + force_cross(S, f)
+    F_v = composite.two_B(S) + rigid_inertia_times(inertia, Ψd_plus_Sd)
+    return JointForces(F, F_q, F_v, composite.two_B_transposed(S))
+
+
 def _fill(
     result: Derivatives,
     tree: list[ElementaryJoint],
-    states: list[_BodyMotion],
+    states: list[BodyMotion],
     composite: Composite,
     f: Expression,
     i: int,
 ) -> None:
     """The rows and columns of one element against itself and its ancestors."""
-    _, _, S, Ψd, Ψdd, Ψd_plus_Sd = states[i]
-    inertia = composite.inertia
-    F = rigid_inertia_times(inertia, S)
-    F_q = composite.two_B(Ψd) + rigid_inertia_times(inertia, Ψdd) + force_cross(S, f)
-    F_v = composite.two_B(S) + rigid_inertia_times(inertia, Ψd_plus_Sd)
-    G = composite.two_B_transposed(S)
+    F, F_q, F_v, G = joint_forces(states[i], composite, f)
     rows, j = tree[i].coordinates, i
     while j != WORLD:
         to, scale, columns = states[j], tree[i].multiplier * tree[j].multiplier, tree[j].coordinates

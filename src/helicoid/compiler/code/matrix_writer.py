@@ -1,0 +1,286 @@
+"""The C text of a matrix program: the code of its head, and calls of the loops of `matrix_steps.h`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from helicoid.compiler.code.matrix_program import (
+    AddDiagonal,
+    Factor,
+    MapColumns,
+    MatrixProgram,
+    Product,
+    Solve,
+    Step,
+    SumToParents,
+    Unit,
+    Zero,
+)
+from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer, batch_driver
+
+MATRIX_HEADERS = '#include <string.h>\n#include "vector_math.h"\n#include "kernel.h"\n'
+_ALIGNMENT = 16  # elements
+
+
+class MatrixWriter:
+    """The C text of one kind of kernel, "scalar" or "batch", with what `Writer` offers for a program."""
+
+    def __init__(self, program: MatrixProgram, kind: str, lanes: int) -> None:
+        self.program = program
+        self.flavour = SCALAR if kind == "scalar" else VECTOR
+        self._lanes = lanes
+        self._pack = 1 if self.flavour.vector else lanes  # columns in a vector
+        self._head = Writer(program.head, self.flavour, lanes)
+        self._mapped = [step for step in program.steps if isinstance(step, MapColumns)]
+        self._maps = [
+            Writer(step.program, replace(VECTOR, name=f"{kind}_map_{k}"), lanes)
+            for k, step in enumerate(self._mapped)
+        ]
+        self._strides: dict[str, int] = {}  # of matrices whose rows are longer than they have columns
+        self._views: dict[str, tuple[int, int]] = {}  # the solution that a target is part of, and where
+        self._place_targets()
+        self._n_elements = _rounded(self._head.schedule.n_slots)
+        self._solutions, self._diagonals = {}, {}
+        for k, step in enumerate(program.steps):
+            if isinstance(step, Solve):
+                size = program.matrices[step.targets[0]][0] * self._strides[step.targets[0]]
+                self._solutions[k] = self._reserve(size)
+            elif isinstance(step, Factor):
+                self._diagonals[k] = self._reserve(program.matrices[step.target][0])
+        n_head = len(program.head.outputs)
+        names = list(program.matrices)
+        sizes = [self._rows(name) * self._stride(name) for name in names]
+        self._head_at = self._reserve(sum(sizes[:n_head]))
+        starts = accumulate(sizes[:n_head], initial=self._head_at)
+        self._places = dict(zip(names[:n_head], starts, strict=False))
+        for name, size in zip(names[n_head:], sizes[n_head:], strict=True):
+            if name in self._views:
+                k, first = self._views[name]
+                self._places[name] = self._solutions[k] + first
+            elif name not in program.results:
+                self._places[name] = self._reserve(size)
+        vectors = [
+            sum(w.program.input_sizes) + sum(w.program.output_sizes) + w.schedule.n_slots for w in self._maps
+        ]
+        self._columns_at = self._reserve(max(vectors, default=0) * self._pack)
+
+    @property
+    def work(self) -> int:
+        """Bytes of scratch."""
+        if not self.flavour.vector:
+            return 8 * self._n_elements
+        sizes = sum(self.program.input_sizes) + sum(self.program.output_sizes)
+        return 8 * self._lanes * (sizes + self._n_elements)
+
+    @property
+    def n_segments(self) -> int:
+        """Number of functions of the head and of all mapped columns."""
+        return self._head.n_segments + sum(writer.n_segments for writer in self._maps)
+
+    def declaration(self, number: int) -> str:
+        """The head of a function."""
+        for writer in (self._head, *self._maps):
+            if number < writer.n_segments:
+                return writer.declaration(number)
+            number -= writer.n_segments
+        raise IndexError(number)
+
+    def functions(self) -> Iterator[str]:
+        """The functions of the head and of all mapped columns."""
+        for writer in (self._head, *self._maps):
+            yield from writer.functions()
+
+    def driver(self) -> str:
+        """The loops, and the function in the table of the kernel."""
+        kind, head, vector = self.flavour.name, self._head, self.flavour.vector
+        calls = " ".join(f"{kind}_{k}({self.flavour.arguments});" for k in range(head.n_segments))
+        starts = list(accumulate(self.program.output_sizes, initial=0))
+        results = {
+            name: f"y + {starts[k]}" if vector else f"out[{k}]" for k, name in enumerate(self.program.results)
+        }
+        places = {**results, **{name: f"w + {at}" for name, at in self._places.items()}}
+        element = "hc_v" if vector else "double"
+        pointers = "\n  ".join(f"{element} *const m_{name} = {place};" for name, place in places.items())
+        steps = "\n  ".join(
+            line for number, step in enumerate(self.program.steps) for line in self._step(number, step)
+        )
+        copies = "\n  ".join(
+            f"{kind}_copy({place}, m_{name}, {self._rows(name)}, {self.program.matrices[name][1]},"
+            f" {self._stride(name)});"
+            for name, place in results.items()
+            if name in self._places
+        )
+        if vector:
+            y = f"hc_v *y = w + {self._head_at}; (void)y;"
+            constants = "\n  ".join(head.constant_outputs())
+            body = batch_driver(
+                self.program.input_sizes,
+                self.program.output_sizes,
+                f"{{ {pointers}\n  {{ {y} {calls} }}\n  {steps}\n  {copies} }}",
+                f"{{ {y} {constants} }}",
+            )
+        else:
+            names = [f"m_{name}" for name in list(self.program.matrices)[: len(self.program.head.outputs)]]
+            body = (
+                "static void scalar(const double *const *in, double *const *out, void *work) {\n"
+                f"  double *w = work;\n  {pointers}\n  double *const head[] = {{{', '.join(names)}}};\n"
+                f"  {{ double *const *out = head; (void)out; {calls} }}\n  {steps}\n  {copies}\n}}\n"
+            )
+        return "\n".join([self._runtime(), *map(_called_as_one, self._maps), body])
+
+    def _place_targets(self) -> None:
+        """Rows that steps treat as whole vectors: those of factors, and of all targets that are solved together."""
+        for number, step in enumerate(self.program.steps):
+            if isinstance(step, Factor):
+                self._strides[step.target] = self._padded(step.target, 2)
+            elif isinstance(step, Solve):
+                widths = [self._padded(name, 1) for name in step.targets]
+                for name, first in zip(step.targets, accumulate(widths, initial=0), strict=False):
+                    self._strides[name] = sum(widths)
+                    self._views[name] = number, first
+
+    def _reserve(self, n: int) -> int:
+        """Where n more elements of scratch begin."""
+        at = self._n_elements
+        self._n_elements += _rounded(n)
+        return at
+
+    def _rows(self, name: str) -> int:
+        return self.program.matrices[name][0]
+
+    def _stride(self, name: str) -> int:
+        return self._strides.get(name, self.program.matrices[name][1])
+
+    def _padded(self, name: str, vectors: int) -> int:
+        multiple = vectors * self._pack
+        return -(-self.program.matrices[name][1] // multiple) * multiple
+
+    def _runtime(self) -> str:
+        """The functions of `matrix_steps.h` for this kind."""
+        kind = self.flavour.name
+        element, pack = ("hc_v", "1") if self.flavour.vector else ("double", "HC_LANES")
+        return (
+            f"#define HC_STEP(name) {kind}_##name\n#define HC_ELEMENT {element}\n#define HC_PACK {pack}\n"
+            '#include "matrix_steps.h"\n#undef HC_STEP\n#undef HC_ELEMENT\n#undef HC_PACK'
+        )
+
+    def _step(self, number: int, step: Step) -> Iterator[str]:
+        kind = self.flavour.name
+        match step:
+            case MapColumns():
+                yield from self._map(step)
+            case SumToParents(target, parents):
+                rows, columns = self.program.matrices[target]
+                yield (
+                    f"{{ static const int parents[] = {_table(parents)};"
+                    f" {kind}_sum_to_parents(m_{target}, {rows}, {columns}, parents); }}"
+                )
+            case Zero(target):
+                for_each = f"for (int i = 0; i < {self._rows(target)}; i++)"
+                columns = self.program.matrices[target][1]
+                at = f"m_{target} + i * {self._stride(target)}"
+                yield f"{for_each} memset({at}, 0, {columns} * sizeof *m_{target});"
+            case Unit(target):
+                yield f"{kind}_unit(m_{target}, {self._rows(target)}, {self._stride(target)});"
+            case Product():
+                yield from self._product(step)
+            case AddDiagonal(target, row):
+                rows, stride = self._rows(target), self._stride(target)
+                yield f"{kind}_add_diagonal(m_{target}, {rows}, {stride}, m_{row});"
+            case Factor(target):
+                what = f"m_{target}, {self._rows(target)}, {self._stride(target)}"
+                yield f"{{ {_pattern(step)} {kind}_factor({what}, w + {self._diagonals[number]}, pattern); }}"
+            case Solve(targets, factors):
+                X = f"w + {self._solutions[number]}, {self._rows(targets[0])}, {self._stride(targets[0])}"
+                L = f"m_{factors.target}, {self._stride(factors.target)}"
+                yield f"{{ {_pattern(factors)} {kind}_solve({X}, {L}, pattern); }}"
+
+    def _map(self, step: MapColumns) -> Iterator[str]:
+        writer = self._maps[self._mapped.index(step)]
+        n = self.program.matrices[step.outputs[0]][1]
+        n_x, n_y = sum(step.program.input_sizes), sum(step.program.output_sizes)
+        yield f"{{ hc_v *x = (hc_v *)(w + {self._columns_at}), *y = x + {n_x}, *v = y + {n_y};"
+        for k, (_, at) in enumerate(step.inputs):
+            if at is not None:
+                yield f"  static const int at_{k}[] = {_table(at)};"
+                yield f"  static const char near_{k}[] = {_table(self._neighbours(at))};"
+        yield from writer.constant_outputs()
+        place = f"{self.flavour.name}_place(first, {n})"
+        yield f"  for (int first = 0; first < {n}; first += {self._pack}) {{ const int j = {place};"
+        start = 0
+        for k, (name, at) in enumerate(step.inputs):
+            yield from self._read(start, name, at, k)
+            start += self._rows(name)
+        yield f"    {writer.flavour.name}(x, y, v);"
+        start = 0
+        for name in step.outputs:
+            rows, columns = self.program.matrices[name]
+            store = f"m_{name}[c * {columns} + j] = y[{start} + c]"
+            if self._pack > 1:
+                store = f"hc_store(m_{name} + c * {columns} + j, y[{start} + c])"
+            yield f"    for (int c = 0; c < {rows}; c++) {store};"
+            start += rows
+        yield "  } }"
+
+    def _read(self, start: int, name: str, at: Sequence[int] | None, k: int) -> Iterator[str]:
+        """The columns of an input that vector j of the outputs reads."""
+        rows, columns = self.program.matrices[name]
+        loop = f"for (int c = 0; c < {rows}; c++) x[{start} + c] ="
+        row = f"m_{name} + c * {columns}"
+        place = "j" if at is None else f"at_{k}[j]"
+        together = f"({row})[{place}]" if self._pack == 1 else f"hc_load({row} + {place})"
+        if at is None or self._pack == 1:
+            yield f"    {loop} {together};"
+            return
+        apart = ", ".join(f"({row})[at_{k}[j + {lane}]]" for lane in range(self._pack))
+        yield f"    if (near_{k}[first / {self._pack}]) {loop} {together};"
+        yield f"    else {loop} (hc_v){{{apart}}};"
+
+    def _neighbours(self, at: Sequence[int]) -> list[int]:
+        """Of each vector of columns, whether those that it reads are neighbours too."""
+        n, pack = len(at), self._pack
+        firsts = [max(min(first, n - pack), 0) for first in range(0, n, pack)]
+        return [int(list(at[j : j + pack]) == list(range(at[j], at[j] + pack))) for j in firsts]
+
+    def _product(self, step: Product) -> Iterator[str]:
+        depth, columns = self.program.matrices[step.right]
+        ranges = [(i, *one) for i, row in enumerate(step.columns) for one in row]
+        call = (
+            f"{self.flavour.name}_product(m_{step.target} + at[r][0] * {self._stride(step.target)},"
+            f" m_{step.left}, {self.program.matrices[step.left][1]}, m_{step.right}, {columns}, {depth},"
+            " at[r][0], at[r][1], at[r][2]);"
+        )
+        table = ", ".join(f"{{{i}, {start}, {end}}}" for i, start, end in ranges)
+        yield f"{{ static const int at[][3] = {{{table}}};"
+        yield f"  for (int r = 0; r < {len(ranges)}; r++) {call} }}"
+
+
+def _called_as_one(writer: Writer) -> str:
+    """One function of vectors, of the functions that a mapped program consists of."""
+    name, arguments = writer.flavour.name, writer.flavour.arguments
+    calls = " ".join(f"{name}_{k}({arguments});" for k in range(writer.n_segments))
+    return f"static void {name}({writer.flavour.parameters}) {{ (void)x; (void)y; (void)w; {calls} }}"
+
+
+def _pattern(step: Factor) -> str:
+    """The tables of the nonzeros of the factor L."""
+    below: list[list[int]] = [[] for _ in step.ancestors]
+    for k, above in enumerate(step.ancestors):
+        for i in above:
+            below[i].append(k)
+    tables = []
+    for name, rows in (("above", step.ancestors), ("below", below)):
+        firsts = accumulate((len(row) for row in rows), initial=0)
+        tables.append(f"static const int first_{name}[] = {_table(list(firsts))};")
+        tables.append(f"static const int {name}[] = {_table([k for row in rows for k in row])};")
+    return f"{' '.join(tables)} const hc_pattern pattern = {{first_above, above, first_below, below}};"
+
+
+def _table(numbers: Sequence[int]) -> str:
+    return f"{{{', '.join(map(str, numbers)) or '0'}}}"
+
+
+def _rounded(n: int) -> int:
+    return -(-n // _ALIGNMENT) * _ALIGNMENT
