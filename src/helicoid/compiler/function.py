@@ -48,8 +48,8 @@ class Function:
         definition: an SX `casadi.Function` of matrices in the form that `Output` describes, or a
             callable without arguments that is called when first needed and returns that, or the pair
             (input symbols, output expressions).
-        loops: a callable that gives a program with loops for compiled code, or None: for large functions, whose
-            straight-line code would be slow to compile and to run.
+        loops: a callable that gives a program with loops for compiled code, or None: for large functions,
+            whose straight-line code would be slow to compile and to run.
 
     It is called in three ways, by position or by name:
 

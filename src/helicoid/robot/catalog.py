@@ -25,7 +25,7 @@ from helicoid.dynamics.recursions import regressor as regressors
 from helicoid.dynamics.recursions.regressor import armature_names, friction_names, inertial_names
 from helicoid.dynamics.task_space import coordinates
 from helicoid.dynamics.task_space import dynamics as task_space
-from helicoid.robot import frames
+from helicoid.robot import frames, loops
 from helicoid.robot.frames import FrameFunctionOf
 from helicoid.robot.function import FunctionOf
 
@@ -70,7 +70,7 @@ class Catalog:
     mass_matrix = FunctionOf(crba.mass_matrix, "q -> M[nv,nv]", """
         M(q) of τ = M a + h, symmetric, armature included (kg·m², kg·m, kg), by composite rigid bodies.""")
     mass_matrix_inverse = FunctionOf(mass_inverse.mass_matrix_inverse, "q -> M_inverse[nv,nv]", """
-        M(q)⁻¹, symmetric: ∂a/∂τ.""")
+        M(q)⁻¹, symmetric: ∂a/∂τ.""", loops=loops.mass_matrix_inverse)
     coriolis = FunctionOf(rnea.coriolis, "q v -> c[nv]", """
         c = C(q, v) v: Coriolis and centrifugal force (N·m, N).""")
     coriolis_matrix = FunctionOf(coriolis_terms.coriolis_matrix, "q v -> C[nv,nv]", """
@@ -103,10 +103,12 @@ class Catalog:
         h = c + g and the force of all springs (N·m, N), with friction as an option.""", WITH_FRICTION)
     inverse_dynamics_derivatives = FunctionOf(
         derivatives.inverse_dynamics_derivatives, "q v a -> dtau_dq[nv,nv] dtau_dv[nv,nv] M[nv,nv]", """
-        ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space.""", WITH_FRICTION)
+        ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space.""", WITH_FRICTION,
+        loops=loops.inverse_dynamics_derivatives)
     forward_dynamics_derivatives = FunctionOf(
         derivatives.forward_dynamics_derivatives, "q v tau -> da_dq[nv,nv] da_dv[nv,nv] M_inverse[nv,nv]", """
-        ∂a/∂q, ∂a/∂v and ∂a/∂τ = M⁻¹ of `forward_dynamics`, in the tangent space.""", WITH_FRICTION)
+        ∂a/∂q, ∂a/∂v and ∂a/∂τ = M⁻¹ of `forward_dynamics`, in the tangent space.""", WITH_FRICTION,
+        loops=loops.forward_dynamics_derivatives)
     kinetic_energy = FunctionOf(energy.kinetic_energy, "q v -> T", """
         T = ½ vᵀ M v (J).""")
     potential_energy = FunctionOf(energy.potential_energy, "q -> U", """

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Expression
-from helicoid.compiler import Expressions, Function, Input, Output
+from helicoid.compiler import Expressions, Function, Input, MatrixProgram, Output
 from helicoid.dynamics.forces.external import body_wrenches, check_movable
 from helicoid.dynamics.parametric import term_groups
 from helicoid.dynamics.physics import Physics
@@ -50,6 +50,8 @@ class FunctionSpec:
         columns: names of the last axis of a regressor.
         knows: attributes of the robot that the algorithm takes by name ("constraints", "actuated").
         arguments: further arguments of the algorithm: a frame, a task.
+        loops: takes the model, the physics, the inputs and the symbols of all of them, and returns the
+            program with loops that computes the same, or None; see `robot.loops`.
     """
 
     name: str
@@ -61,6 +63,7 @@ class FunctionSpec:
     columns: Callable[[Model], Sequence[str]] | None = None
     knows: tuple[str, ...] = ()
     arguments: tuple[Hashable, ...] = ()
+    loops: Callable[..., MatrixProgram | None] | None = None
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -93,7 +96,7 @@ class RobotFunction(Function):
         if options.parameters is not None:
             shapes = [(*shape[:-1], len(options.parameters)) for shape in shapes]
         outputs = [Output(name, shape) for name, shape in zip(spec.outputs, shapes, strict=True)]
-        super().__init__(spec.name, _inputs(robot, spec, options), outputs, self._expressions)
+        super().__init__(spec.name, _inputs(robot, spec, options), outputs, self._expressions, self._loops)
         self._no_theta = spec.physical and "theta" not in self._input_names
         # Of the instance, since each function has its own; `help` and notebooks read it.
         self.__doc__ = function_text(self, spec)
@@ -165,6 +168,16 @@ class RobotFunction(Function):
             result = result[:, places] if result.shape[1] > 1 else result[places]
         return symbols, list(result) if isinstance(result, tuple) else [result]
 
+    def _loops(self) -> MatrixProgram | None:
+        """The program with loops for compiled code, if there is one for this robot."""
+        if self._spec.loops is None:
+            return None
+        symbols = [ca.SX.sym(i.name, *i.shape) for i in self.inputs]
+        by_name = dict(zip((i.name for i in self.inputs), symbols, strict=True))
+        physics = self._physics(by_name.get("theta", ca.SX(0, 1)))
+        operands = [by_name[name] for name in self._spec.inputs]
+        return self._spec.loops(self._robot.model, physics, *operands, symbols=symbols)
+
     def _places(self, names: tuple[str, ...]) -> list[int]:
         """The columns of a regressor that have these names."""
         known = tuple(self._spec.columns(self._robot.model)) if self._spec.columns else ()
@@ -210,8 +223,11 @@ class FunctionOf:
         physical: bool = True,
         columns: Callable[[Model], Sequence[str]] | None = None,
         knows: tuple[str, ...] = (),
+        loops: Callable[..., MatrixProgram | None] | None = None,
     ) -> None:
-        self.spec = FunctionSpec("", algorithm, signature, doc, options, physical, columns, knows)
+        self.spec = FunctionSpec(
+            "", algorithm, signature, doc, options, physical, columns, knows, loops=loops
+        )
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.spec = replace(self.spec, name=name)

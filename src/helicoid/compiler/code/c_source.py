@@ -18,7 +18,11 @@ UNIT_OPERATIONS = 1800, 8000  # minimum and maximum of a translation unit; units
 
 
 def c_source(
-    program: Program | MatrixProgram, lanes: int, scalar: bool = True, batch: bool = True, head: str | None = None
+    program: Program | MatrixProgram,
+    lanes: int,
+    scalar: bool = True,
+    batch: bool = True,
+    head: str | None = None,
 ) -> list[str]:
     """The translation units of a library with the chosen kernels (see runtime/kernel.h).
 

@@ -1,10 +1,10 @@
 """Programs of large functions: straight-line code first, then loops over the columns of matrices.
 
 Straight-line code of a function with matrices of n × n elements has at least n² operations, outgrows the
-instruction cache and takes long to compile. A matrix program computes what is linear in n by straight-line code
-(its *head*) and the rest by few steps, each a loop: a small function mapped over columns, sums along a tree,
-products of matrices, factors of a sparse matrix and solutions with them. The same steps run on one sample, where
-vectors hold neighbouring columns, and on batches, where they hold samples.
+instruction cache and takes long to compile. A matrix program computes what is linear in n by straight-line
+code (its *head*) and the rest by few steps, each a loop: a small function mapped over columns, sums along a
+tree, products of matrices, factors of a sparse matrix and solutions with them. The same steps run on one
+sample, where vectors hold neighbouring columns, and on batches, where they hold samples.
 """
 
 from __future__ import annotations
@@ -25,13 +25,22 @@ Range = tuple[int, int]  # from the first to before the second
 class MapColumns:
     """A function of columns: `outputs` [:, j] = function(`inputs` [:, at[j]]), for each column j.
 
-    `program` has one input, the entries of all inputs after each other, and one output. An input is the name of a
-    matrix and of each column j the column to read, or None for j itself.
+    `program` has one input, the entries of all inputs after each other, and one output. An input is the name
+    of a matrix and of each column j the column to read, or None for j itself.
     """
 
     program: Program
     inputs: tuple[tuple[str, tuple[int, ...] | None], ...]
     outputs: tuple[str, ...]
+
+    @staticmethod
+    def from_expressions(
+        inputs: Sequence[tuple[str, ca.SX, tuple[int, ...] | None]], outputs: Mapping[str, ca.SX]
+    ) -> MapColumns:
+        """The function from symbols, each with its matrix and the columns that it reads, to expressions."""
+        symbols = ca.vertcat(*(symbol for _, symbol, _ in inputs))
+        program = straight_line([symbols], [ca.vertcat(*outputs.values())])
+        return MapColumns(program, tuple((name, at) for name, _, at in inputs), tuple(outputs))
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,8 @@ class AddDiagonal:
 class Factor:
     """A symmetric matrix, by its lower triangle, becomes L and 1 / D of LᵀDL, in place.
 
-    `ancestors[k]` are the columns i < k that are not zero in row k; L has no others (Featherstone 2008, section 6.5).
+    `ancestors[k]` are the columns i < k that are not zero in row k; L has no others (Featherstone 2008,
+    section 6.5).
     """
 
     target: str
@@ -79,21 +89,15 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Unit:
-    """target = the unit matrix."""
-
-    target: str
-
-
-@dataclass(frozen=True)
 class Solve:
-    """Each target = (LᵀDL)⁻¹ target, with the result of `Factor`."""
+    """Each target = (LᵀDL)⁻¹ target, and `inverse` = (LᵀDL)⁻¹, with the result of `Factor`."""
 
     targets: tuple[str, ...]
+    inverse: str
     factors: Factor
 
 
-Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Factor | Unit | Solve
+Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Factor | Solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +148,9 @@ class MatrixProgram:
     def digest(self) -> str:
         """Hexadecimal digest of the whole program."""
         steps = [
-            f"{step.program.digest} {step.inputs} {step.outputs}" if isinstance(step, MapColumns) else repr(step)
+            f"{step.program.digest} {step.inputs} {step.outputs}"
+            if isinstance(step, MapColumns)
+            else repr(step)
             for step in self.steps
         ]
         parts = [self.head.digest, repr(dict(self.matrices)), *steps, repr(tuple(self.results))]
@@ -161,30 +167,18 @@ class MatrixProgram:
                 return pairs * (2 * self.matrices[step.right][0] - 1)
             case AddDiagonal():
                 return self.matrices[step.target][1]
-            case Zero() | Unit():
+            case Zero():
                 return 0
             case Factor():
                 return sum(2 + len(above) * (len(above) + 2) for above in step.ancestors)
             case Solve():
                 pairs = sum(map(len, step.factors.ancestors))
+                n = len(step.factors.ancestors)
                 columns = sum(self.matrices[name][1] for name in step.targets)
-                return columns * (4 * pairs + len(step.factors.ancestors))
+                return columns * (4 * pairs + n) + n * (2 * pairs + n)
 
 
 def straight_line(inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Program:
     """The program of matrices, each as a column of its elements row by row."""
     columns = [ca.densify(ca.vec(matrix.T)) for matrix in ca.cse(list(outputs))]
     return Program.from_casadi(ca.Function("head", list(inputs), columns))
-
-
-def mapped(
-    inputs: Sequence[tuple[str, ca.SX, tuple[int, ...] | None]], outputs: Mapping[str, ca.SX]
-) -> MapColumns:
-    """The function of columns from symbols to expressions.
-
-    An input is the name of a matrix, the symbol that stands for one of its columns, and the columns that are read
-    (None: each its own).
-    """
-    symbols = ca.vertcat(*(symbol for _, symbol, _ in inputs))
-    program = straight_line([symbols], [ca.vertcat(*outputs.values())])
-    return MapColumns(program, tuple((name, at) for name, _, at in inputs), tuple(outputs))

@@ -15,7 +15,6 @@ from helicoid.compiler.code.matrix_program import (
     Solve,
     Step,
     SumToParents,
-    Unit,
     Zero,
 )
 from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer, batch_driver
@@ -45,7 +44,7 @@ class MatrixWriter:
         self._solutions, self._diagonals = {}, {}
         for k, step in enumerate(program.steps):
             if isinstance(step, Solve):
-                size = program.matrices[step.targets[0]][0] * self._strides[step.targets[0]]
+                size = program.matrices[step.inverse][0] * self._strides[step.inverse]
                 self._solutions[k] = self._reserve(size)
             elif isinstance(step, Factor):
                 self._diagonals[k] = self._reserve(program.matrices[step.target][0])
@@ -131,13 +130,14 @@ class MatrixWriter:
         return "\n".join([self._runtime(), *map(_called_as_one, self._maps), body])
 
     def _place_targets(self) -> None:
-        """Rows that steps treat as whole vectors: those of factors, and of all targets that are solved together."""
+        """Rows that steps treat as whole vectors: of factors, and of targets that are solved together."""
         for number, step in enumerate(self.program.steps):
             if isinstance(step, Factor):
                 self._strides[step.target] = self._padded(step.target, 2)
             elif isinstance(step, Solve):
-                widths = [self._padded(name, 1) for name in step.targets]
-                for name, first in zip(step.targets, accumulate(widths, initial=0), strict=False):
+                names = (*step.targets, step.inverse)
+                widths = [self._padded(name, 1) for name in names]
+                for name, first in zip(names, accumulate(widths, initial=0), strict=False):
                     self._strides[name] = sum(widths)
                     self._views[name] = number, first
 
@@ -182,8 +182,6 @@ class MatrixWriter:
                 columns = self.program.matrices[target][1]
                 at = f"m_{target} + i * {self._stride(target)}"
                 yield f"{for_each} memset({at}, 0, {columns} * sizeof *m_{target});"
-            case Unit(target):
-                yield f"{kind}_unit(m_{target}, {self._rows(target)}, {self._stride(target)});"
             case Product():
                 yield from self._product(step)
             case AddDiagonal(target, row):
@@ -192,10 +190,13 @@ class MatrixWriter:
             case Factor(target):
                 what = f"m_{target}, {self._rows(target)}, {self._stride(target)}"
                 yield f"{{ {_pattern(step)} {kind}_factor({what}, w + {self._diagonals[number]}, pattern); }}"
-            case Solve(targets, factors):
-                X = f"w + {self._solutions[number]}, {self._rows(targets[0])}, {self._stride(targets[0])}"
+            case Solve(inverse=inverse, factors=factors):
+                rows, stride = self._rows(inverse), self._stride(inverse)
+                unit = self._views[inverse][1]
+                X = f"w + {self._solutions[number]}"
+                yield f"{kind}_unit({X} + {unit}, {rows}, {stride});"
                 L = f"m_{factors.target}, {self._stride(factors.target)}"
-                yield f"{{ {_pattern(factors)} {kind}_solve({X}, {L}, pattern); }}"
+                yield f"{{ {_pattern(factors)} {kind}_solve({X}, {rows}, {stride}, {L}, pattern, {unit}); }}"
 
     def _map(self, step: MapColumns) -> Iterator[str]:
         writer = self._maps[self._mapped.index(step)]

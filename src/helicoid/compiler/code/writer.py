@@ -287,10 +287,8 @@ class Writer:
         return batch_driver(self.program.input_sizes, self.program.output_sizes, calls, constants)
 
 
-def batch_driver(
-    input_sizes: Sequence[int], output_sizes: Sequence[int], calls: str, constants: str
-) -> str:
-    """The function `batch` of a kernel: `calls` turn the vectors x into y, `constants` are written to y once."""
+def batch_driver(input_sizes: Sequence[int], output_sizes: Sequence[int], calls: str, constants: str) -> str:
+    """The function `batch` of a kernel: `calls` turn vectors x into y, `constants` are written to y once."""
     inputs, outputs = _each(input_sizes), _each(output_sizes)
     return _BATCH.format(
         n_x=sum(input_sizes),

@@ -23,6 +23,9 @@ from helicoid.progress import reporting
 # Operations, up to which the code for one sample and that for batches share a library; above, each is
 # compiled when first needed.
 MAX_OPERATIONS_TOGETHER = 3000
+# Operations of a program with loops, up to which batches run faster as straight-line code, which leaves out
+# what is zero: each lane has a sample of its own there, so that loops gain nothing but memory.
+MAX_OPERATIONS_OF_STRAIGHT_BATCHES = 80_000
 
 
 def _setting_of_environment() -> bool | Literal["background"]:
@@ -57,7 +60,9 @@ def compile_is_on() -> bool:
 
 
 def kernel_library(
-    program: Program | MatrixProgram, kinds: Sequence[str], report: Callable[[float], None] = lambda done: None
+    program: Program | MatrixProgram,
+    kinds: Sequence[str],
+    report: Callable[[float], None] = lambda done: None,
 ) -> Path:
     """The library with code of these kinds, "scalar" or "batch", from the cache or compiled now."""
     lanes, scalar, batch = native_lanes(), "scalar" in kinds, "batch" in kinds
@@ -81,15 +86,24 @@ class CompiledEvaluator:
 
     def __init__(self, flat: Flat) -> None:
         self._flat = flat
-        self._program = flat.matrix_program or Program.from_casadi(flat.function)
+        self._straight: Program | None = None if flat.matrix_program else Program.from_casadi(flat.function)
         self._paths: dict[str, Path] = {}
         self._lock = new_lock()
         self.kernel: binding.Kernel | None = None
 
+    def program(self, kind: str) -> Program | MatrixProgram:
+        """The program that code of a kind, "scalar" or "batch", is made of."""
+        loops = self._flat.matrix_program
+        if loops and (kind == "scalar" or loops.n_operations > MAX_OPERATIONS_OF_STRAIGHT_BATCHES):
+            return loops
+        if self._straight is None:
+            self._straight = Program.from_casadi(self._flat.function)
+        return self._straight
+
     @property
     def digest(self) -> str:
-        """Digest of the program."""
-        return self._program.digest
+        """Digest of the program of batches."""
+        return self.program("batch").digest
 
     def library(self, kind: str) -> Path:
         """The file with code of a kind, for other loaders."""
@@ -98,29 +112,35 @@ class CompiledEvaluator:
 
     def kinds(self, kind: str) -> tuple[str, ...]:
         """The kinds that are compiled together with this one."""
-        return ("scalar", "batch") if self._program.n_operations <= MAX_OPERATIONS_TOGETHER else (kind,)
+        together = (
+            self._flat.matrix_program is None and self.program(kind).n_operations <= MAX_OPERATIONS_TOGETHER
+        )
+        return ("scalar", "batch") if together else (kind,)
 
     def is_cached(self, kind: str) -> bool:
         """Whether `prepare` needs no compiler."""
-        return kind in self._paths or in_cache(_content(self._program, self.kinds(kind)))
+        return kind in self._paths or in_cache(_content(self.program(kind), self.kinds(kind)))
 
     def prepare(self, kind: str) -> binding.Kernel:
         """The kernel, with code of a kind, "scalar" or "batch", compiled or loaded if missing."""
         with self._lock:
             if kind not in self._paths:
                 kinds = self.kinds(kind)
-                count = f"{self._program.n_operations} operations"
+                program = self.program(kind)
+                count = f"{program.n_operations} operations"
                 text = f"Compiling {self._flat.name} ({count}), once for the cache"
                 with reporting(None, text) as report:
-                    self._load(kinds, lambda done: report(text, done))
+                    self._load(program, kinds, lambda done: report(text, done))
             assert self.kernel is not None
             return self.kernel
 
-    def _load(self, kinds: Sequence[str], report: Callable[[float], None]) -> None:
+    def _load(
+        self, program: Program | MatrixProgram, kinds: Sequence[str], report: Callable[[float], None]
+    ) -> None:
         def build() -> Path:
             # The extension that calls kernels is compiled once, in parallel with the first kernel.
             path: Path
-            path, _ = in_parallel([lambda: kernel_library(self._program, kinds, report), binding.prepare])
+            path, _ = in_parallel([lambda: kernel_library(program, kinds, report), binding.prepare])
             return path
 
         def load(path: Path) -> binding.Kernel:

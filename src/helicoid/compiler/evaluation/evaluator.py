@@ -25,9 +25,9 @@ _BLOCK_SIZES = (256, 16, 1)
 class Flat:
     """A function in the form that evaluators compute: dense columns in row-major order.
 
-    `build` gives the SX function (see `expressions.flat_function`), `name` is for messages, the shapes are those
-    of the arrays behind its columns, and `result_type` is the named tuple of several outputs. `loops` gives a
-    program with loops that computes the same, where there is one.
+    `build` gives the SX function (see `expressions.flat_function`), `name` is for messages, the shapes are
+    those of the arrays behind its columns, and `result_type` is the named tuple of several outputs. `loops`
+    gives a program with loops that computes the same, where there is one.
     """
 
     name: str

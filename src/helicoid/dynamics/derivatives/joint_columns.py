@@ -1,8 +1,8 @@
 """Derivatives of the dynamics as products of matrices with a column for each velocity.
 
-The formulas are those of `recursive`, with all quantities in one frame: that of the first joint, or of the world
-where the world carries several joints. Nothing is transformed from body to body then, and in the notation of
-`recursive`
+The formulas are those of `recursive`, with all quantities in one frame: that of the first joint, or of the
+world where the world carries several joints. Nothing is transformed from body to body then, and in the
+notation of `recursive`
 
     ∂τ/∂q = ▽ (Pᵀ T_q) + △ (Sᵀ F_q)     ∂τ/∂v = ▽ (Pᵀ T_v) + △ (Sᵀ F_v)     M = ▽ (Fᵀ S) + △ (Sᵀ F)
 
@@ -91,7 +91,7 @@ def kinship(model: Model) -> Kinship:
 
 
 def poses_and_motion(
-    model: Model, physics: Physics, q: Expression, v: Expression | None, a: Expression | None
+    model: Model, physics: Physics, q: Expression, v: Expression | None = None, a: Expression | None = None
 ) -> dict[str, Expression]:
     """Matrices with a column for each element: pose, π, and V and A unless v is None; S for each velocity.
 
@@ -142,8 +142,8 @@ def columns(moving: bool = True, sign: float = 1.0) -> Stage:
     S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 28 if moving else 10)
     mass = packed[0], packed[1:4], symmetric(_upper(packed[4:10]))
     if not moving:
-        m, h, Σ = mass
-        F = rigid_inertia_times(Composite(mass, h, Σ).inertia, S)
+        zero = ca.SX.zeros(3)
+        F = rigid_inertia_times(Composite(mass, zero, zero).inertia, S)
         return Stage({"S": S, "composite": packed}, {"F": F})
     V, V_p, A_p = (ca.SX.sym(name, 6) for name in ("V", "V_p", "A_p"))
     Ψd = motion_cross(V_p, S)
@@ -154,7 +154,7 @@ def columns(moving: bool = True, sign: float = 1.0) -> Stage:
     return Stage(
         {"S": S, "composite": packed, "V": V, "V_p": V_p, "A_p": A_p},
         {
-            "P": sign * ca.vertcat(forces.G, forces.F),
+            "P": ca.vertcat(sign * forces.G, sign * forces.F),
             "T_q": ca.vertcat(Ψd[:3], Ψdd),
             "T_v": ca.vertcat(S[:3], state.Ψd_plus_Sd),
             "F": forces.F,

@@ -121,9 +121,7 @@ def forward_dynamics_derivatives(
     return Derivatives(solved[:, :nv], solved[:, nv:], symmetric)
 
 
-def outward(
-    tree: list[ElementaryJoint], physics: Physics, v: Expression, a: Expression
-) -> list[BodyMotion]:
+def outward(tree: list[ElementaryJoint], physics: Physics, v: Expression, a: Expression) -> list[BodyMotion]:
     states: list[BodyMotion] = []
     still = ca.SX.zeros(6), ca.vertcat(ca.SX.zeros(3), -physics.gravity)
     for element in tree:

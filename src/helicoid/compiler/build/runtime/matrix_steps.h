@@ -108,14 +108,17 @@ HC_CALL void HC_STEP(factor)(HC_ELEMENT *M, int n, int stride, HC_ELEMENT *D, hc
   }
 }
 
-/* `wide` vectors of columns of X, whose rows have `columns` elements, become (L' D L)^-1 X. */
+/* `wide` vectors of columns of X, whose rows have `columns` elements, become (L' D L)^-1 X in its first n rows, where
+ * those below are zero at first. */
 HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *L, int stride,
                                    hc_pattern pattern, const int wide) {
   for (int i = n - 1; i >= 0; i--) {
     HC_ELEMENT *own = X + i * columns;
     hc_v x[8];
     HC_UNROLLED for (int w = 0; w < wide; w++) x[w] = HC_AT(own + w * HC_PACK);
-    for (int b = pattern.first_below[i + 1] - 1; b >= pattern.first_below[i]; b--) {
+    int b = pattern.first_below[i + 1] - 1;
+    while (b >= pattern.first_below[i] && pattern.below[b] >= n) b--;
+    for (; b >= pattern.first_below[i]; b--) { /* the row computed last comes last: nothing waits for it */
       const hc_v l = HC_SAME(L[pattern.below[b] * stride + i]);
       const HC_ELEMENT *other = X + pattern.below[b] * columns;
       HC_UNROLLED for (int w = 0; w < wide; w++) x[w] -= l * HC_AT(other + w * HC_PACK);
@@ -136,21 +139,26 @@ HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_E
   }
 }
 
-/* X becomes (L' D L)^-1 X; its rows are whole vectors. */
-HC_CALL void HC_STEP(solve)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *L, int stride, hc_pattern pattern) {
+/* X becomes (L' D L)^-1 X; its rows are whole vectors. The columns from `unit` on are those of the unit matrix: of
+ * their solution, which is symmetric, only the rows up to the last column of each vector are computed. */
+HC_CALL void HC_STEP(solve)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *L, int stride, hc_pattern pattern,
+                            int unit) {
   for (int start = 0; start < columns;) {
-    const int left = (columns - start) / HC_PACK; /* vectors */
-    const int wide = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const int left = ((start < unit ? unit : columns) - start) / HC_PACK; /* vectors */
+    const int wide = left >= 8 ? (start < unit ? 8 : 4) : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const int end = start - unit + wide * HC_PACK, rows = start >= unit && end < n ? end : n;
     if (wide == 8)
-      HC_STEP(solve_columns)(X + start, n, columns, L, stride, pattern, 8);
+      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 8);
     else if (wide == 4)
-      HC_STEP(solve_columns)(X + start, n, columns, L, stride, pattern, 4);
+      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 4);
     else if (wide == 2)
-      HC_STEP(solve_columns)(X + start, n, columns, L, stride, pattern, 2);
+      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 2);
     else
-      HC_STEP(solve_columns)(X + start, n, columns, L, stride, pattern, 1);
+      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 1);
     start += wide * HC_PACK;
   }
+  for (int i = 0; i < n && unit < columns; i++)
+    for (int j = 0; j < i; j++) X[i * columns + unit + j] = X[j * columns + unit + i];
 }
 
 /* A matrix with rows of `stride` elements, as one with rows next to each other. */
