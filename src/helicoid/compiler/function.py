@@ -48,8 +48,7 @@ class Function:
         definition: an SX `casadi.Function` of matrices in the form that `Output` describes, or a
             callable without arguments that is called when first needed and returns that, or the pair
             (input symbols, output expressions).
-        loops: a callable that gives a program with loops for compiled code, or None: for large functions,
-            whose straight-line code would be slow to compile and to run.
+        loops: gives a program with loops for compiled code, or None; for large functions.
 
     It is called in three ways, by position or by name:
 
@@ -115,10 +114,8 @@ class Function:
     ) -> Function:
         """The function of expressions that exist already.
 
-        A mapping from names to SX takes the shapes from the SX: 1 x 1 is a scalar, n x 1 a vector.
-
-        Raises:
-            HelicoidError: an expression contains a symbol that is in no input.
+        A mapping from names to SX takes the shapes from the SX: 1 x 1 is a scalar, n x 1 a vector. A symbol
+        that is in no input is a `HelicoidError`.
 
         >>> import casadi as ca
         >>> import helicoid as hc
