@@ -25,9 +25,10 @@ from helicoid.dynamics.recursions import regressor as regressors
 from helicoid.dynamics.recursions.regressor import armature_names, friction_names, inertial_names
 from helicoid.dynamics.task_space import coordinates
 from helicoid.dynamics.task_space import dynamics as task_space
-from helicoid.robot import frames, loops
+from helicoid.robot import frames
 from helicoid.robot.frames import FrameFunctionOf
 from helicoid.robot.function import FunctionOf
+from helicoid.robot.functions import loops
 
 # Options of functions, and attributes of the robot that algorithms take (`knows`).
 GRAVITY = ("gravity",)

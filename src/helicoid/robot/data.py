@@ -25,7 +25,7 @@ from helicoid.model.parts import Limits
 from helicoid.robot.catalog import PLAIN, Catalog
 from helicoid.robot.constraints import Constraints
 from helicoid.robot.function import FunctionSpec, RobotFunction
-from helicoid.robot.options import FunctionOptions
+from helicoid.robot.functions.options import FunctionOptions
 
 _T = TypeVar("_T")
 DEFAULT_OPTIONS = FunctionOptions()
@@ -291,6 +291,6 @@ class RobotData(Catalog):
         return f"Robot({self.name!r}, {size}, {base} base{held}{theta})"
 
     def _repr_html_(self) -> str:
-        from helicoid.robot.description import to_html
+        from helicoid.robot.functions.description import to_html
 
         return to_html(self)

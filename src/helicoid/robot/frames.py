@@ -15,8 +15,8 @@ from helicoid.dynamics.task_space.coordinates import pose_task
 from helicoid.dynamics.task_space.dynamics import Rows, check_rank, twist_task
 from helicoid.errors import InputError
 from helicoid.model.model import Model
-from helicoid.robot.description import class_text
 from helicoid.robot.function import FunctionSpec, RobotFunction
+from helicoid.robot.functions.description import class_text
 
 if TYPE_CHECKING:
     from helicoid.robot.data import RobotData

@@ -19,8 +19,8 @@ from helicoid.dynamics.parametric import term_groups
 from helicoid.dynamics.physics import Physics
 from helicoid.errors import InputError
 from helicoid.model.model import Model
-from helicoid.robot.description import class_text, function_text, parameters
-from helicoid.robot.options import FunctionOptions
+from helicoid.robot.functions.description import class_text, function_text, parameters
+from helicoid.robot.functions.options import FunctionOptions
 
 if TYPE_CHECKING:
     from helicoid.robot.data import RobotData
@@ -51,7 +51,7 @@ class FunctionSpec:
         knows: attributes of the robot that the algorithm takes by name ("constraints", "actuated").
         arguments: further arguments of the algorithm: a frame, a task.
         loops: takes the model, the physics, the inputs and the symbols of all of them, and returns the
-            program with loops that computes the same, or None; see `robot.loops`.
+            program with loops that computes the same, or None; see `robot.functions.loops`.
     """
 
     name: str

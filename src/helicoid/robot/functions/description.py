@@ -10,7 +10,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.pages.tables import table
-from helicoid.robot.options import RULES, FunctionOptions
+from helicoid.robot.functions.options import RULES, FunctionOptions
 
 if TYPE_CHECKING:
     from helicoid.compiler import Function
