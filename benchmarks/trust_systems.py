@@ -1,4 +1,4 @@
-"""The systems of `benchmarks.mpc_trust`: problems, targets in reach and beyond, plants right and wrong."""
+"""Systems of `benchmarks.mpc_trust`: problems, targets within and out of reach, exact and wrong plants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PERIOD, SUBSTEPS = 0.02, 10
 
 @dataclass
 class Case:
-    """A system: its problem, where it starts, draws of targets and plants, what exceeds its limits.
+    """A system: its problem, start, random targets and plants, and the excess over its limits.
 
     A target is a point, the number that is called `goal`; `place` is where the system has it. A plant, right
     or wrong, gives the states within one period from a state and a control. The first `split` elements of the
@@ -36,14 +36,14 @@ class Case:
     limit: np.ndarray
 
 
-def direction(rng: np.random.Generator, least: float, most: float, size: int = 3) -> np.ndarray:
+def direction(rng: np.random.Generator, lower: float, upper: float, size: int = 3) -> np.ndarray:
     """A random point at a distance between two."""
     d = rng.normal(size=size)
-    return np.asarray(d / np.linalg.norm(d) * rng.uniform(least, most))
+    return np.asarray(d / np.linalg.norm(d) * rng.uniform(lower, upper))
 
 
 def arm(name: str, robot: hc.Robot, frame: str, start: np.ndarray, base: np.ndarray, reach: float) -> Case:
-    """A robot arm that reaches for points up to twice as far as it can."""
+    """A robot arm with targets up to twice its reach."""
     problem = Problem(robot, horizon=20, dt=PERIOD)
     problem.add_position_cost(frame, np.zeros(3), weight=50.0, end_weight=500.0)
     problem.add_velocity_cost(0.2, end_weight=5.0)
@@ -58,14 +58,14 @@ def arm(name: str, robot: hc.Robot, frame: str, start: np.ndarray, base: np.ndar
         return np.asarray(robot.pose(frame)(x[: robot.nq])[:3, 3])
 
     size = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 10.0)
-    rubbing = robot.with_joints(friction=0.005 * size, damping=0.005 * size)
-    plant = plant_of(robot.forward_dynamics, rubbing.forward_dynamics, robot)
+    with_friction = robot.with_joints(friction=0.005 * size, damping=0.005 * size)
+    plant = plant_of(robot.forward_dynamics, with_friction.forward_dynamics, robot)
     excess, limit = excess_of(robot), robot.limits.effort
     return Case(name, problem, start, "position", place, target, plant, robot.nq, excess, limit)
 
 
 def on_four_feet() -> tuple[hc.Robot, Any]:
-    """The bundled quadruped, its feet held by the ground, and how it stands."""
+    """The bundled quadruped with fixed feet, and its standing configuration."""
     robot = hc.load("quadruped", base="floating")
     q = robot.neutral()
     q[7:] = np.tile([0.0, 0.7, -1.4], 4)
@@ -77,7 +77,7 @@ def on_four_feet() -> tuple[hc.Robot, Any]:
 
 
 def quadruped() -> Case:
-    """The trunk of a quadruped on four feet, drawn to points up to 40 cm away, most of them out of reach."""
+    """The trunk of a quadruped on four feet, with targets up to 40 cm away, most of them out of reach."""
     robot, q = on_four_feet()
     problem = Problem(robot, horizon=15, dt=PERIOD)
     goal = problem.parameter("trunk", q[:3])
@@ -107,7 +107,7 @@ Law = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 def plant_of(right: Law, wrong: Law, robot: hc.Robot) -> Callable[[np.random.Generator, bool], Any]:
-    """Plants of a robot, from accelerations of (q, v, τ); the wrong one is heavier or lighter by 20 %."""
+    """Plants of a robot, from accelerations of (q, v, τ); the wrong one is 20 % heavier or lighter."""
 
     def plant(rng: np.random.Generator, is_wrong: bool) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         share = rng.choice([-0.2, 0.2]) if is_wrong else 0.0
@@ -116,7 +116,7 @@ def plant_of(right: Law, wrong: Law, robot: hc.Robot) -> Callable[[np.random.Gen
         def advance(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
             """Heavier by a share: the same motion as with less torque against friction and damping.
 
-            Steps of order 2: Euler's would add more to velocities than the limits are to be kept to.
+            Steps of order 2: those of Euler add more to velocities than the tolerance of the limits.
             """
             states, h, acting = [x], PERIOD / SUBSTEPS, tau / (1 + share)
             for _ in range(SUBSTEPS):
@@ -149,7 +149,7 @@ def excess_of(robot: hc.Robot) -> Callable[[np.ndarray], dict[str, float]]:
 
 
 def quadrotor() -> Case:
-    """A quadrotor in a plane: x, z, angle and their rates, two thrusts; targets beyond walls and ceiling."""
+    """A planar quadrotor: x, z, angle and their rates, two thrusts; targets beyond walls and ceiling."""
     x, u = ca.SX.sym("x", 6), ca.SX.sym("u", 2)
     mass, arm_length, inertia, g = 1.0, 0.2, 0.02, 9.81
     m = ca.SX.sym("mass")
@@ -200,7 +200,7 @@ def quadrotor() -> Case:
 
 
 def cases(quick: bool) -> list[Callable[[], Case]]:
-    """The systems, each made when its turn comes."""
+    """Constructors of the systems."""
 
     def chain() -> Case:
         robot = hc.serial_chain(3)

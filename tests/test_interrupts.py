@@ -221,7 +221,7 @@ def test_a_solver_of_casadi_stops_and_the_interrupt_arrives() -> None:
     assert np.allclose(solver(x0=ca.DM([-1.2, 1.0]))["x"].full(), 1.0, atol=1e-6)
 
 
-def test_work_that_is_attended_is_told_to_stop() -> None:
+def test_interruptible_work_is_asked_to_stop() -> None:
     began, told = threading.Event(), threading.Event()
 
     def work() -> int:

@@ -53,7 +53,7 @@ def test_quick_work_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not terminal.getvalue()
 
 
-def test_nobody_is_told_who_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_silent_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MIN_DURATION", 0.0)
     for error in (io.StringIO(), None):
         monkeypatch.setattr(sys, "stderr", error)
@@ -123,7 +123,7 @@ def test_a_callable_can_end_the_work() -> None:
         tell("Digging", 0.0)
 
 
-def test_work_that_cannot_tell_is_watched() -> None:
+def test_work_without_progress_calls_is_polled() -> None:
     seen = threading.Event()
 
     def hear(what: str, done: float) -> None:

@@ -30,7 +30,7 @@ def test_angles_come_back(roll, pitch, yaw, alpha, beta):
     np.testing.assert_allclose(found, wanted, atol=1e-7)
 
 
-def test_words_mean_what_they_say():
+def test_frame_names_agree_with_their_axes():
     """Nose up climbs, right wing down shows the left wing up, a turn to the right is positive."""
     level = np.array([0, 0, 0, 1.0, 0, 0, 0])
     up = np.concatenate([np.zeros(3), hc.aerial.attitude(0.0, 0.2, 0.0)])

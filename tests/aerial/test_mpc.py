@@ -70,7 +70,7 @@ def test_figure_eight_within_two_centimetres_and_plans_that_can_be_flown(name, s
 
 @pytest.mark.slow
 def test_ok_means_that_the_simulator_flies_the_plan(problem):
-    """Steps of one iteration from states that nobody planned for: some plans can be flown, some cannot."""
+    """Steps of one iteration from random states: some plans can be flown, some cannot."""
     quad = hc.aerial.load("hummingbird", wind=BREEZE)
     hover, rng = quad.trim(), np.random.default_rng(5)
     told, true = [], []

@@ -1,4 +1,4 @@
-"""The harness of the benchmarks: it compares what it says, and a wrong or missing peer is told, not timed."""
+"""The harness of the benchmarks: its comparisons, and that a wrong or missing peer is reported, not timed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Choosy(Peer):
 
 
 def told(_: str) -> None:
-    """Progress that nobody watches."""
+    """Progress without a terminal."""
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +342,7 @@ def test_registers_left_in_use_are_noticed_where_they_are_seen(
         assert leaves_registers_in_use(call) is unclean
 
 
-def test_calls_that_leave_registers_in_use_are_told() -> None:
+def test_calls_that_leave_registers_in_use_are_reported() -> None:
     def outcome(note: str) -> tuple[bool | None, str]:
         results = Results("x", timings=[Timing("batch", "ur5", "ID", OURS, 1.0, note=note)])
         found = next(o for o in outcomes(results) if "vector registers" in o.what)

@@ -133,7 +133,7 @@ def test_jacobians_run_in_c() -> None:
     assert in_c.seconds_in_c(function, subject.state(), TINY) >= 0.0
 
 
-def test_missing_example_packages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_example_packages_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise ImportError("No module named 'matplotlib'")
 

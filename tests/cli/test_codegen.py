@@ -51,7 +51,7 @@ def test_a_frame_may_have_a_colon_in_its_name() -> None:
         ("pose:tool0:body", "pose takes no reference; write 'pose:tool0'"),
     ],
 )
-def test_mistakes_are_told_with_what_would_be_right(specification: str, message: str) -> None:
+def test_mistakes_are_reported_with_a_remedy(specification: str, message: str) -> None:
     with pytest.raises(HelicoidError, match=message):
         find_function(hc.load("ur5"), specification)
 
@@ -79,7 +79,7 @@ def test_command_writes_a_library_that_checks_itself(tmp_path: Path) -> None:
     subprocess.run([str(tmp_path / "check")], check=True)
 
 
-def test_command_tells_mistakes_in_one_line(tmp_path: Path) -> None:
+def test_command_reports_mistakes_in_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["codegen", "ur5", "gravity:tool0", "-o", str(tmp_path / "out")])
     assert result.exit_code == 1
     assert not (tmp_path / "out").exists()

@@ -56,7 +56,7 @@ def row(text: str, name: str) -> list[float]:
     return [float(x) for x in re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]\d+)?(?![\w.])", line)]
 
 
-def test_a_load_is_weighed(folder: Path) -> None:
+def test_the_mass_of_a_payload_is_identified(folder: Path) -> None:
     """An upright gravity and two parallel axes: of the center, z cannot be told."""
     text = called(folder, "payload arm.urdf loaded.npz --link tip --bare bare.npz -o carrying.urdf")
     assert row(text, "mass kg")[0] == pytest.approx(2.0, rel=0.02)

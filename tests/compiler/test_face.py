@@ -22,7 +22,7 @@ def test_every_name_is_there_and_no_other() -> None:
         compiler.kernel_of  # noqa: B018
 
 
-def test_importing_the_room_imports_none_of_it() -> None:
+def test_importing_the_package_imports_none_of_its_modules() -> None:
     code = "import sys, types; sys.modules['helicoid'] = m = types.ModuleType('helicoid'); "
     code += f"m.__path__ = [{str(Path(compiler.__file__).parents[1])!r}]; import helicoid.compiler; "
     code += "print(sorted(n for n in sys.modules if n.startswith(('helicoid', 'casadi', 'numpy'))))"
@@ -75,7 +75,7 @@ def test_a_runtime_that_changes_is_compiled_again(tmp_path: Path) -> None:
         assert compiler.compile_runtime("a test", text, tmp_path).library.number() == number
 
 
-def test_a_function_that_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_does_not_compile_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "false")
     x = ca.SX.sym("x")
     with pytest.raises(CompileError):

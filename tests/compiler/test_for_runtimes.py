@@ -27,7 +27,9 @@ def test_a_runtime_finds_its_headers_and_is_made_anew_when_they_change(tmp_path:
 
 
 @pytest.mark.needs_compiler
-def test_code_that_the_system_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_code_that_the_system_does_not_load_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """As from a folder in which nothing may be run."""
     (tmp_path / "seven.h").write_text("#define SEVEN 7\n")
 
@@ -41,7 +43,7 @@ def test_code_that_the_system_does_not_load_is_told(monkeypatch: pytest.MonkeyPa
         compile_batch("a test", [square])
 
 
-def test_what_has_no_counterpart_in_c_is_told_and_leaves_nothing_running() -> None:
+def test_what_has_no_counterpart_in_c_is_reported_and_leaves_nothing_running() -> None:
     def unsupported() -> ca.Function:
         raise UnsupportedOperation("a rotten function")
 

@@ -97,7 +97,7 @@ def test_kernels_called_through_ctypes_are_repeated_in_python(
         np.testing.assert_allclose(states, expected, rtol=0, atol=1e-12)
 
 
-def test_others_run_meanwhile() -> None:
+def test_other_threads_run_meanwhile() -> None:
     """Python threads go on while C iterates."""
     set_compile(True)
     states = [np.zeros((2, 1, 3)) for _ in range(2)]

@@ -47,7 +47,7 @@ def test_an_active_set_never_outgrows_its_variables():
 
 
 @pytest.mark.parametrize("value", [5e-324, 1e-300, 1e31, -1.0])
-def test_weights_that_no_one_means_are_refused(wb, value):
+def test_absurd_weights_are_refused(wb, value):
     for name in ("trunk_weight", "posture_weight", "acceleration_weight", "force_weight"):
         with pytest.raises(hc.InputError, match=name):
             wb.set(**{name: value})

@@ -448,7 +448,7 @@ def test_what_is_no_problem_is_refused(ur5: hc.Robot) -> None:
         InverseKinematics("ur5", "tool0")  # type: ignore[arg-type]
 
 
-def test_several_targets_are_told_by_name(ur5: hc.Robot) -> None:
+def test_several_targets_are_reported_by_name(ur5: hc.Robot) -> None:
     ik = InverseKinematics(ur5, [PositionTask("tool0"), OrientationTask("tool0")])
     with pytest.raises(hc.InputError, match="give them by name"):
         ik(np.zeros(3))

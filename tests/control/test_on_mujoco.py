@@ -139,7 +139,7 @@ def sensed(plant: MuJoCoPlant, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def watched(panda: hc.Robot, plant: MuJoCoPlant, seconds: float, seed: int, push_at: float) -> Array:
-    """Whether a contact is told, at every step, by an observer whose model is wrong by 5 %."""
+    """Whether an observer with a model that is wrong by 5 % reports a contact, at every step."""
     rng = np.random.default_rng(seed)
     wrong = panda.with_parameters(panda.parameters.values * 0.95)
     observer = hc.control.MomentumObserver(

@@ -67,21 +67,21 @@ def test_friction_takes_power(robot: Robot, seed: int, smoothing: float) -> None
 
 
 def test_friction_enters_only_when_asked_and_armature_always() -> None:
-    plain, rubbing = wheel(0.0, 0.0, 0.0), wheel()
+    plain, with_friction = wheel(0.0, 0.0, 0.0), wheel()
     q, v, a = np.zeros(1), np.array([2.0]), np.array([3.0])
     for name in ("inverse_dynamics", "bias"):
         arguments = (q, v, a)[: len(getattr(plain, name).inputs)]
         expected = getattr(plain, name)(*arguments) + (J * a if name == "inverse_dynamics" else 0.0)
-        assert_close(getattr(rubbing, name)(*arguments), expected)
-        assert_close(getattr(rubbing, name)(*arguments, friction=False), expected)
-        assert getattr(rubbing, name)(*arguments, friction=True)[0] > expected[0] + C
-    assert_close(rubbing.mass_matrix(q), plain.mass_matrix(q) + J)
-    assert_close(rubbing.kinetic_energy(q, v), plain.kinetic_energy(q, v) + J * v[0] ** 2 / 2)
-    assert_close(rubbing.mass_matrix_inverse(q), 1 / rubbing.mass_matrix(q))
-    assert_close(rubbing.gravity(q), plain.gravity(q))
-    assert_close(rubbing.coriolis(q, v), plain.coriolis(q, v))
-    faster, slower = (rubbing.forward_dynamics(q, v, a, friction=on)[0] for on in (False, True))
-    assert_close(faster - slower, (D * v[0] + C) / rubbing.mass_matrix(q)[0, 0])
+        assert_close(getattr(with_friction, name)(*arguments), expected)
+        assert_close(getattr(with_friction, name)(*arguments, friction=False), expected)
+        assert getattr(with_friction, name)(*arguments, friction=True)[0] > expected[0] + C
+    assert_close(with_friction.mass_matrix(q), plain.mass_matrix(q) + J)
+    assert_close(with_friction.kinetic_energy(q, v), plain.kinetic_energy(q, v) + J * v[0] ** 2 / 2)
+    assert_close(with_friction.mass_matrix_inverse(q), 1 / with_friction.mass_matrix(q))
+    assert_close(with_friction.gravity(q), plain.gravity(q))
+    assert_close(with_friction.coriolis(q, v), plain.coriolis(q, v))
+    faster, slower = (with_friction.forward_dynamics(q, v, a, friction=on)[0] for on in (False, True))
+    assert_close(faster - slower, (D * v[0] + C) / with_friction.mass_matrix(q)[0, 0])
 
 
 def test_parametric_friction_enters_unless_refused() -> None:
@@ -98,9 +98,11 @@ def test_parametric_friction_enters_unless_refused() -> None:
 def test_mimic_scales(k: float) -> None:
     """The source feels k² of a follower's damping and armature, and |k| of its Coulomb friction."""
     body = inertia(np.random.default_rng(0))
-    rub = {"damping": D, "friction": C, "armature": J}
+    dissipation = {"damping": D, "friction": C, "armature": J}
     source = Joint("source", Revolute([0, 0, 1]), "world", "a")
-    follower = Joint("follower", Revolute([0, 0, 1]), "world", "b", mimic=Mimic("source", k, 0.4), **rub)
+    follower = Joint(
+        "follower", Revolute([0, 0, 1]), "world", "b", mimic=Mimic("source", k, 0.4), **dissipation
+    )
     links = (Link("world"), Link("a", body), Link("b", body))
     robot = Robot(Model("geared", links, (source, follower)))
     free = Robot(Model("free", links, (source, Joint("follower", Revolute([0, 0, 1]), "world", "b"))))

@@ -112,7 +112,7 @@ def newton_euler(inertia: Inertia, V: Array, A: Array, gravity: Array) -> Array:
     """Wrench about a link's origin, link axes, from its body twist V and the rate A of V's components."""
     ω, v, ωd, vd = V[:3], V[3:], A[:3], A[3:]
     c, I = inertia.com, inertia.at_com
-    # V is told in turning axes: the velocity of the origin changes by v̇ + ω × v.
+    # V is expressed in turning axes: the velocity of the origin changes by v̇ + ω × v.
     acceleration = vd + np.cross(ω, v) + np.cross(ωd, c) + np.cross(ω, np.cross(ω, c))
     force = inertia.mass * (acceleration - gravity)
     return np.concatenate([I @ ωd + np.cross(ω, I @ ω) + np.cross(c, force), force])

@@ -78,11 +78,11 @@ def test_planar_arm_with_friction() -> None:
     """τ gains F_v q̇ + F_s sgn q̇ at each joint."""
     robot = hc.load("planar_2r")
     F_v, F_s = np.array([0.3, 0.2]), np.array([0.5, 0.4])
-    rubbing = robot.with_joints(damping=F_v, friction=F_s)
+    with_friction = robot.with_joints(damping=F_v, friction=F_s)
     q, v, a = np.random.default_rng(6).normal(size=(3, 2))
     M, c, g = planar_terms(q, v)
     expected = M @ a + c + g + F_v * v + F_s * np.sign(v)
-    assert_close(rubbing.inverse_dynamics(q, v, a, friction=True, smoothing=0), expected, 1e-14)
+    assert_close(with_friction.inverse_dynamics(q, v, a, friction=True, smoothing=0), expected, 1e-14)
 
 
 def test_planar_arm_centripetal_and_coriolis_acceleration() -> None:

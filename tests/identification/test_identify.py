@@ -90,7 +90,7 @@ def test_the_identified_robot_falls_as_the_true_one(twin: tuple[Identification, 
     assert off < 0.1 * np.linalg.norm(described - expected)
 
 
-def test_values_that_the_log_tells_are_found(twin: tuple[Identification, list[str]]) -> None:
+def test_identifiable_values_are_found(twin: tuple[Identification, list[str]]) -> None:
     plain = identify(ROBOT, recording(TRUTH, 2, noise=0.1), groups=default_groups(), cutoff=None, lag=0.0)
     names = [f"{joint}.damping" for joint in ROBOT.joint_names]
     damping = np.concatenate([b.joint.damping for b in TRUTH.model.bodies])
@@ -140,7 +140,7 @@ def test_the_average_changes_little_where_the_log_does() -> None:
     assert max(steps) < 0.03  # 0.08 where springs are taken or left
 
 
-def test_slow_motions_tell_little_of_friction_at_speed() -> None:
+def test_slow_motions_excite_friction_at_high_speed_little() -> None:
     """Extrapolation to motions ten times as fast, by the average of both shapes of friction."""
     t, q, v, a = motion(ROBOT, 5, seconds=6.0)
     slow = 0.1 * np.median(ROBOT.limits.velocity) / np.abs(v).max()
@@ -177,7 +177,7 @@ def test_several_logs_are_one_problem() -> None:
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.02
 
 
-def test_wrenches_tell_what_torques_cannot() -> None:
+def test_wrenches_identify_what_torques_cannot() -> None:
     links = [body.name for body in ROBOT.model.bodies]
     t, q, v, a = motion(ROBOT, 2, 4.0)
     exact = TRUTH.parameters.values
@@ -188,7 +188,7 @@ def test_wrenches_tell_what_torques_cannot() -> None:
     assert result.score(log).overall_relative < 1e-8
 
 
-def test_a_floating_robot_is_told_by_its_joints_and_a_base_that_nothing_pushes() -> None:
+def test_a_floating_robot_is_identified_from_joint_torques_and_an_unactuated_base() -> None:
     robot = hc.load(hc_floating(), base="floating")
     actual = robot.with_parameters(robot.parameters.values * 1.3)
     rng = np.random.default_rng(0)
@@ -226,7 +226,7 @@ def hc_floating() -> str:
         ({"groups": ("drag",)}, "no group of unknowns is called 'drag'"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused(arguments: dict[str, object], message: str) -> None:
+def test_options_that_cannot_be_met_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         identify(ROBOT, recording(TRUTH, 1, seconds=2.0), **arguments)
 
@@ -298,7 +298,7 @@ def test_a_joint_that_stands_still_keeps_its_described_friction() -> None:
     assert result.score(recording(TRUTH, 9)).overall_relative < 0.5
 
 
-def test_the_noise_of_a_joint_that_stands_still_tells_nothing_of_its_friction() -> None:
+def test_friction_of_a_joint_at_rest_is_not_identified_from_its_noise() -> None:
     t, q, v, a = motion(ROBOT, 2, 6.0)
     q[:, 1], v[:, 1], a[:, 1] = 0.4, 0.0, 0.0
     tau = TRUTH.inverse_dynamics(q, v, a, friction=True)

@@ -26,11 +26,11 @@ def test_a_number_an_array_and_a_mapping_say_the_same(field: str) -> None:
 
 def test_friction_acts_as_stated(rng: np.random.Generator) -> None:
     damping, friction = rng.uniform(0.1, 1.0, (2, 2))
-    rubbing = ROBOT.with_joints(damping=damping, friction=friction)
+    with_friction = ROBOT.with_joints(damping=damping, friction=friction)
     q, v, a = rng.normal(size=(3, 2))
     smooth = ROBOT.inverse_dynamics(q, v, a)
-    rub = rubbing.inverse_dynamics(q, v, a, friction=True, smoothing=0.0)
-    np.testing.assert_allclose(rub - smooth, damping * v + friction * np.sign(v), atol=1e-12)
+    friction_torque = with_friction.inverse_dynamics(q, v, a, friction=True, smoothing=0.0)
+    np.testing.assert_allclose(friction_torque - smooth, damping * v + friction * np.sign(v), atol=1e-12)
 
 
 def test_armature_adds_to_the_mass_matrix_also_where_joints_mimic() -> None:

@@ -163,7 +163,7 @@ def test_random_within_limits_that_touch_or_overflow(kind: str, limits: tuple[fl
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_room_leads_to_the_ends_of_the_range(kind: str) -> None:
+def test_tangent_range_leads_to_the_ends_of_the_range(kind: str) -> None:
     joint, q, _ = drawn(kind, 3)
     free = np.full(joint.nq, np.inf)
     low, high = joint.tangent_range(q, -free, free)

@@ -316,7 +316,7 @@ def test_edits() -> None:
         replace(circle.model.joint("joint_1"), mimic=Mimic("joint_2"))
 
 
-def test_no_room_asks_which_type_a_joint_has() -> None:
+def test_no_package_asks_which_type_a_joint_has() -> None:
     """Other files may make a joint of a type, as an edit locks one, but none decides by the type."""
     names = "|".join(cls.__name__ for cls in TYPES.values())
     asking = re.compile(rf"isinstance\([^)]*\b({names})\b|\b(type|cls)\.kind\s*(==|!=|in)\b")

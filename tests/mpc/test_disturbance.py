@@ -1,4 +1,4 @@
-"""A model that is wrong: the controller finds the torque that is missing, rests, and has no offset."""
+"""Offset-free MPC: with a wrong model the controller estimates the missing torque and reaches its target."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def known() -> hc.Robot:
 
 @functools.cache
 def problem() -> Problem:
-    """A planar arm whose tip has a height to reach, and is free to go anywhere along it."""
+    """A planar arm whose tip has a target height; its position along x is free."""
     made = Problem(known(), horizon=15, dt=PERIOD)
     height = made.parameter("height", [HEIGHT])
     made.add_cost("above", known().pose("tip")(made.q)[2, 3] - height, 50.0, 500.0)
@@ -34,7 +34,7 @@ def problem() -> Problem:
 
 @functools.cache
 def heavier() -> hc.Robot:
-    """Half a kilogram and friction that nobody told of."""
+    """The arm with half a kilogram and friction that its model lacks."""
     robot = known().with_payload("tip", 0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))
     return robot.with_joints(friction=np.full(2, 0.05), damping=np.full(2, 0.05))
 
@@ -47,7 +47,7 @@ def moved(robot: hc.Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tup
 
 
 def run(controller: Controller, plant: hc.Robot, steps: int) -> tuple[np.ndarray, float]:
-    """Where it ends, and the largest rms of a velocity in the last second."""
+    """Last configuration, and the largest rms of a velocity in the last second."""
     q, v, seen = START, np.zeros(2), []
     for _ in range(steps):
         q, v = moved(plant, q, v, controller.step(q, v))
@@ -100,7 +100,7 @@ def test_a_robot_that_is_held_does_not_wind_it_up() -> None:
     assert fastest < 1.5 * usual
 
 
-def test_what_tells_nothing_is_left_out() -> None:
+def test_invalid_late_and_jumping_measurements_are_left_out() -> None:
     """Measurements that are none, states that jump, steps that come late."""
     controller, plant = Controller(problem()), heavier()
     q, v = START, np.zeros(2)
@@ -119,7 +119,7 @@ def test_what_tells_nothing_is_left_out() -> None:
     np.testing.assert_array_equal(controller.disturbance, found)
 
 
-def test_a_start_and_a_copy_know_nothing() -> None:
+def test_a_start_and_a_copy_have_no_disturbance_estimate() -> None:
     controller = Controller(problem(), disturbance_time=0.1)
     run(controller, heavier(), 30)
     assert np.abs(controller.disturbance).max() > 0.1
@@ -132,7 +132,7 @@ def test_a_start_and_a_copy_know_nothing() -> None:
     )
 
 
-def test_the_torque_of_a_start_is_applied_by_nobody() -> None:
+def test_the_disturbance_estimate_ignores_torques_of_a_start_that_were_not_applied() -> None:
     controller = Controller(problem())
     controller.start(START)
     controller.step(START, [0.0, 0.0])

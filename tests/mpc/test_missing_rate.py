@@ -123,8 +123,8 @@ def test_a_free_duration_counts_the_period_as_it_is() -> None:
     np.testing.assert_allclose(controller.disturbance, [0.0, WIND], atol=0.15)
 
 
-def test_a_pole_on_a_cart_that_nobody_can_hold_has_no_estimate() -> None:
-    """Of a robot with a joint that neither motor nor constraint holds, a guess does more harm than good."""
+def test_an_uncontrollable_cart_pole_has_no_estimate() -> None:
+    """A joint that neither motor nor constraint holds: an estimate would do more harm than good."""
     from benchmarks.swing_ups import TASKS, robot_of
 
     robot, up = robot_of(TASKS["cart-pole"]), np.array([0.0, np.pi])
@@ -163,9 +163,9 @@ def test_a_quadruped_that_is_heavier_than_its_model_rests_and_is_ok(number: int)
     from benchmarks import mpc_trust as trust
 
     make = next(one for one in trust.cases(quick=False) if one.__name__ == "quadruped")
-    told = trust.loop(make(), np.random.default_rng([7, number]), wrong=True, noisy=False, moving=False)
-    assert told["still"] and told["rms"] < trust.MAX_SPEED_AT_REST and told["false_ok"] == 0
-    assert told["ok"] > 0.95 * told["steps"]
+    result = trust.loop(make(), np.random.default_rng([7, number]), wrong=True, noisy=False, moving=False)
+    assert result["still"] and result["rms"] < trust.MAX_SPEED_AT_REST and result["false_ok"] == 0
+    assert result["ok"] > 0.95 * result["steps"]
 
 
 @pytest.mark.parametrize("number", [33, 69])
@@ -173,12 +173,12 @@ def test_a_quadrotor_in_a_corner_that_is_heavier_than_its_model_rests(number: in
     from benchmarks import mpc_trust as trust
 
     make = next(one for one in trust.cases(quick=True) if one.__name__ == "quadrotor")
-    told = trust.loop(make(), np.random.default_rng([1, number]), wrong=True, noisy=False, moving=False)
-    assert told["still"] and told["rms"] < trust.MAX_SPEED_AT_REST and told["false_ok"] == 0
+    result = trust.loop(make(), np.random.default_rng([1, number]), wrong=True, noisy=False, moving=False)
+    assert result["still"] and result["rms"] < trust.MAX_SPEED_AT_REST and result["false_ok"] == 0
 
 
 @pytest.mark.slow
-def test_a_vehicle_in_a_wind_that_nobody_told_of_hovers_where_it_should() -> None:
+def test_a_vehicle_in_an_unmodelled_wind_hovers_at_its_target() -> None:
     quad = hc.aerial.load("hummingbird")
     made = Problem(quad, horizon=15, dt=0.05, substeps=2)
     made.add_cost("away", made.q[:3], 200.0, end_weight=200.0)
@@ -248,7 +248,7 @@ def cart(horizon: int = 15, wall: float = 1.0, force: float | None = 6.0) -> Pro
 
 
 @pytest.mark.parametrize("wall", [1.0, 1e-2, 1e-3])
-def test_walls_give_way_by_a_part_of_the_room_between_them(wall: float) -> None:
+def test_infeasible_bounds_are_relaxed_in_proportion_to_their_distance(wall: float) -> None:
     controller, x = Controller(cart(wall=wall)), np.zeros(2)
     controller.set(goal=[3.0 * wall])
     for _ in range(100):
@@ -257,7 +257,7 @@ def test_walls_give_way_by_a_part_of_the_room_between_them(wall: float) -> None:
 
 
 def test_without_bounds_of_its_controls_nothing_is_learned() -> None:
-    """A cart that is held, pushed with any force, would wind d up without end."""
+    """A cart that is held, pushed with any force, would wind up d without end."""
     controller = Controller(cart(force=None))
     for _ in range(60):
         controller.step([0.0, 0.0])

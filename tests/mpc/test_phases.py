@@ -80,7 +80,7 @@ def test_steps_are_where_feet_land_and_swings_lead_there() -> None:
         (lambda: hop().set(foot_force_lower=3.0), "there is no 'foot_force_lower'"),
     ],
 )
-def test_what_makes_no_sense_is_told(make: Any, said: str) -> None:
+def test_what_makes_no_sense_is_reported(make: Any, said: str) -> None:
     with pytest.raises(HelicoidError, match=said):
         make()
 
@@ -172,7 +172,7 @@ def test_a_foot_that_lands_in_one_interval_comes_to_rest_where_it_is() -> None:
     assert memory.lower[1, place] == memory.upper[1, place] == 0.0
 
 
-def test_what_a_controller_is_told_of_phases_is_for_its_next_step() -> None:
+def test_phases_set_on_a_controller_apply_from_its_next_step() -> None:
     _, q = hopper()
     controller = Controller(hop())
     controller.step(q, np.zeros(4))

@@ -207,6 +207,6 @@ def test_exported_functions_are_those_of_the_solver(tmp_path: Path) -> None:
         (lambda: Problem(hc.load("planar_2r"), horizon=3, dt=0.1).add("x"), "costs and constraints"),  # type: ignore[arg-type]
     ],
 )
-def test_things_of_another_kind_are_told(wrong: Callable[[], object], text: str) -> None:
+def test_arguments_of_a_wrong_type_are_refused(wrong: Callable[[], object], text: str) -> None:
     with pytest.raises(InputError, match=text):
         wrong()

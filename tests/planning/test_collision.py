@@ -127,7 +127,9 @@ def test_certified_edges_are_free_everywhere(
         assert not planner.in_collision(a + np.linspace(0, 1, 300)[:, None] * (b - a)).any()
 
 
-def test_edges_with_room_are_certified(planner: Planner, scene: hc.Scene, rng: np.random.Generator) -> None:
+def test_edges_with_clearance_are_certified(
+    planner: Planner, scene: hc.Scene, rng: np.random.Generator
+) -> None:
     # An edge that is free with spheres larger by 5 mm has room for every certificate.
     wide = Planner(planner.robot, scene, margin=0.005, certify=False, resolution=500)
     planner.update(scene)

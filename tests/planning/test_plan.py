@@ -50,7 +50,7 @@ def test_start_and_goal_in_collision_are_named(planner: Planner, scene: hc.Scene
         assert "nearest free configuration" in path.message
 
 
-def test_no_path_is_told_at_the_time_limit(planner: Planner) -> None:
+def test_at_the_time_limit_the_message_says_that_there_is_no_path(planner: Planner) -> None:
     scene = hc.Scene()
     scene.add("wall", hc.Box([4.0, 0.02, 4.0]), [2.3, 0.6, 0.0])
     scene.add("other wall", hc.Box([4.0, 0.02, 4.0]), [2.3, -0.6, 0.0])

@@ -104,7 +104,7 @@ ROOM_TO_SLIDE = """<robot name="slider"><link name="base"/><link name="arm">
 
 
 def test_what_stands_in_for_a_missing_limit_is_said() -> None:
-    """A slide without limits has no bounds at all: what was searched is told. A full turn needs no word."""
+    """A slide without limits has no bounds: a warning names the range searched. A full turn needs none."""
     slider = hc.load(ROOM_TO_SLIDE.format(limits='lower="-3" upper="2"'))
     joints = [replace(joint, limits=None) for joint in slider.model.joints]
     found = bounds(slider.with_model(slider.model.replaced(joints=joints)), samples=50)

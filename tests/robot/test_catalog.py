@@ -169,13 +169,13 @@ def test_a_frame_function_is_made_once() -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(2), 3, None, ca.SX.sym("q", 2)])
-def test_a_configuration_in_place_of_a_frame_is_told(wrong: object) -> None:
+def test_a_configuration_in_place_of_a_frame_is_reported(wrong: object) -> None:
     hint = r"call robot.pose\(frame\)\(q\) with the name of a link, such as 'tip'"
     with pytest.raises(hc.InputError, match=hint):
         ROBOT.pose(wrong)  # type: ignore[arg-type]
 
 
-def test_wrong_arguments_of_a_frame_are_told() -> None:
+def test_wrong_arguments_of_a_frame_are_reported() -> None:
     with pytest.raises(hc.InputError, match=r"jacobian.*missing a required argument: 'frame'"):
         ROBOT.jacobian()  # type: ignore[call-arg]
     with pytest.raises(hc.InputError, match="got an unexpected keyword argument 'referense'"):

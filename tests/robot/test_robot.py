@@ -317,8 +317,8 @@ def test_variants_differentiate(ur5: hc.Robot) -> None:
     q, v, a = state(ur5, 6)
     free = ur5.inverse_dynamics.with_options(gravity=(0, 0, 0))
     assert_close(free.jacobian("a")(q, v, a), ur5.mass_matrix(q))
-    rubbing = ur5.bias.with_options(friction=True, smoothing=0.5)
-    assert [item.name for item in rubbing.time_derivative().inputs] == ["q", "v", "a"]
+    with_friction = ur5.bias.with_options(friction=True, smoothing=0.5)
+    assert [item.name for item in with_friction.time_derivative().inputs] == ["q", "v", "a"]
 
 
 def test_variant_is_not_changed_by_a_later_one() -> None:

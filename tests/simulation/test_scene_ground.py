@@ -26,7 +26,7 @@ def test_planes_and_fields_are_grounds_at_their_poses() -> None:
 
 
 @pytest.mark.parametrize("shape", [hc.Box([1, 1, 1]), None])
-def test_other_scenes_are_told(shape: hc.Box | None) -> None:
+def test_other_scenes_are_reported(shape: hc.Box | None) -> None:
     scene = hc.Scene()
     if shape is not None:
         scene.add("box", shape)

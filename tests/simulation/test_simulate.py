@@ -213,7 +213,7 @@ def test_parameters_at_run_time(arm: Robot) -> None:
         simulate(arm, theta=theta)
 
 
-def test_friction_acts_unless_told_otherwise(pendulum: Robot) -> None:
+def test_friction_acts_by_default(pendulum: Robot) -> None:
     rubbing = simulate(pendulum, [1.0], None, 1.0, dt=0.01)
     free = simulate(pendulum, [1.0], None, 1.0, dt=0.01, friction=False)
     assert rubbing.energy[-1] < rubbing.energy[0] - 0.5
@@ -403,7 +403,7 @@ def test_acceleration_of_a_joint_that_friction_holds_is_zero() -> None:
     np.testing.assert_allclose(motion.a[2], (2.5 - 2.0) / INERTIA, rtol=1e-5)
 
 
-def test_a_run_tells_how_far_it_is(arm: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_reports_its_progress(arm: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "CHUNK", 0.0)
     told: list[tuple[str, float]] = []
     simulate(

@@ -141,7 +141,7 @@ def test_a_scheduler_that_restarts_loses_nothing(dask: Dask, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_no_scheduler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_scheduler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("helicoid.workers.cluster._CONNECT_TIMEOUT", "0.2 s")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # nobody listens there

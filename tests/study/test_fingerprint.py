@@ -172,7 +172,7 @@ def test_a_changed_draw_is_refused_and_the_change_is_named(tmp_path: Path) -> No
         run(2.0)
 
 
-def test_what_has_no_content_to_compare_is_told(tmp_path: Path) -> None:
+def test_what_has_no_content_to_compare_is_reported(tmp_path: Path) -> None:
     lock = threading.Lock()
 
     def episode(case: Any) -> dict[str, float]:

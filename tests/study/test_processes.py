@@ -146,7 +146,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_told_and_the_study_goes_on_when_there_is_room(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_the_study_continues_once_there_is_space(small_disk: Path) -> None:
     def much(cases: Any) -> dict[str, Any]:
         time.sleep(1e-3 * len(cases))
         return {f"x{k}": np.array([case.rng.normal() for case in cases]) + k for k in range(4)}
@@ -162,7 +162,7 @@ def test_a_full_disk_is_told_and_the_study_goes_on_when_there_is_room(small_disk
     assert np.array_equal(table["x3"], study.run(2000, on="here")["x3"])
 
 
-def test_work_that_cannot_be_sent_is_told() -> None:
+def test_work_that_cannot_be_sent_is_reported() -> None:
     lock = __import__("threading").Lock()
 
     def held(case: Any) -> dict[str, float]:

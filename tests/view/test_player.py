@@ -1,4 +1,4 @@
-"""The page holds the robot and its motion as they are, and nothing from elsewhere."""
+"""The page has the robot and its motion unchanged, and loads nothing from other places."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_page_holds_the_poses_and_the_shapes(robot: hc.Robot, motion: Simple
         np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=0.02)
 
 
-def test_the_page_needs_nothing_from_elsewhere(robot: hc.Robot, motion: SimpleNamespace) -> None:
+def test_the_page_loads_nothing_from_other_places(robot: hc.Robot, motion: SimpleNamespace) -> None:
     page = motion_page(robot, motion, ghosts={"other": motion})
     assert "://" not in page
     assert not re.search(r"<(script|img|link)[^>]*\b(src|href)=\"(?!data:)", page)

@@ -55,7 +55,7 @@ def test_disc_loading_decides_the_power_per_thrust() -> None:
     np.testing.assert_allclose(power / [2.0, 4.0], np.sqrt(loading / (2 * 1.225)))
 
 
-def test_wrong_input_is_told() -> None:
+def test_wrong_input_is_reported() -> None:
     with pytest.raises(InputError, match="bank angle"):
         hc.aerial.load_factor(np.pi / 2)
     with pytest.raises(InputError, match="area is positive"):

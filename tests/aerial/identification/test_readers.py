@@ -142,7 +142,7 @@ def test_px4(tmp_path: Path) -> None:
     assert log.channels["voltage"].rate == pytest.approx(20.0)
 
 
-def test_damaged_ulogs_are_told(tmp_path: Path) -> None:
+def test_damaged_ulogs_are_reported(tmp_path: Path) -> None:
     pytest.importorskip("pyulog")
     path = tmp_path / "flight.ulg"
     with pytest.raises(hc.InputError, match="no such file"):

@@ -403,7 +403,7 @@ def test_a_group_of_one_is_private(tmp_path):
     assert not private.is_private_group(ANOTHER_USER)
 
 
-def test_a_pipe_in_an_entry_keeps_nobody_waiting(folder):
+def test_a_pipe_in_an_entry_does_not_block(folder):
     path = make()
     path.unlink()
     os.mkfifo(path, 0o600)
@@ -537,7 +537,7 @@ def test_failure_leaves_nothing(folder):
     assert list(folder.iterdir()) == []
 
 
-def test_threads_that_need_another_folder_share_one_and_are_told_once(folder, monkeypatch):
+def test_threads_that_need_another_folder_share_one_and_are_reported_once(folder, monkeypatch):
     told = []
 
     def slowly(warning):

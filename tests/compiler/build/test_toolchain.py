@@ -114,7 +114,7 @@ def test_no_compiler_says_how_to_get_one(monkeypatch, tmp_path):
         find_compiler()
 
 
-def test_windows_is_told_apart(monkeypatch):
+def test_windows_is_recognised(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(CompileError, match="Windows"):
         find_compiler()

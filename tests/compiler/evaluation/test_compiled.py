@@ -190,7 +190,7 @@ def test_floating_point_mode_is_unchanged(compiling: None) -> None:
     assert (tiny / 3 * 3).tolist() == before and (tiny / 2)[1] > 0
 
 
-def test_wrong_value_of_the_variable_is_told() -> None:
+def test_wrong_value_of_the_variable_is_reported() -> None:
     environment = {**os.environ, "HELICOID_COMPILE": "maybe"}
     run = subprocess.run(
         [sys.executable, "-c", "import helicoid"], capture_output=True, text=True, env=environment

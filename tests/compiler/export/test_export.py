@@ -181,7 +181,7 @@ def test_same_function_gives_the_same_files(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_names_that_would_be_the_same_file_are_told_apart(tmp_path: Path) -> None:
+def test_names_that_would_be_the_same_file_are_distinguished(tmp_path: Path) -> None:
     f = hc.load("double_pendulum").gravity
     files = export_library("two", {"a:b": f, "a_b": f, "A b": f, "main": f}, tmp_path)
     assert [path.name for path in files if path.suffix == ".c"] == [

@@ -93,7 +93,9 @@ def test_gradient_and_hessian_of_a_scalar(pair: tuple[ca.Function, ca.Function])
     assert_same(pair, derivatives)
 
 
-def test_an_input_that_is_zero_and_an_output_that_nobody_wants(pair: tuple[ca.Function, ca.Function]) -> None:
+def test_an_input_that_is_zero_and_an_output_that_is_not_requested(
+    pair: tuple[ca.Function, ca.Function],
+) -> None:
     """CasADi passes null pointers for both, and so does a buffer for what is not set."""
     plain, compiled = pair
     x, y, a = np.array([0.3, 0.2, 0.1]), np.array([0.5, 0.6, 0.7, 0.8]), np.zeros(2)

@@ -145,7 +145,7 @@ def test_a_file_that_expands_without_end_is_refused(path, monkeypatch):
         Function.load(path)
 
 
-def test_whatever_casadi_makes_of_a_file_is_told(function, path, monkeypatch):
+def test_whatever_casadi_makes_of_a_file_is_reported(function, path, monkeypatch):
     function.save(path)
     for error in (OverflowError("too large"), MemoryError(), IndexError("out of range"), SystemError("bad")):
 

@@ -27,7 +27,7 @@ def panda():
 
 @pytest.fixture(scope="module")
 def weighted(panda):
-    """A hand and a posture, weighed, with limited accelerations."""
+    """A hand and a posture, weighted, with limited accelerations."""
     tasks = [PoseTask("panda_link8", name="hand"), PostureTask(HOME, weight=1e-6)]
     return DifferentialIK(panda, tasks, DT, acceleration=15.0)
 

@@ -95,7 +95,7 @@ def weighted():
 VALLEY = pose([-0.92, -0.8, 1.21], [-1.35, 0.6, -0.47])
 
 
-def test_motion_along_a_valley_of_the_error_is_told(weighted):
+def test_motion_along_a_flat_valley_of_the_error_is_reported(weighted):
     """0.05 rad/s for tens of seconds, while the weighted sum falls by 0.04 % a second."""
     weighted.set(hand=VALLEY)
     velocities, _ = followed(weighted, HOME, 4.0)

@@ -81,7 +81,7 @@ def test_coarse_paths_are_followed_closely(ur5: InverseKinematics) -> None:
     assert largest_step(robot, closely.q) < 0.2
 
 
-def test_out_of_reach_on_the_way_is_told(planar: InverseKinematics) -> None:
+def test_out_of_reach_on_the_way_is_reported(planar: InverseKinematics) -> None:
     x = np.concatenate([np.linspace(0.3, 3.0, 30), np.linspace(3.0, 0.3, 30)])
     way = planar.path(np.column_stack([x, 0 * x, 0 * x + 0.1]))
     gone = np.flatnonzero(~way.success)

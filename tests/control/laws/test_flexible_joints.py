@@ -43,7 +43,7 @@ def at_rest(flexible: hc.Robot, law: JointImpedance, load: Array) -> Array:
     return np.array([motion.q[-1][motors], flexible.link_positions(motion.q[-1])])
 
 
-def test_links_come_to_their_goal_and_give_way_like_springs_in_series(
+def test_links_reach_their_goal_and_comply_like_springs_in_series(
     stiff: hc.Robot, flexible: hc.Robot
 ) -> None:
     law = JointImpedance(stiff, K, D, joint_stiffness=K_J)
@@ -57,7 +57,7 @@ def test_links_come_to_their_goal_and_give_way_like_springs_in_series(
     np.testing.assert_allclose(given_way, PUSH / K + PUSH / K_J, rtol=0.05)
 
 
-def test_without_being_told_of_flexibility_links_sag_by_that_of_the_joints(
+def test_a_law_without_a_model_of_flexibility_sags_by_that_of_the_joints(
     stiff: hc.Robot, flexible: hc.Robot
 ) -> None:
     theta, q = at_rest(flexible, JointImpedance(stiff, K, D), np.zeros(2))

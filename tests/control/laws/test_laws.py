@@ -125,7 +125,7 @@ def test_posture_does_not_move_the_frame(panda: hc.Robot) -> None:
     assert np.abs(one - other).max() > 1.0
 
 
-def test_a_stiff_frame_gives_way_by_what_its_stiffness_says(panda: hc.Robot) -> None:
+def test_a_frame_deflects_as_its_stiffness_says(panda: hc.Robot) -> None:
     stiffness = np.array([50.0, 50.0, 50.0, 400.0, 500.0, 600.0])
     law = TaskSpaceControl(panda, FRAME, stiffness=stiffness)
     T, force = panda.pose(FRAME)(Q), np.array([0.0, 0.0, 0.0, 10.0, 0.0, 5.0])
@@ -245,7 +245,7 @@ def test_what_is_not_finite_never_gets_through(kind: str, rng: np.random.Generat
     np.testing.assert_array_equal(first, laws(robot)[kind].step(q, v, q))
 
 
-def test_rounding_of_a_quaternion_is_taken_off_and_what_is_none_is_told() -> None:
+def test_quaternions_are_normalised_and_invalid_ones_are_reported() -> None:
     robot = shoulder()
     q, v = np.array([0.6, 0.0, 0.8, 0.0, 0.3]), np.full(4, 0.1)
     law, other = JointImpedance(robot, 10.0, 1.0), np.array([1.0, 0.0, 0.0, 0.0, 0.0])
@@ -269,7 +269,7 @@ def test_torques_stay_within_effort_limits(kind: str) -> None:
     assert law.status == "saturated" and not law.ok and "joint_1 is held at its limit of 5" in law.message
 
 
-def test_the_observer_tells_a_push_and_where_it_is(panda: hc.Robot) -> None:
+def test_the_observer_detects_an_external_force_and_its_link(panda: hc.Robot) -> None:
     observer = MomentumObserver(panda, dt=1e-3, gain=100.0, frame=FRAME)
     law = ComputedTorque(panda, 15.0)
     force = np.array([0.0, 0.0, 0.0, 0.0, 15.0, -5.0])

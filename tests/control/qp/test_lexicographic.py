@@ -73,7 +73,7 @@ def test_rows_that_contradict_each_other_are_left_alike_by_all_levels(rng):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("level", [0, 2])
-def test_what_is_not_finite_is_told_and_x_keeps_its_bounds(value, level, rng):
+def test_non_finite_data_is_reported_and_x_keeps_its_bounds(value, level, rng):
     program = LexicographicProgram(N, LEVELS, M)
     levels = random_levels(rng)
     levels[level][0][0, 0] = value

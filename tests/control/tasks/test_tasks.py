@@ -106,7 +106,7 @@ def test_the_numbers_are_those_of_geometry() -> None:
     assert np.allclose(np.array(e), 0, atol=1e-7)
 
 
-def test_looking_away_is_told_by_the_angle() -> None:
+def test_looking_away_is_an_error_of_the_angle() -> None:
     robot = hc.load("planar_2r")
     T = robot.pose("tip")([0.0, 0.0])
     for angle in (0.3, 2.0, np.pi):

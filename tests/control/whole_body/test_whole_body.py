@@ -348,7 +348,7 @@ def test_numbers_are_checked_all_or_none(wb, dog):
 
 @pytest.mark.slow
 def test_a_foot_swings_while_three_stand(dog):
-    """Positions and orientations are tasks like any other: a foot that is off goes where it is told."""
+    """Positions and orientations are tasks like any other: a foot without contact goes to its target."""
     q, v = standing(dog), np.zeros(18)
     goal = dog.pose("FR_foot")(q)[:3, 3] + np.array([0.02, 0.0, 0.05])
     tasks = [

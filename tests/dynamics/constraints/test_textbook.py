@@ -100,7 +100,7 @@ class TestFourBar:
         α = K @ (tau - M @ drift - four_bar.bias(q, v)) / (K @ M @ K)
         assert_allclose(four_bar.constrained_forward_dynamics(q, v, tau).a[0], α, rtol=1e-9)
 
-    def test_redundant_rows_are_told_and_carry_the_least_force(self, four_bar: hc.Robot) -> None:
+    def test_redundant_rows_are_reported_and_carry_the_least_force(self, four_bar: hc.Robot) -> None:
         q, (v, _) = (
             joint_angles(four_bar_angles(0.4)),
             map(joint_angles, four_bar_rates(four_bar_angles(0.4), 1, 0)),

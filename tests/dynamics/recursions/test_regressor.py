@@ -31,8 +31,8 @@ def test_torque(robot: Robot, seed: int) -> None:
     coefficients = robot.parametric("friction").parameters
     names = robot.friction_regressor.columns
     assert names[: len(coefficients.names)] == coefficients.names
-    rubbing = robot.friction_regressor(v) @ np.concatenate([coefficients.values, np.zeros(robot.nv)])
-    assert_close(rigid + rubbing, robot.inverse_dynamics(q, v, a, friction=True), scale=1.0)
+    friction_torque = robot.friction_regressor(v) @ np.concatenate([coefficients.values, np.zeros(robot.nv)])
+    assert_close(rigid + friction_torque, robot.inverse_dynamics(q, v, a, friction=True), scale=1.0)
 
 
 @few

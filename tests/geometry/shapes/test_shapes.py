@@ -49,7 +49,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_numbers_are_told(case: str) -> None:
+def test_wrong_numbers_are_reported(case: str) -> None:
     make, told = WRONG[case]
     with pytest.raises(hc.HelicoidError, match=told):
         make()
@@ -86,7 +86,7 @@ def test_a_cube_is_watertight_and_without_a_face_it_is_not() -> None:
         hc.Mesh(vertices=CUBE, faces=CUBE_FACES[:-1])
 
 
-def test_a_mesh_in_millimetres_is_told_and_scaled() -> None:
+def test_a_mesh_in_millimetres_is_reported_and_scaled() -> None:
     with pytest.warns(hc.DoubtfulModelWarning, match=r"scale=0\.001"):
         hc.Mesh(vertices=1000 * CUBE, faces=CUBE_FACES)
     mesh = hc.Mesh(vertices=1000 * CUBE, faces=CUBE_FACES, scale=0.001)

@@ -72,7 +72,7 @@ def test_degrees_of_a_small_motion_are_named() -> None:
     assert "multiply it by pi/180" in found.text
 
 
-def test_the_report_says_it() -> None:
+def test_the_report_has_the_diagnosis() -> None:
     case = make(ARM, 3, "sign")
     result = hc.identify(ARM, case.log, groups=default_groups(), cutoff=8.0, lag=0.0, regularisation=10.0)
     assert "has the other sign: multiply it by -1" in result.diagnosis
@@ -108,7 +108,7 @@ def _mass_in(text: str) -> float:
     return float(text.split("about ")[1].split(" kg")[0])
 
 
-def test_without_noise_what_the_log_does_not_tell_stays_as_described() -> None:
+def test_without_noise_unidentifiable_parameters_stay_at_the_prior() -> None:
     """The base's mass acts on no joint: no robot of a thousand kilograms, and another motion is predicted."""
     ur5, log = carrying(2.0, 3)
     result = hc.identify(ur5, log, progress=False)

@@ -51,7 +51,7 @@ def test_distances_of_points_are_those_of_the_sets(shape: Any, rng: np.random.Ge
     np.testing.assert_allclose(ours, expected, atol=0.05)
 
 
-def test_what_has_no_smooth_distance_is_told() -> None:
+def test_what_has_no_smooth_distance_is_reported() -> None:
     scene = hc.Scene()
     scene.add("cloud", hc.PointCloud(np.zeros((1, 3)), 0.1))
     with pytest.raises(hc.HelicoidError, match=r"'cloud' \(point_cloud\): an excitation trajectory avoids"):

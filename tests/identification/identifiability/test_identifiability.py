@@ -123,14 +123,14 @@ def of_arm(first: JointType, wrenches: bool) -> tuple[Regression, Identifiabilit
 HINGE = Revolute([0, 0, 1])
 
 
-def test_torques_tell_the_first_two_links_only_in_part() -> None:
+def test_torques_identify_the_first_two_links_only_in_part() -> None:
     links = of_arm(HINGE, wrenches=False)[1].of_links()
     assert links["link1"] == (0, 1, 9)
     assert links["link2"][0] < 10 and links["link2"][1] > 0
     assert links["link3"][0] > links["link2"][0]
 
 
-def test_wrenches_tell_all_but_the_first_link() -> None:
+def test_wrenches_identify_all_but_the_first_link() -> None:
     links = of_arm(HINGE, wrenches=True)[1].of_links()
     assert links == {"link1": (6, 0, 4), "link2": (10, 0, 0), "link3": (10, 0, 0)}
 
@@ -151,7 +151,7 @@ def test_two_wrench_samples_suffice() -> None:
     assert alone.rank < found.rank
 
 
-def test_universal_joint_at_the_base_tells_the_first_link() -> None:
+def test_universal_joint_at_the_base_identifies_the_first_link() -> None:
     assert of_arm(Universal([0, 0, 1], [1, 0, 0]), wrenches=True)[1].of_links()["link1"] == (10, 0, 0)
 
 

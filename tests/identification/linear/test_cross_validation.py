@@ -30,7 +30,7 @@ def test_parts_and_speeds_hold_all_samples_low_passed_and_as_recorded() -> None:
             np.testing.assert_allclose(together.squares(x), stack.squares(x), rtol=1e-10)
 
 
-def test_a_lag_is_told_from_none() -> None:
+def test_a_lag_is_distinguished_from_none() -> None:
     regression = Regression(ROBOT)
     stretches, _ = prepare(ROBOT, recording(truth(ROBOT, 1), 2, noise=0.05, seconds=8.0), 8.0)
     data = weighted_samples(regression, stretches)

@@ -46,7 +46,7 @@ def test_friction_of_other_shapes_is_in_the_robot_too(model: str) -> None:
 
 @pytest.mark.parametrize("groups", [default_groups(), (*default_groups(), "spring"), ("inertia", "viscous")])
 def test_what_is_described_and_not_asked_for_stays(groups: tuple[str, ...]) -> None:
-    """A spring that rests elsewhere, static friction and armature of the description are part of both."""
+    """A spring with another rest position, static friction and armature of the description are in both."""
     stated = {"stiffness": 3.0, "rest": [0.4, -0.2], "offset": 0.3, "armature": 0.1}
     dry = {"friction": 0.4, "static_friction": 0.9, "stribeck_velocity": 0.3}
     described = ROBOT.with_joints(**stated, **dry)

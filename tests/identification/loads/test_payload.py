@@ -11,7 +11,7 @@ ROBOT = arm()
 TRUTH = truth(ROBOT, 1)
 
 
-def test_a_payload_is_weighed() -> None:
+def test_the_mass_of_a_payload_is_identified() -> None:
     bare = recording(TRUTH, 2, noise=0.1, seconds=6.0)
     result = hc.identify(ROBOT, bare, groups=default_groups(), cutoff=10.0, lag=0.0, regularisation=1.0)
     tip = ROBOT.link_names[-1]

@@ -212,7 +212,7 @@ def test_smaller_torques_on_unseen_data_are_no_overfitting(
     assert answers["overfitting"] == light
 
 
-def test_the_page_tells_whether_the_motion_was_excited(result: Identification, logs: tuple[Log, Log]) -> None:
+def test_the_page_says_whether_the_motion_was_excited(result: Identification, logs: tuple[Log, Log]) -> None:
     log = logs[1]
     assert log.v is not None and log.a is not None
     fast = Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)

@@ -67,7 +67,7 @@ def test_the_rows_of_cones_are_those_of_coulomb(kind: str, count: int, rng: np.r
     assert 0 < inside < 40
 
 
-def test_friction_changes_at_run_time_and_what_is_no_contact_is_told() -> None:
+def test_friction_changes_at_run_time_and_what_is_no_contact_is_reported() -> None:
     problem = Problem(pressed(name="wall"), horizon=2, dt=0.1)
     problem.add_control_cost(1.0)
     problem.add_friction_cone("wall", 0.6)

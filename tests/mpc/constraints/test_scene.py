@@ -123,7 +123,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_told(case: str) -> None:
+def test_wrong_input_is_reported(case: str) -> None:
     options, told = WRONG[case]
     problem = hc.mpc.Problem(capsule_arm(2), horizon=3, dt=0.1)
     with pytest.raises(hc.HelicoidError, match=told):

@@ -79,7 +79,7 @@ def change(one: Controller | Exported, **values: Any) -> bool:
     return True
 
 
-def test_a_wrong_model_is_made_up_for_alike(exported: Exported) -> None:
+def test_disturbance_estimate_in_c_equals_python(exported: Exported) -> None:
     heavy = hc.load("planar_2r").with_payload("tip", 0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))
     problem = arm()
     reset(problem)

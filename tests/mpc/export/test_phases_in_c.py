@@ -99,7 +99,7 @@ def test_phases_that_make_no_sense_are_refused(leg: Exported) -> None:
 
 
 def test_a_quadruped_trots_in_c_as_in_python(tmp_path: Path) -> None:
-    """Functions so large that they are compiled in haste: in the same haste, or the last digits differ."""
+    """Large functions are compiled with less optimisation, in C and in Python alike."""
     try:
         importlib.metadata.files("example-robot-data")
     except importlib.metadata.PackageNotFoundError:

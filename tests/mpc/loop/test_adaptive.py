@@ -1,4 +1,4 @@
-"""A controller that learns: what it is told, what it does with bad samples, and whether it is worth it."""
+"""Adaptive MPC: identified parameters, bad samples, and the tracking error beside that without adaptation."""
 
 from __future__ import annotations
 

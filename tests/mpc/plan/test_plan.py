@@ -47,7 +47,7 @@ def test_between_nodes_it_moves_as_planned(plan: Plan, known: bool) -> None:
     assert now.t == 0.27
 
 
-def test_at_its_nodes_it_is_the_nodes(plan: Plan) -> None:
+def test_at_its_nodes_it_has_their_values(plan: Plan) -> None:
     all_of_it = plan.at(plan.t)
     np.testing.assert_allclose(all_of_it.x, plan.x, atol=1e-14)
     np.testing.assert_array_equal(all_of_it.tau, plan.tau[[0, 1, 2, 2]])
@@ -55,7 +55,7 @@ def test_at_its_nodes_it_is_the_nodes(plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("t", [-0.01, 0.41, np.nan, [0.1, 7.0]])
-def test_outside_it_says_nothing(plan: Plan, t: Any) -> None:
+def test_times_outside_of_the_plan_are_refused(plan: Plan, t: Any) -> None:
     with pytest.raises(InputError, match=r"goes from 0 to 0\.4 s and says nothing about"):
         plan.at(t)
 

@@ -87,7 +87,7 @@ def test_what_needs_no_curvature_has_none() -> None:
             assert found == (curved and hessian != "gauss_newton")
 
 
-def test_a_copy_bends_as_the_first(rng: np.random.Generator) -> None:
+def test_a_copy_has_the_same_second_derivatives(rng: np.random.Generator) -> None:
     structure = written("arm", "forward_dynamics")
     at = point("arm", rng, structure)
     values = []

@@ -201,7 +201,7 @@ def test_a_cost_that_c_cannot_look_into_is_named() -> None:
         problem.solve(START)
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     problem = arm()
     reset(problem)
     told: list[tuple[str, float]] = []

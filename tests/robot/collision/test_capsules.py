@@ -38,7 +38,7 @@ def test_a_cylinder_between_spheres_is_a_capsule() -> None:
     assert all(shape.of != "capsule" for shape in open_end)
 
 
-def test_what_is_not_there_is_told() -> None:
+def test_missing_geometry_is_reported() -> None:
     with pytest.raises(InputError, match=r"'panda' has no collision geometry .*; robot.capsules\('visual'\)"):
         hc.load("panda").capsules()
     with pytest.raises(InputError, match="'collision' or to 'visual'"):

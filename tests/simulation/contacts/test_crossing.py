@@ -51,7 +51,7 @@ def told(robot: hc.Robot, q0: Array | None = None, **options: Any) -> list[str]:
     return [str(one.message) for one in seen]
 
 
-def test_two_stacked_boxes_that_fall_into_each_other_are_told_once() -> None:
+def test_two_stacked_boxes_that_fall_into_each_other_are_reported_once() -> None:
     """The lower rests; the upper falls from 0.1 m above it, until the ground holds it inside the lower."""
     (text,) = told(pair(BOX, CUBE), start(0.1, 0.3))
     assert "'lower' and 'upper'" in text and "contacts between links are not simulated" in text
@@ -62,16 +62,16 @@ def test_two_stacked_boxes_that_fall_into_each_other_are_told_once() -> None:
     assert depth == pytest.approx(0.2, abs=0.005)  # of the height of the lower
 
 
-def test_bodies_beside_each_other_or_apart_are_not_told() -> None:
+def test_bodies_beside_each_other_or_apart_are_not_reported() -> None:
     assert told(pair(BOX, CUBE), start(0.1, 0.05, x=0.302)) == []  # 2 mm beside
     assert told(pair(BOX, CUBE), start(0.1, 2.0), duration=0.2) == []
 
 
-def test_bodies_that_overlap_at_the_start_are_not_told() -> None:
+def test_bodies_that_overlap_at_the_start_are_not_reported() -> None:
     assert told(pair(BOX, CUBE), start(0.1, 0.15)) == []
 
 
-def test_shapes_that_overlap_a_little_are_not_told() -> None:
+def test_shapes_that_overlap_a_little_are_not_reported() -> None:
     """Two cubes that approach each other by 1 cm more than the gap between them, and by 8 cm more."""
     away = {"gravity": [0, 0, 0], "ground": hc.Ground(-1.0), "duration": 0.1}
     v0 = np.zeros(12)
@@ -80,7 +80,7 @@ def test_shapes_that_overlap_a_little_are_not_told() -> None:
         assert len(told(pair(CUBE, CUBE), start(0.1, 0.21), v0=v0, **away)) == count
 
 
-def test_a_free_body_that_falls_through_a_fixed_one_is_told() -> None:
+def test_a_free_body_that_falls_through_a_fixed_one_is_reported() -> None:
     (text,) = told(pair(BOX, BALL, "fixed"), np.array([0, 0, 0.3, *UPRIGHT]), ground=hc.Ground(-5.0))
     assert "'lower' and 'upper'" in text
 
@@ -161,7 +161,7 @@ def test_depths_of_turned_boxes_are_those_of_many_directions(rng: np.random.Gene
     assert 5 < np.count_nonzero(depths > 0) < n
 
 
-def test_a_quadruped_that_is_dropped_is_not_told() -> None:
+def test_a_quadruped_that_is_dropped_is_not_reported() -> None:
     dog = hc.load("quadruped", base="floating")
     q0 = dog.neutral()
     feet = [link for link in dog.link_names if link.endswith("foot")]

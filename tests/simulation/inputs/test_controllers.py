@@ -94,7 +94,7 @@ def test_all_ways_to_state_a_law_agree(robot: hc.Robot, expected: hc.Trajectory,
     np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-13)
 
 
-def test_an_object_is_told_the_torque_that_acted(robot: hc.Robot, expected: hc.Trajectory) -> None:
+def test_an_object_is_given_the_torque_that_acted(robot: hc.Robot, expected: hc.Trajectory) -> None:
     controller = Measuring()
     run(robot, controller)
     np.testing.assert_allclose(controller.seen, np.vstack([np.zeros(2), expected.tau[:-2]]), atol=1e-12)

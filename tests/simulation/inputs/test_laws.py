@@ -84,7 +84,7 @@ def test_functions_are_not_asked_in_python(
 
 @pytest.mark.parametrize("saturate", [False, True])
 @pytest.mark.parametrize("bad", ["nan", "inf"])
-def test_a_law_that_ends_in_no_number_is_told(robot: hc.Robot, bad: str, saturate: bool) -> None:
+def test_a_law_that_ends_in_no_number_is_reported(robot: hc.Robot, bad: str, saturate: bool) -> None:
     t, q = ca.SX.sym("t"), ca.SX.sym("q", 2)
     late = t > 0.045
     wrong = ca.if_else(late, float(bad), 0.0)

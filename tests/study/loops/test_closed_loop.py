@@ -99,7 +99,7 @@ def test_a_perfect_model_follows_and_a_load_does_not() -> None:
     assert table["rms"][1] > 20 * table["rms"][0]
 
 
-def test_what_diverges_is_nan_and_harms_nobody_else() -> None:
+def test_a_diverging_rollout_is_nan_and_leaves_the_others_unchanged() -> None:
     law = hc.control.JointImpedance(ROBOT.with_joints(effort=np.inf), stiffness=50.0, damping=5.0)
     made = hc.Study(
         hc.study.closed_loop(

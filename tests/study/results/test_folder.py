@@ -82,13 +82,13 @@ def test_another_study_is_refused_by_what_differs(tmp_path: Path) -> None:
     "text",
     ["", "{", "[]", '{"format": "other"}', '{"format": "helicoid study", "version": 9, "episodes": 1}'],
 )
-def test_a_strange_record_is_told(tmp_path: Path, text: str) -> None:
+def test_a_strange_record_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
     with pytest.raises(StudyError, match=r"study\.json"):
         Folder(tmp_path).begin({"seed": 1})
 
 
-def test_no_room_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Folder(tmp_path)
     with folder.locked():
         folder.begin({"seed": 1})
@@ -122,7 +122,7 @@ def test_half_written_and_damaged_parts_do_not_count(tmp_path: Path) -> None:
         assert not list(tmp_path.glob(".*.new"))
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StudyError, match="no folder can be created"), Folder(tmp_path / "file").locked():
         pass
@@ -179,7 +179,7 @@ def _edit_record(folder: Path, **changes: Any) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_folder_is_told(damage: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_reported(damage: str, tmp_path: Path) -> None:
     _study(tmp_path)
     assert len(hc.study.read(tmp_path)) == 60
     DAMAGES[damage](tmp_path)

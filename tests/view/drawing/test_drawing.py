@@ -138,7 +138,7 @@ def test_without_trimesh_plain_shapes_are_drawn(tmp_path: Path, monkeypatch: pyt
         assert _size(robot).shape == (3,)
 
 
-def test_a_missing_mesh_is_told_and_replaced(tmp_path: Path) -> None:
+def test_a_missing_mesh_is_reported_and_replaced(tmp_path: Path) -> None:
     robot = _urdf(tmp_path, MESH.format(file="package://arms/arm.stl", more="") + BALL)
     with pytest.warns(
         hc.DoubtfulModelWarning, match=r"package://arms/arm.stl: not found; say where: .*'arms': folder"
@@ -200,7 +200,7 @@ def test_capsules_are_drawn_around_what_they_hold() -> None:
         ("file://{inside}", False),
     ],
 )
-def test_a_mesh_outside_of_its_package_is_told(tmp_path: Path, file: str, warned: bool) -> None:
+def test_a_mesh_outside_of_its_package_is_reported(tmp_path: Path, file: str, warned: bool) -> None:
     package = tmp_path / "my_robot"
     inside, outside = package / "meshes" / "arm.stl", tmp_path / "secret.stl"
     (package / "urdf").mkdir(parents=True)

@@ -39,7 +39,7 @@ def test_a_capsule_reaches_half_its_length_and_its_radius() -> None:
     np.testing.assert_allclose(top, [0.2, 0.2, 0.55])
 
 
-def test_a_rod_ends_where_it_is_told() -> None:
+def test_a_rod_ends_at_the_given_points() -> None:
     start, end = np.array([0.1, 0.2, 0.3]), np.array([-0.4, 0.5, 0.9])
     mesh = triangles.rod(start, end, 0.01)
     along = (end - start) / np.linalg.norm(end - start)

@@ -37,7 +37,7 @@ def test_rows_are_the_regressor_without_what_is_always_zero(robot: Robot, seed: 
 
 @fewest
 @given(robots(max_bodies=4, mimics=False, kinds=("revolute", "prismatic", "planar", "spherical")), seeds)
-def test_a_joint_feels_its_part_of_the_wrench(robot: Robot, seed: int) -> None:
+def test_a_joint_bears_its_part_of_the_wrench(robot: Robot, seed: int) -> None:
     q, v, a = states(robot, seed, 1)
     tau = robot.regressor(q, v, a) @ robot.parameters.values
     links = [body.name for body in robot.model.bodies]

@@ -1,4 +1,4 @@
-"""Which pairs of a robot and a scene are checked, and that wrong input is told."""
+"""Which pairs of a robot and a scene are checked; wrong input raises."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _carried_plane(robot: hc.Robot) -> Any:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_told(arm: hc.Robot, case: str) -> None:
+def test_wrong_input_is_reported(arm: hc.Robot, case: str) -> None:
     call, told = WRONG[case]
     with pytest.raises(hc.HelicoidError, match=told):
         call(arm)

@@ -104,7 +104,7 @@ def test_text_of_rviz_in_both_versions(tmp_path: Path) -> None:
         ("robot_state: {attached_collision_objects: [1]}", "scene.attach"),
     ],
 )
-def test_yaml_that_is_none_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_yaml_raises(tmp_path: Path, text: str, told: str) -> None:
     pytest.importorskip("yaml")
     path = tmp_path / "scene.yaml"
     path.write_text(text)
@@ -121,14 +121,14 @@ def test_yaml_that_is_none_is_told(tmp_path: Path, text: str, told: str) -> None
         (TEXT.replace("cylinder", "cone"), "a cone is not read"),
     ],
 )
-def test_text_that_is_none_is_told(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_text_raises(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "table.scene"
     path.write_text(text)
     with pytest.raises(hc.HelicoidError, match=told):
         hc.Scene.from_moveit(path)
 
 
-def test_a_file_that_is_not_there_is_told() -> None:
+def test_a_missing_file_raises() -> None:
     with pytest.raises(hc.HelicoidError, match=r"nowhere\.yaml: cannot be read"):
         hc.Scene.from_moveit("nowhere.yaml")
 

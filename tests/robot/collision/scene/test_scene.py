@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[Callable[[hc.Scene, hc.Robot], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_told_and_changes_nothing(case: str) -> None:
+def test_wrong_input_is_reported_and_changes_nothing(case: str) -> None:
     scene, (call, told) = small(), WRONG[case]
     version = scene.version
     with pytest.raises(hc.HelicoidError, match=told):

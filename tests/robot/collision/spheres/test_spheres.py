@@ -115,12 +115,12 @@ def test_they_come_from_the_disk_the_second_time(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf"), "fine", None, True])
-def test_a_wrong_tolerance_is_told(tolerance: Any) -> None:
+def test_a_wrong_tolerance_is_reported(tolerance: Any) -> None:
     with pytest.raises(hc.HelicoidError, match="tolerance of spheres"):
         capsule_arm(1).spheres(tolerance)
 
 
-def test_a_robot_without_geometry_is_told() -> None:
+def test_a_robot_without_geometry_is_reported() -> None:
     bare = hc.load(urdf(["", ""]))
     with pytest.raises(hc.HelicoidError, match="no collision or visual geometry"):
         bare.spheres()
