@@ -61,7 +61,7 @@ class FlightLog:
     >>> t = np.arange(100) / 100.0
     >>> log = FlightLog(t, command=np.ones((100, 4)), gyro=(t[::2], np.zeros((50, 3))))
     >>> log
-    FlightLog('flight', 0.99 s: command 100 Hz, gyro 50 Hz)
+    FlightLog('flight', 0.98 s: command 100 Hz, gyro 50 Hz)
     """
 
     t: Any = None

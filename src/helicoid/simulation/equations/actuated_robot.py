@@ -20,10 +20,13 @@ class ActuatedRobot:
     Raises:
         ModelError: the robot has no such actuators, or the force of one is not known.
 
-    >>> import helicoid as hc  # doctest: +SKIP
-    >>> robot = hc.load("scene.xml")
-    >>> motion = hc.simulate(hc.ActuatedRobot(robot), q0, controller=ctrl, duration=1.0)
+    >>> import helicoid as hc
+    >>> body = '<body><joint name="hinge"/><geom size="0.1"/></body>'
+    >>> servo = '<actuator><position name="servo" joint="hinge" kp="5" kv="0.5"/></actuator>'
+    >>> robot = hc.load(f"<mujoco><worldbody>{body}</worldbody>{servo}</mujoco>")
+    >>> motion = hc.simulate(hc.ActuatedRobot(robot), [0.0], controller=[0.3], duration=0.01, dt=0.001)
     >>> motion.controls.shape
+    (11, 1)
     """
 
     n_noise = 0
