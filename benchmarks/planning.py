@@ -28,7 +28,7 @@ from helicoid._typing import Array
 from helicoid.geometry import quaternion
 from helicoid.planning import Planner
 from helicoid.planning.engine import STATUS, address
-from helicoid.planning.search import Borrowed
+from helicoid.planning.search import CallContext
 
 INVALID = {("table_pick_panda", 41)}  # starts or ends in collision
 FINGERS = 0.065  # m
@@ -123,7 +123,7 @@ def measured(planner: Planner, problem: Problem, repeats: int) -> tuple[Row, Any
     library, best = planner._library, (np.inf, np.inf)
     space, settings = ctypes.byref(planner._space), ctypes.byref(planner._settings)
     a, b = (planner._configurations("end", end) for end in (problem.start, problem.goals))
-    with Borrowed(planner) as given:
+    with CallContext(planner) as given:
         for _ in range(repeats):
             began = time.thread_time()
             ends = address(a), 1, address(b), len(b)
@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--coal", type=int, default=0, metavar="N")
     given = parser.parse_args()
     every = list(problems(given.folder, given.which))
-    print("| | solved | search (µs) | total (µs) | p95 | p99 | most | length |")
+    print("| | solved | search (µs) | total (µs) | p95 | p99 | maximum | length |")
     print("|---|---|---|---|---|---|---|---|")
     planners = {
         "VAMP's spheres, 32 checks a radian": Planner(spherized(given.folder), certify=False),

@@ -31,15 +31,15 @@ CAUSES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_warnings_name_the_line_of_the_user(cause: str, tmp_path: Path) -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         CAUSES[cause](tmp_path)
-    assert told and {one.filename for one in told} == {__file__}
+    assert caught and {one.filename for one in caught} == {__file__}
 
 
 def test_a_warning_is_shown_once_for_a_line() -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(3):
             warn(hc.PerformanceWarning("once"))
-    assert [str(one.message) for one in told] == ["once"]
+    assert [str(one.message) for one in caught] == ["once"]

@@ -24,9 +24,9 @@ def renamed_arguments(**names: str) -> Callable[[F], F]:
     >>> @renamed_arguments(damping="damping_ratio")
     ... def law(damping_ratio=1.0):
     ...     return damping_ratio
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     print(law(damping=0.7), told[0].message)
+    ...     print(law(damping=0.7), caught[0].message)
     0.7 damping is called damping_ratio now; the former name will be removed in 0.3
     """
 
@@ -56,12 +56,12 @@ def former_order(*names: str) -> Callable[[F], F]:
     ...     @former_order("dt", "gain")
     ...     def __init__(self, robot, gain=1.0, *, dt):
     ...         self.gain, self.dt = gain, dt
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     law = Law("arm", 0.01, 5.0)
     >>> law.gain, law.dt
     (5.0, 0.01)
-    >>> print(told[0].message)
+    >>> print(caught[0].message)
     Law(robot, dt, gain) is called Law(robot, gain, *, dt) now; the former order will be removed in 0.3
     """
 

@@ -4,8 +4,8 @@ A function that may take long has the argument `progress: Progress | bool | None
 
 - None: a bar appears after `MIN_DURATION` seconds, where somebody looks: at a terminal or in a notebook.
 - False: nothing is shown. True: the bar appears at once; where standard error is a file, its end is written.
-- a callable `progress(what, done)`: it is told what is being done and how far that is, `done` from 0 to 1 or
-  NaN where nobody knows. The last call of work that succeeds has done = 1. What it raises ends the work.
+- a callable `progress(what, done)`: it gets a description of the work and its progress, `done` from 0 to 1 or
+  NaN where it is unknown. The last call of work that succeeds has done = 1. What it raises ends the work.
 
 The function does its work within `reporting`, and says how far it is by calling what it gets from there:
 

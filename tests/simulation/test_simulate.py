@@ -404,7 +404,7 @@ def test_acceleration_of_a_joint_that_friction_holds_is_zero() -> None:
 
 
 def test_a_run_reports_its_progress(arm: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "CHUNK", 0.0)
+    monkeypatch.setattr(running, "CHECK_INTERVAL", 0.0)
     told: list[tuple[str, float]] = []
     simulate(
         arm, duration=0.02, controller=lambda t, q, v: np.zeros(2), progress=lambda *now: told.append(now)

@@ -155,9 +155,9 @@ def test_a_changed_episode_is_refused_and_the_change_is_named(change: str, tmp_p
     make, named = CHANGES[change]
     hc.Study(make(0.5)).run(3, on="here", out=tmp_path)
     hc.Study(make(0.5)).run(4, on="here", out=tmp_path)
-    with pytest.raises(StudyError, match="the code of the episode differs in") as told:
+    with pytest.raises(StudyError, match="the code of the episode differs in") as caught:
         hc.Study(make(1.5)).run(4, on="here", out=tmp_path)
-    assert named in str(told.value)
+    assert named in str(caught.value)
 
 
 def test_a_changed_draw_is_refused_and_the_change_is_named(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from helicoid._typing import Array
 from helicoid.compiler import get_num_threads
 from helicoid.control.ik.branches import Follower, distinct
-from helicoid.control.ik.engine import Engine, Found
-from helicoid.control.ik.floating import Carrier
+from helicoid.control.ik.engine import Engine, SearchResult
+from helicoid.control.ik.floating import BasePlacement
 from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.solution import Path, Solution
 from helicoid.control.ik.targets import numbers, starts
@@ -25,7 +25,7 @@ from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 
 _WORTH_A_THREAD, _MOST_AT_ONCE = 256, 2048  # targets
-_MOST_STEPS = 1000  # of a method of textbooks
+_MAX_TEXTBOOK_ITERATIONS = 1000  # of a method of textbooks
 _OURS = "levenberg_marquardt"
 _FLOAT64 = np.dtype(np.float64)
 
@@ -105,8 +105,8 @@ class InverseKinematics:
         return Engine(self._problem)
 
     @cached_property
-    def _carrier(self) -> Carrier:
-        return Carrier(self._problem)
+    def _carrier(self) -> BasePlacement:
+        return BasePlacement(self._problem)
 
     def __call__(self, target: Any = None, q0: ArrayLike | None = None) -> Solution:
         """Search for a target, or for many with their axis first.
@@ -149,7 +149,7 @@ class InverseKinematics:
                 return flat, True
         return numbers(self._problem, target)
 
-    def _found(self, targets: Array, start: Array | None) -> Found:
+    def _found(self, targets: Array, start: Array | None) -> SearchResult:
         """From all starts; once more for what was not reached, with a floating base carried to its target."""
         found = self._search(targets, start, self._starts)
         missed = np.flatnonzero(found.facts[:, 0] == 0)
@@ -169,7 +169,7 @@ class InverseKinematics:
         start = starts(self._problem, self._problem.default() if q0 is None else q0, len(targets))
         Q, counts = np.empty_like(start), np.zeros(len(start))
         for k, (one, q) in enumerate(zip(targets, start, strict=True)):
-            for Q[k] in textbook.walk(one, q, _MOST_STEPS):
+            for Q[k] in textbook.walk(one, q, _MAX_TEXTBOOK_ITERATIONS):
                 counts[k] += 1
                 if self._problem.score(one[None], Q[k : k + 1]).success[0]:
                     break
@@ -255,7 +255,7 @@ class InverseKinematics:
         q, _, facts = self._search(targets, np.ascontiguousarray(q0), 1)
         return q, facts[:, 0] > 0, facts[:, 1]
 
-    def _search(self, targets: Array, q0: Array | None, most: int) -> Found:
+    def _search(self, targets: Array, q0: Array | None, most: int) -> SearchResult:
         """Results of the compiled search, a part of the targets in each thread."""
         n, engine = len(targets), self._engine
         parts = min(get_num_threads(), n // _WORTH_A_THREAD)
@@ -263,7 +263,7 @@ class InverseKinematics:
         length = max(1, min(_MOST_AT_ONCE, -(-n // max(parts, 1))))
         spans = [slice(k, k + length) for k in range(0, n, length)] or [slice(0, 0)]
 
-        def piece(at: slice) -> Found:
+        def piece(at: slice) -> SearchResult:
             return engine.solve(targets[at], None if q0 is None else q0[at], most)
 
         if parts < 2:
@@ -274,7 +274,7 @@ class InverseKinematics:
                 found = list(pool.map(piece, spans))
             finally:
                 pool.shutdown(cancel_futures=True)
-        return found[0] if len(found) == 1 else Found(*map(np.concatenate, zip(*found, strict=True)))
+        return found[0] if len(found) == 1 else SearchResult(*map(np.concatenate, zip(*found, strict=True)))
 
     def __repr__(self) -> str:
         names = ", ".join(task.name for task in self.tasks)
@@ -282,7 +282,7 @@ class InverseKinematics:
 
 
 def _again(made: dict[str, Any]) -> InverseKinematics:
-    """A solver made again from its pickle; its compiled code is in the cache."""
+    """Restore a solver from its pickle; its compiled code is in the cache."""
     return InverseKinematics(**made)
 
 

@@ -1,4 +1,4 @@
-"""The protocol that everything answers that acts in a control loop."""
+"""The protocol of controllers and observers in a control loop."""
 
 from __future__ import annotations
 

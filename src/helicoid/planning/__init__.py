@@ -1,9 +1,9 @@
 """Motion planning: collision-free paths for any robot, around the objects of a scene.
 
-plan            one query; the planner of a robot is kept for the next
+plan            one query; the compiled planner is kept with the robot
 Planner         compiled once for a robot: scenes, queries, checks of configurations and edges
 GoalRegion      configurations between limits, any of which ends a path
-PlannedPath     waypoints and length, or why there is no path
+PlannedPath     waypoints and length, or the reason why there is no path
 """
 
 from typing import TYPE_CHECKING

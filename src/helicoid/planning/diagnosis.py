@@ -1,4 +1,4 @@
-"""Why there is no path: what start and goal touch, the nearest free configuration, the nearest approach."""
+"""Diagnosis of a failed query: contacts of start and goal, nearest free configuration, nearest approach."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from helicoid._typing import Array
 if TYPE_CHECKING:
     from helicoid.planning.planner import Planner
 
-_MANY = 512  # random configurations at each distance
+_SAMPLES_PER_SCALE = 512  # random configurations
 _SCALES = 0.01 * 1.5 ** np.arange(16)  # of the ranges of the coordinates, up to four times them
-_MAX_NODES = 20_000  # of each tree, among which the nearest approach is looked for
+_MAX_NODES = 20_000  # of each tree in the search for the nearest approach
 
 
 def nearest_free(planner: Planner, q: Array) -> Array | None:
     """A configuration near q (nq) that is free and within the limits; None where none was found."""
     space, rng = planner.space, np.random.default_rng(0)
     for scale in _SCALES:
-        step = rng.normal(size=(_MANY, len(q))) * scale * np.minimum(space.upper - space.lower, 2 * np.pi)
+        step = (
+            rng.normal(size=(_SAMPLES_PER_SCALE, len(q)))
+            * scale
+            * np.minimum(space.upper - space.lower, 2 * np.pi)
+        )
         near = space.wrapped(np.clip(q + step, space.lower, space.upper))
         free = near[~planner.in_collision(near)]
         if not len(free):
@@ -41,7 +45,7 @@ def nearest_free(planner: Planner, q: Array) -> Array | None:
 
 
 def describe_end(planner: Planner, what: str, Q: Array) -> str:
-    """Why none of the configurations Q (n, nq) at an end can be used, with a remedy."""
+    """Message for starts or goals Q (n, nq) in collision, with the nearest free configuration."""
     names = planner.robot.model.coordinate_names
     q, which = Q[0], f"the {what}" if len(Q) == 1 else f"each of the {len(Q)} {what}s"
     touching = ", ".join(map(str, planner.contacts(q)[:3])) or "contact"
@@ -58,7 +62,7 @@ def describe_end(planner: Planner, what: str, Q: Array) -> str:
 
 
 def describe_failure(planner: Planner, trees: tuple[Array, Array], reason: str) -> str:
-    """How near the trees came to each other, and what is between them."""
+    """Message with the nearest approach of both trees, and the contacts between them."""
     start, goal = (tree[:: -(-len(tree) // _MAX_NODES)] for tree in trees)
     distance, at = cKDTree(goal * planner.space.weight).query(start * planner.space.weight)
     k = int(np.argmin(distance))

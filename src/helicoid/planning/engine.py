@@ -15,7 +15,7 @@ from helicoid.model.model import Model
 from helicoid.planning.kinematics import kinematics_source
 
 RUNTIME = Path(__file__).parent / "runtime"
-LANES = 8  # configurations at once, on every machine, so that every machine checks the same ones
+LANES = 8  # configurations per vector, the same on every machine for equal results
 
 STATUS = CHeader(RUNTIME / "connect.h").enumeration("SOLVED")
 _P, _I, _F = ctypes.c_void_p, ctypes.c_int32, ctypes.c_float
@@ -93,7 +93,7 @@ class Settings(ctypes.Structure):
 
 
 def address(array: NDArray[Any]) -> int:
-    """Where a contiguous array begins."""
+    """Address of a contiguous array."""
     assert array.flags.c_contiguous, "arrays as C reads them"
     return int(array.ctypes.data)
 

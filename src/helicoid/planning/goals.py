@@ -17,7 +17,7 @@ from helicoid.errors import InputError
 from helicoid.planning.space import ConfigurationSpace
 from helicoid.robot import Robot
 
-REGION_SAMPLES = 64  # configurations that stand for a region
+REGION_SAMPLES = 64  # goal configurations sampled from a region
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class GoalRegion:
         object.__setattr__(self, "upper", high)
 
     def samples(self, n: int) -> Array:
-        """Configurations (n, nq) in it, the middle first, always the same."""
+        """Sample configurations (n, nq) of the region, the middle first; the same at every call."""
         low, high = np.asarray(self.lower), np.asarray(self.upper)
         u = np.random.default_rng(0).uniform(size=(n, len(low)))
         u[0] = 0.5
@@ -60,7 +60,7 @@ def goal_configurations(
     """Configurations (n, nq) that reach a goal, those that are free if there are some, the nearest first.
 
     Raises:
-        InputError: the goal makes no sense, or is out of reach within the limits.
+        InputError: the goal is not valid, or out of reach within the limits.
     """
     if isinstance(goal, GoalRegion):
         found = goal.samples(REGION_SAMPLES)

@@ -14,11 +14,11 @@ from helicoid.planning.timing import timed
 
 @dataclass(frozen=True, eq=False)
 class PlannedPath:
-    """A path from start to goal, or why there is none.
+    """A collision-free path from start to goal, or the reason why none was found.
 
     Attributes:
         success: whether a path was found.
-        message: what was found or what is in the way, in words.
+        message: result or reason of the failure, in words.
         q: waypoints (n, nq), straight edges between them; without success (0, nq).
         length: of the path (rad or m, Euclidean).
         samples: configurations drawn; nodes: of both trees; seconds: time taken.
@@ -43,7 +43,7 @@ class PlannedPath:
         """The fastest motion along the path within limits: a `Trajectory` whose every sample is free.
 
         Corners are rounded by parabolas, each as large as is certified to be free, then
-        `hc.control.time_optimal` times the path. The motion stops at a corner without room for one.
+        `hc.control.time_optimal` times the path. The motion stops at a corner without clearance for one.
 
         Args:
             velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own

@@ -23,7 +23,7 @@ from helicoid.planning.collision.spheres import SphereGroup, carried_group, link
 from helicoid.planning.engine import Settings, Space, Work, address, compile_engine, filled
 from helicoid.planning.goals import goal_configurations
 from helicoid.planning.path import PlannedPath
-from helicoid.planning.search import Borrowed, Query, refined, search
+from helicoid.planning.search import CallContext, Query, refined, search
 from helicoid.planning.space import QUATERNION, configuration_space
 from helicoid.robot import Robot
 
@@ -103,7 +103,7 @@ class Planner:
         self.update(scene)
 
     def update(self, scene: Any) -> None:
-        """Take the objects of a scene as they are now: obstacles, what is carried, allowed contacts."""
+        """Update obstacles, carried objects and allowed contacts from a scene."""
         version = None, 0
         if scene is not None:
             version = scene, scene.version
@@ -147,10 +147,10 @@ class Planner:
     # Checks -------------------------------------------------------------------------------------------
 
     def in_collision(self, q: ArrayLike) -> Any:
-        """Whether configurations q (nq) or (N, nq) touch something."""
+        """Whether configurations q (nq) or (N, nq) are in collision."""
         Q = self._configurations("q", q)
         touches = np.empty(len(Q), np.uint8)
-        with Borrowed(self) as given:
+        with CallContext(self) as given:
             self._library.planner_configurations(*given, address(Q), len(Q), address(touches))
         return bool(touches[0]) if np.ndim(q) == 1 else touches.astype(bool)
 
@@ -160,7 +160,7 @@ class Planner:
         if A.shape != B.shape:
             raise InputError(f"as many ends as starts of edges; got {len(A)} and {len(B)}")
         free = np.empty(len(A), np.uint8)
-        with Borrowed(self) as given:
+        with CallContext(self) as given:
             space = ctypes.byref(self._space)
             self._library.planner_edges(*given, space, address(A), address(B), len(A), address(free))
         return free.astype(bool)
@@ -179,16 +179,16 @@ class Planner:
         if B.ndim != 3 or B.shape[1:] != (4, self.robot.nq) or not np.all(np.isfinite(B)):
             raise InputError(f"cubics have Bézier points (N, 4, {self.robot.nq}); got shape {B.shape}")
         free = np.empty(len(B), np.uint8)
-        with Borrowed(self) as given:
+        with CallContext(self) as given:
             space = ctypes.byref(self._space)
             self._library.planner_cubics(*given, space, address(B), len(B), address(free))
         return free.astype(bool)
 
     def contacts(self, q: ArrayLike) -> list[Contact]:
-        """What touches what at a configuration q (nq), the deepest first."""
+        """Contacts at a configuration q (nq), the deepest first."""
         Q = self._configurations("q", q)[:1]
         centres = np.empty((1, self.body.n_spheres, 3), np.float32)
-        with Borrowed(self) as given:
+        with CallContext(self) as given:
             self._library.planner_centres(*given[:2], address(Q), 1, address(centres))
         radii = self.body.radii
         return contacts(

@@ -1,4 +1,4 @@
-"""One query in C: memory of a thread, the search in slices, the path or the reason why there is none."""
+"""One query in C: memory of a thread, the search in slices, and its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helicoid.planning.path import PlannedPath
 if TYPE_CHECKING:
     from helicoid.planning.planner import Planner
 
-SLICE = 0.1  # s: how long C runs before Python looks for Ctrl-C
+INTERRUPT_PERIOD = 0.1  # s: of the checks for Ctrl-C
 _ENDS = {"start_touches": "start", "goals_touch": "goal"}
 _FULL = "no path before the trees had max_nodes or the memory was full"
 
@@ -31,8 +31,8 @@ class Query(NamedTuple):
     goals: NDArray[np.float32]
 
 
-class Borrowed:
-    """What every call of C takes first: memory of one's own, robot, world, allowed contacts."""
+class CallContext:
+    """First arguments of every call of C: memory of one thread, robot, world, allowed contacts."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
@@ -59,7 +59,7 @@ def search(
     """The path of a query, or why there is none `until` a time of `time.perf_counter()`."""
     begun, library = time.perf_counter(), planner._library
     space, settings = ctypes.byref(planner._space), ctypes.byref(planner._settings)
-    with Borrowed(planner) as given:
+    with CallContext(planner) as given:
         ends = address(query.starts), len(query.starts), address(query.goals), len(query.goals)
         kept = int(keep_goals and _tree_is_of(library, given[0], query.goals))
         status = library.planner_begin(*given, space, settings, *ends, seed, bound, kept)
@@ -67,7 +67,7 @@ def search(
             left = until - time.perf_counter()
             if left <= 0:
                 break
-            status = library.planner_advance(*given, space, settings, min(left, SLICE))
+            status = library.planner_advance(*given, space, settings, min(left, INTERRUPT_PERIOD))
         outcome = STATUS[status]
         if outcome == "solved":
             library.planner_simplify(*given, space, planner.passes, planner.least)
@@ -103,7 +103,7 @@ def refined(planner: Planner, query: Query, path: PlannedPath, until: float, see
 
 
 def _tree_is_of(library: ctypes.CDLL, work: int, goals: NDArray[np.float32]) -> bool:
-    """Whether the second tree of this memory grew from these goals."""
+    """Whether the goal tree in this memory grew from these goals."""
     counts = np.zeros(4, np.int64)
     library.planner_counts(work, address(counts))
     if not counts[1]:
@@ -130,7 +130,7 @@ def _path(planner: Planner, work: int) -> Array:
 
 
 def _exact(planner: Planner, q: Array, query: Query) -> Array:
-    """The path with its ends as they were given, before they were rounded to float32."""
+    """The path with its ends in double precision, as they were given."""
     for end, rounded, given in ((0, query.starts, query.start), (-1, query.goals, query.goal)):
         q[end] = given[int(np.argmin(np.abs(rounded - q[end]).max(axis=1)))]
     return planner.space.continuous(q)

@@ -25,7 +25,7 @@ class ConfigurationSpace:
 
     @property
     def is_curved(self) -> bool:
-        """Whether straight lines need more than arithmetic: circles and rotations."""
+        """Whether some coordinates are angles on circles or rotations."""
         return bool(np.any(self.kind != NUMBER))
 
     def wrapped(self, q: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Paths with a time: corners rounded where there is room, then the fastest motion within limits."""
+"""Time parameterisation of paths: corners are rounded within certified clearance, then TOPP-RA."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from helicoid.planning.path import PlannedPath
     from helicoid.planning.planner import Planner
 
-HALVINGS = 6  # of a rounding, after which the motion stops at the corner
-_SHARE = 0.499  # of an edge that the rounding at either end takes
+MAX_HALVINGS = 6  # of the size of a rounding; then the motion stops at the corner
+_MAX_SHARE_OF_EDGE = 0.499  # for the rounding at either end
 
 
 def timed(
@@ -51,8 +51,8 @@ def round_corners(planner: Planner, q: Array) -> JointPath:
     lengths = np.linalg.norm(edges, axis=1)
     q, edges, lengths = q[np.append(True, lengths > 1e-9)], edges[lengths > 1e-9], lengths[lengths > 1e-9]
     along = edges / lengths[:, None]
-    largest = _SHARE * np.minimum(lengths[:-1], lengths[1:])
-    sizes = largest[:, None] * 0.5 ** np.arange(HALVINGS)  # (corners, halvings)
+    largest = _MAX_SHARE_OF_EDGE * np.minimum(lengths[:-1], lengths[1:])
+    sizes = largest[:, None] * 0.5 ** np.arange(MAX_HALVINGS)  # (corners, halvings)
     free = planner.cubics_free(_parabolas(q[1:-1], along, sizes)).reshape(sizes.shape)
     first = np.argmax(free, axis=1)
     taken = np.where(free.any(axis=1), sizes[np.arange(len(sizes)), first], 0.0)

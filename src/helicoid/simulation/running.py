@@ -14,8 +14,8 @@ from helicoid.progress import Progress, reporting
 Advance = Callable[[int, int], None]
 """`(first, last)`: compute rows first + 1 to last of the states."""
 
-ABSURD = 1e8  # rad/s or m/s: a velocity beyond it has diverged, and the next step would overflow
-CHUNK = 0.1  # seconds between checks of the velocities, of Ctrl-C and of the progress bar
+MAX_VELOCITY = 1e8  # rad/s or m/s: a velocity beyond it has diverged, and the next step would overflow
+CHECK_INTERVAL = 0.1  # seconds between checks of the velocities, of Ctrl-C and of the progress bar
 
 
 class Check(Protocol):
@@ -44,23 +44,23 @@ def run(
     """
     first, size = 0, 1  # a row may be a million substeps, or a million rollouts
     with reporting(progress, "Simulating") as tell:
-        told = now = time.perf_counter()
+        reported = now = time.perf_counter()
         while first < n_steps:
             last = min(first + size, n_steps)
             began = now
             advance(first, last)
             fastest = _fastest(v[first + 1 : last + 1])
-            if not fastest < ABSURD:
-                sane_rows = np.all(np.abs(v[first + 1 : last + 1]) < ABSURD, axis=(1, 2))
+            if not fastest < MAX_VELOCITY:
+                sane_rows = np.all(np.abs(v[first + 1 : last + 1]) < MAX_VELOCITY, axis=(1, 2))
                 return first + 1 + int(np.argmin(sane_rows))
             if balance is not None and fastest > balance.speed:
                 balance.check(first, last)
             first, now = last, time.perf_counter()
-            if not one_by_one and now - began < CHUNK / 2:
+            if not one_by_one and now - began < CHECK_INTERVAL / 2:
                 size *= 2
-            if now - told >= CHUNK:
+            if now - reported >= CHECK_INTERVAL:
                 tell("Simulating", last / n_steps)
-                told = now
+                reported = now
     return n_steps + 1
 
 

@@ -163,8 +163,8 @@ def test_without_a_compiler_one_warning_and_the_same_result(
         warnings.simplefilter("always")
         assert spring()(np.ones(3), 1.0).energy == 3.0
         assert spring()(np.ones(3), 1.0).energy == 3.0
-    told = [w for w in caught if issubclass(w.category, hc.PerformanceWarning)]
-    assert len(told) == 1 and "virtual machine" in str(told[0].message)
+    warned = [w for w in caught if issubclass(w.category, hc.PerformanceWarning)]
+    assert len(warned) == 1 and "virtual machine" in str(warned[0].message)
 
 
 def test_second_process_needs_no_compiler(compiling: None) -> None:
@@ -211,6 +211,6 @@ for warning in caught:
 """
     environment = {**os.environ, "HELICOID_COMPILE": "1", "CC": "no-such-compiler"}
     environment["HELICOID_CACHE"] = os.devnull + "/none"
-    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    lines = [line for line in told.stdout.splitlines() if "no-such-compiler" in line]
-    assert len(lines) == 1 and "virtual machine" in lines[0], told.stdout + told.stderr
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if "no-such-compiler" in line]
+    assert len(lines) == 1 and "virtual machine" in lines[0], done.stdout + done.stderr

@@ -189,7 +189,7 @@ def physical(parameters: Array) -> list[Array]:
 
 @pytest.mark.slow
 def test_learning_never_raises_the_lyapunov_function_and_stays_physical() -> None:
-    """Of an arm that carries 3 kg more than the law was told."""
+    """For an arm with an unmodelled load of 3 kg."""
     told = hc.load("double_pendulum").with_joints(effort=1e4)
     robot = told.with_payload("tip", 3.0, [0.1, 0.05, 0.0], np.diag([0.02, 0.03, 0.02]))
     true = [body.inertia.pseudo for body in robot.model.bodies]

@@ -89,9 +89,11 @@ def test_a_law_that_ends_in_no_number_is_reported(robot: hc.Robot, bad: str, sat
     late = t > 0.045
     wrong = ca.if_else(late, float(bad), 0.0)
     given = hc.Function.from_expressions("law", {"t": t, "q": q}, {"tau": ca.vertcat(q[0], wrong)})
-    with pytest.raises(hc.HelicoidError, match=r"at 0\.05 s its answer for joint 'joint_?2' is not") as told:
+    with pytest.raises(
+        hc.HelicoidError, match=r"at 0\.05 s its answer for joint 'joint_?2' is not"
+    ) as caught:
         hc.simulate(robot, Q0, duration=0.1, dt=0.01, controller=given, saturate=saturate)
-    part = told.value.trajectory  # type: ignore[attr-defined]
+    part = caught.value.trajectory  # type: ignore[attr-defined]
     assert len(part.t) == 6 and all(np.isfinite(one).all() for one in (part.q, part.v, part.tau, part.a))
 
 

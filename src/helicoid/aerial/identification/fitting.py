@@ -1,4 +1,4 @@
-"""Weighted nonlinear least squares with a prior, and the deviations of what it finds.
+"""Weighted nonlinear least squares with a prior, and standard deviations of the estimate.
 
 Gauss-Newton with Levenberg-Marquardt damping (Nocedal and Wright 2006, section 10.3). Residuals of gusts
 are correlated over time, so that standard deviations come from sums of the gradient over blocks, longer

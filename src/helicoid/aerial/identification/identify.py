@@ -22,7 +22,7 @@ from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError
 
 _MAX_FOLDS = 4
 _MIN_TURN = 0.2  # rad/s, RMS of the angular velocity below which a flight tells little of moments
-_UNTOLD = 0.7  # of the prior's deviation: parameters no better known than before
+_MAX_SIGMA_RATIO = 0.7  # of the prior's deviation: parameters with more are not identified
 
 
 def identify(
@@ -185,9 +185,13 @@ def _result(
     if turning < _MIN_TURN:
         notes.append("the flights hardly turn: fly rolls, pitches and yaws to identify moments and lags")
     values, spread, described = _physical(layout, point, sigma, scale)
-    untold = [name for k, name in enumerate(layout.names) if sigma[k] > _UNTOLD * layout.spread[k]]
-    if untold:
-        notes.append(f"the flights say little about {', '.join(untold)}: near the description")
+    unidentified = [
+        name for k, name in enumerate(layout.names) if sigma[k] > _MAX_SIGMA_RATIO * layout.spread[k]
+    ]
+    if unidentified:
+        notes.append(
+            f"the flights hardly identify {', '.join(unidentified)}: estimates stay near the description"
+        )
     if not all(s.velocity is not None for s in data):
         notes.append("without velocity or position and attitude, drag is not identified")
     means = _means(data)

@@ -1,4 +1,4 @@
-"""Parameters of a multirotor that flights identify: names, described values, and how far they may be off."""
+"""Parameters of a multirotor that flights identify: names, described values and prior deviations."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _WIND = 0.3  # m/s², specific force of the mean wind
 _TYPICAL_SPEED = 4.0  # m/s, of the air, at which drag is compared with the weight
 
 
-class Bodily(NamedTuple):
-    """Numbers of a vehicle at a point."""
+class VehicleNumbers(NamedTuple):
+    """Numbers of a vehicle at a parameter vector."""
 
     b: Array
     d: Array
@@ -64,7 +64,7 @@ class Layout:
         return name in self.names
 
     def of(self, point: Array, name: str) -> float:
-        """A parameter, or 0 where it is none."""
+        """Value of a parameter, 0 if it is not estimated."""
         return float(point[self.names.index(name)]) if name in self.names else 0.0
 
     def speed_of(self, point: Array, command: Array) -> Array:
@@ -79,7 +79,7 @@ class Layout:
         middle, half = self.of(point, "lag"), 0.5 * self.of(point, "lag_ratio")
         return float(np.exp(middle - half)), float(np.exp(middle + half))
 
-    def vehicle(self, point: Array) -> Bodily:
+    def vehicle(self, point: Array) -> VehicleNumbers:
         """The numbers that enter the equations."""
         scale = np.exp(self.of(point, "thrust"))
         sizes = np.exp([0.5 * self.of(point, f"inertia_{a}") for a in "xyz"])
@@ -87,7 +87,7 @@ class Layout:
         for (i, k), name in zip(((0, 1), (0, 2), (1, 2)), ("xy", "xz", "yz"), strict=True):
             J[i, k] += self.of(point, f"product_{name}")
             J[k, i] = J[i, k]
-        return Bodily(
+        return VehicleNumbers(
             scale * self.b,
             np.exp(self.of(point, "torque")) * self.d,
             self.of(point, "inflow"),

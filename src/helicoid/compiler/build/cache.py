@@ -263,7 +263,7 @@ class Cache:
             yield from [path.name for path in self.folder.iterdir() if _KEY.fullmatch(path.name)]
 
     def _discard(self, entry: Path) -> None:
-        """Rename an entry, so that nobody finds it any more, then delete it."""
+        """Rename an entry, so that no process finds it any more, then delete it."""
         hidden = self.folder / f"{_BUILD}{uuid.uuid4().hex}"
         with contextlib.suppress(OSError):
             os.rename(entry, hidden)

@@ -1,4 +1,4 @@
-"""Joint velocities from tasks: differential kinematics."""
+"""Differential inverse kinematics: joint velocities from tasks."""
 
 from helicoid.control.differential.differential import DifferentialIK
 from helicoid.control.differential.limits import Limit

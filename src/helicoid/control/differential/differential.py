@@ -146,7 +146,7 @@ class DifferentialIK(ProgramController):
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """The limits that the last velocity is at."""
+        """Active limits of the last velocity."""
         if self.status not in (Status.OK, Status.INFEASIBLE, Status.NO_PROGRESS):
             return ()
         return tuple(limits_at(self.formulation, self._loop))

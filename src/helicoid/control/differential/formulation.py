@@ -44,18 +44,18 @@ class VelocityProgram(TaskProgram):
 
     @property
     def level_rows(self) -> list[int]:
-        """How many rows each level has; one level if weighted."""
+        """Number of rows of each level; one level if weighted."""
         rows = [sum(task.rows(self.robot) for task in level) for level in self.levels]
         return rows if self.strict else [sum(rows)]
 
     @property
     def constraint_rows(self) -> int:
-        """Rows by which the robot's own constraints are kept."""
+        """Number of rows of the robot's own constraints."""
         return self.robot.constraints.rows
 
     @cached_property
     def n_rows(self) -> int:
-        """Rows that bound no single velocity: constraints, limits of odd coordinates, pairs of capsules."""
+        """Number of general rows: constraints, limits of dependent coordinates, pairs of capsules."""
         return self.constraint_rows + len(self.bounded()[1]) + len(self.pairs)
 
     def bounded(self) -> tuple[list[tuple[int, int]], list[int]]:
@@ -141,7 +141,7 @@ class VelocityProgram(TaskProgram):
     def _rows(
         self, q: Expression, numbers: Mapping[str, Expression]
     ) -> tuple[Expression, Expression, Expression]:
-        """Rows that bound no single velocity, in the order of `n_rows`."""
+        """General rows, in the order of `n_rows`."""
         robot, nv = self.robot, self.robot.nv
         A, low, high = ca.SX(0, nv), ca.SX(0, 1), ca.SX(0, 1)
         if self.constraint_rows:
@@ -160,7 +160,7 @@ class VelocityProgram(TaskProgram):
         return A, low, high
 
     def _bounds(self, q: Expression, numbers: Mapping[str, Expression]) -> tuple[Expression, Expression]:
-        """Of each velocity: its limit, and less near the end of its joint."""
+        """Bounds of each velocity: its limit, reduced near the position limits of its joint."""
         most = numbers["velocity_limit"]
         lower, upper = -most, ca.SX(most)
         for k, j in self.bounded()[0]:
@@ -172,7 +172,7 @@ class VelocityProgram(TaskProgram):
     def _approach(
         self, position: Expression, k: int, numbers: Mapping[str, Expression], most: Expression
     ) -> tuple[Expression, Expression]:
-        """The velocities from which a joint comes to rest at its ends, or returns to them.
+        """Velocities from which a joint stops at its position limits, or returns to them.
 
         With a limited acceleration a, v h + v²/2a ≤ d: what is left after this step is enough to brake in,
         and the bound never falls faster than a. Without, v ≤ approach d. Beyond an end, back by approach d.
@@ -189,7 +189,7 @@ class VelocityProgram(TaskProgram):
 def capsules_apart(
     robot: Robot, margin: float | None, capsules: Capsules | None, solver: str
 ) -> tuple[Capsules | None, tuple[Pair, ...]]:
-    """The capsules that are to stay apart, and which of them."""
+    """Capsules for self-collision avoidance, and their pairs."""
     if margin is None:
         return None, ()
     if solver != "qp":

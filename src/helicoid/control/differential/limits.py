@@ -24,7 +24,7 @@ class Limit(NamedTuple):
 
 
 def limits_at(formulation: VelocityProgram, loop: CompiledStep) -> Iterator[Limit]:
-    """The limits that the velocity in the memory of runtime/differential.h is at."""
+    """Active limits of the velocity in the memory of runtime/differential.h."""
     robot, shapes, pairs = formulation.robot, formulation.capsules, formulation.pairs
     numbers, memory, lower = loop.numbers, loop.memory, loop.at["lower"]
     sides: tuple[tuple[Side, slice, int], ...] = (("lower", lower, -1), ("upper", loop.at["upper"], 1))

@@ -1,1 +1,1 @@
-"""The loop of inverse kinematics: its problem, its memory, its C."""
+"""The compiled search of inverse kinematics: its problem, memory and C."""

@@ -11,8 +11,8 @@ from helicoid._typing import Array
 from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.targets import between
 
-FAR = 0.5  # rad or m: two targets in a row whose solutions are further apart are looked at closely
-HALVINGS = 7
+MAX_CONFIGURATION_STEP = 0.5  # rad or m: beyond it, the way between two targets is followed in smaller steps
+MAX_HALVINGS = 7
 
 Solve = Callable[[Array, Array], tuple[Array, NDArray[np.bool_], Array]]
 """Targets and starts, one search each: q, success and error."""
@@ -62,7 +62,7 @@ class Follower:
             for c, before, after, ok in zip(alive, now, found, good, strict=True):
                 reached = after if ok and self._near(before, after) else None
                 if reached is None:
-                    reached = self._closely(targets[k - 1], targets[k], before, HALVINGS)
+                    reached = self._closely(targets[k - 1], targets[k], before, MAX_HALVINGS)
                 if reached is not None:
                     ways[c].append(reached)
                     remaining.append(c)
@@ -70,10 +70,10 @@ class Follower:
         return [np.array(way) for way in ways]
 
     def _near(self, a: Array, b: Array) -> bool:
-        return bool(np.abs(self.problem.robot.difference(a, b)).max(initial=0.0) <= FAR)
+        return bool(np.abs(self.problem.robot.difference(a, b)).max(initial=0.0) <= MAX_CONFIGURATION_STEP)
 
     def _closely(self, a: Array, b: Array, q: Array, halvings: int) -> Array | None:
-        """From q at target a to target b by halves of the way, halves of those ...; None where that ends."""
+        """Follow the way from target a to target b by bisection; None where a step fails."""
         if halvings == 0:
             return None
         middle = between(self.problem, a, b, 0.5)
@@ -81,7 +81,7 @@ class Follower:
             found, good, _ = self.solve(end[None], q[None])
             # A step of half the length may go about half as far, or a jump would pass as many small ones.
             small = np.abs(self.problem.robot.difference(q, found[0])).max(initial=0.0)
-            if good[0] and small <= FAR * 0.7 ** (HALVINGS + 1 - halvings):
+            if good[0] and small <= MAX_CONFIGURATION_STEP * 0.7 ** (MAX_HALVINGS + 1 - halvings):
                 q = found[0]
                 continue
             further = self._closely(start, end, q, halvings - 1)

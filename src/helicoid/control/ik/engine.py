@@ -15,7 +15,7 @@ from helicoid.control.ik.solution import Solution
 from helicoid.errors import CompileError, HelicoidError
 
 RUNTIME = Path(__file__).parent / "runtime"
-LANES = 4  # on every machine, so that every machine gives the same answers
+LANES = 4  # searches per vector, the same on every machine for equal results
 TABLE = 512  # configurations that searches start from
 SEED = 20  # of the table
 
@@ -31,7 +31,7 @@ DEFAULTS = {
 }
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Results of the loop for n targets; `facts` are success, error, starts and iterations, (n, 4)."""
 
     q: Array
@@ -121,11 +121,11 @@ class Engine:
         """Whether all targets (n, numbers) are finite, and rotations where they should be."""
         return bool(self._library.ik_refuses(self.model, targets.ctypes.data, None, len(targets)) < 0)
 
-    def solve(self, targets: Array, q0: Array | None, most: int) -> Found:
+    def solve(self, targets: Array, q0: Array | None, most: int) -> SearchResult:
         """Search for targets (n, numbers), each from its row of q0 first, from `most` starts at most."""
         n = len(targets)
         assert targets.flags.c_contiguous and (q0 is None or q0.flags.c_contiguous), "rows as C reads them"
-        found = Found(np.empty((n, self.nq)), np.empty((n, self.rows)), np.empty((n, 4)))
+        found = SearchResult(np.empty((n, self.nq)), np.empty((n, self.rows)), np.empty((n, 4)))
         start = None if q0 is None else q0.ctypes.data
         with self._lock:
             lanes = self._idle.pop() if self._idle else self._memory(self._library.ik_lanes_create)
@@ -137,7 +137,7 @@ class Engine:
 
 
 class _Single:
-    """Memory for one search at a time, in places that need not be found again at each call."""
+    """Preallocated memory for one search at a time."""
 
     def __init__(self, engine: Engine, lanes: int) -> None:
         self.lanes = lanes
@@ -202,7 +202,7 @@ def _compiled(p: IKProblem) -> ctypes.CDLL:
 
 
 def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
-    """Tell ctypes the types of the loop's functions."""
+    """Declare the types of the loop's functions to ctypes."""
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     api.ik_model_create.restype = api.ik_lanes_create.restype = pointer
     api.ik_field.restype = pointer

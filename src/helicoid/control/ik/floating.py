@@ -1,4 +1,4 @@
-"""A floating base is carried to its target before anything else is searched for."""
+"""Initial translation of a floating base to its target, before the search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from helicoid._typing import Array
 from helicoid.control.ik.problem import SECONDARY, IKProblem
 
 
-class Carrier:
-    """Carries the base of a problem, if it has one that is free, to where the errors of tasks are least."""
+class BasePlacement:
+    """Translation of a floating base that minimises the errors of tasks, as the start of a search."""
 
     def __init__(self, problem: IKProblem) -> None:
         self.problem = problem
@@ -27,9 +27,9 @@ class Carrier:
         return ca.Function("by_base", [problem.q, problem.target], [root * e, ca.densify(root * J[:, along])])
 
     def carried(self, targets: Array, Q: Array) -> Array | None:
-        """Configurations (n, nq) with their base elsewhere; None where none floats.
+        """Configurations (n, nq) with their base translated; None without a floating base.
 
-        Errors of places are linear in the base's translation, however far a target is: one step does it.
+        Position errors are linear in the base's translation, so that one step suffices.
         """
         if self.function is None:
             return None

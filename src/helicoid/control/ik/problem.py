@@ -1,4 +1,4 @@
-"""Inverse kinematics as a least-squares problem: the rows of tasks and constraints, and what may move.
+"""Inverse kinematics as a least-squares problem: rows of tasks and constraints, free coordinates.
 
     minimise ½ Σ w_i e_i(q)²   over   lower ≤ q ≤ upper
 
@@ -28,7 +28,7 @@ CONSTRAINT, GOAL, SECONDARY = 0, 1, 2
 
 
 class Score(NamedTuple):
-    """Of n configurations: whether each meets its target, what is missing, and in which rows."""
+    """Scores of n configurations: success, remaining error, and rows that are not met."""
 
     success: NDArray[np.bool_]
     error: Array
@@ -41,7 +41,7 @@ class IKProblem:
     Args:
         tasks: a frame, for its pose; a task; or several.
         hold: coordinates of joints that may not move, by name.
-        tolerance: what is as good as zero (m, rad), the norm of the error of each part of a task.
+        tolerance: of success (m, rad), on the norm of the error of each part of a task.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class IKProblem:
 
     @cached_property
     def groups(self) -> list[int]:
-        """For each row, which norm it counts for: one for each part of a task, one for the constraints."""
+        """Index of the norm that each row is part of: one per part of a task, one for the constraints."""
         found: list[int] = []
         for task in self.tasks:
             for _, n in task.parts(self.robot):
@@ -147,7 +147,7 @@ class IKProblem:
 
     @cached_property
     def moving(self) -> list[int]:
-        """The velocities that matter to a row and are free."""
+        """Free velocities on which some row depends."""
         held = {k for name in self.robot.joint_names if self._is_held(name) for k in self._velocities(name)}
         columns = set(self._rows[1].sparsity().get_triplet()[1])
         return [k for k in range(self.robot.nv) if k in columns and k not in held]
@@ -182,7 +182,7 @@ class IKProblem:
         return ca.Function("evaluate", [self.q, self.target, w], results)
 
     def moved(self, step: Expression) -> Expression:
-        """q ⊕ dv of the velocities that move."""
+        """q ⊕ dv of the free velocities."""
         dv = ca.SX.zeros(self.robot.nv)
         for k, at in enumerate(self.moving):
             dv[at] = step[k]
@@ -191,7 +191,7 @@ class IKProblem:
         return ca.densify(ca.vertcat(*(moved[k] if changes[k] else before[k] for k in range(self.robot.nq))))
 
     def retract(self) -> ca.Function:
-        """(q, dv) -> q ⊕ dv, of what moves."""
+        """(q, dv) -> q ⊕ dv, of the free velocities."""
         step = ca.SX.sym("step", len(self.moving))
         return ca.Function("retract", [self.q, step], [self.moved(step)])
 

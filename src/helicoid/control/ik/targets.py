@@ -1,4 +1,4 @@
-"""From what a user gives to the numbers of targets, and back to the message where it is no target."""
+"""Conversion of users' targets to numbers, and messages for invalid ones."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def _is_configuration(name: str) -> bool:
 
 
 def _sound(model: Model, parts: Mapping[str, Expression]) -> Expression:
-    """Whether all values are finite, and the quaternions of unit length."""
+    """Whether all values are finite and quaternions have unit length."""
     sound = _finite(list(parts.values()))
     for name, q in parts.items():
         if model.quaternions and _is_configuration(name):

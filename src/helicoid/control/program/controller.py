@@ -163,7 +163,7 @@ class ProgramController(ABC):
 def _restored(
     kind: Any, arguments: Sequence[Any], options: Mapping[str, Any], p: Array, memory: Array
 ) -> Any:
-    """A controller made again: compiled code belongs to one process, and is found in the cache."""
+    """Restore a controller from its pickle; its compiled code is in the cache."""
     made = kind(*arguments, **options)
     made._loop.p[:], made._loop.memory[:] = p, memory
     return made

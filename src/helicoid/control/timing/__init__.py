@@ -1,4 +1,4 @@
-"""How fast a path can be taken: time-optimal motion under limits, in C (runtime/)."""
+"""Time-optimal path parameterisation under limits, in C (runtime/)."""
 
 from helicoid.control.timing.errors import InfeasiblePath
 from helicoid.control.timing.joint_path import JointPath

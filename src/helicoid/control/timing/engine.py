@@ -1,4 +1,4 @@
-"""The C of time-optimal motion, called through ctypes: one library, whatever the robot."""
+"""Time-optimal motion in C, called through ctypes: one library for all robots."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     x_max: Array
 
 
-class Passed(NamedTuple):
+class PassResult(NamedTuple):
     """Results of the two passes.
 
     Args:
@@ -62,7 +62,7 @@ class Passed(NamedTuple):
     rows: tuple[int, int] = (-1, -1)
 
 
-class Laid(NamedTuple):
+class PathOnGrid(NamedTuple):
     """A path on a grid.
 
     Args:
@@ -114,14 +114,14 @@ def evaluate(breaks: Array, c: Array, s: Array) -> Array:
     return q
 
 
-def lay(breaks: Array, c: Array, s: Array, bounds: Array, fastest: float) -> Laid:
+def lay(breaks: Array, c: Array, s: Array, bounds: Array, fastest: float) -> PathOnGrid:
     """The path on the grid s; `bounds` is (4, n), lower and upper ones of q and of v."""
     (pieces, _, n), m = c.shape, len(s)
     block, x_max, info = np.empty((7, m, n)), np.empty(m), np.zeros(2, np.int64)
     path = pieces, n, _at(breaks), _at(c)
     verdict = _library().topp_lay(*path, m, _at(s), _at(bounds), fastest, _at(block), _at(x_max), _at(info))
     joint, point = info.tolist()
-    return Laid(VERDICTS[verdict], block, x_max, joint, point)
+    return PathOnGrid(VERDICTS[verdict], block, x_max, joint, point)
 
 
 def torque_rows(tau: Array, block: Array | None, taken: Array | None) -> tuple[Array, Array, Array]:
@@ -137,7 +137,7 @@ def torque_rows(tau: Array, block: Array | None, taken: Array | None) -> tuple[A
     return a, b, c
 
 
-def solve(rows: Rows, start: float, end: float, both_ends: bool) -> Passed:
+def solve(rows: Rows, start: float, end: float, both_ends: bool) -> PassResult:
     """The profile of least time from path velocity `start` to `end`; with `both_ends` rows hold at both ends
     of an interval."""
     n, m = rows.a.shape
@@ -147,10 +147,10 @@ def solve(rows: Rows, start: float, end: float, both_ends: bool) -> Passed:
     ended = _library().topp_solve(n, m, both_ends, *given, start, end, _at(out), _at(info), _at(work))
     outcome = OUTCOMES[ended]
     if outcome == "solved":
-        return Passed(outcome, out[:5])
+        return PassResult(outcome, out[:5])
     point, first, second = info.tolist()
     lowest, highest = np.sqrt(out.ravel()[6 * n : 6 * n + 2]).tolist()
-    return Passed(outcome, out[:5], lowest, highest, point, (first, second))
+    return PassResult(outcome, out[:5], lowest, highest, point, (first, second))
 
 
 def motion(breaks: Array, c: Array, s: Array, profile: Array, times: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Error of time-optimal motion for a path that cannot be followed."""
+"""Error for a path that cannot be followed within the limits."""
 
 from helicoid.errors import HelicoidError
 

@@ -14,7 +14,7 @@ from helicoid.arrays import float_array
 from helicoid.control.timing import engine
 from helicoid.errors import InputError
 
-SEGMENT = 10  # intervals of a grid on a segment, at least
+MIN_INTERVALS_PER_SEGMENT = 10  # of a grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,9 @@ class JointPath:
         if not self.seams:
             return _spaced(self.start, self.end, int(wanted))
         ends = np.array([self.start, *self.seams, self.end])
-        counts = np.maximum(np.rint(wanted * np.diff(ends) / (self.end - self.start)), SEGMENT).astype(int)
+        counts = np.maximum(
+            np.rint(wanted * np.diff(ends) / (self.end - self.start)), MIN_INTERVALS_PER_SEGMENT
+        ).astype(int)
         return np.concatenate([np.linspace(ends[k], ends[k + 1], n + 1) for k, n in enumerate(counts)])
 
     def _given(self, s: Array) -> Array:

@@ -22,11 +22,11 @@ from helicoid.simulation.trajectory.resampling import requested_times
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BETWEEN = 8  # times in each interval of the grid at which limits are looked at
+CHECKS_PER_INTERVAL = 8  # of the grid: times at which limits are checked
 
 
 class Profile(NamedTuple):
-    """How fast the path is taken, at the points of its grid.
+    """Velocity profile along the path, at the points of its grid.
 
     Args:
         s: (N + 1), path parameter; a corner or a seam stands twice.
@@ -113,18 +113,18 @@ class PathMotion(Trajectory):
 
     @property
     def duration(self) -> float:
-        """How long it takes (s)."""
+        """Duration (s)."""
         return float(self.profile.t[-1])
 
     @property
     def excess(self) -> Excess:
-        """How far it leaves its limits anywhere, also between the points of the grid, where none is enforced.
+        """Largest violation of the limits, also between the points of the grid, where none is enforced.
 
-        Looked at eight times in each interval. A finer grid makes it smaller.
+        Limits are checked eight times in each interval. A finer grid makes the violation smaller.
         """
         assert self.robot is not None
         t = self.profile.t
-        parts = np.arange(BETWEEN) / BETWEEN
+        parts = np.arange(CHECKS_PER_INTERVAL) / CHECKS_PER_INTERVAL
         times = np.append((t[:-1, None] + parts * np.diff(t)[:, None]).ravel(), t[-1])
         q, v, a = _states(self.path, self.profile, times)
         looked = [_beyond(v, self.kept.velocity), _beyond(a, self.kept.acceleration), 0.0]

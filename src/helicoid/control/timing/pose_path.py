@@ -19,10 +19,10 @@ from helicoid.control.timing.joint_path import JointPath
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
-RADIAN = 0.2  # m that a turn by 1 rad counts as, where a segment turns more than it moves
-SPACING = 0.02  # m between the first samples
-DOUBLINGS = 6
-KINK = 1e-6  # what directions may differ by that count as one
+LENGTH_PER_RADIAN = 0.2  # m per rad, for segments that turn more than they move
+INITIAL_SPACING = 0.02  # m between the first samples
+MAX_DOUBLINGS = 6
+MAX_DIRECTION_CHANGE = 1e-6  # relative: a larger one is a corner
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Segment:
         tangents: dp/dl at both ends, (2, 3).
         rotation: (3, 3), the first.
         turn: (3), the rotation vector from the first to the last, in the axes of the first.
-        length: how much of s it takes: metres of the way, or of turning at `RADIAN`.
+        length: how much of s it takes: metres of the way, or of turning at `LENGTH_PER_RADIAN`.
     """
 
     points: Callable[[Array], Array]
@@ -137,7 +137,7 @@ class PosePath:
     ) -> PosePath:
         R0, R1 = self.end[:3, :3], np.asarray(pose, dtype=np.float64)[:3, :3]
         turn = Rotation.from_matrix(R0.T @ R1).as_rotvec()
-        length = max(way, RADIAN * float(np.linalg.norm(turn)))
+        length = max(way, LENGTH_PER_RADIAN * float(np.linalg.norm(turn)))
         if length < 1e-9:
             raise InputError("two poses in a row are equal: a path cannot stand still; leave one out")
         segment = Segment(points, tangents, R0, turn, length)
@@ -145,7 +145,10 @@ class PosePath:
 
     def _corner(self, k: int) -> bool:
         before, after = self.segments[k - 1].direction(1), self.segments[k].direction(0)
-        return bool(np.abs(before - after).max() > KINK * max(np.abs(before).max(), np.abs(after).max()))
+        return bool(
+            np.abs(before - after).max()
+            > MAX_DIRECTION_CHANGE * max(np.abs(before).max(), np.abs(after).max())
+        )
 
     def __repr__(self) -> str:
         corners = sum(self._corner(k) for k in range(1, len(self.segments)))
@@ -185,8 +188,8 @@ class PosePath:
             raise InputError(f"tolerance is a length (m) above zero; got {tolerance!r}")
         ik = _solver(robot, frame)
         self._check_reach(ik)
-        counts = [max(4, int(np.ceil(segment.length / SPACING))) for segment in self.segments]
-        for _ in range(DOUBLINGS):
+        counts = [max(4, int(np.ceil(segment.length / INITIAL_SPACING))) for segment in self.segments]
+        for _ in range(MAX_DOUBLINGS):
             s = self._samples(counts)
             Q = _followed(ik, self.poses(s), s, q0)
             path = self._through(s, Q)
@@ -202,7 +205,7 @@ class PosePath:
         )
 
     def _check_reach(self, ik: InverseKinematics) -> None:
-        """Say at once that an end of a segment is out of reach, before all of the way is searched."""
+        """Refuse segments whose ends are out of reach, before the whole path is searched."""
         s = np.cumsum([0.0, *(segment.length for segment in self.segments)])
         found = ik(self.poses(s))
         _refuse_missed(s, np.asarray(found.success), np.asarray(found.error))
@@ -223,7 +226,7 @@ class PosePath:
 
 
 def _solver(robot: Robot, frame: str | InverseKinematics) -> InverseKinematics:
-    """Closer to its targets than the splines through its answers are to the path; made once for a robot."""
+    """Inverse kinematics with a tolerance below that of the splines; made once for a robot."""
     if isinstance(frame, str):
         return robot.memo(("a path of", frame), lambda: InverseKinematics(robot, frame, tolerance=1e-8))
     if not isinstance(frame, InverseKinematics):
@@ -254,7 +257,7 @@ def _refuse_missed(s: Array, reached: NDArray[np.bool_], error: Array) -> None:
 
 
 def _apart(ik: InverseKinematics, poses: Array, Q: Array) -> Array:
-    """Pose errors of frames: the larger of position (m) and rotation (rad), (m)."""
+    """Pose errors (m) of frames: the larger of position (m) and rotation (rad)."""
     task = ik.tasks[0]
     assert isinstance(task, PoseTask)
     T = ik.robot.pose(task.frame)(Q)

@@ -78,7 +78,7 @@ class PathLimits:
         return f"{kind} of {self.robot.model.velocity_names[row % self.robot.nv]}"
 
     def friction_at(self, speed: Array) -> Array:
-        """(N + 1, nv): what friction takes of the torque at these path velocities, at rest as it starts."""
+        """Friction torque (N + 1, nv) at these path velocities; at rest, that of the start of motion."""
         v = self.q1 * np.maximum(speed, 1e-9 * np.sqrt(self.x_max.max()))[:, None]
         zero = np.zeros_like(v)
         with_friction, without = (

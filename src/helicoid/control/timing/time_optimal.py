@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.inverse_kinematics import InverseKinematics
-from helicoid.control.timing.engine import Passed, Rows, solve
+from helicoid.control.timing.engine import PassResult, Rows, solve
 from helicoid.control.timing.errors import InfeasiblePath
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.control.timing.limits import read_limits
@@ -19,8 +19,8 @@ from helicoid.control.timing.rows import PathLimits
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
-SETTLED = 1e-7  # of a limit: what friction may change from one profile to the next
-PROFILES = 60
+FRICTION_TOLERANCE = 1e-7  # of a limit: change of the friction torque between two profiles at convergence
+MAX_PROFILES = 60
 
 
 def time_optimal(
@@ -131,8 +131,8 @@ def _speed(name: str, value: float) -> float:
     return float(value)
 
 
-def _settled(problem: PathLimits, start: float, end: float, both_ends: bool) -> Passed:
-    """The passes; with friction, again and again until the torque that it takes is that of the motion."""
+def _settled(problem: PathLimits, start: float, end: float, both_ends: bool) -> PassResult:
+    """Both passes; with friction, repeated until its torque has converged."""
     most = float(np.sqrt(problem.x_max[-1]))
     if end > most * (1 + 1e-9):
         raise InfeasiblePath(f"end_speed: velocity limits allow {most:.4g} at the end of the path")
@@ -140,16 +140,18 @@ def _settled(problem: PathLimits, start: float, end: float, both_ends: bool) -> 
         return _passed(problem, None, start, end, both_ends)
     taken = problem.friction_at(np.zeros(len(problem.s)))
     low, high = problem.limits.torque
-    for k in range(PROFILES):
+    for k in range(MAX_PROFILES):
         passed = _passed(problem, taken, start, end, both_ends)
         now = problem.friction_at(passed.profile[1])
-        if np.abs((now - taken) / (high - low)).max() <= SETTLED:
+        if np.abs((now - taken) / (high - low)).max() <= FRICTION_TOLERANCE:
             return passed
-        taken = now if k < PROFILES // 3 else (now + taken) / 2
+        taken = now if k < MAX_PROFILES // 3 else (now + taken) / 2
     raise InfeasiblePath("friction does not settle: no profile was found with the torques that it takes")
 
 
-def _passed(problem: PathLimits, taken: Array | None, start: float, end: float, both_ends: bool) -> Passed:
+def _passed(
+    problem: PathLimits, taken: Array | None, start: float, end: float, both_ends: bool
+) -> PassResult:
     rows = problem.rows(taken)
     passed = solve(rows, start, end, both_ends)
     if passed.outcome == "solved":
@@ -168,7 +170,7 @@ def _passed(problem: PathLimits, taken: Array | None, start: float, end: float, 
 
 
 def _not_held(problem: PathLimits, rows: Rows, point: int) -> str:
-    """Which joint cannot be held at rest at a point or the next, in words; or nothing."""
+    """Message naming the joint that cannot be held at rest at a point or the next; "" if none."""
     if rows.c is None:
         return ""
     needed = rows.c[point : point + 2]

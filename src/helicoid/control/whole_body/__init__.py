@@ -1,4 +1,4 @@
-"""Torques for tasks, contacts and limits at once: whole-body control."""
+"""Whole-body control: torques for tasks under contacts, friction cones and limits."""
 
 from helicoid.control.whole_body.contacts import PointContact, SurfaceContact
 from helicoid.control.whole_body.whole_body import WholeBody

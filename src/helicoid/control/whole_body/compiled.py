@@ -1,4 +1,4 @@
-"""The step of whole-body control in C: its memory, the sizes of its runtime, what a library says of it."""
+"""The step of whole-body control in C: its memory, sizes of its runtime, description of its library."""
 
 from __future__ import annotations
 

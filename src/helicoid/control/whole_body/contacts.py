@@ -1,4 +1,4 @@
-"""Where a robot touches the world: points, and soles with a surface.
+"""Contacts of a robot with its environment: points, and flat soles.
 
 A contact has axes of its own, z along the normal, in which its force f (N), or its wrench (n, f) (N·m, N),
 is a variable. Friction allows what rows C f ≤ 0 say, a pyramid inside of the cone of Coulomb.
@@ -51,7 +51,7 @@ class Contact(ABC):
 
     @abstractmethod
     def jacobian(self, robot: Robot, q: Expression, turn: Expression) -> Expression:
-        """J(q), size × nv: how fast it moves, in its axes."""
+        """Contact Jacobian J(q), size × nv, in the contact's axes."""
 
     @abstractmethod
     def cone(self, friction: Expression) -> Expression:
@@ -60,7 +60,7 @@ class Contact(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PointContact(Contact):
-    """A point that pushes and does not slip: a force of 3 numbers, |f_xy| ≤ μ f_z.
+    """A unilateral point contact without slip: a force of 3 numbers, |f_xy| ≤ μ f_z.
 
     Args:
         frame: the name of a link: a foot.

@@ -81,12 +81,12 @@ class AccelerationProgram(TaskProgram):
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the forces of each contact begin."""
+        """Index of the first force of each contact."""
         return np.cumsum([0, *(one.size for one in self.contacts)])[:-1].tolist()
 
     @cached_property
     def rows(self) -> list[list[TaskRow]]:
-        """Of every task, what its rows are."""
+        """Rows of every task."""
         made, motion = [], 0
         for task in self.tasks:
             count = task.rows(self.robot)
@@ -106,7 +106,7 @@ class AccelerationProgram(TaskProgram):
 
     @cached_property
     def all_rows(self) -> list[TaskRow]:
-        """Rows of all tasks; if strict, then those of a last level by which forces are small."""
+        """Rows of all tasks; if strict, also those of a last level that minimises forces."""
         rows = [row for task in self.rows for row in task]
         if self.strict:
             rows += [TaskRow(OF_VARIABLE, self.robot.nv + k) for k in range(self.n_forces)]
@@ -114,13 +114,13 @@ class AccelerationProgram(TaskProgram):
 
     @property
     def level_rows(self) -> list[int]:
-        """How many rows each level has."""
+        """Number of rows of each level."""
         sizes = [sum(task.rows(self.robot) for task in level) for level in self.levels]
         return [*sizes, self.n_forces] if self.strict and self.contacts else sizes
 
     @property
     def scale(self) -> Array:
-        """The size that each variable may be expected to have; it makes pivots of like meaning comparable."""
+        """Typical size of each variable, by which pivots are scaled."""
         weight = max(9.81 * float(self.robot.mass), 1e-3)
         base = 10.0 if self.robot.model.floating else 1.0
         sizes = [np.full(6 if self.robot.model.floating else 0, base)]

@@ -27,7 +27,7 @@ class Held(NamedTuple):
 
 
 def limits_at(f: AccelerationProgram, loop: CompiledStep) -> Iterator[Held]:
-    """The limits that hold the last step back, those that it exceeds included."""
+    """Active and violated limits of the last step."""
     robot, memory, at, numbers = f.robot, loop.memory, loop.at, loop.numbers
     x, lower, upper, state = memory[at["x"]], memory[at["lower"]], memory[at["upper"]], memory[at["state"]]
     names = list(robot.model.velocity_names)
@@ -69,6 +69,6 @@ def not_returning(f: AccelerationProgram, loop: CompiledStep) -> Iterator[str]:
 
 
 def _excess(value: float, lower: float, upper: float) -> float:
-    """How far a value is outside of its limits, beyond rounding."""
+    """Violation of the limits by a value, beyond rounding."""
     excess = float(max(value - upper, lower - value, 0.0))
     return excess if excess > 1e-7 * (1 + abs(value)) else 0.0

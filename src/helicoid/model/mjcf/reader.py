@@ -69,7 +69,7 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
     texts = [f'{what} "{name}": {text}' for what, name, text in doubts]
     texts += [
         f"{len(geoms)} colliding geoms of type {kind} are no shapes of the robot: {', '.join(geoms[:3])}"
-        for kind, geoms in shapes.unheld.items()
+        for kind, geoms in shapes.unsupported.items()
     ]
     for text in (*texts, *refusals.ignored):
         warn(DoubtfulModelWarning(f"{source.name}: {text}"))

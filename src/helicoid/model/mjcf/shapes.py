@@ -27,7 +27,7 @@ KINDS = {
 
 
 class Shapes:
-    """Visual and collision shapes of each body; `unheld` has the kinds of colliding geoms that are none.
+    """Visual and collision shapes of each body; `unsupported`: kinds of colliding geoms without a shape here.
 
     Args:
         model: compiled.
@@ -36,7 +36,7 @@ class Shapes:
     """
 
     def __init__(self, model: Any, folder: str, meshes: Mapping[str, str]) -> None:
-        self.unheld: dict[str, list[str]] = {}
+        self.unsupported: dict[str, list[str]] = {}
         self._model, self._folder, self._meshes = model, folder, meshes
 
     def of(self, body: int) -> tuple[tuple[Geometry, ...], tuple[Geometry, ...]]:
@@ -51,7 +51,7 @@ class Shapes:
                 # Planes and height fields are ground, which no robot has: see `hc.Ground`.
                 if collides and int(model.geom_type[geom]) > 1:
                     kind = KINDS.get(int(model.geom_type[geom]), "other")
-                    self.unheld.setdefault(kind, []).append(model.geom(geom).name or f"geom {geom}")
+                    self.unsupported.setdefault(kind, []).append(model.geom(geom).name or f"geom {geom}")
                 continue
             if collides:
                 collisions.append(shape)

@@ -1,4 +1,4 @@
-"""Elements of MJCF that act on the motion and that a robot here cannot have: refused by name."""
+"""Elements of MJCF that act on the motion and are not supported: refused by name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _tendons(m: Any) -> Found:
 
 
 def _actuators(m: Any) -> Found:
-    """What actuators add to the inertia and damping; their forces are inputs of a robot."""
+    """Armature and damping of actuators; their forces are inputs of a robot."""
     yield from unsupported_additions(m)
     for i in _nonzero_rows(m, "actuator_dampingpoly"):
         yield f"<actuator name={m.actuator(i).name!r}>: its damping is a polynomial"
@@ -74,7 +74,7 @@ KINDS: dict[str, Callable[[Any], Found]] = {
 
 
 class Refusals:
-    """What a model states beyond what is held: an error, or a warning for the kinds in `ignore`."""
+    """Check for unsupported elements: an error, or a warning for the kinds in `ignore`."""
 
     def __init__(self, source: Compiled, ignore: Iterable[str]) -> None:
         names = [ignore] if isinstance(ignore, str) else list(ignore)

@@ -1,4 +1,4 @@
-"""SDF files: their XML, the model that is meant, and the models that it includes or contains."""
+"""SDF files: their XML, the selected model, and the models that it includes or contains."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Document(NamedTuple):
 
 
 class Context:
-    """What all files of one description share: the folders to read from, what to ignore, counts."""
+    """State that all files of one description share: folders to read from, ignored features, counts."""
 
     def __init__(self, roots: Roots, ignore: Iterable[str]) -> None:
         names = [ignore] if isinstance(ignore, str) else list(ignore or ())
@@ -73,7 +73,7 @@ class Context:
         return self.document(data, None, place, os.path.dirname(place))
 
     def refuse(self, source: Source, element: Element) -> None:
-        """Raise for what acts on the motion and is not supported, or warn where it is to be ignored."""
+        """Raise for an unsupported feature that acts on the motion, or warn where it is ignored."""
         kind = element.tag
         if kind not in self.ignore:
             raise source.error(
@@ -126,7 +126,7 @@ def truth(element: Element | None, source: Source, default: bool = False) -> boo
 
 
 def chosen_model(document: Document, wanted: str | None, context: Context) -> Scope:
-    """The model that is meant: the only one, or that of the name.
+    """The selected model: the only one, or that of the given name.
 
     Raises:
         RobotDescriptionError: there is none, or several.
@@ -226,7 +226,7 @@ def included(element: Element, document: Document, context: Context, stack: tupl
 
 
 def _model_file(uri: str, folder: str, roots: Roots) -> str:
-    """The file that a URI means; of a folder, the one that its model.config names."""
+    """The file of a URI; of a folder, the one that its model.config names."""
     path = local_path(uri, folder, roots.packages)
     if path is None:
         raise RobotDescriptionError(
@@ -244,7 +244,7 @@ def _model_file(uri: str, folder: str, roots: Roots) -> str:
 
 
 def local_path(uri: str, folder: str, packages: Mapping[str, str]) -> str | None:
-    """The path that a URI means; None of a model or package that is not known, or of the network."""
+    """The local path of a URI; None for an unknown model or package, or a URL."""
     scheme, mark, rest = uri.partition("://")
     if not mark:
         return os.path.abspath(os.path.join(folder, uri))

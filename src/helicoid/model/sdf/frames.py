@@ -114,11 +114,11 @@ class Frames:
 
     @staticmethod
     def full(scope: Scope, name: str) -> str:
-        """The full name of what a model calls so."""
+        """Full name of a name in a model."""
         return WORLD if name == WORLD else f"{scope.prefix}{name}"
 
     def known(self, name: str) -> bool:
-        """Whether there is such a frame."""
+        """Whether a frame of that name exists."""
         return name in self._entries or name == WORLD
 
     def pose(self, name: str, element: Element, source: Source) -> Placement:

@@ -1,4 +1,4 @@
-"""Links of an SDF model: their inertia, stated or of their shapes, and what is drawn or collides."""
+"""Links of an SDF model: inertia, stated or from shapes, visual and collision geometry."""
 
 from __future__ import annotations
 

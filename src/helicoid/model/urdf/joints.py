@@ -137,7 +137,7 @@ def _coordinates(element: Element | None, key: str, n: int, default: float, sour
 
 
 def _bounds(element: Element | None, key: str, n: int, default: float, source: Source) -> Array:
-    """Like `_coordinates`, for what must not be negative."""
+    """Like `_coordinates`, for non-negative numbers."""
     values = _coordinates(element, key, n, default, source)
     if element is not None and np.any(values < 0):
         raise source.error(element, f"{key} {quoted(element.attrib[key])} must not be negative")

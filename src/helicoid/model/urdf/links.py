@@ -1,4 +1,4 @@
-"""Links of a URDF: their inertia, and the shapes that are drawn or collide."""
+"""Links of a URDF: inertia, visual and collision geometry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a robot from URDF, strictly: what is not understood is an error."""
+"""Strict reader of URDF: unknown content is an error."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Roots:
         """The absolute path of a file to read.
 
         Raises:
-            RobotDescriptionError: it lies elsewhere, or is no file.
+            RobotDescriptionError: it is outside of the allowed folders, or no file.
         """
         place = os.path.normpath(os.path.abspath(path))
         allowed = [one for one in (self._own, *self.packages.values()) if one]

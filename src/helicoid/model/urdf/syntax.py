@@ -1,4 +1,4 @@
-"""The syntax of URDF: which elements and attributes may stand where, and what is wrong if not."""
+"""Grammar of URDF: valid elements and attributes of each place, and errors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What can touch: spheres of a robot, obstacles of a scene, pairs of links; tables for the C."""
+"""Collision tables of the planner: spheres of a robot, obstacles of a scene, pairs of links."""

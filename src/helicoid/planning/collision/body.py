@@ -1,4 +1,4 @@
-"""The robot as the planner's C reads it: groups of spheres, pairs that are checked, levers."""
+"""Collision model of a robot in the planner: groups of spheres, pairs that are checked, levers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from helicoid.planning.engine import RobotTables, Work, address, filled
 from helicoid.planning.space import ConfigurationSpace
 from helicoid.robot import Robot
 
-SAMPLES = 200  # random configurations that tell which pairs always meet
+SAMPLES = 200  # random configurations, for pairs that always meet
 ALWAYS_SHARE = 0.95  # of them
 MAX_PAIRS = 1500  # of spheres of two groups that are proven apart one by one
 _ROUNDING = 2e-6  # of the reach: what float32 may lose
@@ -177,7 +177,7 @@ class _Prover:
         return can_meet(self._centres[which], self._q, both, radii, self._bounds, lever)
 
     def _share(self, both: NDArray[np.int64]) -> Array:
-        """In which share of the sampled configurations each pair of spheres meets."""
+        """Fraction of the sampled configurations in which each pair of spheres meets."""
         share, radii = np.zeros(len(both)), self._radii[1]
         for k in range(0, len(both), 512):
             one, other = both[k : k + 512].T

@@ -1,4 +1,4 @@
-"""Contacts of one configuration in words: which link, which object, how deep."""
+"""Contacts of one configuration: link, object and penetration depth."""
 
 from __future__ import annotations
 

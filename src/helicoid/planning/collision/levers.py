@@ -1,4 +1,4 @@
-"""Levers: how far a unit of each coordinate moves the spheres on a robot."""
+"""Levers: bounds of the displacement of a robot's spheres per unit of each coordinate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helicoid.planning.space import NUMBER, ConfigurationSpace
 
 
 def levers(model: Model, space: ConfigurationSpace, groups: Sequence[SphereGroup]) -> Array:
-    """How far a unit of each coordinate can move any sphere of each group (m), (groups, nq)."""
+    """Largest displacement (m) of any sphere of each group per unit of each coordinate, (groups, nq)."""
     return np.array([_levers(model, space, group, WORLD) for group in groups]).reshape(len(groups), model.nq)
 
 
@@ -68,7 +68,7 @@ def _levers(model: Model, space: ConfigurationSpace, group: SphereGroup, base: i
 
 
 def _travel(body: Body, space: ConfigurationSpace) -> float:
-    """How far the joint moves its child's origin at most (m)."""
+    """Largest displacement (m) of a joint's child origin."""
     joint = body.joint.type
     if joint.quaternion is not None:
         lengths = [k for k in range(body.q.start, body.q.stop) if space.kind[k] == NUMBER]

@@ -1,4 +1,4 @@
-"""Obstacles of a scene as the numbers that the planner's C reads; nothing is compiled when they change."""
+"""Obstacles of a scene in the layout of the planner's C; a change compiles nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from helicoid.errors import InputError
 from helicoid.planning.engine import LANES, OBSTACLE, RUNTIME, Field, World, address
 
 KINDS = CHeader(RUNTIME / "obstacles.h").enumeration("BOX")
-SURFACE = 0.005  # m: radius of the balls that stand for the surface of a mesh that is not convex
-_CELLS_A_POINT = 1  # of a cloud's grid, about
+SURFACE_RADIUS = 0.005  # m: of the balls that cover the surface of a mesh that is not convex
+_CELLS_PER_POINT = 1  # of a cloud's grid, about
 _MAX_CELLS = 1 << 24
 
 
@@ -61,7 +61,7 @@ def obstacles_of(objects: Iterable[tuple[str, Any, Array]], margin: float) -> Ob
     """Named shapes at poses (4, 4), each larger by `margin` (m).
 
     Raises:
-        InputError: a shape is none that planning knows.
+        InputError: planning does not support a shape.
     """
     names: list[str] = []
     rows: list[Any] = []
@@ -143,7 +143,7 @@ def _grid(points: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
     """Points in the cells of a grid: 12 bytes a point and 4 a cell, about as many cells as points."""
     low, high = points.min(axis=0), points.max(axis=0)
     extent = np.maximum(high - low, 1e-3)
-    cell = float((np.prod(extent) / (_CELLS_A_POINT * len(points))) ** (1 / 3))
+    cell = float((np.prod(extent) / (_CELLS_PER_POINT * len(points))) ** (1 / 3))
     cell = max(cell, float(extent.max()) / 1000)
     while np.prod(np.floor(extent / cell) + 1) > _MAX_CELLS:
         cell *= 1.2
@@ -161,7 +161,7 @@ def _grid(points: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
 def _mesh(row: Any, shape: Any, pose: Array) -> tuple[Field, tuple[NDArray[Any], ...]]:
     if shape.convex:
         return _hull(row, shape)
-    row["kind"], row["radius"] = KINDS.index("cloud"), SURFACE
+    row["kind"], row["radius"] = KINDS.index("cloud"), SURFACE_RADIUS
     return _grid(_surface(shape))
 
 
@@ -181,14 +181,14 @@ def _hull(row: Any, shape: Any) -> tuple[Field, tuple[NDArray[Any], ...]]:
 
 
 def _surface(shape: Any) -> Array:
-    """Points on the triangles of a mesh, such that balls of radius `SURFACE` about them contain these."""
+    """Points on the triangles of a mesh, whose balls of radius `SURFACE_RADIUS` contain these."""
     corners = np.asarray(shape.vertices)[np.asarray(shape.faces)]  # (triangles, 3, 3)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1).max(axis=1)
     # Triangles of sides up to e are within e / √3 of their corners.
-    parts = np.maximum(np.ceil(longest / (np.sqrt(3) * SURFACE * 0.999)), 1).astype(int)
+    parts = np.maximum(np.ceil(longest / (np.sqrt(3) * SURFACE_RADIUS * 0.999)), 1).astype(int)
     if np.sum((parts + 1) * (parts + 2) / 2) > _MAX_CELLS:
         raise InputError(
-            f"{shape!r} is too large for points every {SURFACE} m on its surface; use convex=True"
+            f"{shape!r} is too large for points every {SURFACE_RADIUS} m on its surface; use convex=True"
         )
     found = []
     for n in np.unique(parts):

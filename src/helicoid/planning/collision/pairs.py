@@ -11,7 +11,7 @@ from helicoid._typing import Array
 
 MAX_COORDINATES = 3  # between two groups, above which all their pairs are checked
 MAX_BOXES = 20_000  # of joint ranges at once
-LEVELS = 6
+MAX_BISECTIONS = 6
 _CHUNK = 2_000_000  # distances at once
 
 Centres = Callable[[Array], Array]
@@ -49,7 +49,7 @@ def can_meet(
     grid = np.meshgrid(*((np.arange(n) + 0.5) * 2 * h + a for n, h, a in zip(counts, half, low, strict=True)))
     boxes = np.column_stack([axis.ravel() for axis in grid])
     open_pairs = np.arange(len(both))
-    for _ in range(LEVELS):
+    for _ in range(MAX_BISECTIONS):
         slack = float(lever[moving] @ half)
         at = np.repeat(q[None], len(boxes), axis=0)
         at[:, moving] = boxes

@@ -16,7 +16,7 @@ from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
 from helicoid.robot.collision.link_shapes import link_shapes
 
-CLUSTER = 5  # spheres at most in one ball within a group
+MAX_SPHERES_PER_CLUSTER = 5  # of a group
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class SphereGroup:
         found, left = [], [self.spheres]
         while left:
             part = left.pop()
-            if len(part) <= CLUSTER:
+            if len(part) <= MAX_SPHERES_PER_CLUSTER:
                 found.append(part)
                 continue
             order = part[np.argsort(part[:, int(np.argmax(np.ptp(part[:, :3], axis=0)))], kind="stable")]

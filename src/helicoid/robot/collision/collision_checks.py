@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CollisionChecks(Assembly):
-    """Base of `Robot` with what its collision geometry is asked for."""
+    """Base of `Robot` with its queries of collision geometry."""
 
     @property
     def _robot(self) -> Robot:
@@ -128,7 +128,7 @@ class CollisionChecks(Assembly):
         self_collision: bool = True,
         geometry: GeometryKind | None = None,
     ) -> list[Proximity]:
-        """What is near to what at q (nq): one entry for each pair of names within a distance, nearest first.
+        """Nearest pairs at q (nq): one entry for each pair of names within a distance, nearest first.
 
         Each has the signed distance, the two names, the nearest points, the normal and the gradient.
         """

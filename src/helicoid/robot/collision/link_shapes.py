@@ -1,4 +1,4 @@
-"""Which shapes of a robot count in collision checking."""
+"""Shapes of a robot that collision checking takes."""
 
 from __future__ import annotations
 

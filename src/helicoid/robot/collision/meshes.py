@@ -37,7 +37,7 @@ def find_mesh(shape: Geometry) -> Path | None:
 
 
 def _candidates(shape: Geometry) -> list[tuple[Path, Path]]:
-    """Where the file of a mesh may be, each with the folder in which it should be."""
+    """Candidate paths of a mesh file, each with the folder in which it should be."""
     scheme, separator, rest = shape.filename.partition("://")
     folder = Path(shape.folder or ".")
     if not separator:
@@ -61,7 +61,7 @@ def _root(folder: Path) -> Path:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """By names, without following links: workspaces link packages from elsewhere."""
+    """By names, without following links: workspaces link packages from other places."""
     return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler import Function
-from helicoid.simulation.running import ABSURD
+from helicoid.simulation.running import MAX_VELOCITY
 
 SOLVERS = {"adaptive": "DOP853", "stiff": "LSODA"}
 """From the name of a method to SciPy's: Dormand-Prince of order 8, or one that turns to BDF when stiff."""
@@ -98,7 +98,7 @@ def _fill(rows: Array, times: Array, solver: Any, nq: int) -> None:
 
 def _diverged(v: Array, values: Array) -> bool:
     """Whether a velocity has diverged or a value is not finite: no step is short enough for these."""
-    return not (np.all(np.abs(v) < ABSURD) and np.all(np.isfinite(values)))
+    return not (np.all(np.abs(v) < MAX_VELOCITY) and np.all(np.isfinite(values)))
 
 
 def _mark(row: Array, x: Array, nq: int) -> None:

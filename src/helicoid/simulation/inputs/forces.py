@@ -12,7 +12,7 @@ from helicoid._typing import Array
 from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.simulation.inputs.laws import LoopLaw
-from helicoid.simulation.running import ABSURD
+from helicoid.simulation.running import MAX_VELOCITY
 
 Feedback = Callable[[float, Array, Array], ArrayLike]
 """`(t, q, v) -> force`, called once at the beginning of every time step. In a batch, q is (B, nq)."""
@@ -104,7 +104,7 @@ class SystemInputs:
         if self.disturbed:
             self.net[rows] = self.command[rows] + _part(self.disturbance, rows)
         k = first + n
-        if n < len(commands) and np.all(np.abs(v[k]) < ABSURD):
+        if n < len(commands) and np.all(np.abs(v[k]) < MAX_VELOCITY):
             shown = np.array(commands[n] if self._many else commands[n, 0])
             self.command[k], self.net[k] = self.command[max(k - 1, 0)], self.net[max(k - 1, 0)]
             raise NotFinite(self._message("controller", float(times[k]), shown), k)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from helicoid._typing import Array
 from helicoid.robot import Robot
 from helicoid.simulation.equations.actuated import force_function
-from helicoid.simulation.running import ABSURD
+from helicoid.simulation.running import MAX_VELOCITY
 from helicoid.simulation.trajectory import MotionEquations, Trajectory
 from helicoid.study.loops.loop_settings import LoopSettings
 
@@ -45,7 +45,7 @@ class Loops:
     def diverged(self) -> NDArray[np.bool_]:
         """Whether each of them diverged, (B)."""
         fast = np.abs(self.v).reshape(len(self.v), -1).max(axis=1)
-        return ~(fast < ABSURD)
+        return ~(fast < MAX_VELOCITY)
 
     def trajectory(self, k: int) -> Trajectory:
         """One of them as a trajectory."""

@@ -143,8 +143,8 @@ static int solve(const double *p, const double *range, double *memory, double *v
   const double part = p[P_DT] / (p[P_DT] + mean_time(p));
   for (int i = 0; i < NV; i++) memory[MEAN + i] += part * (v[i] - memory[MEAN + i]);
   if (status != QP_OK || is_new) return status;
-  const int is_told = (is_slow && moves_on(memory + MEAN, v)) || (is_fading && largest(v) >= AT_REST);
-  return is_told ? STEP_NO_PROGRESS : status;
+  const int has_stalled = (is_slow && moves_on(memory + MEAN, v)) || (is_fading && largest(v) >= AT_REST);
+  return has_stalled ? STEP_NO_PROGRESS : status;
 }
 
 /* For any q, v is finite and within limits, and memory has the status. work has STEP_WORK doubles. */

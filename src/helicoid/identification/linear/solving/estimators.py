@@ -145,9 +145,9 @@ def residual_redundancy(regression: Regression, samples: Samples, x: Array, of_b
     left = s.y - low_pass(regression.predict(x, s.q, s.v, s.a), s.rate, s.cutoff)
     used = np.all(s.weights > 0, axis=1)
     left, y = (left[used], s.y[used]) if used.any() else (left, s.y)
-    told = np.std(left, axis=0) > MIN_RELATIVE_RESIDUAL * np.sqrt(np.mean(y**2, axis=0))
-    time = np.full(len(told), max(1.0, of_band))
-    time[told] = autocorrelation_time(left[:, told])
+    is_noisy = np.std(left, axis=0) > MIN_RELATIVE_RESIDUAL * np.sqrt(np.mean(y**2, axis=0))
+    time = np.full(len(is_noisy), max(1.0, of_band))
+    time[is_noisy] = autocorrelation_time(left[:, is_noisy])
     return float(np.sqrt(max(1.0, of_band) * max(1.0, float(np.mean(time)))))
 
 

@@ -19,7 +19,7 @@ def replace_missing_files(spec: Any) -> list[str]:
     names = {mesh.name or os.path.splitext(os.path.basename(mesh.file))[0] for mesh in missing}
     if any(geom.meshname in names and _has_mass(spec, geom) for geom in spec.geoms):
         return []
-    told = [f"mesh {mesh.file!r}" for mesh in missing]
+    missing_names = [f"mesh {mesh.file!r}" for mesh in missing]
     for mesh in missing:
         mesh.name = mesh.name or os.path.splitext(os.path.basename(mesh.file))[0]
         mesh.file = ""
@@ -27,13 +27,13 @@ def replace_missing_files(spec: Any) -> list[str]:
     for texture in spec.textures:
         files = [texture.file, *texture.cubefiles]
         if any(one and not _found(spec, one, spec.texturedir, spec.assets) for one in files):
-            told.append(f"texture {next(one for one in files if one)!r}")
+            missing_names.append(f"texture {next(one for one in files if one)!r}")
             _make_flat(texture)
     for field in spec.hfields:
         if field.file and not _found(spec, field.file, spec.meshdir, spec.assets):
-            told.append(f"height field {field.file!r}")
+            missing_names.append(f"height field {field.file!r}")
             field.file, field.nrow, field.ncol, field.userdata = "", 2, 2, [0.0] * 4
-    return told
+    return missing_names
 
 
 def _found(spec: Any, file: str, folder: str, assets: dict[str, Any]) -> bool:

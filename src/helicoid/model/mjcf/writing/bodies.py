@@ -23,7 +23,7 @@ _SAME_MOMENT = 1e-9  # relative
 
 @dataclass
 class Losses:
-    """What MJCF cannot state: `motion` changes how the robot moves, `numbers` are only stated."""
+    """Properties that MJCF cannot state: those in `motion` act on the motion, those in `numbers` do not."""
 
     motion: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)

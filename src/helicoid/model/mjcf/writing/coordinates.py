@@ -49,7 +49,7 @@ class WrittenCoordinates:
         return _stacked(rows)
 
     def state(self, qpos: Expression, qvel: Expression) -> tuple[Expression, Expression]:
-        """q and v; joints that follow others are not looked at."""
+        """q and v; coordinates of mimic joints are not read."""
         q, v = ca.SX.zeros(self._model.nq), ca.SX.zeros(self._model.nv)
         for slot, at_q, at_v in self._independent():
             q[slot.q], v[slot.v] = qpos[at_q], qvel[at_v]
@@ -58,7 +58,7 @@ class WrittenCoordinates:
         return q, v
 
     def qfrc(self, q: Expression, tau: Expression) -> Expression:
-        """Generalised force of MuJoCo that does what tau does; none on joints that follow others."""
+        """Generalised force of MuJoCo equivalent to tau; zero on mimic joints."""
         force = ca.SX.zeros(self.nv)
         for slot, _, at in self._independent():
             own = tau[slot.v]

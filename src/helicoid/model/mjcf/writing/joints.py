@@ -1,4 +1,4 @@
-"""Joints of MuJoCo that move as ours: hinges, slides, balls and free joints, in the order of the file.
+"""Equivalent joints of MuJoCo: hinges, slides, balls and free joints, in the order of the file.
 
 A joint whose motion subspace is constant is one of them; a joint that is a chain of such (`elementary`) is
 several on one body. A screw is a hinge and a slide that follows it, and a mimic joint follows its source: in

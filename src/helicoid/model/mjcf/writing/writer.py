@@ -1,4 +1,4 @@
-"""A robot as MJCF, whose dynamics in MuJoCo are those of the robot."""
+"""Writer of MJCF whose dynamics in MuJoCo are those of the robot."""
 
 from __future__ import annotations
 

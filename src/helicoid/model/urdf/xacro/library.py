@@ -256,7 +256,7 @@ def _replace_files(xacro: Any) -> None:
 
 
 def _follow_places(xacro: Any) -> None:
-    """Wrap what handles an element, so that errors know its place."""
+    """Wrap the handlers of elements, so that errors name file and line."""
 
     def follow(name: str, calls: bool = False) -> None:
         function: Callable[..., Any] = getattr(xacro, name)

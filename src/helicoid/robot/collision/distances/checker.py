@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Proximity:
-    """How near two things are.
+    """Distance of a link or a carried object from an obstacle or another link.
 
     Attributes:
         distance: signed (m); negative by the penetration depth where they overlap.
-        names: a link, or an object that the robot carries, and what it is near to.
+        names: a link, or an object that the robot carries, and an object or another link.
         points: the nearest points of the two, or the deepest, (2, 3), in the world (m).
         normal: unit vector from the second to the first, (3).
         gradient: of the distance by the velocity, (nv).
@@ -72,7 +72,7 @@ class Pairs(NamedTuple):
 
 
 class Checker:
-    """The collision geometry of a robot, and tables of the scenes that it is asked about."""
+    """Collision checker of a robot: its geometry, and tables of the scenes that were checked."""
 
     def __init__(self, robot: Robot, geometry: GeometryKind | None) -> None:
         self.robot, model = robot, robot.model
@@ -152,7 +152,7 @@ class Checker:
 
     @cached_property
     def self_pairs(self) -> SelfCollisionPairs:
-        """The pairs of links by what is known of them."""
+        """Pairs of links by their collision status."""
         model = self.robot.model
         table = self._rows.table
         found: dict[str, list[tuple[str, str]]] = {name: [] for name in SelfCollisionPairs._fields}

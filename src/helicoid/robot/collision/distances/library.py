@@ -1,4 +1,4 @@
-"""The C of distances, called through ctypes: one library, whatever the robot and the scene."""
+"""Distance computations in C, called through ctypes: one library for all robots and scenes."""
 
 from __future__ import annotations
 

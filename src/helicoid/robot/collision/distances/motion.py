@@ -34,7 +34,7 @@ def _screws(model: Model, q: Expression) -> Expression:
 
 
 def spread(model: Model) -> Array:
-    """How velocities drive the columns of `joint_screws`, (columns, nv): mimic joints share a velocity."""
+    """Map from velocities to the columns of `joint_screws`, (columns, nv): mimic joints share a velocity."""
     rows = []
     for body in model.bodies:
         for k in range(body.v.start, body.v.stop):

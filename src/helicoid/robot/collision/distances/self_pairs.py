@@ -27,10 +27,10 @@ LinkPair = tuple[str, str]
 
 
 class SelfCollisionPairs(NamedTuple):
-    """Pairs of links by what is known of them.
+    """Pairs of links by their collision status.
 
     Attributes:
-        checked: can meet, as far as is known.
+        checked: may meet.
         never: cannot meet within the limits of the joints, proven by bounds; `in_collision` leaves them out.
         always: overlap in every configuration within the limits, proven by bounds; never checked.
         disabled: by the SRDF; never checked.

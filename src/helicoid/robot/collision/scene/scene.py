@@ -1,4 +1,4 @@
-"""A scene: named objects with poses, what a robot carries of them, and contacts that are allowed."""
+"""A scene: named objects with poses, attached objects, and allowed contacts."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Scene:
     # Whole scenes ---------------------------------------------------------------------------------------
 
     def copy(self) -> Scene:
-        """A scene with the same objects that changes by itself."""
+        """An independent copy of the scene."""
         other = Scene()
         other._objects, other._allowed = dict(self._objects), set(self._allowed)
         return other

@@ -1,4 +1,4 @@
-"""Signed distances of collision shapes to many points: what spheres are fitted to."""
+"""Signed distances of collision shapes to many points, for the fit of spheres."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Coordinates:
         return found
 
     def state(self, qpos: Expression, qvel: Expression) -> tuple[Expression, Expression]:
-        """q and v of qpos and qvel; joints that follow others are not looked at."""
+        """q and v of qpos and qvel; coordinates of mimic joints are not read."""
         q, v = ca.SX.zeros(self._model.nq), ca.SX.zeros(self._model.nv)
         for one in self._entries:
             if one.owner:
@@ -120,7 +120,7 @@ class Coordinates:
         return a
 
     def qfrc(self, q: Expression, tau: Expression) -> Expression:
-        """Generalised force of MuJoCo that does what τ does; none on joints that follow others."""
+        """Generalised force of MuJoCo equivalent to τ; zero on mimic joints."""
         force = ca.SX.zeros(self.nv)
         for one in self._entries:
             own = tau[one.v]
@@ -131,7 +131,7 @@ class Coordinates:
         return force
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Numbers (nv) of our velocities at those of MuJoCo; joints that follow others have zeros."""
+        """Values per velocity (nv) in MuJoCo's order; mimic joints have zeros."""
         found = np.zeros(self.nv)
         for one in self._entries:
             if one.owner:

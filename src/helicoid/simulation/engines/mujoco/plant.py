@@ -38,7 +38,7 @@ _MAX_CACHED_MODELS = 8
 
 @dataclass(frozen=True, eq=False)
 class MujocoWorld:
-    """What a robot may touch, as `simulate` takes it.
+    """Ground and contacts of a robot, as `simulate` takes them.
 
     Attributes:
         grounds: none where the model has its own.
