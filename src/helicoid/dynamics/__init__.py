@@ -1,1 +1,1 @@
-"""The algorithms: one a file, pure functions on CasADi expressions, for any tree of any joints."""
+"""Algorithms of kinematics and dynamics: pure functions on CasADi expressions, for any tree of joints."""

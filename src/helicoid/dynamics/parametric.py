@@ -81,7 +81,7 @@ class Theta(Parameters):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which groups of parameters are inputs (the order of θ), and which link carries the payload."""
+    """Groups of parameters that are inputs (in the order of θ), and the link that carries the payload."""
 
     groups: tuple[str, ...] = ()
     payload_link: str = ""

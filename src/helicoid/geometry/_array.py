@@ -33,7 +33,7 @@ _ndarray, _empty = np.ndarray, np.empty
 
 
 def is_symbolic(*values: Array) -> bool:
-    """Is any of the values a CasADi one?"""
+    """Whether any of the values is a CasADi expression."""
     return any(isinstance(value, _CASADI_TYPES) for value in values)
 
 

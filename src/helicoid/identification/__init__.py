@@ -1,4 +1,4 @@
-"""Identification: a robot and a log in, a robot that predicts its own torques out.
+"""Identification of robots from logs: parameters, uncertainty, and the identified robot.
 
 A log is read and screened (`logs`) and becomes rows of a linear least squares problem (`linear`).
 `identify.py` selects by cross-validation all that is not given, and fits: the result (`result.py`) predicts

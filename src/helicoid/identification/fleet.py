@@ -84,7 +84,7 @@ class Fleet:
 
     @property
     def standing_out(self) -> dict[str, list[Difference]]:
-        """The units that differ from the others, and in what, the clearest first."""
+        """Units that differ from the others, and their parameters, the most significant first."""
         found = [one for one in self.differences if abs(one.z) > self.limit]
         found.sort(key=lambda one: -abs(one.z))
         return {
@@ -92,7 +92,7 @@ class Fleet:
         }
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML page that shows which units stand out."""
+        """Write a self-contained HTML page about units that differ significantly."""
         from helicoid.identification.report.fleet_page import write_fleet_page
 
         write_fleet_page(self, path)
@@ -142,7 +142,7 @@ def identify_fleet(
 
 
 class _Fleet:
-    """The steps of `identify_fleet`: read, choose, compress unit by unit, conclude."""
+    """Steps of `identify_fleet`: read, select, compress unit by unit, compare."""
 
     def __init__(
         self, robot: Robot, logs: Mapping[str, Any], on: Any, options: Options, report: Progress

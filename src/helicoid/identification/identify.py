@@ -1,4 +1,4 @@
-"""Identification of a robot from logs, with all that is not given estimated from the log itself."""
+"""Identification of a robot from logs; options that are not given are selected by cross-validation."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def fitted(
 
 
 def _diagnosis(robot: Robot, regression: Regression, stretches: Sequence[Samples]) -> str:
-    """The likely error of the log (sign, order, unit, axes); "" for none, or where workers hold it."""
+    """Likely error of the log (sign, order, unit, axes); "" if none, or where workers hold the log."""
     held = [samples for samples in stretches if isinstance(samples, Samples)]
     if not held:
         return ""
@@ -340,7 +340,7 @@ def _scores(
 
 
 def _measured_size(regression: Regression, stretches: Sequence[Samples]) -> Array | None:
-    """RMS of what was measured, where part of it is known; None otherwise, or where workers hold the log."""
+    """RMS of the measurement, where part of it is known; None otherwise, or where workers hold the log."""
     held = [samples for samples in stretches if isinstance(samples, Samples)]
     if not held or regression.known(held[0].q[:1], held[0].v[:1], held[0].a[:1]) is None:
         return None

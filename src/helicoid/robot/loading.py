@@ -36,7 +36,7 @@ def load(
     """A robot from the name of a bundled one, a path to a file, the text of one, or a model of MuJoCo.
 
     Formats are URDF, SDF, xacro (which needs `pip install 'helicoid[xacro]'`) and MJCF (`helicoid[mujoco]`),
-    told apart by their root elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF. `base`
+    recognised by their root elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF. `base`
     "floating" frees the root link; free joints of an MJCF move with either. `packages` maps ROS package names
     to folders, to find meshes named `package://...` or `model://...`, which dynamics do not need, and what a
     xacro or SDF includes. `arguments` are the values of the `<xacro:arg>` of a xacro, `model` is the name of

@@ -118,7 +118,7 @@ class Ground:
         )
 
     def _cell(self, x: Array, y: Array) -> tuple[Array, Array, tuple[Array, Array, Array, Array]]:
-        """Where points are in their cells of the field, 0 to 1, and the heights of its corners."""
+        """Position of points in their cells of the field, 0 to 1, and heights of the corners."""
         h = self.heights
         assert h is not None and self.origin is not None
         (dx, dy), (x0, y0) = np.ravel(self.spacing), self.origin

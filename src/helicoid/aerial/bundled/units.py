@@ -38,11 +38,11 @@ class Units:
 
     @property
     def inertia(self) -> float:
-        """Of a moment of inertia, and of an angular momentum."""
+        """Factor of moments of inertia and of angular momentum."""
         return self.mass * self.length**2
 
     def coefficient(self, name: str) -> float:
-        """Of a derivative by an angle, such as C_m_alpha per degree; 1 for others."""
+        """Factor of a derivative by an angle, such as C_m_alpha per degree; 1 for others."""
         quantity = name[4:]
         if quantity in _ANGLES:
             return 1 / self.angle

@@ -142,7 +142,7 @@ class MatrixWriter:
                     self._views[name] = number, first
 
     def _reserve(self, n: int) -> int:
-        """Where n more elements of scratch begin."""
+        """Reserve n elements of scratch memory; the index of the first."""
         at = self._n_elements
         self._n_elements += _rounded(n)
         return at
@@ -240,7 +240,7 @@ class MatrixWriter:
         yield f"    else {loop} (hc_v){{{apart}}};"
 
     def _neighbours(self, at: Sequence[int]) -> list[int]:
-        """Of each vector of columns, whether those that it reads are neighbours too."""
+        """Whether the columns that each vector of columns reads are neighbours too."""
         n, pack = len(at), self._pack
         firsts = [max(min(first, n - pack), 0) for first in range(0, n, pack)]
         return [int(list(at[j : j + pack]) == list(range(at[j], at[j] + pack))) for j in firsts]

@@ -91,7 +91,7 @@ class Program:
 
     @cached_property
     def is_computed(self) -> list[bool]:
-        """Of each value, whether an operation gives it: it is neither an input nor a constant."""
+        """Whether each value is the result of an operation: neither an input nor a constant."""
         return [value.operation not in (INPUT, CONSTANT) for value in self.values]
 
     @cached_property

@@ -102,7 +102,7 @@ def hessian_expressions(
 def _hessian(
     y: ca.SX, inputs: Sequence[Input], symbols: Sequence[ca.SX], directions: Sequence[Input]
 ) -> ca.SX:
-    """Of one number, along all directions together."""
+    """Hessian of one number, along all directions together."""
     chosen = [symbols[inputs.index(item)] for item in directions]
     x = ca.vertcat(*map(row_major, chosen))
     if all(item.tangent is None for item in directions):

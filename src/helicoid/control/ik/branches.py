@@ -19,7 +19,7 @@ Solve = Callable[[Array, Array], tuple[Array, NDArray[np.bool_], Array]]
 
 
 def distinct(problem: IKProblem, Q: Array, about: Array, apart: float) -> Array:
-    """Those of the rows of Q that are `apart` in some coordinate, nearest to `about` first.
+    """Distinct rows of Q: more than `apart` from each other in some coordinate, nearest to `about` first.
 
     Turns by a whole circle make no difference: of these, the one nearest to `about` within the limits stands.
     """

@@ -200,7 +200,7 @@ class IKProblem:
         return ca.Function("error", [self.q, self.target], [ca.densify(self._rows[0])])
 
     def score(self, targets: Array, Q: Array) -> Score:
-        """How well configurations (n, nq) meet targets (n, numbers), as the loop in C does."""
+        """Scores of configurations (n, nq) for targets (n, numbers), as the loop in C computes them."""
         E = np.array(self._error(Q.T, targets.T)).T if len(Q) else np.zeros((0, len(self.levels)))
         counted = np.array(self.levels) != SECONDARY
         norms = np.zeros((1 + max(self.groups, default=0), len(Q)))

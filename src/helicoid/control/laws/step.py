@@ -248,7 +248,7 @@ class CompiledLaw(ABC):
 
     @property
     def layout(self) -> dict[str, dict[str, slice]]:
-        """Where each named thing is in the vectors `numbers` and `memory` of the function."""
+        """Slices of the vectors `numbers` and `memory` of the function, by name."""
         return {
             "numbers": {name: self._numbers[name].at for name in self._numbers.names},
             "memory": {name: place for name, (place, _) in self._memories.items()},

@@ -209,7 +209,7 @@ def _recorded(
 
 
 def _places(p: str, numbers: Numbers, others: Mapping[str, int]) -> str:
-    """Where each named number is, as definitions in C."""
+    """Definitions in C of the index of each named number."""
     lines = []
     for name in numbers.names:
         at = numbers[name].at

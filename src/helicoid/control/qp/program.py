@@ -51,7 +51,7 @@ class QPResult:
 
     @property
     def message(self) -> str:
-        """Why x is not the solution, in words; empty where it is."""
+        """Reason why x is not the solution; empty where it is."""
         return _MESSAGES[self.status]
 
     ok = former_attribute("ok", "success")

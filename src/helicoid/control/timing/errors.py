@@ -10,5 +10,5 @@ class InfeasiblePath(HelicoidError):
 
     @property
     def message(self) -> str:
-        """Where the path cannot be followed, and why."""
+        """Place where the path cannot be followed, and the reason."""
         return str(self)

@@ -131,7 +131,7 @@ class JointPath:
         return found[at].reshape(*wanted.shape, self.n)
 
     def grid(self, wanted: int | ArrayLike) -> Array:
-        """So many intervals, or points of s; what has seams has them twice, for both sides."""
+        """Grid of s with so many intervals, or at given points; seams stand twice, for both sides."""
         if not isinstance(wanted, (int, np.integer)):
             return self._given(_numbers("grid", wanted, 1))
         if wanted < 2:

@@ -77,7 +77,7 @@ class Profile(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """How far a motion leaves its limits, as a part of each limit's half-width; zero where it keeps them."""
+    """Violation of the limits by a motion, relative to their half-widths; zero where they are kept."""
 
     velocity: float
     acceleration: float

@@ -102,7 +102,7 @@ class PosePath:
         return sum(segment.length for segment in self.segments)
 
     def line(self, pose: ArrayLike) -> PosePath:
-        """On in a straight line to a pose (4, 4)."""
+        """Append a straight line to a pose (4, 4)."""
         p0, p1 = self.end[:3, 3], _pose("line", pose)[:3, 3]
         d = p1 - p0
         return self._with(
@@ -110,7 +110,7 @@ class PosePath:
         )
 
     def arc(self, via: ArrayLike, pose: ArrayLike) -> PosePath:
-        """On in an arc of the circle through a point `via` (3) to a pose (4, 4)."""
+        """Append an arc of the circle through a point `via` (3) to a pose (4, 4)."""
         p0, p1 = self.end[:3, 3], _pose("arc", pose)[:3, 3]
         middle = np.asarray(via, dtype=np.float64)
         if middle.shape != (3,) or not np.isfinite(middle).all():

@@ -92,7 +92,7 @@ def gravity_derivatives(model: Model, physics: Physics, q: Expression) -> Expres
 def inverse_dynamics_second_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression, a: Expression
 ) -> SecondDerivatives:
-    """Of τ = ID(q, v, a), friction included; ∂²τ/∂a∂q = ∂M/∂q.
+    """Second derivatives of τ = ID(q, v, a), friction included; ∂²τ/∂a∂q = ∂M/∂q.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -108,7 +108,7 @@ def inverse_dynamics_second_derivatives(
 def forward_dynamics_second_derivatives(
     model: Model, physics: Physics, q: Expression, v: Expression, tau: Expression
 ) -> SecondDerivatives:
-    """Of a = FD(q, v, τ); ∂²a/∂τ∂q = ∂M⁻¹/∂q.
+    """Second derivatives of a = FD(q, v, τ); ∂²a/∂τ∂q = ∂M⁻¹/∂q.
 
     From τ = ID(q, v, FD(q, v, τ)), differentiated twice: with subscripts for derivatives,
 

@@ -57,7 +57,7 @@ class Box(_Primitive):
 
     @property
     def volume(self) -> float:
-        """In m³."""
+        """Volume (m³)."""
         return float(np.prod(self.size))
 
 

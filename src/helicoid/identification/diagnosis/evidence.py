@@ -53,7 +53,7 @@ def some_motion(stretches: Sequence[Samples]) -> LoggedMotion:
 
 
 class Prior(NamedTuple):
-    """The unknowns: x = origin + T u, and the least that each u may be."""
+    """Prior of the unknowns: x = origin + T u, with lower bounds of u."""
 
     regression: Regression
     origin: Array
@@ -129,7 +129,7 @@ class Evidence:
         return self.fitted(columns, scale)[0]
 
     def fitted(self, columns: Sequence[int] | None = None, scale: Array | None = None) -> tuple[float, Array]:
-        """S, and the u that has it."""
+        """Minimum S over u, and its minimiser."""
         nv, p = len(self.squares), len(self.known.origin)
         columns = range(nv) if columns is None else columns
         scale = np.ones(nv) if scale is None else scale

@@ -1,4 +1,4 @@
-"""Hypothesis of a load that the description lacks: torques grow as with a multiple of the bodies."""
+"""Hypothesis of a load that the description lacks: torques are those of heavier bodies."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def multiples(evidence: Evidence) -> Candidate | None:
 
 
 def _factors(evidence: Evidence) -> dict[int, float]:
-    """By row, the multiple of the described torque of bodies in what was measured, where it is seen.
+    """Ratio of the measured to the described torque of the bodies, by row, where it is identifiable.
 
     Beside the joint's own friction, offset, armature and spring.
     """

@@ -30,7 +30,7 @@ _RANK_TOLERANCE = 1e-6
 
 
 class _Hypothesis(NamedTuple):
-    """How readings were given: sign, order of moment and force, axes. `turn` (3, 3) maps to the link's."""
+    """Convention of readings: sign, order of moment and force, axes. `turn` (3, 3) maps to the link's."""
 
     sign: float
     forces_first: bool
@@ -44,7 +44,7 @@ class _Hypothesis(NamedTuple):
         return int(self.sign < 0) + int(self.forces_first) + int(self.world) + 3 * int(turned)
 
     def texts(self) -> Iterator[str]:
-        """What is wrong, and the remedy."""
+        """Description of the error, and its remedy."""
         if self.forces_first:
             yield "has its forces first: give the moment, then the force, w[:, [3, 4, 5, 0, 1, 2]]"
         if self.sign < 0:

@@ -53,7 +53,7 @@ def find_bounds(
     clearance: float,
     scene: Scene | None = None,
 ) -> tuple[ExcitationBounds, tuple[str, ...]]:
-    """Bounds from the limits given or described, and notes on what was not taken into account."""
+    """Bounds from the limits given or described, and notes on constraints that were left out."""
     limits = robot.limits
     widths = np.concatenate([joint.type.widths for joint in robot.model.independent_joints])
     lower = np.where(np.isfinite(limits.lower), limits.lower, -widths)

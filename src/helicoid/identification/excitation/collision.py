@@ -1,4 +1,4 @@
-"""Distances between a robot's own links, smooth enough to optimise: spheres that cover their shapes."""
+"""Smooth distances between a robot's own links, for optimisation: spheres that cover their shapes."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class ExcitationProblem:
         return y
 
     def violations(self, y: Array, n: int) -> dict[str, float]:
-        """By how much each kind of nonlinear bound is exceeded at worst, at n points (of one, or m)."""
+        """Largest violation of each kind of nonlinear bound at n points (relative, or m)."""
         q, v, a = (
             ca.DM(np.asarray(Phi @ self.series.coefficients(y)).T)
             for Phi in self.series.matrices(self.grid(n))
@@ -174,7 +174,7 @@ class ExcitationProblem:
         return worst
 
     def loss(self, y: Array) -> float:
-        """The criterion that is minimised."""
+        """Criterion of the optimisation, to be minimised."""
         return float(self._evaluate(y.ravel(order="F")))
 
     def gradient(self, y: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Distances between a robot and a scene, smooth enough to optimise: containing spheres and primitives."""
+"""Smooth distances between a robot and a scene, for optimisation: containing spheres and primitives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def surroundings(robot: Robot, scene: Any) -> Surroundings | None:
     """The scene that an excitation trajectory avoids, None without one.
 
     Raises:
-        InputError: it is none, or an object is carried or of a kind that has no smooth distance here.
+        InputError: it is no scene, or an object is carried or of a kind without a smooth distance.
     """
     given = checked_scene(scene)
     if given is None or not len(given):

@@ -77,7 +77,7 @@ def excited_rows(regression: Regression) -> Array | None:
 
 
 class _Motions(NamedTuple):
-    """In the coordinates of a stage: motions that its ancestors give it, and gravity with its changes."""
+    """Motions of a stage by its ancestors, and gravity with its changes, in the stage's coordinates."""
 
     inherited: Array  # rows, orthonormal
     gravity: Array  # at the reference

@@ -1,4 +1,4 @@
-"""Logs to triangular factors, log by log, wherever workers are; the factors of all are merged as a tree.
+"""Compression of logs to triangular factors in parallel; the factors of all logs are merged as a tree.
 
 Two passes over the logs: the first finds which can be used and how many samples they have, since the folds of
 the cross-validation are cut from all of them in order; the second compresses. No process holds more than a
@@ -50,7 +50,7 @@ class Span:
 
 
 class Surveyed(NamedTuple):
-    """Stretches of a log and notes on them, or why it cannot be used."""
+    """Stretches of a log with notes, or the reason why it cannot be used."""
 
     spans: tuple[Span, ...]
     notes: tuple[str, ...]
@@ -68,7 +68,7 @@ class Preparation:
 
 
 def loaded(robot: Robot, source: Source) -> Log:
-    """A log that has been read and can be of this robot.
+    """Load a log and check it against the robot.
 
     Raises:
         HelicoidError: it cannot be used.
@@ -105,7 +105,7 @@ def automatic(known: Sequence[Source]) -> Literal["processes", "here"]:
 
 
 def left_out(known: Sequence[Source], survey: Sequence[Surveyed]) -> list[str]:
-    """A note on the logs that cannot be used, which is a warning too."""
+    """Warn of logs that cannot be used; the note."""
     bad = [f"{source.source}: {one.error}" for source, one in zip(known, survey, strict=True) if one.error]
     if not bad:
         return []
@@ -219,7 +219,7 @@ def compressed(
 
 
 def merged(parts: Sequence[tuple[Folds, Folds]]) -> tuple[Folds, Folds]:
-    """The factors of several as those of one."""
+    """Merge several factors into one."""
     first = parts[0]
     for other in parts[1:]:
         first = first[0] | other[0], first[1] | other[1]
@@ -256,7 +256,7 @@ class Tree(Generic[_T]):
         self._nodes[level, k] = value
 
     def total(self) -> _T:
-        """All of them, which is at least one."""
+        """The merged result of all items, at least one."""
         left = [self._nodes[node] for node in sorted(self._nodes, key=lambda node: node[1] << node[0])]
         total = left.pop()  # the shortest run, which has no neighbour to its right
         while left:

@@ -42,7 +42,7 @@ def estimate_lag(
     for _ in range(_ITERATIONS):
         x = fit(stack)
         slopes = [derivative(_times(regression, one, x) + one.known, one.rate) for one in held]
-        along = fit(_stack(regression, held, slopes)) - fit(_of_nothing(stack))
+        along = fit(_stack(regression, held, slopes)) - fit(_with_zero_measurement(stack))
         top = bottom = 0.0
         for one, slope, y in zip(held, slopes, _measured(held, moved), strict=True):
             own = slope - _times(regression, one, along)
@@ -101,8 +101,8 @@ def _stack(regression: Regression, held: Sequence[_Held], y: Sequence[Array]) ->
     return stack
 
 
-def _of_nothing(stack: Stack) -> Stack:
-    """The same equations with 0 as what was measured."""
+def _with_zero_measurement(stack: Stack) -> Stack:
+    """The same equations with measurements of 0."""
     factors = [np.array(R, order="F") for R in stack.factors]
     for R in factors:
         R[:, -1] = 0.0

@@ -1,4 +1,4 @@
-"""What is not given, from the log itself: cut-off, lag, regularisation, and the weights of optional terms."""
+"""Selection by cross-validation: cut-off, lag, regularisation, and the weights of optional terms."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Selected(NamedTuple):
 def select(
     robot: Robot, logs: Sequence[Log], options: Options, report: Progress
 ) -> tuple[Selected, list[Samples], list[str]]:
-    """The options that were not given, selected on some logs; with them, the logs' samples and notes."""
+    """Select the options that were not given on some logs; also the logs' samples and notes."""
     wrenches = tuple(logs[0].wrenches)
     groups = _default_unknowns(robot, options, wrenches)
     terms = (

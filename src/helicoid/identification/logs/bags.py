@@ -1,4 +1,4 @@
-"""Logs from what ROS records: bags of ROS 1, and of ROS 2 in SQLite or MCAP files.
+"""Logs from ROS bags: ROS 1, and ROS 2 in SQLite or MCAP files.
 
 Read are messages of type sensor_msgs/JointState: a stamp, names of joints, and for each a position (rad, m),
 perhaps a velocity and perhaps an effort (N·m, N). Their definition is the same in every release of ROS, so
@@ -28,7 +28,7 @@ _FIELDS = {"q": "position", "v": "velocity", "tau": "effort"}
 
 @dataclass(frozen=True, eq=False)
 class _Message:
-    """A JointState: `stamp` and `received` in ns; where it is, in words."""
+    """A JointState: `stamp` and `received` in ns; its place in messages."""
 
     stamp: int
     received: int

@@ -45,7 +45,7 @@ def low_pass(x: Array, rate: float, cutoff: float | None) -> Array:
 
 @lru_cache(maxsize=64)
 def _sections(rate: float, cutoff: float) -> tuple[Array, Array]:
-    """The filter's second-order sections and their state when the input has always been 1."""
+    """Second-order sections of the filter, and their steady state for a constant input of 1."""
     from scipy.signal import butter, sosfilt_zi
 
     sections = np.asarray(butter(ORDER, cutoff, fs=rate, output="sos"))

@@ -339,7 +339,7 @@ class OnlineIdentifier:
 
     @property
     def trustworthy(self) -> bool:
-        """Whether a controller should take `theta` now.
+        """Whether `theta` is reliable enough for a controller.
 
         True when, over the last 50 samples and since the last change, the uncertainty of the parameters adds
         less than a tenth to the variance of the predicted torques, and these are as near to the measured ones

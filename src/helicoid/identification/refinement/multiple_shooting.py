@@ -1,4 +1,4 @@
-"""Refinement by simulation: the parameters with which the simulated robot moves as the real one did.
+"""Output-error refinement by multiple shooting: parameters whose simulation reproduces the measured motion.
 
     min Σ ‖(q_i ⊖ q(t_i), v_i - v(t_i)) / σ‖² + ‖ξ - ξ_start‖²   over ξ and the states s_j at nodes,
     with s_{j+1} = Φ(s_j, ξ): simulated from node j under the measured torques, one arrives at node j + 1
@@ -171,7 +171,7 @@ class OutputError:
         )
 
     def moved(self, point: ShootingPoint, step: GaussNewtonStep, part: float) -> ShootingPoint:
-        """A part of the way along a step."""
+        """The point at a fraction of a step."""
         nv, (W, J) = self.simulator.robot.nv, point.q.shape[:2]
         states = part * step.states.reshape(W * J, -1)
         q = self.simulator.robot.integrate(point.q.reshape(W * J, -1), states[:, :nv])

@@ -173,7 +173,7 @@ def _ramp(values: Array, k: int, part: float, dt: float) -> tuple[Array, Array]:
 
 
 def _without_unknowns(regression: Regression) -> Robot:
-    """The robot without friction, and without what the unknowns take the place of."""
+    """The robot without friction and without properties that are unknowns."""
     covered, robot = regression.covered, regression.robot
     joints = {(term.field or name): 0.0 for name, term in TERMS.items() if name != "spring"}
     joints |= {"static_friction": 0.0, "stribeck_velocity": 0.0}

@@ -1,4 +1,4 @@
-"""Notes of a result: how it came about, and warnings, in sentences."""
+"""Notes of a result: decisions of the fit, and warnings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def notes_on(
     sines: Mapping[str, SineMotion],
     evidence: Mapping[str, float],
 ) -> Iterator[str]:
-    """Sentences on how the result came about, and warnings.
+    """Notes on the decisions of the fit, and warnings.
 
     `low_passed_error` is the held-out relative error of each row after the low-pass, `sines` are the joints
     that moved with one frequency, `evidence` is the weight of each optional term in the model average.

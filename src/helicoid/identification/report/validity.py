@@ -53,7 +53,7 @@ def ambiguous_springs(robot: Robot, sines: Iterable[SineMotion]) -> tuple[tuple[
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validity:
-    """Validity of a result for a motion: for each measured row whether the log covers it, and why not.
+    """Validity of a result for a motion: whether the log covers it, for each measured row, with reasons.
 
     `uncertainty` is the σ of the prediction due to the parameters, relative to the held-out residual.
     """

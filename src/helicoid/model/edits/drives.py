@@ -157,7 +157,7 @@ def _rotor(joint: Joint, drive: Drive) -> Joint:
 
 
 def _heaviest(model: Model, links: Mapping[str, Link], name: str) -> Link:
-    """Of the links that move as one with the one of that name, the heaviest."""
+    """The heaviest of the links that are rigidly connected to the named one."""
     body = model.frame(name).body
     together = [links[link] for link, frame in model.frames.items() if frame.body == body]
     return max(together, key=lambda link: link.inertia.mass if link.inertia is not None else 0.0)

@@ -196,7 +196,7 @@ class _Tree:
             self.joints.append(Joint(fixed, Fixed(), child, one.child, after))
 
     def chosen(self, one: SdfJoint) -> None:
-        """Of several joints to a link, the tree has the first that cannot close a loop, or the first."""
+        """The tree's joint among several to a link: the first that cannot close a loop, or the first."""
         other = self._in_tree.setdefault(one.child, one)
         if other.kind in _LOOPS and one.kind not in _LOOPS:
             self._in_tree[one.child] = one

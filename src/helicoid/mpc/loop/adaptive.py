@@ -225,7 +225,7 @@ class Adaptive:
 
     @property
     def postures(self) -> tuple[str, ...]:
-        """Those of `targets` that are configurations q (nq)."""
+        """Names of the `targets` that are configurations q (nq)."""
         return self.controller.postures
 
     def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:

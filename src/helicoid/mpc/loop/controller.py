@@ -303,7 +303,7 @@ class Controller:
 
     @property
     def postures(self) -> tuple[str, ...]:
-        """Those of `targets` that are configurations q (nq)."""
+        """Names of the `targets` that are configurations q (nq)."""
         return tuple(one.name for one in self._memory.stages.parameters if one.configuration)
 
     def motion_reference(self, q: Array, v: Array, a: Array) -> dict[str, Array]:

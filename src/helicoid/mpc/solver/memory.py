@@ -152,7 +152,7 @@ class Memory:
 
     @cached_property
     def refreshes(self) -> tuple[Refresh, ...]:
-        """What computes parameters at the plan."""
+        """Functions that compute parameters at the plan."""
         found = (one.refresh for one in self.stages.constraints)
         return tuple(one for one in found if one is not None)
 

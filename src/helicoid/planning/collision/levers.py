@@ -38,7 +38,7 @@ def _up(model: Model, body: int) -> Iterator[int]:
 
 
 def _levers(model: Model, space: ConfigurationSpace, group: SphereGroup, base: int) -> Array:
-    """Of the motion relative to the body `base`, which carries the group or is WORLD.
+    """Levers of the motion relative to the body `base`, which carries the group or is WORLD.
 
     A sphere is never farther from the origin of a body than the links between are long: the lever of a joint
     is the size of its axis' linear part, and that of the angular part times this distance.

@@ -26,7 +26,7 @@ def can_meet(
     bounds: tuple[Array, Array],
     lever: Array,
 ) -> NDArray[np.bool_]:
-    """Of pairs of spheres (n, 2), those that are not proven to be always apart.
+    """Whether pairs of spheres (n, 2) can meet: those that are not proven to be always apart.
 
     The distance of two spheres changes by no more than Σ lever |Δq|: where it exceeds their radii by more
     than that in the middle of a box of joint ranges, they do not meet in the box. Boxes that are not

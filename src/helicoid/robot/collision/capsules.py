@@ -64,7 +64,7 @@ class Capsules(Sequence[FittedCapsule]):
         return iter(self.shapes)
 
     def of(self, link: str) -> tuple[FittedCapsule, ...]:
-        """Those of one link."""
+        """The capsules of one link."""
         return tuple(shape for shape in self.shapes if shape.link == link)
 
     @property

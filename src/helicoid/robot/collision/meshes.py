@@ -61,7 +61,7 @@ def _root(folder: Path) -> Path:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """By names, without following links: workspaces link packages from other places."""
+    """Whether a path is in a folder, by names: workspaces link packages from other places."""
     return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root))
 
 

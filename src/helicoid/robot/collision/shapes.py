@@ -47,7 +47,7 @@ class Capsule:
 
     @property
     def length(self) -> float:
-        """Of its axis (m)."""
+        """Length of its axis (m)."""
         return float(np.linalg.norm(np.subtract(self.end, self.start)))
 
     @property

@@ -92,7 +92,7 @@ def _applies(model: Model) -> bool:
 def _diagonals(
     model: Model, physics: Physics, q: Expression, v: Expression, sign: float
 ) -> dict[str, Expression]:
-    """What springs, friction and armature add to the diagonals of ∂τ/∂q, ∂τ/∂v and M."""
+    """Contributions of springs, friction and armature to the diagonals of ∂τ/∂q, ∂τ/∂v and M."""
     springs, sliding = passive_derivatives(model, physics, q, v)
     added = {"stiffness": sign * ca.diag(springs).T, "slope": sign * ca.diag(sliding).T}
     return {**added, "armature": physics.armature.T}

@@ -36,7 +36,7 @@ class FunctionOptions:
 
 
 class _Rule(NamedTuple):
-    """Of an option: a converter of its value, the message for invalid values, and its meaning."""
+    """Rule of an option: a converter of its value, the message for invalid values, and its meaning."""
 
     read: Callable[[Any], Any]
     rule: str

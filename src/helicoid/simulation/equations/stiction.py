@@ -95,5 +95,5 @@ def _impulses(W: Expression, free: Expression, b: Expression) -> tuple[Expressio
 
 
 def _newton_steps(n: int) -> int:
-    """How many suffice: 6 did for arms of 7 joints and 8 for a snake of 16, in thousands of random states."""
+    """Number of Newton steps: 6 sufficed for arms of 7 joints and 8 for a snake of 16 in random states."""
     return 1 + min(n, 6 + n // 4)

@@ -238,7 +238,7 @@ class LawLoop:
         self._last = 0
 
     def _iteration(self, first: int, end: int) -> Iteration:
-        """Of rows `first` to `end` - 1; what is not recorded begins in the first row of its window."""
+        """Iteration over rows `first` to `end` - 1; unrecorded arrays begin at their window's first row."""
         recorded = [x[first:end] for x in self._recorded]
         carried = [x[: end - first] for x in self._carried]
         inputs = [x if len(x) == 1 else x[first : max(end - 1, first + 1)] for x in self._inputs]

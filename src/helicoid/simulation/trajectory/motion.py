@@ -41,12 +41,12 @@ class MotionEquations:
         return self.method not in ("time_stepping", "mujoco")
 
     def picked(self, rollouts: int | slice) -> MotionEquations:
-        """Those of one rollout of a batch, or of a slice of them; inputs with one row hold for all."""
+        """Inputs of one rollout of a batch, or of a slice of them; inputs with one row hold for all."""
         only = 0 if isinstance(rollouts, int) else slice(None)
         return self._mapped(lambda x: x[rollouts if len(x) > 1 else only])
 
     def held(self, rows: Any) -> MotionEquations:
-        """Those at other times: row `rows[j]` of the inputs at time j."""
+        """Inputs at other times: row `rows[j]` of the inputs at time j."""
         return self._mapped(lambda x: x if x.shape[-2] == 1 else x[..., rows, :])
 
     def _mapped(self, change: Callable[[Array], Array]) -> MotionEquations:

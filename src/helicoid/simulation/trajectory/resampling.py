@@ -23,7 +23,7 @@ _ROUNDING = 1e-9  # of a sampling interval: a time this close to a sample is tha
 
 
 def rounding(t: Array) -> float:
-    """How far (s) a time may be from a sample and still be that of the sample."""
+    """Tolerance (s) within which a time is that of a sample."""
     steps = np.diff(t)
     return _ROUNDING * float(np.min(steps, initial=np.inf, where=steps > 0)) if np.any(steps > 0) else 0.0
 

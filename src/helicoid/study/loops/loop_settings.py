@@ -83,7 +83,7 @@ class LoopSettings:
 
     @property
     def longest_delay(self) -> int:
-        """In periods."""
+        """Longest delay, in periods."""
         return self._periods(self.delay)
 
     def of(self, case: Case) -> Episode:

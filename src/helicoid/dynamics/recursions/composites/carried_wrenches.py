@@ -22,7 +22,7 @@ _STATION_DISTANCE = 16  # bodies
 
 
 class CarriedWrenches:
-    """Of each body: the wrenches F of the joints that it carries, and their columns in M."""
+    """Wrenches F of the joints that each body carries, and their columns in M."""
 
     def __init__(self, model: Model, motions: Sequence[JointMotion]) -> None:
         self._model, self._motions = model, motions

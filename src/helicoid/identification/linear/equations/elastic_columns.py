@@ -1,4 +1,4 @@
-"""Elastic elements in a regression: stiffness and damping as unknowns, and what they need where they are not.
+"""Elastic elements in a regression: stiffness and damping as unknowns, or as known torques.
 
 With d₀ as described, the torque of an element is linear in its stiffness and damping:
 
@@ -51,7 +51,7 @@ def with_elastic(robot: Robot, x: Array) -> Robot:
 
 
 def elastic_wrench(robot: Robot, links: Sequence[str], q: Array, v: Array) -> Array | None:
-    """What springs, tendons and compensation add to wrenches that joints transmit, (N, 6 links), if any."""
+    """Wrenches (N, 6 links) of springs, tendons and compensation in the joints; None if there are none."""
     model = robot.model
     if not acts(model):
         return None

@@ -276,7 +276,7 @@ class Regression:
         return found
 
     def known(self, q: Array, v: Array, a: Array) -> Array | None:
-        """What described terms need that are not among the unknowns, (N, rows); None where there are none."""
+        """Known part (N, rows) of the measurement: described terms beside the unknowns; None if none."""
         if self.wrenches:
             known = elastic_wrench(self.robot, self.wrenches, q, v)
         else:
@@ -292,7 +292,7 @@ class Regression:
 
     @cached_property
     def _plans(self) -> list[_RowLayout]:
-        """For each row, where its columns come from; in runs, since copying is what takes time."""
+        """Source of the columns of each row; in runs, for fast copies."""
         start = self.parameters.groups.get("inertia", slice(0, 0)).start
         terms = {(row, column): group for row, column, group in self._term_columns}
         plans = []

@@ -14,7 +14,7 @@ _MAX_DEPTH = 200
 
 
 class Place(NamedTuple):
-    """Where an element stands."""
+    """Place of an element in its file."""
 
     file: str
     line: int
@@ -67,7 +67,7 @@ def parse_document(data: bytes, file: str) -> Any:
 
 
 def place_of(node: Any) -> Place | None:
-    """Where the element stands that a node is, or belongs to."""
+    """Place of the element that a node is, or belongs to."""
     while node is not None:
         place: Place | None = getattr(node, "helicoid_place", None)
         if place is not None:

@@ -143,7 +143,7 @@ class RecedingHorizonLoop:
 
     @property
     def failure(self) -> str:
-        """Why there is no new plan and what was applied instead; empty where there is one."""
+        """Reason why there is no new plan, and the fallback that was applied; empty where there is one."""
         fallback, code = self.outcome("fallback"), int(self.outcome("reason"))
         if fallback == 0:
             return ""

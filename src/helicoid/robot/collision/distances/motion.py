@@ -45,7 +45,7 @@ def spread(model: Model) -> Array:
 
 
 def carried(model: Model) -> Array:
-    """Which columns of `joint_screws` move each body, (bodies + 1, columns); the last row is the world's."""
+    """Mask of the columns of `joint_screws` that move each body, (bodies + 1, columns); the world is last."""
     owner = [i for i, body in enumerate(model.bodies) for _ in range(body.v.start, body.v.stop)]
     table = np.zeros((len(model.bodies) + 1, len(owner)))
     for body in range(len(model.bodies)):

@@ -1,4 +1,4 @@
-"""Which pairs of links can meet: certificates by bounds on how far links move, not by sampling.
+"""Pairs of links that can meet, by certificates: bounds on the displacement of links, not samples.
 
 The signed distance of convex shapes is the largest separation over all directions, so that it changes by no
 more than their points move against each other. A joint of one coordinate moves a point by at most L |Δq|,

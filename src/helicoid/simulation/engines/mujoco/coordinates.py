@@ -46,13 +46,13 @@ class Coordinates:
 
     @staticmethod
     def of(robot: Robot) -> Coordinates:
-        """Of a robot in MuJoCo, computed once."""
+        """Coordinates of a robot in MuJoCo, computed once."""
         make = Coordinates.written if robot.model.origin is None else Coordinates.read
         return robot.memo("coordinates in mujoco", lambda: make(robot.model))
 
     @staticmethod
     def written(model: Model) -> Coordinates:
-        """Of the MJCF that `to_mjcf` writes."""
+        """Coordinates of the MJCF that `to_mjcf` writes."""
         entries, at_q, at_v = [], 0, 0
         for slot in slots(model):
             nq, nv = SIZES[slot.kind]
@@ -64,7 +64,7 @@ class Coordinates:
 
     @staticmethod
     def read(model: Model) -> Coordinates:
-        """Of the compiled model that the robot was read from."""
+        """Coordinates of the compiled model that the robot was read from."""
         bodies, entries = {body.joint.name: body for body in model.bodies}, []
         assert model.origin is not None
         for address in model.origin.addresses:
