@@ -1,4 +1,4 @@
-"""Derivatives to machine precision without differentiating anything: f(x + iε d) = f(x) + iε f'(x) d."""
+"""Complex-step derivatives to machine precision: f(x + iε d) = f(x) + iε f'(x) d."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plant that is not ours: MuJoCo, made of the URDF that a robot writes."""
+"""MuJoCo as a plant, from the URDF that a robot writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which properties of a robot count for whom: consumers are run, and the page of the docs says the same."""
+"""Properties of a robot and their consumers: each is run and compared with the table in the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that tells how far it is: to a person at a terminal, or to a callable."""
+"""Progress reports: to a terminal, or to a callable."""
 
 from __future__ import annotations
 

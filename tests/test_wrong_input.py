@@ -1,4 +1,4 @@
-"""What is of a wrong kind is refused by name, wherever it is given."""
+"""Arguments of a wrong type are refused by name."""
 
 from __future__ import annotations
 

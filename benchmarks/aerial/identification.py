@@ -1,4 +1,4 @@
-"""Identification of simulated quadrotors: lag, delay, voltage sag and gusts that nobody states.
+"""Identification of simulated quadrotors with unknown lag, delay, voltage sag and gusts.
 
     python -m benchmarks.aerial.identification [draws] [seed]
 

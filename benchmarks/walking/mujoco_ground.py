@@ -1,4 +1,4 @@
-"""A robot on feet in MuJoCo: a plant that is not ours, made of the URDF that a robot writes."""
+"""A legged robot in MuJoCo as a plant, from the URDF that the robot writes."""
 
 from __future__ import annotations
 

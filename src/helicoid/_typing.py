@@ -1,4 +1,4 @@
-"""The two types that every room speaks of: arrays of numbers, and CasADi's expressions."""
+"""Types of arrays of numbers and of CasADi's expressions."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_gains_are_the_derivative_of_the_answer_by_speeds_of_rotors_too(problem)
 
 
 @pytest.mark.slow
-def test_plans_keep_rotor_limits_and_know_their_parts(problem):
+def test_plans_keep_rotor_limits_and_name_their_parts(problem):
     quad = hc.aerial.load("hummingbird")
     hover = quad.trim()
     x0 = np.concatenate([hover.q, hover.v, hover.z])

@@ -1,4 +1,4 @@
-"""The benchmark of simulations: peers that move otherwise are told, and not timed."""
+"""The benchmark of simulations: peers that move otherwise are reported, and not timed."""
 
 from __future__ import annotations
 

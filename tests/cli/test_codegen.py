@@ -1,4 +1,4 @@
-"""`helicoid codegen`: what is typed names functions, and mistakes are told with what would be right."""
+"""`helicoid codegen`: arguments name functions, and mistakes are reported with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: what it prints fits a terminal of 80 columns, and mistakes are told."""
+"""The command line: its output fits a terminal of 80 columns, and mistakes are reported."""
 
 from __future__ import annotations
 

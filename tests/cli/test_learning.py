@@ -1,4 +1,4 @@
-"""Commands that learn from logs, in a process of their own: what they print is so, and mistakes are told."""
+"""Commands of identification, in a process of their own: their output is true, and mistakes are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the room shows to others, and that looking at it costs nothing."""
+"""Public face of the package, and that importing it costs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that the C of other rooms calls."""
+"""Code that the C of other packages calls."""
 
 from __future__ import annotations
 

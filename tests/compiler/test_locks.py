@@ -1,4 +1,4 @@
-"""What is made once, by several threads and across a fork."""
+"""Values computed once by several threads, and across a fork."""
 
 from __future__ import annotations
 

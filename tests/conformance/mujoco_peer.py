@@ -1,4 +1,4 @@
-"""MuJoCo asked the same questions, its answers in Helicoid's conventions.
+"""Reference values by MuJoCo, in Helicoid's conventions.
 
 MuJoCo's generalised velocity is v_m = T(q) v: the same for joints, and for a free base the linear velocity in
 world axes before the angular one in body axes. Hence a_m = T a + Ṫ v and τ = Tᵀ τ_m. It ignores mimic joints

@@ -1,4 +1,4 @@
-"""Pinocchio asked the same questions, its answers in Helicoid's conventions.
+"""Reference values by Pinocchio, in Helicoid's conventions.
 
 Pinocchio puts linear before angular parts, sorts joints its own way, writes the angle of a continuous joint
 as (cos, sin) and quaternions as (x, y, z, w). It understands mimic joints only where the source comes first

@@ -24,7 +24,7 @@ FILES: dict[str, Path] = {
     for file in sorted(files("example-robot-data") or ())
     if file.suffix == ".urdf"
 }
-"""From `<package>/.../<file>.urdf` to where it lies."""
+"""Path of `<package>/.../<file>.urdf`."""
 
 BASES = ("fixed", "floating")
 

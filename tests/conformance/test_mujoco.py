@@ -1,4 +1,4 @@
-"""Helicoid against MuJoCo: a second judge, that shares no code with Pinocchio."""
+"""Helicoid against MuJoCo: a second oracle, which shares no code with Pinocchio."""
 
 from comparison import evaluate, relative_error
 from mujoco_peer import MuJoCo

@@ -69,7 +69,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_it_is_the_whole_program(name: str, rng: np.random.Generator) -> None:
+def test_it_solves_the_whole_program(name: str, rng: np.random.Generator) -> None:
     robot, q0, tasks, contacts = MAKERS[name]()
     wb = WholeBody(robot, tasks, contacts, DT)
     held, worst = 0, 0.0

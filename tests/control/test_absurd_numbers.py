@@ -1,4 +1,4 @@
-"""Absurd numbers in controllers that solve programs: refused or survived, and ok only where it is so."""
+"""Absurd numbers in controllers that solve programs: refused or survived, and `ok` only where it is true."""
 
 from __future__ import annotations
 

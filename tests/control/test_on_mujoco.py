@@ -1,4 +1,4 @@
-"""Laws of control on a plant that is not ours: a Panda in MuJoCo, made of the URDF that Helicoid writes."""
+"""Control laws on a Panda in MuJoCo, from the URDF that Helicoid writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jerk-limited motion to targets that jump."""
+"""Jerk-limited motion to step targets."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_batches_of_any_axes_and_memory_order_lists_and_none(name, rng):
 
 
 @pytest.mark.parametrize("name", TWO_ARGUMENTS)
-def test_one_goes_with_many(name, rng):
+def test_a_single_sample_is_broadcast_with_batches(name, rng):
     function, make = CALLS[name]
     samples = [make(xi) for xi in rng.normal(size=(3, 6))]
     fixed = samples[0]

@@ -40,7 +40,7 @@ def mixed() -> Any:
     return fleet(units)
 
 
-def test_who_differs_stands_out_and_in_what(mixed: Any) -> None:
+def test_units_that_differ_are_found_with_their_parameters(mixed: Any) -> None:
     assert set(mixed.standing_out) == {"worn", "loaded"}
     assert set(mixed.usual) == {"unit-0", "unit-1", "unit-2", "unit-3"}
     worn = mixed.standing_out["worn"][0]

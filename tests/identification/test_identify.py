@@ -1,4 +1,4 @@
-"""The whole way: a synthetic twin of the real logs, and everything that a result offers."""
+"""End to end: a synthetic twin of the real logs, and every method of a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What identification gives travels to other processes and back, and is the same there."""
+"""Results of identification are pickled and equal in other processes."""
 
 from __future__ import annotations
 

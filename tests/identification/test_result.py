@@ -1,4 +1,4 @@
-"""What people print: short, whole, and safe in a notebook whatever a file calls its joints."""
+"""Printed representations: short, complete, and escaped in notebooks."""
 
 from __future__ import annotations
 

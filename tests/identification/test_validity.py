@@ -1,4 +1,4 @@
-"""What a result says of motions that it has not seen."""
+"""Validity and prediction intervals of a result for unseen motions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_intervals_cover_what_another_motion_needs(result: hc.Identification) ->
         result.prediction_interval(test, 95)
 
 
-def test_a_motion_like_the_log_is_trusted_and_a_faster_one_is_not(result: hc.Identification) -> None:
+def test_validity_covers_a_motion_like_the_log_and_not_a_faster_one(result: hc.Identification) -> None:
     assert result.validity(result.logs[0])
     log = recording(TRUTH, 9, seconds=4.0)
     fast = hc.Log.from_arrays(log.t / 4, log.q, 4 * log.v, 16 * log.a, log.tau)
@@ -105,8 +105,8 @@ def test_heavy_tails_and_torques_beyond_limits_are_reported() -> None:
 
 
 @pytest.mark.parametrize("estimator", ["ordinary", "weighted", "total"])
-def test_without_a_prior_nothing_is_astronomic(estimator: str) -> None:
-    """The first axis is upright: the mass of its body is felt by rounding alone."""
+def test_without_a_prior_estimates_stay_finite(estimator: str) -> None:
+    """The first axis is upright: the mass of its body has an effect by rounding alone."""
     log = recording(TRUTH, 2, noise=0.05, seconds=4.0)
     result = hc.identify(ROBOT, log, estimator=estimator, groups=default_groups(), cutoff=None, lag=0.0)
     assert np.abs(result.x).max() < 1e3

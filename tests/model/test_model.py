@@ -1,4 +1,4 @@
-"""What a tree is: its order, its frames, its mimics, and what is no tree."""
+"""Kinematic trees: order, frames, mimic joints, and descriptions that are no tree."""
 
 from __future__ import annotations
 

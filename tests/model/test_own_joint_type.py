@@ -1,4 +1,4 @@
-"""A joint type that Helicoid does not have, defined here alone, works in every room.
+"""A joint type that Helicoid does not have, defined here alone, works in every package.
 
 `Circle` turns like a revolute joint, but its coordinates are (cos, sin) of the angle: nq 2, nv 1, on the unit
 circle. A robot that has it in place of a revolute joint must do what the other does.

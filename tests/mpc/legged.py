@@ -1,4 +1,4 @@
-"""Robots on feet, small and large, what they are asked to do, and what a plan of theirs must be."""
+"""Legged robots, small and large: tasks, and conditions that their plans must meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budgets of time, by a clock that counts how often it is looked at: no test here depends on the machine."""
+"""Time budgets, by a clock that counts its readings: no test here depends on the machine."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_program_that_was_not_finished_still_makes_a_step(counting: Problem) -
 
 @pytest.mark.parametrize("slower", [10, 1000])
 @pytest.mark.parametrize("spell", [3, 8, 20])
-def test_after_a_slow_spell_it_soon_goes_on(counting: Problem, slower: int, spell: int) -> None:
+def test_after_missed_deadlines_it_soon_recovers(counting: Problem, slower: int, spell: int) -> None:
     """The plan before ends during a long one: it brakes, and starts anew once there is time again."""
 
     def begun(budget: float | None) -> Controller:

@@ -1,4 +1,4 @@
-"""Damping of steps in a loop: it settles, and with it the robot."""
+"""Damping of steps in the receding-horizon loop: it converges, and the robot comes to rest."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_without_the_estimate_it_does_not() -> None:
     assert not controller.disturbance.any()
 
 
-def test_an_exact_model_has_nothing_to_explain() -> None:
+def test_an_exact_model_has_no_disturbance_estimate() -> None:
     controller = Controller(problem())
     q, rms = run(controller, known(), 200)
     assert rms < 2e-3 and offset(q) < 1e-4

@@ -1,4 +1,4 @@
-"""Joint friction in plans and in the torque of a controller: all terms, both formulations, on its plants."""
+"""Joint friction in MPC: all terms, both formulations, plans, torques and plants."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def test_follows_a_target_out_of_reach_and_back() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "quadrotor", "panda", "ur5"])
-def test_a_sample_of_the_benchmark_of_trust(name: str) -> None:
+def test_a_sample_of_the_benchmark_mpc_trust(name: str) -> None:
     """Fixed and moving targets, in and out of reach, with the exact model and with a wrong one."""
     from benchmarks import mpc_trust as trust
 
@@ -277,7 +277,7 @@ def test_a_sample_of_the_benchmark_of_trust(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.needs_compiler
-def test_a_quadruped_whose_knees_end_its_way_rests_and_is_well() -> None:
+def test_a_quadruped_at_the_limits_of_its_knees_rests_and_is_ok() -> None:
     """Feet held by the ground, a trunk drawn to the side and up: two knees at their limits.
 
     The rows of the feet bend by more than the costs: steps that do not count it go to and fro.

@@ -1,4 +1,4 @@
-"""An ODE or a vehicle whose model is wrong: the controller finds the rate that is missing, and rests."""
+"""Offset-free MPC of an ODE or a vehicle: the missing rate is estimated, and the plant comes to rest."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_it_rests_at_a_wall_and_keeps_it() -> None:
     assert WALL - 5e-3 < states[-1, 0] < WALL + 2e-3
 
 
-def test_an_exact_model_keeps_the_wall_and_has_nothing_to_explain() -> None:
+def test_an_exact_model_keeps_the_bound_and_has_no_disturbance_estimate() -> None:
     controller = Controller(problem())
     controller.set(goal=[2.0])
     x, farthest = np.zeros(2), 0.0
@@ -81,7 +81,7 @@ def test_an_exact_model_keeps_the_wall_and_has_nothing_to_explain() -> None:
 
 
 @pytest.mark.parametrize("jump", [(0.3, 0.0), (0.0, 1.0), (np.nan, 0.0)])
-def test_what_comes_and_goes_is_no_disturbance(jump: tuple[float, float]) -> None:
+def test_one_wrong_sample_is_no_disturbance(jump: tuple[float, float]) -> None:
     """One sample that is wrong: what it shows of a rate, 6 m/s or 20 m/s², is not learned."""
     controller = Controller(problem())
     states, _ = run(controller)
@@ -93,7 +93,7 @@ def test_what_comes_and_goes_is_no_disturbance(jump: tuple[float, float]) -> Non
 
 
 @pytest.mark.parametrize("size", [1e20, 1e160, 1e300])
-def test_numbers_that_no_cart_has_spoil_nothing_for_good(size: float) -> None:
+def test_absurd_measurements_have_no_lasting_effect(size: float) -> None:
     controller = Controller(problem())
     run(controller, 20)
     for _ in range(5):
@@ -219,7 +219,7 @@ def test_any_bounds_of_a_state_do(low: float, high: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_vehicle_whose_controls_change_at_a_price_has_an_estimate() -> None:
+def test_a_vehicle_with_a_cost_of_control_rates_has_a_disturbance_estimate() -> None:
     """The control before is one more state, behind the vehicle's own."""
     quad = hc.aerial.load("hummingbird")
     made = Problem(quad, horizon=4, dt=0.05)
@@ -256,7 +256,7 @@ def test_infeasible_bounds_are_relaxed_in_proportion_to_their_distance(wall: flo
         assert x[0] < 1.002 * wall
 
 
-def test_without_bounds_of_its_controls_nothing_is_learned() -> None:
+def test_without_bounds_of_the_controls_there_is_no_disturbance_estimate() -> None:
     """A cart that is held, pushed with any force, would wind up d without end."""
     controller = Controller(cart(force=None))
     for _ in range(60):
@@ -265,7 +265,7 @@ def test_without_bounds_of_its_controls_nothing_is_learned() -> None:
     assert controller.step([0.0, 0.0])[0] < 100.0
 
 
-def test_a_horizon_of_one_interval_knows_its_bounds() -> None:
+def test_a_horizon_of_one_interval_keeps_its_bounds() -> None:
     x, u = ca.SX.sym("x", 2), ca.SX.sym("u")
     speeds = []
     for horizon in (1, 2):
@@ -282,14 +282,14 @@ def test_a_horizon_of_one_interval_knows_its_bounds() -> None:
     assert speeds == pytest.approx([0.5, 0.5], abs=2e-3)
 
 
-def test_what_is_believed_stays_what_it_was_when_the_controller_was_made(tmp_path: Path) -> None:
+def test_trusted_bounds_stay_those_of_construction(tmp_path: Path) -> None:
     controller = Controller(problem())
-    believed = controller._engine["trusted"].copy()
+    trusted = controller._engine["trusted"].copy()
     controller.set(force_lower=-60.0, force_upper=60.0)
     copied = pickle.loads(pickle.dumps(controller))
-    np.testing.assert_array_equal(copied._engine["trusted"], believed)
+    np.testing.assert_array_equal(copied._engine["trusted"], trusted)
     controller.export_c(tmp_path, name="cart")
     text = (tmp_path / "cart.c").read_text()
     numbers = re.search(r"trusted\[\] = \{([^}]*)\}", text)
     assert numbers is not None
-    np.testing.assert_allclose([float(one) for one in numbers[1].split(",")], believed, rtol=1e-12)
+    np.testing.assert_allclose([float(one) for one in numbers[1].split(",")], trusted, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""A quadruped trots on MuJoCo's ground, whose contacts know nothing of phases."""
+"""A quadruped trots on MuJoCo's ground, by contact phases of the plan alone."""
 
 from __future__ import annotations
 

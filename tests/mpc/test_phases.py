@@ -1,4 +1,4 @@
-"""Feet that come and go: schedules on a grid, plans that follow them, controllers that move along them."""
+"""Contact phases: schedules on a grid, plans that follow them, controllers that advance along them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WALK = [
 ]
 
 
-def test_a_schedule_says_who_stands_at_the_nodes_of_a_grid() -> None:
+def test_a_schedule_gives_the_active_contacts_at_the_nodes_of_a_grid() -> None:
     nodes = ContactSchedule.of(WALK, cyclic=False, radius=0.0).nodes(np.arange(7) * 0.1)
     left = np.array([1, 1, 1, 0, 0, 1, 1], bool)
     np.testing.assert_array_equal(nodes.holding[:, 0], left)
@@ -122,7 +122,7 @@ def test_phases_and_steps_change_without_building_again() -> None:
     assert {"phases", "phase_time", "ground_height", "swing_height", "foot_friction"} <= set(problem.names)
 
 
-def test_a_controller_goes_along_its_phases() -> None:
+def test_a_controller_advances_along_its_contact_phases() -> None:
     """From standing over the jump to standing again: at every step the bounds are those of its time."""
     robot, q = hopper()
     controller = Controller(hop())

@@ -1,4 +1,4 @@
-"""What a problem is made of: terms, bounds, parameters, and what it says when something is wrong."""
+"""Parts of a problem: terms, bounds, parameters, and errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_soft_constraints_are_exceeded_when_that_is_cheaper() -> None:
 
 
 @pytest.mark.slow
-def test_an_obstacle_is_kept_away_from() -> None:
+def test_an_obstacle_is_avoided() -> None:
     robot = hc.load("planar_2r")
     problem = Problem(robot, horizon=15, dt=0.05)
     problem.add_position_cost("tip", [1.6, 0.0, -0.3], 10.0, 100.0)

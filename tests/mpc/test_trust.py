@@ -1,4 +1,4 @@
-"""What a controller says of itself is so: `ok`, `status`, `details` and `statistics` of every step."""
+"""Truth of `ok`, `status`, `message` and `statistics` of a controller at every step."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_stationarity_falls_as_steps_converge(controller: Controller) -> None:
     assert 0 < values[-1] < 1e-3 * values[0]
 
 
-def test_a_second_iteration_that_brings_nothing_is_no_failure(controller: Controller) -> None:
+def test_a_second_iteration_without_progress_is_no_failure(controller: Controller) -> None:
     several = Controller(controller.problem, iterations=6)
     several.start(START)
     for _ in range(5):

@@ -234,7 +234,7 @@ def recorded_jump() -> tuple[bytes, bytes]:
     return np.array(given).tobytes(), np.array(answers).tobytes()
 
 
-def test_feet_that_come_and_go_elsewhere(other: Machine, tmp_path: Path) -> None:
+def test_contact_phases_on_another_machine(other: Machine, tmp_path: Path) -> None:
     given, wanted = recorded_jump()
     program = exported_controller(other, tmp_path, "-DWITH_FEET", problem=hop())
     found, expected = (numbers(answers).reshape(-1, 7) for answers in (other.output(program, given), wanted))
@@ -258,7 +258,7 @@ def assert_nearly_same(found: bytes, wanted: bytes) -> None:
     assert np.median(np.abs(a - b)) < 1e-13 and np.abs(a - b).max() < 1e-3
 
 
-def test_an_exported_controller_elsewhere(other: Machine, tmp_path: Path) -> None:
+def test_an_exported_controller_on_another_machine(other: Machine, tmp_path: Path) -> None:
     """Without fused operations two processors round alike, and a whole loop is the same to the last digit.
 
     With them, and beside Python, which has them, the last digit decides whether a quadratic program takes one

@@ -1,4 +1,4 @@
-"""What a robot tells of itself: mass, places of joints, random configurations; and frames of one's own."""
+"""Properties of a robot: mass, indices of joints, random configurations; frames of one's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The robot as a user meets it: what it says of itself, its options, its three ways of being called."""
+"""The class Robot: repr, options, and calls with vectors, batches and symbols."""
 
 from __future__ import annotations
 

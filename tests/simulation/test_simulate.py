@@ -68,11 +68,11 @@ def test_power_balance_with_friction_and_torque(arm: Robot) -> None:
     """Energy changes by the work of torque and friction."""
     tau = np.array([0.5, -0.2])
     motion = simulate(arm, [0.4, 0.2], [1.0, -1.0], 0.5, tau, dt=1e-3)
-    rubbing = motion.v * (
+    friction_power = motion.v * (
         arm.inverse_dynamics(motion.q, motion.v, motion.a, friction=True)
         - arm.inverse_dynamics(motion.q, motion.v, motion.a, friction=False)
     )
-    power = (motion.v @ tau) - rubbing.sum(axis=1)
+    power = (motion.v @ tau) - friction_power.sum(axis=1)
     work = np.sum((power[1:] + power[:-1]) / 2) * 1e-3
     np.testing.assert_allclose(motion.energy[-1] - motion.energy[0], work, rtol=1e-4)
 
@@ -214,9 +214,9 @@ def test_parameters_at_run_time(arm: Robot) -> None:
 
 
 def test_friction_acts_by_default(pendulum: Robot) -> None:
-    rubbing = simulate(pendulum, [1.0], None, 1.0, dt=0.01)
+    damped = simulate(pendulum, [1.0], None, 1.0, dt=0.01)
     free = simulate(pendulum, [1.0], None, 1.0, dt=0.01, friction=False)
-    assert rubbing.energy[-1] < rubbing.energy[0] - 0.5
+    assert damped.energy[-1] < damped.energy[0] - 0.5
     assert abs(free.energy[-1] - free.energy[0]) < 1e-4
 
 

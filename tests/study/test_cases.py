@@ -1,4 +1,4 @@
-"""Every episode has the same values and random numbers, whoever asks for them, with whom and when."""
+"""Reproducibility: every episode has the same values and random numbers in any order of execution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLER = Sampler(
 
 
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=30))
-def test_values_do_not_depend_on_who_else_is_asked_for(indices: list[int]) -> None:
+def test_values_do_not_depend_on_the_other_cases(indices: list[int]) -> None:
     together = SAMPLER.cases(indices)
     for k, index in enumerate(indices):
         alone = SAMPLER.cases([index])[0]

@@ -103,7 +103,7 @@ def _ran(place: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
-def test_a_study_that_is_killed_or_interrupted_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+def test_a_killed_or_interrupted_study_is_resumed(tmp_path: Path, how: signal.Signals) -> None:
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     first = subprocess.Popen([sys.executable, str(script)], cwd=tmp_path, stderr=subprocess.PIPE, text=True)

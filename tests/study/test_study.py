@@ -122,7 +122,7 @@ def test_an_error_that_cannot_be_written_is_a_row_too(error: Exception, tmp_path
     assert table.n_failed == 2
 
 
-def test_a_batch_that_raises_is_searched_for_those_who_do(table: StudyTable) -> None:
+def test_a_batch_that_raises_is_searched_for_the_failing_cases(table: StudyTable) -> None:
     def fragile(cases: Any) -> dict[str, Any]:
         if set(cases.indices.tolist()) & {17, 50, 51}:
             raise ValueError("no")
@@ -143,7 +143,7 @@ def test_what_is_no_result_ends_the_study_and_says_why(given: Any) -> None:
         study(lambda case: given).run(3, on="here")
 
 
-def test_a_study_goes_on_where_it_was_stopped(table: StudyTable, tmp_path: Path) -> None:
+def test_a_stopped_study_is_resumed(table: StudyTable, tmp_path: Path) -> None:
     ran: list[int] = []
 
     def counted(case: Any) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def test_a_changed_study_is_refused(tmp_path: Path) -> None:
         study(lambda case: {"reach": 1.0}).run(5, on="here", out=tmp_path)
 
 
-def test_grids_alone_know_how_many() -> None:
+def test_grids_alone_give_the_number_of_cases() -> None:
     plain = hc.Study(lambda case: {"sum": case["a"] + case["b"]})
     plain.grid("a", [1, 2, 3])
     plain.grid("b", [10, 20])

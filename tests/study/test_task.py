@@ -1,4 +1,4 @@
-"""What a worker does first: build, one of them at a time, and keep nobody else waiting."""
+"""Builds in workers: one at a time, without blocking others."""
 
 from __future__ import annotations
 

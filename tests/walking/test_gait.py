@@ -1,4 +1,4 @@
-"""Gaits: who stands when, from standing to walking to standing."""
+"""Gaits: contact phases from standing to walking to standing."""
 
 from __future__ import annotations
 

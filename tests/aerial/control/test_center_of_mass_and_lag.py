@@ -53,7 +53,7 @@ def test_altitude_and_attitude_are_those_of_the_root_in_hover(rng):
 
 
 @pytest.mark.parametrize("lag", [0.005, 0.08])
-def test_the_linear_quadratic_regulator_knows_the_lag(lag, rng):
+def test_the_linear_quadratic_regulator_includes_the_motor_lag(lag, rng):
     vehicle = random_multirotor(rng, 0.065, lag)
     law = hc.aerial.LinearQuadraticControl(vehicle)
     flight = hc.simulate(vehicle, duration=12.0, controller=law.following(position=TARGET), dt=DT)

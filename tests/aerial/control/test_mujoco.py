@@ -1,4 +1,4 @@
-"""Laws of flight on a plant that is not ours: MuJoCo, with published numbers and formulas of this file."""
+"""Flight laws on a vehicle in MuJoCo, with published numbers and formulas of this file."""
 
 from __future__ import annotations
 

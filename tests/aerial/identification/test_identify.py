@@ -52,7 +52,7 @@ def test_parameters_are_within_their_intervals() -> None:
         assert delay == pytest.approx(case().pose_delay, abs=0.012)
 
 
-def test_held_out_flights_are_predicted_as_well_as_the_truth_predicts_them() -> None:
+def test_held_out_flights_are_predicted_as_well_as_by_the_true_vehicle() -> None:
     result = found()
     assert [one.flight for one in result.held_out] == ["flight 1", "flight 2"]
     for one in result.held_out:
@@ -90,7 +90,7 @@ def test_motion_capture_alone() -> None:
     assert result["speed_at_mean"] == pytest.approx(found()["speed_at_mean"], rel=0.03)
 
 
-def test_inertial_sensors_alone_say_nothing_of_drag() -> None:
+def test_inertial_sensors_alone_do_not_identify_drag() -> None:
     logs = [chosen(log, "command", "voltage", "gyro", "accelerometer") for log in flights()]
     result = hc.aerial.identify(case().described, logs)
     assert result.success and "hub_drag" not in result.names

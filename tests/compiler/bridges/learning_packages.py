@@ -1,4 +1,4 @@
-"""What tests of both bridges ask of a package: arrays, gradients, vmap."""
+"""Common tests of both bridges: arrays, gradients, vmap."""
 
 from __future__ import annotations
 

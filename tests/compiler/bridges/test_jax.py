@@ -1,4 +1,4 @@
-"""What is so in JAX alone: double precision, jit, and executables of other processes."""
+"""Properties of the JAX bridge alone: double precision, jit, and executables of other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is so in PyTorch alone: forward derivatives, its own check of gradients, numbers of a list."""
+"""Properties of the PyTorch bridge alone: forward derivatives, gradcheck, numbers of a list."""
 
 from __future__ import annotations
 

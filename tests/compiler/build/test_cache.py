@@ -1,4 +1,4 @@
-"""Libraries on disk: found again, never believed, safe with several processes and several users."""
+"""Libraries on disk: found again, verified, safe with several processes and several users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another order computes the same, and keeps fewer values waiting."""
+"""Reordering of operations: the same values, with fewer of them alive."""
 
 from __future__ import annotations
 

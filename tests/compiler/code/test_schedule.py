@@ -115,7 +115,7 @@ def test_independent_angles_share_a_step(at_once: int, steps: int) -> None:
     assert len(plan.segments[0].instructions) == steps
 
 
-def test_an_angle_that_waits_for_another_comes_after_it() -> None:
+def test_an_angle_that_depends_on_another_is_ordered_after_it() -> None:
     x = ca.SX.sym("x")
     program = Program.from_casadi(ca.Function("f", [x], [ca.sin(ca.sin(ca.cos(x)))]))
     plan = schedule(program, angles_at_once=4, size=1)

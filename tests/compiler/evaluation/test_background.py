@@ -1,4 +1,4 @@
-"""Functions that answer at once and are compiled meanwhile."""
+"""Background compilation: functions that run on the virtual machine until their code is compiled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def waited(function: Function) -> BackgroundEvaluator:
 
 
 @pytest.mark.needs_compiler
-def test_answers_come_at_once_and_from_compiled_code_later() -> None:
+def test_first_calls_return_immediately_and_later_ones_use_compiled_code() -> None:
     hc.set_compile("background")
     function, x = spring(0.7185), np.array([0.3, -1.2])
     first = function(x, 2.0)
@@ -47,7 +47,7 @@ def test_answers_come_at_once_and_from_compiled_code_later() -> None:
 
 @pytest.mark.slow
 @pytest.mark.needs_compiler
-def test_each_kind_of_a_large_function_waits_until_asked_for() -> None:
+def test_each_kind_of_a_large_function_is_compiled_on_demand() -> None:
     hc.set_compile("background")
     x = ca.SX.sym("x", 2)
     y = x

@@ -163,7 +163,7 @@ def test_through_a_stretched_elbow_and_back(options):
     assert np.linalg.norm(ik.error("tip")) < 1e-6
 
 
-def test_what_is_no_measurement_makes_the_motion_die_away(weighted):
+def test_invalid_measurements_let_the_motion_decay(weighted):
     ik = started(weighted)
     T = np.eye(4)
     T[:3, 3] = 0.5, 0.3, 0.3
@@ -203,7 +203,7 @@ def test_a_quaternion_that_is_not_unit_is_no_configuration():
         DifferentialIK(robot, [PostureTask([2.0, 0.0, 0.0, 0.0, 0.0])], DT)
 
 
-def test_as_long_as_there_is_no_target_nothing_moves(panda):
+def test_without_a_target_nothing_moves(panda):
     ik = DifferentialIK(panda, [PoseTask("panda_link8", name="hand"), PostureTask(HOME, weight=1e-6)], DT,
                         acceleration=15.0)  # fmt: skip
     assert ik.status == "not started" and not ik.ok
@@ -256,7 +256,7 @@ def test_constraints_are_kept(rng):
     assert q[0] == pytest.approx(2.0, abs=1e-4)
 
 
-def test_a_copy_goes_on_as_the_original_would(weighted):
+def test_a_copy_continues_as_the_original(weighted):
     ik = started(weighted)
     T = np.eye(4)
     T[:3, 3] = 0.5, 0.3, 0.3

@@ -1,4 +1,4 @@
-"""What a step minimises and keeps, on random trees: against Jacobians and errors computed apart from it."""
+"""Objective and constraints of a step on random trees, against independent Jacobians and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def evaluated(formulation, numbers, q):
 
 @few
 @given(robot=robots(max_bodies=4), seed=seeds)
-def test_the_program_weighs_what_tasks_miss(robot, seed):
+def test_the_program_minimises_weighted_task_errors(robot, seed):
     rng, q = np.random.default_rng(seed), state(robot, seed).q
     link = moving_links(robot)[-1]
     tasks = (PositionTask(link, rng.normal(size=3), [1, 2, 3]), PostureTask(q, 0.1, robot.joint_names))

@@ -1,4 +1,4 @@
-"""Targets out of reach: the robot rests or its status says why not, and nothing is lost within reach."""
+"""Targets out of reach: the robot rests or its status says why not; within reach nothing changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths: one branch of solutions from end to end, or the truth about where it ends."""
+"""Paths: one branch of solutions from end to end, or the place where it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks: what is missing, how a velocity makes up for it, and what is refused."""
+"""Tasks: errors, Jacobians, and invalid tasks."""
 
 from __future__ import annotations
 

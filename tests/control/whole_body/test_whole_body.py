@@ -88,7 +88,7 @@ def agrees(wb, q, v):
     return len(wb.limits)
 
 
-def test_it_is_the_whole_program_with_any_contacts(wb, dog, rng):
+def test_it_solves_the_whole_program_with_any_contacts(wb, dog, rng):
     q0, held = standing(dog), 0
     for k in range(25):
         wb.set(contacts=[foot for foot in FEET if rng.random() < 0.7])
@@ -142,7 +142,7 @@ def test_strict_levels_take_nothing_from_those_before(dog, rng):
     assert not np.allclose(alone.accelerations[6:], both.accelerations[6:], atol=1e-3)
 
 
-def test_contacts_come_and_go_without_jumps(wb, dog):
+def test_torques_do_not_jump_when_contacts_are_switched(wb, dog):
     q, v = standing(dog), np.zeros(18)
     wb.set(ramp=0.02)
     before, steps = wb.step(q, v), []
@@ -223,7 +223,7 @@ def test_no_contact_holds_a_floating_base(wb, dog):
     assert np.isclose(dog.com_jacobian(q)[2] @ wb.accelerations, -9.81, atol=1e-6)
 
 
-def test_measurements_of_no_use_let_the_last_torque_die_away(wb, dog):
+def test_invalid_measurements_let_the_last_torque_decay(wb, dog):
     q, v = standing(dog), np.zeros(18)
     last = wb.step(q, v)
     stretched = np.concatenate([q[:3], 2 * q[3:7], q[7:]])
@@ -269,7 +269,7 @@ def test_theta_of_a_parametric_robot_counts(dog):
 
 
 @pytest.mark.slow
-def test_copies_go_on_alone(wb, dog):
+def test_copies_are_independent(wb, dog):
     q, v = standing(dog), np.zeros(18)
     wb.step(q, v)
     for other in (copy.copy(wb), copy.deepcopy(wb), pickle.loads(pickle.dumps(wb))):

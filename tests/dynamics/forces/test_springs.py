@@ -49,7 +49,7 @@ def test_torque_is_the_gradient_of_energy(model: Model, seed: int) -> None:
 
 @fewer
 @given(models(max_bodies=3), seeds)
-def test_derivatives_know_the_springs(model: Model, seed: int) -> None:
+def test_derivatives_include_the_springs(model: Model, seed: int) -> None:
     robot = sprung(model, seed)
     q, v, a = state(robot, seed)
     dq, dv, _ = robot.inverse_dynamics_derivatives(q, v, a, friction=True)

@@ -1,4 +1,4 @@
-"""The dynamics that a frame feels: their defining identities on random trees, and textbook cases."""
+"""Task-space dynamics: their defining identities on random trees, and textbook cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a log is named; what is not wrong is not."""
+"""Diagnosis of logs: faults are named, correct logs are not."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_gains_that_the_load_does_not_show_are_named() -> None:
 
 
 @pytest.mark.parametrize("part", [0.05, 0.1, 0.2])
-def test_noise_in_the_currents_biases_nothing(part: float) -> None:
+def test_noise_in_the_currents_causes_no_bias(part: float) -> None:
     """With the whole load known, or its mass alone; within 2 %, and errors are what σ says."""
     gains, rng = np.array([12.0, 9.0, 7.0]), np.random.default_rng(0)
     load = (ROBOT.link_names[-1], 3.0, [0.1, 0.2, 0.1], np.diag([0.01, 0.01, 0.01]))

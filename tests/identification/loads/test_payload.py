@@ -108,7 +108,7 @@ def mounted() -> hc.Robot:
 LOAD = 1.8, np.array([0.03, -0.02, 0.09]), np.diag([0.01, 0.012, 0.008])
 
 
-def test_a_wrist_sensor_alone_weighs_the_load() -> None:
+def test_a_wrist_sensor_alone_identifies_the_mass_of_the_load() -> None:
     """Offsets of six channels, noise, a turned and displaced sensor: mass and centre within the intervals."""
     robot = mounted()
     loaded = robot.with_payload("tool0", *LOAD)

@@ -1,4 +1,4 @@
-"""Online identification: exactly the least squares solution, whatever the order, and what hangs on it."""
+"""Online identification: exactly the least squares solution, in any order of samples."""
 
 from __future__ import annotations
 
@@ -366,7 +366,7 @@ def test_absurd_samples_are_left_out_without_warnings(groups: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("what, value", [(2, 1e300), (2, 1e10), (1, 1e20), (3, 1e300), (3, 1e4)])
-def test_one_sample_far_off_moves_nothing(what: int, value: float) -> None:
+def test_one_outlier_does_not_change_the_estimate(what: int, value: float) -> None:
     """Finite, and of a size that no robot has: 200 good samples later the estimate is what it would be."""
     rng, robot = np.random.default_rng(0), hc.load("planar_2r")
     actual = perturbed(robot, rng)

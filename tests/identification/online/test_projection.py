@@ -1,4 +1,4 @@
-"""The nearest bodies that can exist: certified by duality, whatever the metric and wherever it starts."""
+"""Projection on physically consistent bodies: certified by duality, in any metric and from any start."""
 
 from __future__ import annotations
 

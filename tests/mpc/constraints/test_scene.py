@@ -70,7 +70,7 @@ def test_a_plan_keeps_the_margin(problem: hc.mpc.Problem, scene: hc.Scene, shape
         assert least(robot, free.q, scene) < 0  # it is in the way
 
 
-def test_a_controller_goes_around_an_object_that_moves_and_compiles_nothing(
+def test_a_controller_avoids_a_moving_object_and_compiles_nothing(
     problem: hc.mpc.Problem, scene: hc.Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.remove("object")

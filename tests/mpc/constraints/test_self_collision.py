@@ -1,4 +1,4 @@
-"""A robot that does not run into itself."""
+"""Self-collision avoidance in model predictive control."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_disturbance_estimate_in_c_equals_python(exported: Exported) -> None:
     np.testing.assert_allclose(exported.disturbance, controller.disturbance, rtol=1e-12)
 
 
-def test_thousand_steps_with_all_that_goes_wrong(exported: Exported) -> None:
+def test_thousand_steps_with_faults(exported: Exported) -> None:
     """Targets that move, sensors that fail for a moment and for long, limits that cannot be kept, pushes."""
     robot = hc.load("planar_2r")
     problem = arm()
@@ -165,7 +165,7 @@ def test_what_the_plan_misses_has_a_name(exported: Exported) -> None:
     assert name.startswith("velocity_limit: joint_") and amount > 0.5 and 1 <= node <= 12
 
 
-def test_before_the_first_plan_a_bad_state_moves_nothing(exported: Exported) -> None:
+def test_before_the_first_plan_a_bad_state_gives_no_motion(exported: Exported) -> None:
     exported.start_again()
     assert not exported.step([np.nan, 0.0], [0.0, 0.0]).any()  # type: ignore[arg-type]
     assert exported.status == "bad measurement" and not exported.ok

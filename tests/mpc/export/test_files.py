@@ -1,4 +1,4 @@
-"""What an export writes: names that C takes, whatever they were, and no file of somebody else's."""
+"""Files of an export: valid names in C, and no file of others overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contacts that come and go in an exported controller: as in Python, step by step."""
+"""Contact phases in an exported controller: as in Python, step by step."""
 
 from __future__ import annotations
 

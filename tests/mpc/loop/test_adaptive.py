@@ -78,7 +78,7 @@ def controller() -> hc.mpc.Controller:
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 1.0))
-def test_what_is_handed_over_is_a_body_that_can_exist(seed: int, size: float) -> None:
+def test_estimates_passed_on_are_physically_consistent(seed: int, size: float) -> None:
     theta = np.random.default_rng(seed).normal(size=10) * np.array([2.0, *[size] * 3, *[size**2] * 6])
     result = possible(theta)
     smallest = np.linalg.eigvalsh(Inertia.from_parameters(result).pseudo)[0]
@@ -89,7 +89,7 @@ def test_what_is_handed_over_is_a_body_that_can_exist(seed: int, size: float) ->
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.1, 5.0))
-def test_a_body_that_can_exist_is_handed_over_as_it_is(seed: int, mass: float) -> None:
+def test_a_physically_consistent_body_is_passed_on_unchanged(seed: int, mass: float) -> None:
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(3, 3)) * 0.05
     second = A @ A.T + 1e-4 * np.eye(3)  # second moments about the center, per mass
@@ -117,14 +117,14 @@ def test_a_load_is_found_and_tracking_recovers(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_handed_over_while_it_is_unknown() -> None:
+def test_unidentified_parameters_are_not_passed_on() -> None:
     run = comparison(0).adaptive
     soon = (run.t > 0.5) & (run.t < 0.54)
     assert np.all(np.abs(run.theta[soon, 0]) < 0.1)
 
 
 @pytest.mark.slow
-def test_all_that_is_handed_over_can_exist() -> None:
+def test_all_estimates_passed_on_are_physically_consistent() -> None:
     handed = np.unique(comparison(0).adaptive.theta, axis=0)
     assert len(handed) > 20
     smallest = [np.linalg.eigvalsh(Inertia.from_parameters(theta).pseudo)[0] for theta in handed]

@@ -1,4 +1,4 @@
-"""How dynamics and rows bend: second differences of the Lagrangian of a node, without the solver."""
+"""Second derivatives of dynamics and rows: differences of the Lagrangian of a node, without the solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever describes a motion is a guess, and arrives at the nodes as it was meant."""
+"""Initial guesses from every description of a motion, at the nodes of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swing-ups from hanging still, with torques as controls: no guess, few iterations, a cost like ipopt's."""
+"""Swing-ups from rest with torques as controls: no initial guess, few iterations, a cost like ipopt's."""
 
 from __future__ import annotations
 

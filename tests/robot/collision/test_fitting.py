@@ -70,7 +70,7 @@ def test_degenerate_points_are_held(rng: np.random.Generator, shape: str) -> Non
     assert outside(one, points) <= 1e-12 and np.isfinite([*one.start, *one.end, one.radius]).all()
 
 
-def test_balls_are_held_as_a_whole(rng: np.random.Generator) -> None:
+def test_a_capsule_contains_whole_balls(rng: np.random.Generator) -> None:
     points, radii = rng.normal(size=(12, 3)), rng.uniform(0, 0.5, 12)
     one = around(points, radii, 0.0)
     directions = rng.normal(size=(200, 3))

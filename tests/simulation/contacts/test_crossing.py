@@ -1,4 +1,4 @@
-"""Links that pass through each other, which a simulation does not prevent, are told once."""
+"""Links that pass through each other, which a simulation does not prevent, are reported once."""
 
 from __future__ import annotations
 

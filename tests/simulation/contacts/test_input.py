@@ -1,4 +1,4 @@
-"""What is refused, and how it is said."""
+"""Invalid input and its messages."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_absurd_states_end(v: float) -> None:
 
 
 @pytest.mark.needs_compiler
-def test_a_law_that_drives_it_mad_is_not_blamed_for_answers_to_nonsense() -> None:
+def test_a_law_that_diverges_is_not_blamed_for_its_answers_to_invalid_states() -> None:
     q, v = ca.SX.sym("q", 7), ca.SX.sym("v", 6)
     law = hc.Function.from_expressions("law", {"q": q, "v": v}, {"tau": 3e3 * ca.vertcat(0, 0, 0, v[3:])})
     push = np.array([0, 0, 0, 0.1, 0, 0])

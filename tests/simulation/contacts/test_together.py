@@ -73,7 +73,7 @@ def test_a_ball_rolls_into_a_hollow_of_a_field() -> None:
 
 
 @pytest.mark.slow
-def test_a_capsule_comes_to_lie_on_its_side() -> None:
+def test_a_capsule_falls_on_its_side() -> None:
     capsule = body('<capsule radius="0.05" length="0.2"/>', 1.0, (0.005, 0.005, 0.001), "capsule")
     q0 = [0, 0, 0.2, np.cos(0.5), np.sin(0.5), 0, 0]
     motion = hc.simulate(capsule, q0, duration=1.5, ground=hc.Ground(), contacts="collision")

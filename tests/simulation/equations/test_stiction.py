@@ -114,16 +114,16 @@ def test_every_joint_sticks_or_slides(model: Model, seed: int) -> None:
     assert np.abs(wrong).max() < 1e-11
 
 
-def rubbing(robot: Robot, *torques: float) -> Robot:
+def with_dry_friction(robot: Robot, *torques: float) -> Robot:
     """The robot with Coulomb friction in its joints."""
     return robot.with_joints(friction=list(torques))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5", "panda", "snake"])
-def test_long_chains_settle_who_sticks(name: str) -> None:
+def test_long_chains_find_the_joints_that_stick(name: str) -> None:
     robot = hc.load(name)
-    robot = rubbing(robot, *[5.0] * robot.nv)
+    robot = with_dry_friction(robot, *[5.0] * robot.nv)
     rng = np.random.default_rng(0)
     unsettled = stuck = 0
     for _ in range(500):
@@ -138,7 +138,7 @@ def test_long_chains_settle_who_sticks(name: str) -> None:
 
 def test_one_joint_falls_while_another_sticks() -> None:
     """An elbow with much friction keeps its angle to the last digit, while the shoulder swings."""
-    robot = rubbing(hc.load("double_pendulum"), 0.1, 100.0)
+    robot = with_dry_friction(hc.load("double_pendulum"), 0.1, 100.0)
     motion = simulate(robot, [1.2, 0.4], duration=1.0, method="stiction")
     assert np.all(motion.q[:, 1] == 0.4)
     assert np.ptp(motion.q[:, 0]) > 0.3
@@ -146,7 +146,7 @@ def test_one_joint_falls_while_another_sticks() -> None:
 
 
 def test_compiled_batches_and_parameters() -> None:
-    robot = rubbing(hc.load("double_pendulum"), 0.4, 0.2)
+    robot = with_dry_friction(hc.load("double_pendulum"), 0.4, 0.2)
     start = np.random.default_rng(0).normal(size=(5, 2))
     one = simulate(robot, start[3], duration=0.2, method="stiction")
     hc.set_compile(True)

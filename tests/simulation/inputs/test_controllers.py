@@ -1,4 +1,4 @@
-"""Whatever may steer a robot steers it alike."""
+"""Equal motions by every kind of controller."""
 
 from __future__ import annotations
 

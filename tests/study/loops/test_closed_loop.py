@@ -57,7 +57,7 @@ def test_a_batch_is_what_single_steps_give(loop: Any) -> None:
             np.testing.assert_allclose(together[name][k], value, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-def test_who_runs_beside_whom_changes_no_bit(loop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_other_rollouts(loop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table = study(loop).run(11, on="here")
     monkeypatch.setattr(compiled_loop, "SIDE_BY_SIDE", 5)
     again = study(loop).run(11, on="here")

@@ -1,4 +1,4 @@
-"""What is drawn is where the robot is, whatever its description says or leaves out."""
+"""Drawing of robots: geometry at the robot's poses, with any description."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_the_solution_is_that_of_an_independent_modelling_tool() -> None:
     assert cost(ours) == pytest.approx(task.value, rel=1e-5)
 
 
-def test_constraints_that_do_not_bite_change_nothing() -> None:
+def test_inactive_constraints_change_nothing() -> None:
     robot = arm()
     log = recording(truth(robot, 3, 0.05), 4, seconds=5.0)
     regression = Regression(robot)

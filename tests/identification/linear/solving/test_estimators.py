@@ -1,4 +1,4 @@
-"""Estimators against a known truth: exact without noise, unbiased and honest with it."""
+"""Estimators against a known truth: exact without noise; unbiased, with calibrated intervals, with noise."""
 
 from __future__ import annotations
 
