@@ -5,17 +5,17 @@
 #include "connect.h"
 
 typedef struct {
-  int32_t n, room;
+  int32_t n, capacity;
   float *q;
 } hp_path;
 
 static int hp_room(hp_path *path, int n) {
-  if (n <= path->room) return 1;
-  const int room = n > 2 * path->room ? n : 2 * path->room;
-  float *q = realloc(path->q, sizeof(float) * HP_NQ * (size_t)room);
+  if (n <= path->capacity) return 1;
+  const int capacity = n > 2 * path->capacity ? n : 2 * path->capacity;
+  float *q = realloc(path->q, sizeof(float) * HP_NQ * (size_t)capacity);
   if (!q) return 0;
   path->q = q;
-  path->room = room;
+  path->capacity = capacity;
   return 1;
 }
 

@@ -7,7 +7,7 @@
 #define HP_FAR 1e15f /* coordinates of unused lanes */
 
 typedef struct {
-  int32_t n, room, most;
+  int32_t n, capacity, most;
   float *q;        /* blocks of HP_LANES nodes: coordinate by coordinate */
   int32_t *parent;
   float *domain;   /* radius within which samples extend a node: dynamic domain, Yershova et al. 2005 */
@@ -23,19 +23,19 @@ HP_HOT void hp_put(hp_tree *t, int i, const float *q) {
   for (int j = 0; j < HP_NQ; j++) block[j * HP_LANES] = q[j];
 }
 
-/* The number of the new node, or -1 where there is no room or no memory. */
+/* The number of the new node, or -1 where the tree is full or memory runs out. */
 static int hp_add(hp_tree *t, const float *q, int parent) {
-  if (t->n == t->room) {
-    const int room = t->room ? 2 * t->room : 256;
+  if (t->n == t->capacity) {
+    const int capacity = t->capacity ? 2 * t->capacity : 256;
     if (t->n >= t->most) return -1;
-    float *nodes = realloc(t->q, sizeof(float) * HP_NQ * (size_t)room);
+    float *nodes = realloc(t->q, sizeof(float) * HP_NQ * (size_t)capacity);
     if (nodes) t->q = nodes;
-    int32_t *parents = realloc(t->parent, sizeof(int32_t) * (size_t)room);
+    int32_t *parents = realloc(t->parent, sizeof(int32_t) * (size_t)capacity);
     if (parents) t->parent = parents;
-    float *domains = realloc(t->domain, sizeof(float) * (size_t)room);
+    float *domains = realloc(t->domain, sizeof(float) * (size_t)capacity);
     if (domains) t->domain = domains;
     if (!nodes || !parents || !domains) return -1;
-    t->room = room;
+    t->capacity = capacity;
   }
   if (t->n % HP_LANES == 0) {
     float *block = t->q + (int64_t)t->n * HP_NQ;
