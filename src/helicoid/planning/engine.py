@@ -87,8 +87,8 @@ class Settings(ctypes.Structure):
         ("domain", _F),
         ("least", _F),
         ("shrink", _F),
-        ("most_nodes", _I),
-        ("most_samples", ctypes.c_int64),
+        ("max_nodes", _I),
+        ("max_samples", ctypes.c_int64),
     )
 
 

@@ -1,4 +1,4 @@
-/* Whether configurations touch something: spheres on the links, in balls, against obstacles and each other.
+/* Collision checks of configurations: spheres on the links, in balls, against obstacles and each other.
  *
  * Lanes are configurations. Each group of spheres, those of one link, has a ball around it and consists of
  * clusters, which have balls as well; centres of these and of spheres are computed only where the ball above hits. To certify whole intervals of an edge, every sphere is
@@ -11,7 +11,7 @@
 
 typedef struct {
   int32_t n_groups, n_clusters, n_spheres, n_pairs;
-  const int32_t *slot;        /* of each group: which pose, or -1 on what stands still */
+  const int32_t *slot;        /* of each group: which pose, or -1 on fixed bodies */
   const int32_t *first;       /* n_groups + 1: its clusters */
   const int32_t *member;      /* n_clusters + 1: their spheres */
   const int32_t *meets_world; /* whether a group is checked against obstacles */

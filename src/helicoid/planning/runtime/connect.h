@@ -12,8 +12,8 @@ typedef struct {
   float range;              /* longest extension */
   float domain, least;      /* first and least radius of a dynamic domain */
   float shrink;             /* and growth, by which it changes */
-  int32_t most_nodes;
-  int64_t most_samples;
+  int32_t max_nodes;
+  int64_t max_samples;
 } hp_settings;
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
   uint64_t random;
   int64_t samples;
   int32_t met[2];           /* the nodes that met */
-  float bound;              /* paths of this length or more are not looked for */
+  float bound;              /* upper bound of the path length in the search */
   int32_t n_roots[2];
 } hp_query;
 
@@ -76,7 +76,7 @@ static float hp_detour(const hp_space *space, const hp_query *query, const float
 static int hp_connect(const hp_space *space, const hp_settings *settings, hp_check *c, hp_query *query,
                       double seconds) {
   const double until = hp_now() + seconds;
-  while (query->samples < settings->most_samples) {
+  while (query->samples < settings->max_samples) {
     if (query->samples % 32 == 0 && hp_now() > until) return RUNNING;
     const int side = query->tree[0].n > query->tree[1].n;
     hp_tree *a = query->tree + side, *b = query->tree + !side;

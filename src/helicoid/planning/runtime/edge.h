@@ -212,7 +212,7 @@ static int hp_edge_free(const hp_space *space, hp_check *c, const hp_edge *e) {
   return 1;
 }
 
-/* Which of up to HP_LANES configurations touch something, in bits. */
+/* Bit mask of up to HP_LANES configurations: those in collision. */
 static unsigned hp_configurations(hp_check *c, const float *q, int n) {
   hp_v at[HP_NQ];
   unsigned hard, found = 0;

@@ -54,7 +54,7 @@ static void hp_use(hp_work *w, const hp_robot *robot, const hp_world *world, con
   w->check.ignored = ignored;
 }
 
-/* touches[i]: whether configuration i touches something. */
+/* touches[i]: whether configuration i is in collision. */
 HP_API void planner_configurations(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
                                    const float *q, int64_t n, uint8_t *touches) {
   hp_use(w, robot, world, ignored);
@@ -92,7 +92,7 @@ HP_API void planner_cubics(hp_work *w, const hp_robot *robot, const hp_world *wo
   }
 }
 
-/* Begin a query. Roots that touch something are left out: START_TOUCHES or GOALS_TOUCH where none is left. With
+/* Begin a query. Roots in collision are left out: START_TOUCHES or GOALS_TOUCH where none is left. With
  * keep_goals the tree of the goals is that of the last query, without what is not free any more. */
 HP_API int planner_begin(hp_work *w, const hp_robot *robot, const hp_world *world, const uint8_t *ignored,
                          const hp_space *space, const hp_settings *settings, const float *starts, int32_t n_starts,
@@ -114,7 +114,7 @@ HP_API int planner_begin(hp_work *w, const hp_robot *robot, const hp_world *worl
       continue;
     }
     t->n = 0;
-    t->most = settings->most_nodes;
+    t->most = settings->max_nodes;
     for (int32_t i = 0, n = s ? n_goals : n_starts; i < n; i++)
       if (!hp_configurations(&w->check, roots + i * HP_NQ, 1) && hp_add(t, roots + i * HP_NQ, -1) < 0) return FULL;
     if (!t->n) return s ? GOALS_TOUCH : START_TOUCHES;
@@ -158,7 +158,7 @@ HP_API int planner_set_path(hp_work *w, const float *q, int32_t n) {
   return 1;
 }
 
-/* The number of waypoints; q, where it has room for them, gets them. */
+/* The number of waypoints; q gets them if its capacity suffices. */
 HP_API int32_t planner_path(const hp_work *w, float *q, int32_t room) {
   if (w->path.n <= room) memcpy(q, w->path.q, sizeof(float) * HP_NQ * (size_t)w->path.n);
   return w->path.n;

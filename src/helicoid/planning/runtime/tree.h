@@ -108,7 +108,7 @@ static void hp_sample(const hp_space *space, uint64_t *state, float *q) {
   }
 }
 
-/* Leave out nodes that touch something, and those that are not connected to a root any more. */
+/* Remove nodes in collision, and those that are not connected to a root any more. */
 static void hp_prune(const hp_space *space, hp_check *c, hp_tree *t) {
   int kept = 0;
   int32_t *now = t->n ? malloc(sizeof(int32_t) * (size_t)t->n) : NULL; /* new numbers */
