@@ -80,7 +80,7 @@ def test_steps_are_where_feet_land_and_swings_lead_there() -> None:
         (lambda: hop().set(foot_force_lower=3.0), "there is no 'foot_force_lower'"),
     ],
 )
-def test_what_makes_no_sense_is_reported(make: Any, said: str) -> None:
+def test_invalid_schedules_are_reported(make: Any, said: str) -> None:
     with pytest.raises(HelicoidError, match=said):
         make()
 

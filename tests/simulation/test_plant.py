@@ -134,7 +134,7 @@ def test_a_robot_that_is_not_parametric_takes_no_parameters() -> None:
         Plant(robot(), START, theta=LOAD)
 
 
-def test_a_schedule_that_makes_no_sense_is_refused() -> None:
+def test_an_invalid_schedule_is_refused() -> None:
     with pytest.raises(InputError, match="first time must be 0"):
         jump({1.0: [0.0]})
     with pytest.raises(InputError, match="start < end"):

@@ -63,6 +63,6 @@ def test_choice_has_its_shares(rng: np.random.Generator) -> None:
         lambda: hc.study.choice([1.0, np.nan]),
     ],
 )
-def test_what_makes_no_sense_is_refused(call: Any) -> None:
+def test_invalid_arguments_are_refused(call: Any) -> None:
     with pytest.raises(hc.InputError):
         call()

@@ -48,6 +48,6 @@ def test_walks_have_three_feet_on_the_ground():
         (lambda: hc.walking.Walker(hc.load("panda"), np.zeros(7), TROT), "floating base"),
     ],
 )
-def test_what_makes_no_sense_is_refused(make, message):
+def test_invalid_arguments_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()

@@ -543,7 +543,7 @@ def test_python_threads_share_a_kernel(rng):
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 5000, 1.5, "2", None])
-def test_number_of_threads_that_makes_no_sense(wrong):
+def test_invalid_number_of_threads_is_refused(wrong):
     with pytest.raises(HelicoidError, match="1 to 4096"):
         set_num_threads(wrong)
 

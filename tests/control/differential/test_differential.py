@@ -268,7 +268,7 @@ def test_a_copy_continues_as_the_original(weighted):
     assert np.array_equal(ik.step(HOME), again)
 
 
-def test_what_makes_no_sense_is_refused(weighted, panda):
+def test_invalid_arguments_are_refused(weighted, panda):
     hand = PoseTask("panda_link8", name="hand")
     with pytest.raises(HelicoidError, match="did you mean"):
         DifferentialIK(panda, PoseTask("panda_link88"), DT)

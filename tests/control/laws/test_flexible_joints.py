@@ -66,7 +66,7 @@ def test_a_law_without_a_model_of_flexibility_sags_by_that_of_the_joints(
     assert np.abs(q - GOAL).max() > 4e-3
 
 
-def test_what_makes_no_sense_is_refused(stiff: hc.Robot, flexible: hc.Robot) -> None:
+def test_invalid_arguments_are_refused(stiff: hc.Robot, flexible: hc.Robot) -> None:
     with pytest.raises(hc.InputError, match="gravity=True"):
         JointImpedance(stiff, K, D, gravity=False, joint_stiffness=K_J)
     with pytest.raises(hc.InputError, match="joint_stiffness must be above 0"):

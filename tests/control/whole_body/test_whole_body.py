@@ -317,7 +317,7 @@ def test_targets_that_are_missing_are_named():
         (lambda r, t: hc.control.InverseKinematics(r, [TorqueTask()]), "is about torque"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_words(make, message, dog):
+def test_invalid_arguments_are_refused_with_a_message(make, message, dog):
     with pytest.raises(HelicoidError, match=message):
         make(dog, [PostureTask(standing(dog))])
 
