@@ -57,8 +57,8 @@ def panda() -> hc.Robot:
 
 def task(robot: hc.Robot, limits: str = "all", nodes: int = 30, **options: Any) -> Problem:
     """The problem of this benchmark."""
-    # As Crocoddyl integrates: the same problem has the same cost.
-    problem = Problem(robot, horizon=nodes, dt=0.02, integrator="semi_implicit", **options)
+    # As Crocoddyl, which has no friction and integrates so: the same problem has the same cost.
+    problem = Problem(robot, horizon=nodes, dt=0.02, integrator="semi_implicit", friction=False, **options)
     target = robot.pose(FRAME)(Q0)[:3, 3] + MOVE
     problem.add_position_cost(FRAME, target, PATH["position"], END["position"])
     problem.add_posture_cost(Q0, PATH["posture"], END["posture"])

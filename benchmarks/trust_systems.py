@@ -209,7 +209,8 @@ def cases(quick: bool) -> list[Callable[[], Case]]:
 
     def panda() -> Case:
         start = np.array([0, -0.8, 0, -2.4, 0, 1.6, 0.8])
-        return arm("Panda", hc.load("panda"), "panda_link8", start, np.array([0, 0, 0.33]), 0.9)
+        robot = hc.load("panda").with_joints(friction=0.0)  # as its plant
+        return arm("Panda", robot, "panda_link8", start, np.array([0, 0, 0.33]), 0.9)
 
     def ur5() -> Case:
         start = np.array([0, -1.2, 1.5, -1.0, -1.57, 0.0])

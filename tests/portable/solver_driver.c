@@ -33,5 +33,5 @@ int main(void) {
   mpc_prepare(s);
   int status = mpc_feedback(s); /* stops at its tolerance, which the last digit of a number can move by a step */
   mpc_destroy(s);
-  return status == BROKEN ? 3 : 0;
+  return status == NOT_FINITE ? 3 : 0;
 }
