@@ -142,6 +142,9 @@ class Comparison:
         m, d = self.mujoco, self.data
         off = mujoco.mjtDisableBit.mjDSBL_ACTUATION.value
         u = rng.normal(size=len(self.robot.model.actuators))
+        for k, one in enumerate(self.robot.model.actuators):
+            if one.activation == "filter":  # its state stays within the range of its input
+                u[k] = np.clip(u[k], *one.control_range)
         results = [np.array(x).ravel() for x in self._actuation.call([q, v, u])]
         found = {"tendons": relative(results[0], d.ten_length)} if m.ntendon else {}
         if self._controlled and m.nu == len(u):

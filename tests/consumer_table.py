@@ -131,7 +131,8 @@ EXCEPTIONS: dict[str, dict[str, Entry]] = {
 
 
 def entry(consumer: str, prop: str) -> Entry:
-    return EXCEPTIONS[consumer].get(prop, YES)
+    """Fluids take energy as friction does, and count where it counts; so do dampers between links."""
+    return EXCEPTIONS[consumer].get("friction" if prop == "fluid forces" else prop, YES)
 
 
 def markdown() -> str:

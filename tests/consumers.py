@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 import helicoid as hc
 from helicoid._typing import Array
+from helicoid.model.connections.fluid import Fluid, FluidElement
 
 NEUTRAL_GRAVITY, TILTED_GRAVITY = (0.0, 0.0, -9.81), (3.0, 0.0, -8.0)
 Q, V, A = np.array([0.3, 0.8, -0.5]), np.array([0.5, -0.4, 0.6]), np.array([0.2, 0.1, -0.3])
@@ -46,12 +48,20 @@ def arm(ball: float = 0.01) -> hc.Robot:
     return hc.load(f'<robot name="arm">{"".join(parts)}</robot>')
 
 
+def wet() -> hc.Robot:
+    """The arm with a box in water on its second link."""
+    robot = arm()
+    water = FluidElement("box", "link_2", Fluid(1000.0, 1e-3), np.array([0.1, 0.2, 0.3]))
+    return robot.with_model(replace(robot.model, fluid=(water,)))
+
+
 DRIVE = hc.Drive(gear_ratio=50, rotor_inertia=1e-4, torque_limit=60.0)
 
 VARIANTS: dict[str, Callable[[], hc.Robot]] = {
     "friction": lambda: arm().with_joints(damping=0.7, friction=0.5),
     "joint springs": lambda: arm().with_joints(stiffness=4.0, rest=0.2),
     "elastic elements": lambda: arm().with_spring("world", "link_2", 80.0, 0.3, point_a=(0, 0, 1)),
+    "fluid forces": wet,
     "armature": lambda: arm().with_joints(armature=0.2),
     "drives": lambda: arm().with_drives({"joint_2": DRIVE, "joint_3": DRIVE}, full_rotor=True),
     "gravity vector": arm,  # an option, TILTED_GRAVITY in place of the default

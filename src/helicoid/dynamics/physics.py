@@ -46,7 +46,7 @@ class Physics:
     `smoothing` is the velocity over which Coulomb friction changes sign, of all or of each velocity; 0 makes
     it the sign function.
     `friction_entries` are the friction terms beyond viscous and Coulomb of the joints that state them.
-    `tendon_friction` says whether dampers and dry friction of tendons act.
+    `passive_damping` says whether dampers and dry friction of tendons, and fluids, act.
     `elastic` has stiffness, rest length and damping of each elastic element of the model.
     """
 
@@ -58,14 +58,14 @@ class Physics:
     smoothing: float | Array = SMOOTHING
     friction_entries: tuple[FrictionEntry, ...] = ()
     elastic: tuple[tuple[Expression, Expression, Expression], ...] = ()
-    tendon_friction: bool = True
+    passive_damping: bool = True
 
     def without_friction(self) -> Physics:
         """This physics with no friction of any kind."""
         zero = ca.SX.zeros(*self.damping.shape)
         elastic = tuple((stiffness, rest, ca.SX(0)) for stiffness, rest, _ in self.elastic)
         bare = replace(self, damping=zero, friction=zero, friction_entries=(), elastic=elastic)
-        return replace(bare, tendon_friction=False)
+        return replace(bare, passive_damping=False)
 
 
 def nominal(model: Model) -> Physics:

@@ -14,6 +14,7 @@ from helicoid.errors import ModelError
 from helicoid.model.connections.actuators import Actuator, check_actuator
 from helicoid.model.connections.couplings import Coupling, check_coupling
 from helicoid.model.connections.elastic import ElasticElement, check_element
+from helicoid.model.connections.fluid import FluidElement, check_fluid_element
 from helicoid.model.connections.loops import KinematicLoop, check_loop
 from helicoid.model.connections.semantics import Semantics
 from helicoid.model.connections.tendons import Tendon, check_tendon
@@ -74,6 +75,7 @@ class Model:
     couplings: tuple[Coupling, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    fluid: tuple[FluidElement, ...] = ()
     semantics: Semantics = field(default_factory=Semantics)
     gravity: tuple[float, float, float] = GRAVITY
     origin: MujocoOrigin | None = None
@@ -85,7 +87,8 @@ class Model:
         self._check_mimics()
         for kind, check in _CONNECTIONS.items():
             connections = getattr(self, kind)
-            _unique(kind.rstrip("s").replace("elastic", "elastic element"), (one.name for one in connections))
+            element = " element" * (kind in ("elastic", "fluid"))
+            _unique(kind.rstrip("s") + element, (one.name for one in connections))
             for one in connections:
                 check(self, one)
         about = self.semantics.within({one.name for one in self.links}, {one.name for one in self.joints})
@@ -288,6 +291,7 @@ _CONNECTIONS: dict[str, Callable[[Model, Any], None]] = {
     "couplings": check_coupling,
     "tendons": check_tendon,
     "actuators": check_actuator,
+    "fluid": check_fluid_element,
 }
 """What a model has beside its tree, each with the check of one."""
 

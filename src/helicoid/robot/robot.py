@@ -246,6 +246,7 @@ class Robot(CollisionChecks):
         lost += [f"the coupling {one.name!r}" for one in self.model.couplings]
         lost += [f"tendon {one.name!r}" for one in self.model.tendons]
         lost += [f"actuator {one.name!r}" for one in self.model.actuators]
+        lost += ["the forces of a fluid"] if self.model.fluid else []
         lost += [f"gravity compensation of {x.name!r}" for x in self.model.links if x.gravity_compensation]
         lost += [f"gravity {self.model.gravity}"] if self.model.gravity != GRAVITY else []
         if lost:

@@ -75,7 +75,6 @@ def test_conversions_of_an_edited_robot_are_refused() -> None:
 
 
 REFUSED = {
-    "fluid": '<option density="1000"/>',
     "tendon": '<tendon><fixed armature="1"><joint joint="hinge" coef="1"/></fixed></tendon>',
 }
 

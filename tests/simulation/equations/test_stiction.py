@@ -161,3 +161,14 @@ def test_compiled_batches_and_parameters() -> None:
 def test_smoothing_has_no_place_here() -> None:
     with pytest.raises(hc.InputError, match="no option 'smoothing'"):
         simulate(block(1.0), duration=0.1, method="stiction", smoothing=0.1)
+
+
+def test_dampers_between_links_act(rng: np.random.Generator) -> None:
+    """Without dry friction, the method has the motion of one for smooth forces."""
+    bare = hc.load("planar_2r").with_joints(friction=0.0, damping=0.0)
+    robot = bare.with_spring("tip", "world", 20.0, 0.3, 8.0, point_b=(0, 0, 1))
+    q, v = robot.random(rng), rng.normal(size=2)
+    ends = [hc.simulate(robot, q, v, 0.2, dt=1e-4, method=method).v[-1] for method in ("rk4", "stiction")]
+    undamped = hc.simulate(bare.with_spring("tip", "world", 20.0, 0.3, point_b=(0, 0, 1)), q, v, 0.2)
+    assert np.abs(ends[0] - undamped.v[-1]).max() > 0.05
+    np.testing.assert_allclose(ends[1], ends[0], atol=5e-3)

@@ -1,6 +1,6 @@
 """Forces of everything between and on links that acts without a motor, beside springs and friction of joints.
 
-One sum for all consumers: elastic elements, tendons and gravity compensation.
+One sum for all consumers: elastic elements, tendons, gravity compensation and fluids.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from helicoid.dynamics.forces.elastic import damper_torque as element_damper_tor
 from helicoid.dynamics.forces.elastic import elastic_energy as element_energy
 from helicoid.dynamics.forces.elastic import elastic_torque as element_torque
 from helicoid.dynamics.forces.elastic import elastic_wrenches as element_wrenches
+from helicoid.dynamics.forces.fluid import fluid_torque, fluid_wrenches
 from helicoid.dynamics.forces.gravity_compensation import (
     compensation_energy,
     compensation_torque,
@@ -28,7 +29,7 @@ from helicoid.model.model import Model
 def acts(model: Model) -> bool:
     """Whether the model has any of these forces."""
     compensated = any(link.gravity_compensation is not None for link in model.links)
-    return bool(model.elastic) or compensated or any(one.acts for one in model.tendons)
+    return bool(model.elastic or model.fluid) or compensated or any(one.acts for one in model.tendons)
 
 
 def elastic_energy(model: Model, physics: Physics, q: Expression) -> Expression:
@@ -48,14 +49,20 @@ def described_torque(model: Model, physics: Physics, q: Expression) -> Expressio
 
 
 def damper_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """Torque that dampers, and dry friction of tendons, take, nv (N·m or N)."""
-    return element_damper_torque(model, physics, q, v) + tendon_damper_torque(model, physics, q, v)
+    """Torque that dampers, dry friction of tendons and fluids take, nv (N·m or N)."""
+    return element_damper_torque(model, physics, q, v) + described_damper_torque(model, physics, q, v)
+
+
+def described_damper_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
+    """The part of `damper_torque` that is not among the parameters of a robot: tendons, fluids."""
+    return tendon_damper_torque(model, physics, q, v) + fluid_torque(model, physics, q, v)
 
 
 def passive_wrenches(model: Model, physics: Physics, q: Expression, v: Expression) -> dict[int, Expression]:
     """Per body, the wrench (n, f) of all of them on it, about its origin in its axes."""
     acting = element_wrenches(model, physics, q, v)
-    for found in (tendon_wrenches(model, physics, q, v), compensation_wrenches(model, physics, q)):
+    described = tendon_wrenches(model, physics, q, v), compensation_wrenches(model, physics, q)
+    for found in (*described, fluid_wrenches(model, physics, q, v)):
         for body, wrench in found.items():
             acting[body] = acting[body] + wrench if body in acting else wrench
     return acting

@@ -38,7 +38,7 @@ def tendon_spring_torque(model: Model, q: Expression) -> Expression:
 def tendon_damper_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
     """Torque that dampers and dry friction of all tendons take, nv; none in a physics without friction."""
     tau = ca.SX.zeros(model.nv)
-    for one in model.tendons if physics.tendon_friction else ():
+    for one in model.tendons if physics.passive_damping else ():
         if one.damping or one.friction:
             state = tendon_state(model, q, one)
             tau += state.jacobian.T * _resistance(one, state.jacobian @ v)
@@ -52,7 +52,7 @@ def tendon_wrenches(model: Model, physics: Physics, q: Expression, v: Expression
         if one.acts and one.branches:
             state = tendon_state(model, q, one)
             tension = one.stiffness * _extension(one, state)
-            if physics.tendon_friction:
+            if physics.passive_damping:
                 tension += _resistance(one, state.jacobian @ v)
             for body, gradient in state.gradients.items():
                 acting[body] = acting.get(body, ca.SX.zeros(6)) - tension * gradient

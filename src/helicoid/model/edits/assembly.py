@@ -8,6 +8,7 @@ from itertools import chain, count
 
 from helicoid.errors import ModelError
 from helicoid.model.connections.elastic import THE_WORLD, is_world
+from helicoid.model.connections.fluid import elements_on
 from helicoid.model.edits.structure import refuse_lost_sources, uncut_elements, uncut_loops
 from helicoid.model.edits.transmissions import kept_transmissions, renamed_transmissions
 from helicoid.model.joint_type import JointType
@@ -45,6 +46,7 @@ def attach(
         couplings=(*model.couplings, *part.couplings),
         tendons=(*model.tendons, *part.tendons),
         actuators=(*model.actuators, *part.actuators),
+        fluid=(*model.fluid, *part.fluid),
         semantics=model.semantics.merged(part.semantics),
     )
 
@@ -67,6 +69,7 @@ def detach(model: Model, link: str) -> Model:
         joints=tuple(joints),
         loops=uncut_loops(model, kept, edit),
         elastic=uncut_elements(model, kept, edit),
+        fluid=elements_on(model.fluid, kept),
         **kept_transmissions(model, kept, {one.name for one in joints}, edit),
     )
 
@@ -103,6 +106,7 @@ def renamed(
             replace(one, name=prefix + one.name, link_a=end(one.link_a), link_b=end(one.link_b))
             for one in model.elastic
         ),
+        fluid=tuple(replace(x, name=prefix + x.name, link=of_link[x.link]) for x in model.fluid),
         **renamed_transmissions(model, of_link, of_joint, prefix),
         semantics=model.semantics.renamed(of_link, of_joint, prefix),
     )
@@ -191,11 +195,11 @@ def _refuse_clashes(model: Model, other: Model, prefix: str) -> None:
 def _clashes(model: Model, other: Model, prefix: str) -> dict[str, list[str]]:
     """Names that both would have, by kind."""
     found = {}
-    for kind in ("links", "joints", "loops", "elastic", "couplings", "tendons", "actuators"):
+    for kind in ("links", "joints", "loops", "elastic", "couplings", "tendons", "actuators", "fluid"):
         own = {one.name for one in getattr(model, kind)}
         if kind == "links" and any(is_world(model, link) for one in model.elastic for link in one.links):
             own.add(THE_WORLD)  # the end of a spring, which a link of that name would catch
         both = [prefix + one.name for one in getattr(other, kind) if prefix + one.name in own]
         if both:
-            found["elastic elements" if kind == "elastic" else kind] = both
+            found[kind + " elements" * (kind in ("elastic", "fluid"))] = both
     return found

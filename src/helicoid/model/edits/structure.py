@@ -14,6 +14,7 @@ from helicoid.arrays import float_array
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.connections.couplings import still_coupled
 from helicoid.model.connections.elastic import THE_WORLD, ElasticElement, still_elastic
+from helicoid.model.connections.fluid import elements_on
 from helicoid.model.connections.loops import KinematicLoop, still_open
 from helicoid.model.edits.transmissions import kept_transmissions, locked_transmissions
 from helicoid.model.inertia import Inertia, frozen_array
@@ -56,6 +57,7 @@ def chain(model: Model, root: str, tip: str) -> Model:
         joints=tuple(joints),
         loops=loops,
         elastic=uncut_elements(tree, kept, f"chain({root!r}, {tip!r})"),
+        fluid=elements_on(tree.fluid, kept),
         **kept_transmissions(tree, kept, {one.name for one in joints}, f"chain({root!r}, {tip!r})"),
     )
 

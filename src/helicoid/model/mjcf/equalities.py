@@ -13,9 +13,9 @@ import numpy as np
 
 from helicoid.model.connections.couplings import Coupling
 from helicoid.model.connections.loops import KinematicLoop, LoopKind
+from helicoid.model.mjcf.forces.tendons import tendon_names
 from helicoid.model.mjcf.joints import JointAddress, rotation
 from helicoid.model.mjcf.names import Names, fresh
-from helicoid.model.mjcf.tendons import tendon_names
 from helicoid.model.mjcf.unsupported import Refusals
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Mimic, Placement

@@ -15,15 +15,16 @@ import numpy as np
 from helicoid.errors import DoubtfulModelWarning, ModelError, RobotDescriptionError, warn
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Fixed
-from helicoid.model.mjcf.actuators import actuators, with_actuated_joints
 from helicoid.model.mjcf.compiling.compiled import Compiled, compile_file, compile_text, given_model
 from helicoid.model.mjcf.contacts import disabled_pairs
 from helicoid.model.mjcf.equalities import with_equalities
+from helicoid.model.mjcf.forces.actuators import actuators, with_actuated_joints
+from helicoid.model.mjcf.forces.fluid import fluid_elements
+from helicoid.model.mjcf.forces.tendons import tendons
 from helicoid.model.mjcf.joints import FREE, JointAddress, body_chain, disabled, rotation
 from helicoid.model.mjcf.names import Names
 from helicoid.model.mjcf.origin import read_origin
 from helicoid.model.mjcf.shapes import Shapes
-from helicoid.model.mjcf.tendons import tendons
 from helicoid.model.mjcf.unsupported import Refusals
 from helicoid.model.model import Model, located_doubts
 from helicoid.model.parts import GravityCompensation, Joint, Link, Placement
@@ -62,7 +63,8 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         model = replace(model, semantics=about)
         model = with_equalities(model, source.model, names, addresses, refusals)
         origin = read_origin(source.model, addresses, source.spec)
-        model = replace(model, actuators=tuple(found), origin=origin)
+        wet = () if "fluid" in refusals.names else fluid_elements(source.model, names, set(model.frames))
+        model = replace(model, actuators=tuple(found), fluid=tuple(wet), origin=origin)
         doubts = [d for d in located_doubts(model) if not (d[0] == "link" and d[1] in auxiliary)]
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error

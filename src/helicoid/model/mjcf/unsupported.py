@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 
 from helicoid.errors import InputError, RobotDescriptionError
-from helicoid.model.mjcf.actuators import unsupported_additions
 from helicoid.model.mjcf.compiling.compiled import Compiled
+from helicoid.model.mjcf.forces.actuators import unsupported_additions
 
 Found = Iterator[str]
-
-
-def _fluid(m: Any) -> Found:
-    if m.opt.density > 0 or m.opt.viscosity > 0:
-        yield f"<option density={m.opt.density:g} viscosity={m.opt.viscosity:g}>: forces of a fluid"
 
 
 def _polynomials(m: Any) -> Found:
@@ -61,7 +56,7 @@ def _plugins(m: Any) -> Found:
 
 
 KINDS: dict[str, Callable[[Any], Found]] = {
-    "fluid": _fluid,
+    "fluid": lambda m: iter(()),  # `ignore` leaves out the elements
     "polynomial": _polynomials,
     "plasticity": _plasticity,
     "tendon": _tendons,

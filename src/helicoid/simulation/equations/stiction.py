@@ -19,6 +19,7 @@ from typing import Any
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.passive import acts, damper_torque
 from helicoid.dynamics.friction import dry_friction_bound, sliding_friction
 from helicoid.dynamics.kinematics.configuration import integrate
 from helicoid.dynamics.linear import factor, inverse, solve
@@ -74,6 +75,8 @@ def _terms(
     force = tau - inverse_dynamics(model, physics.without_friction(), q, v, still, wrenches)
     load = friction_load(model, physics, q)
     force -= sliding_friction(physics, v, q, load)
+    if acts(model):
+        force -= damper_torque(model, physics, q, v)
     bound = dry_friction_bound(physics, v, q, load)
     return mass_matrix(model, physics, q), force, ca.SX(physics.damping), bound
 

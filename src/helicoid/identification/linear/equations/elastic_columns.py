@@ -57,7 +57,7 @@ def elastic_wrench(robot: Robot, links: Sequence[str], q: Array, v: Array) -> Ar
         return None
     links_alone = tuple(replace(link, gravity_compensation=None) for link in model.links)
     bare = robot.with_model(
-        replace(model, links=links_alone, elastic=(), couplings=(), tendons=(), actuators=())
+        replace(model, links=links_alone, elastic=(), couplings=(), tendons=(), actuators=(), fluid=())
     )
     still = np.zeros_like(v)
     # Bodies and their weight need the same wrench in both.

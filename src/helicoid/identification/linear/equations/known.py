@@ -8,9 +8,13 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
-from helicoid.dynamics.forces.passive import damper_torque, described_torque, elastic_torque
+from helicoid.dynamics.forces.passive import (
+    damper_torque,
+    described_damper_torque,
+    described_torque,
+    elastic_torque,
+)
 from helicoid.dynamics.forces.springs import spring_torque
-from helicoid.dynamics.forces.tendons import tendon_damper_torque
 from helicoid.dynamics.friction import TERMS, friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.rnea import friction_load
@@ -57,5 +61,5 @@ def _torque(
         friction_entries=tuple(one for one in physics.friction_entries if one.term not in covered),
     )
     friction = friction_torque(kept, v, q, friction_load(model, kept, q))
-    damping = tendon_damper_torque if "elastic" in covered else damper_torque
+    damping = described_damper_torque if "elastic" in covered else damper_torque
     return torque + friction + damping(model, kept, q, v)

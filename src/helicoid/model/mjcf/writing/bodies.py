@@ -41,8 +41,10 @@ def pose(placement: Placement, what: str) -> dict[str, str]:
     return found
 
 
-def add_inertial(element: Element, name: str, inertia: Inertia, losses: Losses) -> None:
-    """The inertia of a body in its principal axes.
+def add_inertial(
+    element: Element, name: str, inertia: Inertia, losses: Losses, axes: Array | None = None
+) -> None:
+    """The inertia of a body in its principal axes, in `axes` where these are principal.
 
     Moments that no rigid body has are replaced by the nearest of one: its principal second moments of mass,
     ½ (I₁ + I₂ + I₃) - Iₖ, are at least zero.
@@ -55,8 +57,11 @@ def add_inertial(element: Element, name: str, inertia: Inertia, losses: Losses) 
         raise ModelError(f"{what}: MJCF cannot state a negative mass ({inertia.mass:g} kg)")
     if inertia.mass == 0 and np.any(inertia.first_moment != 0):
         raise ModelError(f"{what}: MJCF cannot state a first moment {inertia.first_moment} without mass")
-    moments, axes = np.linalg.eigh(inertia.at_com)
-    axes = axes * np.sign(np.linalg.det(axes))
+    if axes is None:
+        moments, axes = np.linalg.eigh(inertia.at_com)
+        axes = axes * np.sign(np.linalg.det(axes))
+    else:
+        moments = np.diag(axes.T @ inertia.at_com @ axes)
     second = np.maximum(moments.sum() / 2 - moments, 0.0)
     valid = np.maximum(second.sum() - second, _MIN_INERTIA)
     if np.abs(valid - moments).max() > max(_SAME_MOMENT * np.abs(moments).max(), 2 * _MIN_INERTIA):

@@ -13,6 +13,7 @@ from helicoid._typing import Array
 from helicoid.model.connections.elastic import is_world
 from helicoid.model.mjcf.writing.bodies import Losses, add_inertial, add_joint, add_site, pose
 from helicoid.model.mjcf.writing.coordinates import WrittenCoordinates
+from helicoid.model.mjcf.writing.fluid import add_fluid_shapes, body_fluid, option
 from helicoid.model.mjcf.writing.joints import Slot, slots
 from helicoid.model.mjcf.writing.shapes import Hull, add_shapes
 from helicoid.model.mjcf.writing.transmissions import add_actuators, add_compensation, add_tendons
@@ -58,7 +59,8 @@ def to_mjcf_text(
     """
     root, losses = Element("mujoco", model=model.name), Losses()
     SubElement(root, "compiler", COMPILER)
-    SubElement(root, "option", gravity=words(model.gravity, "gravity"), integrator="implicitfast")
+    gravity = {"gravity": words(model.gravity, "gravity"), "integrator": "implicitfast"}
+    SubElement(root, "option", {**gravity, **option(model, losses)})
     assets, world = SubElement(root, "asset"), SubElement(root, "worldbody")
     joints = slots(model)
     elements = _add_bodies(world, model, joints, losses)
@@ -89,10 +91,13 @@ def _add_bodies(world: Element, model: Model, joints: list[Slot], losses: Losses
         what = f"joint {body.joint.name!r}"
         parent = world if body.parent == WORLD else elements[body.parent]
         elements[k] = SubElement(parent, "body", {"name": body_name(body.name), **pose(body.placement, what)})
-        add_inertial(elements[k], body.name, body.inertia, losses)
+        fluid = body_fluid(model, k)
+        add_inertial(elements[k], body.name, fluid.inertia, losses, fluid.axes)
         for slot in joints:
             if slot.body == k:
                 add_joint(elements[k], model, slot, losses)
+        if model.fluid:
+            add_fluid_shapes(elements[k], body.name, fluid, losses)
     return elements
 
 

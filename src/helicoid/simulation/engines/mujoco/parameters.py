@@ -38,6 +38,11 @@ def set_parameters(model: Any, robot: Robot, coordinates: Coordinates, theta: Ar
             "engine='mujoco' moves a robot that was read from MJCF with the inertia of its file: leave "
             "'inertia' and 'payload' out of robot.parametric(...), or change the file"
         )
+    if robot.model.fluid and {"inertia", "payload"} & set(groups):
+        raise InputError(
+            "engine='mujoco' takes the forces of a fluid from the inertia of bodies: leave 'inertia' and "
+            "'payload' out of robot.parametric(...)"
+        )
     physics = robot.theta.selection.physics(robot.model, ca.SX(theta))
     if {"inertia", "payload"} & set(groups):
         for body, pi in zip(robot.model.bodies, physics.inertias, strict=True):

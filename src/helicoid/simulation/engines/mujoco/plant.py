@@ -132,6 +132,8 @@ def mujoco_plant(
     if not options.get("friction", True):
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
         model.tendon_damping[:] = model.tendon_frictionloss[:] = 0.0
+    if not (robot.model.fluid and options.get("friction", True)):
+        model.opt.density = model.opt.viscosity = 0.0
     if "gravity" in options:
         model.opt.gravity[:] = options["gravity"]
         model.opt.disableflags &= ~int(flags.mjDSBL_GRAVITY)

@@ -10,9 +10,9 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.model.connections.actuators import Activation, Actuator, Interval, Transmission
+from helicoid.model.mjcf.forces.tendons import tendon_names
 from helicoid.model.mjcf.joints import BALL, JointAddress, disabled
 from helicoid.model.mjcf.names import Names, fresh
-from helicoid.model.mjcf.tendons import tendon_names
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint
 

@@ -1,0 +1,1 @@
+"""Tendons, actuators and fluid forces of a compiled MuJoCo model."""
