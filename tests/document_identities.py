@@ -369,6 +369,6 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "force on the constraint at the tip": (
             "close(value, [channel.constrained_forward_dynamics(q_c, v_c, tau2)[1][0], 0], atol=1e-9)",
         ),
-        "identification of a payload": ("np.isclose(value, 0.5, rtol=0.05)",),
+        "identification of a payload": ("np.isclose(value, 0.5, rtol=0.01)",),
     },
 }

@@ -84,6 +84,22 @@ def test_sigma_allows_for_wrong_gains_of_the_drives() -> None:
         hc.identify_payload(UR5, encoder_log(0), "tool0", gain_uncertainty=-1.0)
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_a_point_mass_is_not_hidden_in_the_gains_of_the_drives(noise: float) -> None:
+    """No solid body is a point: exact torques once gave 1.4 times the mass, and gains far outside of 5 %."""
+    t, rng = 0.005 * np.arange(801), np.random.default_rng(4200)
+    w, phases = rng.uniform(0.8, 3.0, 3), rng.uniform(0.0, 6.0, 3)
+    angle = np.outer(t, w) + phases
+    motion = 0.6 * np.sin(angle), 0.6 * w * np.cos(angle), -0.6 * w**2 * np.sin(angle)
+    robot = hc.serial_chain(3)
+    tau = robot.with_payload("tool0", 0.5, [0.0, 0.0, 0.1]).inverse_dynamics(*motion)
+    bare = hc.Log.from_arrays(t, *motion, robot.inverse_dynamics(*motion))
+    log = hc.Log.from_arrays(t, *motion, tau + noise * rng.normal(size=tau.shape))
+    found = hc.identify_payload(hc.identify(robot, bare, groups=("inertia",)), log, "tool0")
+    assert found.inertia.mass == pytest.approx(0.5, abs=0.01)
+    assert found.sigma[0] == pytest.approx(0.05 * 0.5 / np.sqrt(3), rel=0.05)  # of three gains
+
+
 def wrist_log(robot: hc.Robot, sensors: hc.Sensors, seed: int = 0) -> hc.Log:
     """An excitation of the UR5's last joints that a force/torque sensor at its wrist measures."""
     rng = np.random.default_rng(seed)

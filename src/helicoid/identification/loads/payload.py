@@ -19,7 +19,7 @@ from helicoid.identification.linear.equations.regression import default_groups
 from helicoid.identification.linear.equations.stack import triangle
 from helicoid.identification.linear.options import Options
 from helicoid.identification.linear.selection import excerpt, select
-from helicoid.identification.linear.solving.consistent import consistent_body, free_body
+from helicoid.identification.linear.solving.consistent import consistent_body
 from helicoid.identification.linear.solving.estimators import autocorrelation_time
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
@@ -33,6 +33,7 @@ from helicoid.progress import reporting
 from helicoid.robot import Robot
 
 _MIN_RELATIVE_RESIDUAL = 1e-6  # of the largest torque of the load: rounding
+_MIN_RESIDUAL_TO_GAIN = 1e-3  # a drive whose gain errs by 5 % is not linear to 5e-5
 _REWEIGHTINGS = 4
 _CURRENT_GAIN_UNCERTAINTY = 0.05  # relative σ of a drive's gain between its current and its torque
 
@@ -178,24 +179,27 @@ def _fitted(rows: Sequence[_Row], uncertainty: float, shared: bool) -> _Fit:
 
     d is the measured torque; `shared` errors of gain are in the bare robot too: d is that of the load.
     Errors of consecutive samples are alike, after the low-pass and where the model errs: N of them count
-    as N over their autocorrelation time, which scales the rows.
+    as N over their autocorrelation time, which scales the rows. With uncertain gains no residual counts as
+    smaller than a thousandth of their error: else bodies that the program excludes, a point mass for one, are
+    approached by gains far outside of their prior.
     """
+    least = max(_MIN_RELATIVE_RESIDUAL, _MIN_RESIDUAL_TO_GAIN * uncertainty)
     size = max(float(np.sqrt(np.mean(row.left**2))) for row in rows)
     scales, effective, pi = np.full(len(rows), size or 1.0), np.ones(len(rows)), np.zeros(10)
     for _ in range(_REWEIGHTINGS):
         along = [row.Y @ pi if shared else row.measured for row in rows]
         factors = [_marginal(*one, uncertainty) for one in zip(rows, along, scales, strict=True)]
-        pi = free_body(triangle(np.vstack(factors)))
+        pi = consistent_body(triangle(np.vstack(factors)), float(effective.sum())).pi
         for k, (row, d) in enumerate(zip(rows, along, strict=True)):
             residual = row.left - row.Y @ pi
             if uncertainty > 0:
                 bound = (scales[k] / uncertainty) ** 2
                 residual = residual - d * (d @ residual) / (d @ d + bound)
-            rms = max(float(np.sqrt(np.mean(residual**2))), _MIN_RELATIVE_RESIDUAL * size, 1e-12)
+            rms = max(float(np.sqrt(np.mean(residual**2))), least * size, 1e-12)
             time = float(autocorrelation_time(residual[:, None])[0])
             scales[k], effective[k] = rms * np.sqrt(time), len(residual) / time
     factors = [_marginal(*one, uncertainty) for one in zip(rows, along, scales, strict=True)]
-    fit = consistent_body(triangle(np.vstack(factors)), float(effective.sum()))
+    fit = consistent_body(triangle(np.vstack(factors)), float(effective.sum()), float(uncertainty > 0))
     exact = [_marginal(row, row.left, scale, 0.0) for row, scale in zip(rows, scales, strict=True)]
     without = consistent_body(triangle(np.vstack(exact)), float(effective.sum()))
     noise = np.linalg.norm(without.spread, axis=1) * np.sqrt(fit.noise / without.noise)

@@ -199,8 +199,11 @@ class BodyFit(NamedTuple):
         return np.asarray(self.spread @ (self.spread.T @ gradient) / self.noise)
 
 
-def consistent_body(factor: Array, equations: float) -> BodyFit:
-    """One body from the triangular factor (11, 11) of [Y y], physically consistent."""
+def consistent_body(factor: Array, equations: float, least_noise: float = 0.0) -> BodyFit:
+    """One body from the triangular factor (11, 11) of [Y y], physically consistent.
+
+    The variance of its rows is estimated from the residuals, and not below `least_noise`.
+    """
     R, z = factor[:-1, :-1], factor[:-1, -1]
     free = free_body(factor)
     mass = max(abs(float(free[0])), 1e-3)
@@ -208,7 +211,7 @@ def consistent_body(factor: Array, equations: float) -> BodyFit:
     reference = Inertia.from_pseudo(mass * np.diag([0.01, 0.01, 0.01, 1.0]))
     T = np.asarray(Whitening(reference).inverse, dtype=np.float64)
     rest = float(factor[-1, -1] ** 2)
-    noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1.0, equations - 10), 1e-18)
+    noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1.0, equations - 10), least_noise, 1e-18)
     whitened = Factor(
         R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, int(equations)
     )
