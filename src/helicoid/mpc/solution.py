@@ -47,7 +47,7 @@ def solve(
         engine = compiled.engine
         result = _by_engine(engine, compiled.memory, x0, x, u, max_iterations, tolerance, progress)
         for _ in range(_MAX_REFRESHES if compiled.memory.refreshes else 0):
-            if compiled.memory.refresh(result.x) < 1e-6:
+            if compiled.memory.refreshed(result.x) < 1e-6:
                 break
             again = _by_engine(
                 engine, compiled.memory, x0, result.x, result.u, max_iterations, tolerance, progress

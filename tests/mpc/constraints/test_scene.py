@@ -128,3 +128,43 @@ def test_wrong_input_is_reported(case: str) -> None:
     problem = hc.mpc.Problem(capsule_arm(2), horizon=3, dt=0.1)
     with pytest.raises(hc.HelicoidError, match=told):
         problem.add_scene(**{"scene": hc.Scene(), "margin": 0.02, **options})
+
+
+def test_half_spaces_are_those_of_the_nearest_objects(rng: np.random.Generator) -> None:
+    """Along a trajectory, against distances that are computed for each configuration alone."""
+    robot, within = capsule_arm(3), 0.4
+    scene = hc.Scene()
+    scene.add("box", hc.Box([0.3, 0.2, 0.4]), [0.5, 0.3, 0.6])
+    scene.add("cylinder", hc.Cylinder(0.1, 0.5), [-0.4, 0.2, 0.8])
+    scene.add("cloud", SHAPES["cloud"], [0.2, -0.5, 0.9])
+    scene.add("plane", hc.Plane([0, 0, 1], 0.1))
+    scene.add("hull", hc.Mesh(vertices=rng.normal(0, 0.15, (40, 3)), convex=True), [0.0, 0.6, 1.0])
+    scene.add("carried", hc.Sphere(0.05))
+    scene.attach("carried", robot, robot.link_names[-1], pose=[0, 0, 0.3])
+    problem = hc.mpc.Problem(robot, horizon=40, dt=0.02)
+    problem.add_velocity_cost(1.0)
+    problem.add_scene(scene, margin=MARGIN, nearest=3, within=within)
+    ends = rng.uniform(-1.5, 1.5, (2, 3))
+    q = ends[0] + np.linspace(0, 1, 41)[:, None] * (ends[1] - ends[0])
+    memory = problem._compiled.memory
+    body_of = {name: robot.model.frame(name)[0] for name in robot.link_names}
+    body_of["carried"] = body_of[robot.link_names[-1]]
+    for _ in range(2):
+        refresh = memory.refreshes[0]
+        rows = refresh.values(q).reshape(len(q), len(refresh.bodies), 3, 7)
+        used = 0
+        for k, i in np.ndindex(rows.shape[:2]):
+            body, own = refresh.bodies[i], dict[str, float]()
+            for one in robot.closest(q[k], scene, self_collision=False, within=within):
+                # Of a link that does not move and what is carried, the latter avoids the former.
+                carrier = body_of[one.names[0]] if body_of[one.names[0]] >= 0 else body_of[one.names[1]]
+                if carrier == body:
+                    own[one.names[1]] = min(own.get(one.names[1], np.inf), one.distance)
+            T, there = robot.pose(robot.model.bodies[body].name)(q[k]), rows[k, i][rows[k, i, :, 6] > -999]
+            x = there[:, 3:6] @ T[:3, :3].T + T[:3, 3]
+            d = np.sort(np.einsum("ij,ij->i", there[:, :3], x) - there[:, 6])
+            np.testing.assert_allclose(d, np.sort(list(own.values()))[:3], atol=2e-5)
+            used += len(d)
+        assert used > 100
+        scene.move("box", [0.4, 0.3, 0.7])  # seen at once, by poses alone
+        scene.move("carried", [0, 0, 0.25])

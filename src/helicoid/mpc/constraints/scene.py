@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.dynamics.tree import joint_motions, world_poses
@@ -14,11 +14,12 @@ from helicoid.errors import InputError
 from helicoid.mpc.constraints.constraint import Constraint, Soft, constraint_on
 from helicoid.mpc.system.symbols import Symbols
 from helicoid.robot import Robot
-from helicoid.robot.collision.distances.checker import Checker, Pairs, checked_scene, checker
+from helicoid.robot.collision.body_poses import body_matrices
+from helicoid.robot.collision.distances.checker import checked_scene, checker
+from helicoid.robot.collision.distances.library import HALF_SPACE
 from helicoid.robot.collision.link_shapes import GeometryKind
 from helicoid.robot.collision.scene import Scene
 
-_NUMBERS = 7  # of a row: normal, point of the link in its body, offset
 _FREE = -1e3  # m, offset of a row without an object
 
 
@@ -57,12 +58,12 @@ def scene_constraint(
     if not bodies:
         raise InputError(f"constraint {name!r}: no link of robot {robot.name!r} that moves has geometry")
     rows = nearest * len(bodies)
-    free = np.tile([*np.zeros(_NUMBERS - 1), _FREE], rows)
-    numbers = symbols.parameter(f"{name}_contacts", free, _NUMBERS * rows)
+    free = np.tile([*np.zeros(HALF_SPACE - 1), _FREE], rows)
+    numbers = symbols.parameter(f"{name}_contacts", free, HALF_SPACE * rows)
     poses = world_poses(robot.model, joint_motions(robot.model, symbols["q"]))
     gaps, labels = [], []
     for k in range(rows):
-        own, (R, p) = numbers.symbol[_NUMBERS * k : _NUMBERS * (k + 1)], poses[bodies[k // nearest]]
+        own, (R, p) = numbers.symbol[HALF_SPACE * k : HALF_SPACE * (k + 1)], poses[bodies[k // nearest]]
         gaps.append(ca.dot(own[:3], R @ own[3:6] + p) - own[6])
         labels.append(f"{robot.model.bodies[bodies[k // nearest]].name}, object {k % nearest + 1}")
     made = constraint_on(
@@ -93,49 +94,9 @@ class SceneContacts:
 
     def values(self, x: Array) -> Array:
         """The rows of the parameter at states x (nodes, nx)."""
-        q = np.ascontiguousarray(x[:, : self.robot.nq])
-        check: Checker = checker(self.robot, self.geometry)
-        pairs = check.pairs(self.scene, False)
-        out = np.zeros((len(q), len(self.bodies), self.nearest, _NUMBERS))
-        out[..., -1] = _FREE
-        if not len(pairs.pairs) or not np.all(np.isfinite(q)):
-            return out.reshape(len(q), -1)
-        groups, of_body, n_objects = self._groups(pairs)
-        found, poses = check.contacts(q, pairs, groups, len(of_body), self.within)
-        # (nodes, bodies, objects, numbers), objects that are not there at infinity.
-        d = np.full((len(q), len(self.bodies), n_objects), np.inf)
-        d[:, of_body[:, 0], of_body[:, 1]] = found[:, :, 0]
-        take = min(self.nearest, n_objects)
-        first = np.argsort(d, axis=2, kind="stable")[:, :, :take]
-        number = np.zeros((len(self.bodies), n_objects), dtype=np.intp)
-        number[of_body[:, 0], of_body[:, 1]] = np.arange(len(of_body))
-        node, body = np.arange(len(q))[:, None, None], np.arange(len(self.bodies))[None, :, None]
-        rows = found[node, number[body, first]]
-        there = np.isfinite(d[node, body, first])
-        T = poses.reshape(len(q), -1, 3, 4)[:, list(self.bodies)][:, :, None]
-        a = np.einsum("...ji,...j->...i", T[..., :3], rows[..., 2:5] - T[..., 3])
-        n = rows[..., 8:11]
-        offset = np.einsum("...i,...i->...", n, rows[..., 5:8])
-        made = np.concatenate([n, a, offset[..., None]], axis=-1)
-        out[:, :, :take] = np.where(there[..., None], made, out[:, :, :take])
-        return out.reshape(len(q), -1)
-
-    def _groups(self, pairs: Pairs) -> tuple[NDArray[np.int32], NDArray[np.intp], int]:
-        """The pairs by body and object: groups, and (place of the body, number of the object) of each."""
-        if self.bodies not in pairs.grouped:
-            objects = {name: k for k, name in enumerate(dict.fromkeys(other for _, other in pairs.names))}
-            place = {body: k for k, body in enumerate(self.bodies)}
-            keys = [
-                (place[int(body)], objects[pairs.names[group][1]])
-                for (_, _, group), (body, _) in zip(pairs.pairs, pairs.bodies, strict=True)
-                if int(body) in place
-            ]
-            chosen = [k for k, (body, _) in enumerate(pairs.bodies) if int(body) in place]
-            order = sorted(range(len(keys)), key=lambda k: keys[k])
-            groups = list(dict.fromkeys(keys[k] for k in order))
-            number = {key: k for k, key in enumerate(groups)}
-            table = pairs.pairs[[chosen[k] for k in order]].copy()
-            table[:, 2] = [number[keys[k]] for k in order]
-            pairs.grouped[self.bodies] = np.ascontiguousarray(table), np.array(groups), len(objects)
-        table, places, count = pairs.grouped[self.bodies]
-        return table, places, int(count)
+        check = checker(self.robot, self.geometry)
+        half_spaces = check.half_spaces(self.scene, self.bodies, self.nearest, _FREE)
+        poses = np.ascontiguousarray(body_matrices(self.robot)(np.ascontiguousarray(x[:, : self.robot.nq])))
+        if not math.isfinite(float(poses.sum())):
+            poses = np.full_like(poses, 1e6)  # far from everything
+        return half_spaces(poses, self.within)

@@ -156,22 +156,23 @@ class Memory:
         found = (one.refresh for one in self.stages.constraints)
         return tuple(one for one in found if one is not None)
 
-    def refresh(self, x: Array) -> float:
-        """Compute the parameters that depend on the plan, at states x (nodes, nx); their largest change.
+    def refresh(self, x: Array) -> None:
+        """Compute the parameters that depend on the plan, at states x (nodes, nx).
 
         Where that is not possible, as in a scene that names what is not there, they stay, with a warning.
         """
-        change = 0.0
         for one in self.refreshes:
-            array = self._setters[one.parameter][0]
             try:
-                values = one.values(x)
+                self._setters[one.parameter][0][...] = one.values(x)
             except HelicoidError as error:
                 warn(DoubtfulMotionWarning(f"collision avoidance keeps its former obstacles: {error}"))
-                continue
-            change = max(change, float(np.abs(values - array).max(initial=0.0)))
-            array[...] = values
-        return change
+
+    def refreshed(self, x: Array) -> float:
+        """Refresh, and the largest change of a parameter."""
+        before = [self._setters[one.parameter][0].copy() for one in self.refreshes]
+        self.refresh(x)
+        now = (self._setters[one.parameter][0] for one in self.refreshes)
+        return max(float(np.abs(b - a).max(initial=0.0)) for a, b in zip(now, before, strict=True))
 
     @property
     def targets(self) -> tuple[str, ...]:

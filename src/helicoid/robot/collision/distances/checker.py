@@ -16,9 +16,9 @@ from helicoid._typing import Array
 from helicoid.arrays import float_array, shown
 from helicoid.errors import InputError
 from helicoid.geometry.shapes import Plane
-from helicoid.model.model import WORLD
+from helicoid.model.model import WORLD, Model
 from helicoid.robot.collision.body_poses import body_matrices
-from helicoid.robot.collision.distances.library import nearest
+from helicoid.robot.collision.distances.library import HalfSpaces, nearest
 from helicoid.robot.collision.distances.motion import carried, joint_screws, spread
 from helicoid.robot.collision.distances.rows import Rows
 from helicoid.robot.collision.distances.self_pairs import SelfCollisionPairs, verdict
@@ -26,6 +26,7 @@ from helicoid.robot.collision.link_shapes import GeometryKind, link_shapes
 
 if TYPE_CHECKING:
     from helicoid.robot.collision.scene import Scene
+    from helicoid.robot.collision.scene.scene import SceneObject
     from helicoid.robot.robot import Robot
 
 
@@ -60,6 +61,23 @@ class Pairs(NamedTuple):
     names: list[tuple[str, str]]
     bodies: NDArray[np.intp]  # (n, 2), of each pair; -1 is the world
     grouped: dict[Any, Any]  # other groups of the pairs, computed by those who need them
+    objects: dict[str, tuple[SceneObject, int]]  # of the scene, each with its row
+    allowed: frozenset[frozenset[str]]
+
+    def moved(self, scene: Scene, model: Model) -> bool:
+        """Take the poses of a scene in which objects have moved and nothing else changed; False if it has."""
+        now = scene.objects
+        if now.keys() != self.objects.keys() or scene.allowed != self.allowed:
+            return False
+        for name, (before, _) in self.objects.items():
+            one = now[name]
+            if one.shape is not before.shape or (one.frame, one.robot) != (before.frame, before.robot):
+                return False
+        for name, (before, row) in self.objects.items():
+            if now[name] is not before:
+                self.table[row]["pose"] = _pose_on_body(now[name], model)[1][:3].ravel()
+                self.objects[name] = now[name], row
+        return True
 
     def merged(self, without: Collection[tuple[str, str]] = ()) -> NDArray[np.int32]:
         """All pairs as one group, without those of some names."""
@@ -101,7 +119,8 @@ class Checker:
         known = self._known.setdefault(scene, {})
         version, found = known.get(self_collision, (-1, None))
         if found is None or version != scene.version:
-            found = self._found(scene, self_collision)
+            if found is None or not found.moved(scene, self.robot.model):
+                found = self._found(scene, self_collision)
             known[self_collision] = scene.version, found
         return found
 
@@ -110,6 +129,7 @@ class Checker:
         n_links = len(owners)
         model, robot = self.robot.model, self.robot
         objects = [] if scene is None else list(scene.objects.values())
+        placed: dict[str, tuple[SceneObject, int]] = {}
         for one in objects:
             if one.frame is None:
                 continue
@@ -118,10 +138,9 @@ class Checker:
                     f"object {one.name!r} is attached to {one.frame!r} of robot {one.robot!r}, which is not "
                     f"{robot.name!r}: detach it, or ask that robot"
                 )
-            body, placement = model.frame(one.frame)
-            pose = np.eye(4)
-            pose[:3, :3], pose[:3, 3] = placement.rotation, placement.translation
-            rows.add(one.shape, body, pose @ one.pose, convex=not isinstance(one.shape, Plane))
+            body, pose = _pose_on_body(one, model)
+            placed[one.name] = one, len(rows)
+            rows.add(one.shape, body, pose, convex=not isinstance(one.shape, Plane))
             if isinstance(one.shape, Plane):
                 raise InputError(f"object {one.name!r} is a plane, which a robot cannot carry")
             owners.append(one.name)
@@ -129,6 +148,7 @@ class Checker:
         n_moving = len(owners)
         for one in objects:
             if one.frame is None:
+                placed[one.name] = one, len(rows)
                 rows.add(one.shape, WORLD, one.pose)
                 owners.append(one.name)
                 bodies.append(WORLD)
@@ -148,7 +168,7 @@ class Checker:
         listed = sorted((number[owners[i], owners[j]], i, j) for i, j in found)
         table = np.array([(i, j, k) for k, i, j in listed], dtype=np.int32).reshape(-1, 3)
         carriers = np.array([(bodies[i], bodies[j]) for _, i, j in listed], dtype=np.intp).reshape(-1, 2)
-        return Pairs(rows, rows.table, table, names, carriers, {})
+        return Pairs(rows, rows.table, table, names, carriers, {}, placed, allowed)
 
     @cached_property
     def self_pairs(self) -> SelfCollisionPairs:
@@ -247,12 +267,26 @@ class Checker:
         """The bodies of the robot's shapes; -1 is the world."""
         return tuple(self._bodies)
 
-    def contacts(
-        self, q: Array, pairs: Pairs, grouped: NDArray[np.int32], groups: int, enough: float
-    ) -> tuple[Array, Array]:
-        """The nearest pair of each group (N, groups, 11), as runtime/distances.c has it; poses of bodies."""
-        poses = np.ascontiguousarray(np.asarray(body_matrices(self.robot)(q)).reshape(len(q), -1, 12))
-        return nearest(pairs.table, grouped, groups, poses, enough, False), poses
+    def half_spaces(self, scene: Scene, bodies: tuple[int, ...], nearest: int, none: float) -> HalfSpaces:
+        """Half-spaces at the objects of a scene as it is now, for bodies that move."""
+        found = self.pairs(scene, False)
+        key = bodies, nearest
+        if key not in found.grouped:
+            place = {body: k for k, body in enumerate(bodies)}
+            objects = {name: k for k, name in enumerate(dict.fromkeys(other for _, other in found.names))}
+            rows = []
+            for (a, b, name), carriers in zip(found.pairs.tolist(), found.bodies.tolist(), strict=True):
+                # Links are first in a pair: beside a link that is fixed, what is carried is what moves.
+                one, other = (a, b) if carriers[0] in place else (b, a)
+                body = carriers[0] if carriers[0] in place else carriers[1]
+                if body in place:
+                    rows.append((place[body], objects[found.names[name][1]], one, other))
+            table = np.array(sorted(rows), dtype=np.int32).reshape(-1, 4)[:, [2, 3, 0, 1]]
+            found.grouped[key] = HalfSpaces(
+                found.table, table, len(bodies), self.robot.n_bodies, nearest, none
+            )
+        made: HalfSpaces = found.grouped[key]
+        return made
 
     def _gradient(self, q: Array, pairs: Pairs, rows: Array) -> Array:
         """ḋ = n · (ẋ - ẏ) of the nearest points x and y, per velocity: a wrench n at them times the screws.
@@ -283,6 +317,16 @@ class Checker:
                 f"configurations are finite; row {row} is {given if given.ndim == 1 else given[row]}"
             )
         return given.ndim == 1, np.atleast_2d(given)
+
+
+def _pose_on_body(one: SceneObject, model: Model) -> tuple[int, Array]:
+    """The body that carries an object (-1: the world), and the pose of the object on it (4 × 4)."""
+    if one.frame is None:
+        return WORLD, one.pose
+    body, placement = model.frame(one.frame)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = placement.rotation, placement.translation
+    return body, pose @ one.pose
 
 
 def _reach(row: Any) -> float:

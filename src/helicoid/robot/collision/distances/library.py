@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.compiler import CHeader, compile_runtime, get_num_threads
+from helicoid.compiler import CHeader, compile_runtime, get_num_threads, new_lock
 from helicoid.errors import CompileError, HelicoidError
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -37,7 +37,10 @@ SHAPE = np.dtype(
 )
 """`shape` of runtime/convex.h."""
 
+LANES = 8
+"""Points of a hull that are compared at a time; runtime/convex.h has the same number."""
 RESULT = 11  # numbers of a pair: distance, index, point of each, normal
+HALF_SPACE = 7  # numbers of one: normal, point of the body in its frame, offset
 _MIN_CONFIGURATIONS = 64  # per thread
 
 
@@ -57,6 +60,13 @@ def _library() -> Any:
     found.helicoid_distances.restype = size
     found.helicoid_distances.argtypes = [
         *(address, size, address, size, size, address, size, size, number, size, address),
+    ]
+    found.helicoid_half_spaces_bytes.restype = size
+    found.helicoid_half_spaces_bytes.argtypes = [size, size, size, size]
+    found.helicoid_half_spaces.restype = None
+    found.helicoid_half_spaces.argtypes = [
+        *(address, size, address, size, size, address, size, size, size),
+        *(number, number, address, address),
     ]
     return found
 
@@ -104,3 +114,31 @@ def nearest(
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(run, ends[:-1], ends[1:]))
     return out
+
+
+class HalfSpaces:
+    """Half-spaces at the nearest objects of each body along a trajectory; see runtime/half_spaces.h.
+
+    `pairs` (n, 4) are shape, shape, place among the chosen bodies, object, sorted by the last two.
+    """
+
+    def __init__(
+        self, shapes: Array, pairs: NDArray[np.int32], chosen: int, n_bodies: int, nearest: int, none: float
+    ) -> None:
+        library = _library()
+        self._call, self._n_bodies, self._settings = library.helicoid_half_spaces, n_bodies, (nearest, none)
+        size = library.helicoid_half_spaces_bytes(len(shapes), n_bodies, len(pairs), nearest)
+        self._kept = shapes, np.ascontiguousarray(pairs, dtype=np.int32), np.zeros(size // 8 + 1)
+        table, listed, self._work = (array.ctypes.data for array in self._kept)
+        self._first = table, len(shapes), listed, len(pairs), chosen
+        self._columns = chosen * nearest * HALF_SPACE
+        self._lock = new_lock()  # of the work: controllers in several threads may share a scene
+
+    def __call__(self, poses: Array, within: float) -> Array:
+        """The numbers (nodes, bodies, nearest, HALF_SPACE) by nodes, for contiguous poses by nodes."""
+        nodes, (nearest, none) = len(poses), self._settings
+        out = np.empty((nodes, self._columns))
+        where = poses.ctypes.data, self._n_bodies, nodes
+        with self._lock:
+            self._call(*self._first, *where, nearest, within, none, self._work, out.ctypes.data)
+        return out

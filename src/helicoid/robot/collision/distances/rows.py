@@ -22,7 +22,7 @@ from helicoid.geometry.shapes import (
 )
 from helicoid.geometry.shapes.primitives import PRIMITIVE_CLASSES
 from helicoid.model.parts import Geometry
-from helicoid.robot.collision.distances.library import KINDS, SHAPE, Tree
+from helicoid.robot.collision.distances.library import KINDS, LANES, SHAPE, Tree
 from helicoid.robot.collision.meshes import mesh_points
 
 _trees: weakref.WeakKeyDictionary[Shape, Tree] = weakref.WeakKeyDictionary()
@@ -84,9 +84,11 @@ class Rows:
             raise InputError(f"distances have no shape {shape.kind!r}")
 
     def _points(self, row: Any, points: Array, radius: float) -> None:
-        self._kept.append(points)
-        row["kind"], row["radius"] = KINDS["points"], radius
-        row["n_points"], row["points"] = len(points), points.ctypes.data
+        filled = np.concatenate([points, np.repeat(points[:1], -len(points) % LANES, axis=0)])
+        apart = np.ascontiguousarray(filled.T)
+        self._kept.append(apart)
+        row["kind"], row["radius"] = KINDS["hull"], radius
+        row["n_points"], row["points"] = len(filled), apart.ctypes.data
 
 
 _TREES = {"mesh": "triangles", "point_cloud": "cloud", "height_field": "field"}

@@ -3,10 +3,10 @@
 #define HC_CONVEX_H
 #include "vectors.h"
 
-enum { POINT, SEGMENT, BOX, CYLINDER, POINTS, PLANE, CLOUD, TRIANGLES, FIELD };
+enum { POINT, SEGMENT, BOX, CYLINDER, POINTS, HULL, PLANE, CLOUD, TRIANGLES, FIELD };
 
 /* A shape in its own frame. Numbers: SEGMENT half length; BOX half edges; CYLINDER radius, half length;
-   PLANE normal, offset. POINTS, CLOUD, TRIANGLES, FIELD: see trees.h. `center`, `half`: its bounding box. */
+   PLANE normal, offset. HULL: x, y and z of its points apart, a multiple of LANES of each. POINTS, CLOUD, TRIANGLES, FIELD: see trees.h. `center`, `half`: its bounding box. */
 typedef struct {
   int64_t kind, body, tree;
   int64_t n_points;
@@ -14,6 +14,29 @@ typedef struct {
   double radius, numbers[4], pose[12];
   double center[3], half[3], ball;
 } shape;
+
+#define LANES 8
+typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+typedef int64_t lane_mask __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+
+/* The furthest of n points along d, LANES at a time. */
+static inline vec furthest(const double *x, int64_t n, vec d) {
+  const double *y = x + n, *z = y + n;
+  const lanes dx = d.x - (lanes){0}, dy = d.y - (lanes){0}, dz = d.z - (lanes){0};
+  lanes most = *(const lanes *)x * dx + *(const lanes *)y * dy + *(const lanes *)z * dz;
+  lane_mask at = {0};
+  for (int64_t k = LANES; k < n; k += LANES) {
+    const lanes reach = *(const lanes *)(x + k) * dx + *(const lanes *)(y + k) * dy + *(const lanes *)(z + k) * dz;
+    const lane_mask more = reach > most;
+    most = (lanes)((more & (lane_mask)reach) | (~more & (lane_mask)most));
+    at = (more & (k - (lane_mask){0})) | (~more & at);
+  }
+  int best = 0;
+  for (int l = 1; l < LANES; l++)
+    if (most[l] > most[best]) best = l;
+  const int64_t k = at[best] + best;
+  return make(x[k], y[k], z[k]);
+}
 
 /* The point of the core that is furthest along d. */
 static inline vec support(const shape *s, vec d) {
@@ -26,6 +49,7 @@ static inline vec support(const shape *s, vec d) {
     double r = sqrt(d.x * d.x + d.y * d.y), k = r > 1e-300 ? h[0] / r : 0;
     return make(k * d.x, k * d.y, d.z >= 0 ? h[1] : -h[1]);
   }
+  case HULL: return furthest(s->points, s->n_points, d);
   default: {
     double most = -INFINITY;
     int64_t best = 0;

@@ -73,3 +73,5 @@ EXPORT int64_t helicoid_distances(const shape *shapes, int64_t n_shapes, const i
   free(poses);
   return 0;
 }
+
+#include "half_spaces.h"

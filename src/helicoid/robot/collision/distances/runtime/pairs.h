@@ -17,8 +17,9 @@ static vec any_direction(const shape *A, const shape *B, const double *T) {
   return n;
 }
 
-/* B's pose in A is T. Returns 0 where the distance exceeds `enough`, which is all that is known then. */
-static int convex_contact(const shape *A, const shape *B, const double *T, double enough, contact *out) {
+/* B's pose in A is T. Returns 0 where the distance exceeds `enough`; `lower` (m) is then a lower bound of it.
+   s, gap: see gjk. */
+static int contact_from(const shape *A, const shape *B, const double *T, double enough, double gap, simplex *s, double *lower, contact *out) {
   double radii = A->radius + B->radius;
   if (B->kind == PLANE) {
     vec n = turned(T, load(B->numbers)), a = support(A, scale(-1, n));
@@ -26,17 +27,18 @@ static int convex_contact(const shape *A, const shape *B, const double *T, doubl
     out->n = n;
     out->a = along(a, -A->radius, n);
     out->b = along(out->a, -out->d, n);
+    *lower = out->d;
     return out->d <= enough;
   }
-  simplex s;
   vec v;
-  double lower;
-  if (!gjk(A, B, T, enough + radii, &s, &v, &lower)) {
-    if (lower > 0 && lower > enough + radii) return 0;
+  if (!gjk(A, B, T, enough + radii, gap, s, &v, lower)) {
+    const int far = *lower > 0 && *lower > enough + radii;
+    *lower -= radii;
+    if (far) return 0;
     vec a = make(0, 0, 0), b = a;
-    for (int k = 0; k < s.n; k++) {
-      a = along(a, s.weight[k], s.at[k].a);
-      b = along(b, s.weight[k], s.at[k].b);
+    for (int k = 0; k < s->n; k++) {
+      a = along(a, s->weight[k], s->at[k].a);
+      b = along(b, s->weight[k], s->at[k].b);
     }
     double length = norm(v);
     out->n = scale(1 / length, v);
@@ -47,17 +49,24 @@ static int convex_contact(const shape *A, const shape *B, const double *T, doubl
   }
   double depth;
   vec a, b, n;
-  if (!epa(A, B, T, &s, &depth, &n, &a, &b)) { /* cores that touch and have no volume together */
+  if (!epa(A, B, T, s, &depth, &n, &a, &b)) { /* cores that touch and have no volume together */
     depth = 0;
     n = any_direction(A, B, T);
     a = make(0, 0, 0);
-    for (int k = 0; k < s.n; k++) a = add(a, scale(1.0 / s.n, s.at[k].a));
+    for (int k = 0; k < s->n; k++) a = add(a, scale(1.0 / s->n, s->at[k].a));
     b = a;
   }
-  out->d = -depth - radii;
+  *lower = out->d = -depth - radii;
   out->n = n;
   out->a = along(a, -A->radius, n);
   out->b = along(b, B->radius, n);
   return out->d <= enough;
+}
+
+static int convex_contact(const shape *A, const shape *B, const double *T, double enough, contact *out) {
+  simplex s;
+  double lower;
+  s.n = 0;
+  return contact_from(A, B, T, enough, GJK_GAP, &s, &lower, out);
 }
 #endif
