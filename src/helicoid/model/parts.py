@@ -53,7 +53,8 @@ class Placement:
 class Geometry:
     """Visual or collision shape. `kind` is a key of `model.shapes.PRIMITIVES` or "mesh".
 
-    `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); mesh scale (m).
+    `size`: box edges (x, y, z); cylinder and capsule (radius, length); sphere (radius,); ellipsoid semi-axes
+    (x, y, z); mesh scale (m).
     `filename` is the mesh as the description names it; `folder` is that description's folder.
     """
 

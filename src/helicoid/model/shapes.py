@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
+from functools import cache
+from itertools import combinations, product
 
 import numpy as np
 
@@ -40,6 +41,11 @@ class Primitive:
         reach = np.concatenate([np.abs(self.spheres(*size)[:, :3]), np.column_stack([r, r, np.abs(z)])])
         return np.asarray(reach.max(axis=0), np.float64)
 
+    def corners(self, size: Size) -> Array | None:
+        """Corners (n, 3) of a polytope; None of a shape with a radius."""
+        spheres = self.spheres(*size)
+        return None if len(self.circles(*size)) or spheres[:, 3].any() else spheres[:, :3]
+
     def distance_from(self, axis: int, size: Size) -> float:
         """Largest distance of a point of the shape from the x, y or z axis, between its ends."""
         spheres, (z, r) = self.spheres(*size), self.circles(*size).T
@@ -51,6 +57,28 @@ class Primitive:
 def _box(x: float, y: float, z: float) -> Array:
     corners = np.array(list(product((-0.5, 0.5), repeat=3))) * [x, y, z]
     return np.column_stack([corners, np.zeros(8)])
+
+
+def _ellipsoid(x: float, y: float, z: float) -> Array:
+    """Corners of a polytope around an ellipsoid, at most 2 % larger."""
+    corners = _around_unit_ball() * [x, y, z]
+    return np.column_stack([corners, np.zeros(len(corners))])
+
+
+@cache
+def _around_unit_ball() -> Array:
+    """Corners (162, 3) of a geodesic polyhedron around the unit ball: an icosahedron, each edge in four."""
+    from scipy.spatial import ConvexHull
+
+    golden = (1 + np.sqrt(5)) / 2
+    signs = list(product((-1, 1), repeat=2))
+    points = np.array([np.roll([0, a, b * golden], k) for a, b in signs for k in range(3)])
+    for _ in range(2):
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        edges = {tuple(sorted(e)) for face in ConvexHull(points).simplices for e in combinations(face, 2)}
+        points = np.vstack([points, [(points[a] + points[b]) / 2 for a, b in sorted(edges)]])
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    return np.asarray(points / np.abs(ConvexHull(points).equations[:, 3]).min(), np.float64)
 
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -65,6 +93,7 @@ PRIMITIVES: dict[str, Primitive] = {
         lambda r, length: np.pi * r**2 * (length + 4 / 3 * r),
         lambda r, length: np.array([[0, 0, -length / 2, r], [0, 0, length / 2, r]]),
     ),
+    "ellipsoid": Primitive({"radii": 3}, lambda x, y, z: 4 / 3 * np.pi * x * y * z, _ellipsoid),
     "sphere": Primitive({"radius": 1}, lambda r: 4 / 3 * np.pi * r**3, lambda r: np.array([[0, 0, 0, r]])),
 }
 

@@ -252,6 +252,11 @@ class Robot(CollisionChecks):
         if lost:
             text = f"a URDF cannot state {', '.join(lost)}: add it again after loading"
             warn(DoubtfulModelWarning(text))
+        links = self.model.links
+        own = [x.name for x in links if any(y.kind == "ellipsoid" for y in (*x.visuals, *x.collisions))]
+        if own:
+            text = f"only Helicoid reads the <ellipsoid> of links {', '.join(own)} in a URDF"
+            warn(DoubtfulModelWarning(text))
         write_urdf(self.model, path)
 
     def to_mjcf(self, path: str | os.PathLike[str]) -> None:

@@ -67,6 +67,7 @@ class Shapes:
         color = red, green, blue, alpha
         x, y, z = map(float, model.geom_size[geom])
         sizes = {"sphere": (x,), "capsule": (x, 2 * y), "cylinder": (x, 2 * y), "box": (2 * x, 2 * y, 2 * z)}
+        sizes["ellipsoid"] = (x, y, z)
         if kind in sizes:
             return Geometry(kind, sizes[kind], placed, color=color)
         return self._mesh(geom, placed, color) if kind == "mesh" else None

@@ -32,6 +32,7 @@ _MOMENTS_OF: dict[str, Callable[..., tuple[float, float, float]]] = {
     "cylinder": lambda r, h: ((3 * r * r + h * h) / 12, (3 * r * r + h * h) / 12, r * r / 2),
     "sphere": lambda r: (0.4 * r * r,) * 3,
     "capsule": lambda r, h: _capsule(r, h),
+    "ellipsoid": lambda x, y, z: ((y * y + z * z) / 5, (x * x + z * z) / 5, (x * x + y * y) / 5),
 }
 """Moments of inertia of a kilogram of a primitive about its centre (m²)."""
 

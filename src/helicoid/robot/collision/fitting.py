@@ -14,6 +14,7 @@ from helicoid.robot.collision.meshes import mesh_points
 Names = tuple[tuple[str, str], ...]
 """Contents of a capsule: link and kind of each shape."""
 
+_MAX_BOX_CORNERS = 8  # of a primitive: one of more is fitted as a mesh
 _MAX_ITERATIONS = 250  # of the search for the axis
 _MAX_SEARCH_POINTS = 200  # vertices in that search; the result then encloses all
 
@@ -60,6 +61,8 @@ def fit(shape: Geometry) -> Fit:
     held, extent = primitive.volume(*shape.size), primitive.extent(shape.size)
     if not len(circles) and len(spheres) <= 2:  # a sphere, a capsule
         return _capsule(spheres[-1, :3], spheres[:, 3].max(), held)
+    if not len(circles) and len(spheres) > _MAX_BOX_CORNERS:
+        return around(spheres[:, :3], spheres[:, 3], held)
     axes = (2,) if len(circles) else (0, 1, 2)
     ends = [(np.eye(3)[k], primitive.distance_from(k, shape.size), extent[k]) for k in axes]
     best = min((_capsule(*_around_rims(*end), held) for end in ends), key=lambda one: one.volume)

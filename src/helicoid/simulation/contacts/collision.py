@@ -59,6 +59,8 @@ def _points(shape: Geometry) -> list[PointRow]:
         return balls(corners, np.zeros(len(corners)))
     primitive = PRIMITIVES[shape.kind]
     spheres = primitive.spheres(*shape.size)
+    if len(spheres) > MAX_CORNERS:
+        spheres = np.column_stack([corners := _corners(spheres[:, :3]), np.zeros(len(corners))])
     # Of each circle the lowest point, and three more, so that a cylinder can stand on its end.
     rims: list[PointRow] = [
         (RIM, p + R[:, 2] * z, R[:, 2], float(radius), k * np.pi / 2)

@@ -29,6 +29,7 @@ _PRIMITIVES: Mapping[str, Callable[..., Triangles]] = {
     "cylinder": triangles.cylinder,
     "capsule": triangles.capsule,
     "sphere": triangles.sphere,
+    "ellipsoid": lambda *semi_axes: triangles.ellipsoid(np.diag(semi_axes)),
 }
 
 

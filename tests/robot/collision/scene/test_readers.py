@@ -145,7 +145,10 @@ def test_the_world_of_an_mjcf() -> None:
     assert list(hc.Scene.from_mjcf(mujoco.MjModel.from_xml_string(MJCF)).objects) == list(scene.objects)
     with pytest.raises(hc.HelicoidError, match="MuJoCo does not read"):
         hc.Scene.from_mjcf("<mujoco><nothing/></mujoco>")
-    with pytest.raises(hc.HelicoidError, match="'ellipsoid'"):
-        hc.Scene.from_mjcf(
-            '<mujoco><worldbody><geom name="e" type="ellipsoid" size="1 2 3"/></worldbody></mujoco>'
-        )
+    egg = '<mujoco><worldbody><geom name="e" type="ellipsoid" size="1 2 3"/></worldbody></mujoco>'
+    shape: Any = hc.Scene.from_mjcf(egg).objects["e"].shape
+    np.testing.assert_allclose(shape.bounds[1], [1, 2, 3], rtol=0.02)
+    compiled = mujoco.MjModel.from_xml_string(egg)
+    compiled.geom_type[0] = int(mujoco.mjtGeom.mjGEOM_SDF)
+    with pytest.raises(hc.HelicoidError, match="geom 'e' is of the kind 'other'"):
+        hc.Scene.from_mjcf(compiled)

@@ -23,6 +23,7 @@ _SIZES: dict[str, Callable[..., tuple[float, ...]]] = {
     "cylinder": lambda r, length: (r, length / 2),
     "capsule": lambda r, length: (r, length / 2),
     "sphere": lambda r: (r,),
+    "ellipsoid": lambda x, y, z: (x, y, z),
 }
 """Numbers of a primitive of `model.shapes.PRIMITIVES` as MJCF states them."""
 

@@ -22,6 +22,7 @@ from helicoid.geometry.shapes import (
 )
 from helicoid.geometry.shapes.primitives import PRIMITIVE_CLASSES
 from helicoid.model.parts import Geometry
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.robot.collision.distances.library import KINDS, LANES, SHAPE, Tree
 from helicoid.robot.collision.meshes import mesh_points
 
@@ -81,7 +82,10 @@ class Rows:
             made = Box(size) if shape.kind == "box" else PRIMITIVE_CLASSES[shape.kind](*size)  # type: ignore[arg-type]
             self.add(made, body, pose)
         else:
-            raise InputError(f"distances have no shape {shape.kind!r}")
+            corners = PRIMITIVES[shape.kind].corners(shape.size) if shape.kind in PRIMITIVES else None
+            if corners is None:
+                raise InputError(f"distances have no shape {shape.kind!r}")
+            self.add(Mesh(vertices=corners, convex=True), body, pose)
 
     def _points(self, row: Any, points: Array, radius: float) -> None:
         filled = np.concatenate([points, np.repeat(points[:1], -len(points) % LANES, axis=0)])

@@ -11,6 +11,7 @@ from helicoid.arrays import file_name
 from helicoid.errors import InputError, optional_import
 from helicoid.geometry.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from helicoid.model.mjcf.shapes import KINDS, collision_possible
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.robot.collision.scene.scene import Scene
 
 
@@ -58,6 +59,8 @@ def _shape(model: Any, geom: int, name: str) -> tuple[Shape, Array]:
         return Cylinder(x, 2 * y), here
     if kind == "box":
         return Box((2 * x, 2 * y, 2 * z)), here
+    if kind == "ellipsoid":
+        return Mesh(vertices=PRIMITIVES[kind].spheres(x, y, z)[:, :3], convex=True), here
     number = int(model.geom_dataid[geom])
     if kind == "mesh":
         first, count = int(model.mesh_vertadr[number]), int(model.mesh_vertnum[number])

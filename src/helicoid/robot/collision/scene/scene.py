@@ -81,7 +81,7 @@ class Scene:
         and planes are infinite. It needs `pip install 'helicoid[mujoco]'`.
 
         Raises:
-            InputError: MuJoCo does not read it, or a geom is an ellipsoid or a signed distance field.
+            InputError: MuJoCo does not read it, or a geom is a signed distance field.
         """
         from helicoid.robot.collision.scene.mjcf import read_mjcf_world
 

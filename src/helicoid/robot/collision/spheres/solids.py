@@ -9,6 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.model.parts import Geometry
+from helicoid.model.shapes import PRIMITIVES
 from helicoid.robot.collision.meshes import mesh_points
 
 _CHUNK = 4_000_000  # products of points and faces at once
@@ -43,6 +44,9 @@ def _placed(shape: Geometry) -> Solid:
     if shape.kind == "mesh":
         corners = mesh_points(shape) @ R.T + p
         return polytope(corners)
+    hull = PRIMITIVES[shape.kind].corners(shape.size)
+    if hull is not None and shape.kind not in _PRIMITIVES:
+        return polytope(hull @ R.T + p)
     own = _PRIMITIVES[shape.kind](*shape.size)
     extent = np.abs(R) @ own.bounds[1]
 
