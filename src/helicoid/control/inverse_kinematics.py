@@ -15,6 +15,7 @@ from helicoid.compiler import get_num_threads
 from helicoid.control.ik.branches import Follower, distinct
 from helicoid.control.ik.engine import Engine, SearchResult
 from helicoid.control.ik.floating import BasePlacement
+from helicoid.control.ik.free import CollisionFilter
 from helicoid.control.ik.problem import IKProblem
 from helicoid.control.ik.solution import Path, Solution
 from helicoid.control.ik.targets import numbers, starts
@@ -22,6 +23,7 @@ from helicoid.control.ik.textbook import METHODS, Textbook
 from helicoid.control.tasks import Task
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
+from helicoid.robot.collision.scene import Scene
 from helicoid.robot.robot import Robot
 
 _WORTH_A_THREAD, _MOST_AT_ONCE = 256, 2048  # targets
@@ -42,12 +44,18 @@ class InverseKinematics:
     A `PostureTask` beside others is a secondary objective: it selects among solutions, not part of `success`.
     Loops, contacts and equations of the robot hold in every answer that counts as a success.
 
+    With a `scene` a solution counts only if it collides neither with the scene, as it is at the time, nor
+    with the robot itself. Where the first one does, searches go on from all 512 configurations of the table,
+    and the first free one is the answer. Where all collide, `success` is False and `collides` True.
+
     Args:
         robot: any robot, on a fixed or a floating base.
         tasks: a frame, whose pose is asked for; a task; or several, which form a weighted sum.
         hold: coordinates of joints that may not move, by name: `{"joint_1": 0.0}`.
         tolerance: what is as good as zero, the norm of the error of each part of a task (m, rad).
         starts: the most configurations that a search starts from.
+        scene: obstacles, `hc.Scene`; objects may move, come and go.
+        margin: distance to the scene (m) that a solution keeps.
         method: "levenberg_marquardt", or a method of textbooks, for study and where there is no compiler: one
             search from q0 (by default from zero) by the steps of `helicoid.control.ik.textbook`,
             "pseudo_inverse", "damped" or "transpose", with its `step`, `damping_factor` and `rotation`.
@@ -70,11 +78,13 @@ class InverseKinematics:
         hold: Mapping[str, ArrayLike] | None = None,
         tolerance: float = 1e-6,
         starts: int = 100,
+        scene: Scene | None = None,
+        margin: float = 0.0,
         method: str = "levenberg_marquardt",
         **options: Any,
     ) -> None:
-        self._made = {"robot": robot, "tasks": tasks, "hold": hold, "tolerance": tolerance, "starts": starts}
-        self._made |= {"method": method, **options}
+        self._made: dict[str, Any] = {"robot": robot, "tasks": tasks, "hold": hold, "tolerance": tolerance}
+        self._made |= {"starts": starts, "scene": scene, "margin": margin, "method": method, **options}
         self._problem = IKProblem(robot, tasks, hold, tolerance)
         if not isinstance(starts, (int, np.integer)) or not 1 <= starts <= 500:
             raise InputError(f"starts is a number of configurations, 1 to 500; got {starts!r}")
@@ -82,6 +92,9 @@ class InverseKinematics:
         self._textbook = None if method == _OURS else _textbook(self._problem, method, options)
         if method == _OURS and options:
             raise InputError(f"{', '.join(options)}: options of the methods {', '.join(METHODS)} alone")
+        self._collisions = CollisionFilter.of(robot, scene, margin)
+        if self._collisions is not None and method != _OURS:
+            raise InputError(f"a scene is avoided by restarts: with method={_OURS!r} alone, not {method!r}")
         # Short cut without checks: one target, and any numbers are a valid configuration.
         shapes = [task.target_shape(robot) for task in self._problem.tasks]
         self._target_shape = shapes[0] if len(shapes) == 1 else None
@@ -129,15 +142,19 @@ class InverseKinematics:
             return self._walk(self._textbook, target, q0)
         if _is_plain(target, self._target_shape) and (q0 is None or _is_plain(q0, self._q0_shape)):
             quick = self._engine.one(target, q0, self._starts)
-            if quick is not None and (quick.success or not self.robot.model.floating):
+            alone = self._collisions is None
+            if quick is not None and alone and (quick.success or not self.robot.model.floating):
                 return quick
         targets, many = self._read(target)
         start = None if q0 is None else starts(self._problem, q0, len(targets))
-        q, e, facts = self._found(targets, start)
+        q, e, facts = found = self._found(targets, start)
+        collides = np.zeros(len(q), dtype=bool)
+        if self._collisions is not None:
+            collides = self._avoid(targets, found)
         if many:
-            return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3])
+            return Solution(q, facts[:, 0] > 0, facts[:, 1], e, facts[:, 2], facts[:, 3], collides)
         success, error, count, iterations = facts[0].tolist()
-        return Solution(q[0], success > 0, error, e[0], int(count), int(iterations))
+        return Solution(q[0], success > 0, error, e[0], int(count), int(iterations), bool(collides[0]))
 
     def _read(self, target: Any) -> tuple[Array, bool]:
         """Targets (n, numbers), checked in C where they are an array already; and whether they are many."""
@@ -162,6 +179,24 @@ class InverseKinematics:
         for before, after in zip(found, again, strict=True):
             before[missed[better]] = after[better]
         return found
+
+    def _avoid(self, targets: Array, found: SearchResult) -> NDArray[np.bool_]:
+        """Replace solutions in collision by free ones, in place; which collide where there are none."""
+        assert self._collisions is not None
+        collides = ~self._collisions.is_free(found.q)
+        for k in np.flatnonzero(collides & (found.facts[:, 0] > 0)):
+            starts = self._engine.table
+            near = self._carrier.carried(np.repeat(targets[k][None], len(starts), axis=0), starts)
+            again, tried, iterations = self._collisions.restart(
+                targets[k], starts if near is None else near, lambda t, q0: self._search(t, q0, 1)
+            )
+            if len(again.q):
+                found.q[k], found.e[k], found.facts[k, :2] = again.q[0], again.e[0], again.facts[0, :2]
+                collides[k] = False
+            else:
+                found.facts[k, 0] = 0
+            found.facts[k, 2:] += tried, iterations
+        return collides
 
     def _walk(self, textbook: Textbook, target: Any, q0: ArrayLike | None) -> Solution:
         """One search by a method of textbooks for each target, to the tolerance."""
@@ -234,13 +269,17 @@ class InverseKinematics:
             begin = None
         q = np.array(Q).reshape(len(wanted), self.robot.nq)
         score = self._problem.score(wanted, q)
-        return Path(q, score.success, score.error, jumps)
+        free = True if self._collisions is None else self._collisions.is_free(q)
+        return Path(q, score.success & free, score.error, jumps)
 
     def _candidates(self, target: Array, begin: Array | None) -> Array:
         """Solutions of a target from which a path may start."""
         if begin is not None:
             found = self._found(target[None], begin)
-            return found.q[found.facts[:, 0] > 0]
+            good = found.facts[:, 0] > 0
+            if self._collisions is not None:
+                good &= self._collisions.is_free(found.q)
+            return found.q[good]
         q = self._from_table(target)
         return distinct(self._problem, q, self._problem.default(), 0.1)[:64]
 
@@ -253,7 +292,10 @@ class InverseKinematics:
 
     def _track(self, targets: Array, q0: Array) -> tuple[Array, NDArray[np.bool_], Array]:
         q, _, facts = self._search(targets, np.ascontiguousarray(q0), 1)
-        return q, facts[:, 0] > 0, facts[:, 1]
+        good = facts[:, 0] > 0
+        if self._collisions is not None and good.any():
+            good[good] = self._collisions.is_free(q[good])
+        return q, good, facts[:, 1]
 
     def _search(self, targets: Array, q0: Array | None, most: int) -> SearchResult:
         """Results of the compiled search, a part of the targets in each thread."""

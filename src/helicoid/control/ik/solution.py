@@ -20,6 +20,7 @@ class Solution(NamedTuple):
         residual: e, the error of each row (rad, m), (rows) or (N, rows).
         starts: number of initial configurations of the search.
         iterations: number of evaluations of errors and Jacobians.
+        collides: with a scene, whether `q` is in collision: no solution was found that is free.
     """
 
     q: Array
@@ -28,6 +29,7 @@ class Solution(NamedTuple):
     residual: Array
     starts: int | Array
     iterations: int | Array
+    collides: bool | NDArray[np.bool_] = False
 
     @property
     def message(self) -> str:
@@ -35,7 +37,12 @@ class Solution(NamedTuple):
         if np.all(self.success):
             return ""
         if self.q.ndim == 2:
-            return f"{int(np.sum(~np.asarray(self.success)))} of {len(self.q)} targets were not reached"
+            hit = int(np.sum(self.collides))
+            ending = f", {hit} of them end in collision" if hit else ""
+            missed = int(np.sum(~np.asarray(self.success)))
+            return f"{missed} of {len(self.q)} targets were not reached{ending}"
+        if self.collides:
+            return f"every configuration found is in collision; the error of this one is {self.error:.2g}"
         return (
             f"no configuration was found within the tolerance; the error of the nearest is {self.error:.2g}"
         )
@@ -44,7 +51,7 @@ class Solution(NamedTuple):
         if self.q.ndim == 2:
             reached, worst = int(np.sum(self.success)), np.max(self.error, initial=0.0)
             return f"Solution({reached} of {len(self.q)} reached, error up to {worst:.2g})"
-        state = "reached" if self.success else "not reached"
+        state = "reached" if self.success else "in collision" if self.collides else "not reached"
         return f"Solution({state}, error {self.error:.2g}, q={np.array2string(self.q, precision=4)})"
 
 
