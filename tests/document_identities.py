@@ -77,6 +77,9 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
             'close(se3.adjoint(robot.pose("tool0")(q)) @ value, robot.acceleration("tool0", '
             '"world")(q, v, a))',
         ),
+        "3.112 torque about another point": (
+            "close(value, np.append(wrench[:3] + np.cross(wrench[3:], p), wrench[3:]))",
+        ),
         "3.114-3.119 transform of spatial forces": (
             "np.isclose(value @ (spatial.motion_transform(T) @ twist), wrench @ twist)",
         ),
@@ -126,6 +129,9 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "4.14 RNEA with symbolic parameters": ("close(value, robot.inverse_dynamics(q, v, a))",),
         "4.15 least squares of wrenches": (
             "close(value @ robot.parameters.values, robot.joint_wrenches(q, v, a)[1])",
+        ),
+        "4.2.9 link 1 on a universal joint": (
+            "sum(value['link_1'][:2]) == 10 and sum(hc.identifiability(robot).of_links()['link_1'][:2]) == 1",
         ),
         "4.2.7-4.2.8 identifiable links": (
             "value['link_2'] == value['link_3'] == (10, 0, 0) and value['link_1'][2] > 0",
@@ -249,6 +255,19 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
             "close(value, np.column_stack([axis, np.sin(angle) * np.eye(3) + (1 - np.cos(angle)) "
             "* so3.hat(axis)]))",
         ),
+        "1.2.2 elementary rotations": (
+            "close(value, [[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], "
+            "[-np.sin(angle), 0, np.cos(angle)]])",
+        ),
+        "1.6.5 from the analytic to the geometric Jacobian, E_e": (
+            "close(value @ robot.analytic_jacobian('tool0', orientation='rpy')(q)[3:], "
+            "robot.jacobian('tool0', 'world_aligned')(q)[:3])",
+        ),
+        "1.7.1 null-space projection N": (
+            "close(robot.jacobian('tool0', 'world_aligned')(q)[3:5] @ value, 0)",
+            "close(value @ value, value)",
+        ),
+        "1.7.4 trajectory control": ("close(robot.jacobian('tool0', 'world_aligned')(q)[3:] @ value, 0.05)",),
         "1.6.5 geometric Jacobian": (
             'close(value[:3, 0], np.cross(value[3:, 0], robot.pose("tool0")(q)[:3, 3] - '
             'robot.pose("link_1")(q)[:3, 3]))',
@@ -271,6 +290,10 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "3.1 generalised velocity of a floating base": (
             "close(value[:3], v_w[3:6]) and close(value[3:6], v_w[:3]) and close(value[6:], v_w[6:])",
         ),
+        "3.1.3 contact Jacobian": (
+            "np.linalg.matrix_rank(value) == 6 and np.linalg.matrix_rank(value[:, :6]) == 5",
+        ),
+        "3.1.4 velocities that keep the contacts": ("close(feet.constraint_jacobian(q_w) @ value, 0)",),
         "3.2 selection matrix S": ("close(value @ v_w, v_w[6:])",),
         "3.2 contact forces": (
             "close(feet.constraint_jacobian(q_w) @ value[0] + feet.constraint_bias(q_w, v_w), 0, atol=1e-6)",
@@ -369,6 +392,23 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "force on the constraint at the tip": (
             "close(value, [channel.constrained_forward_dynamics(q_c, v_c, tau2)[1][0], 0], atol=1e-9)",
         ),
+        "centripetal and Coriolis accelerations of m₂": (
+            "close(value, [-(v2[0] ** 2), -0.8 * v2[0] ** 2 - 0.8 * v2[1] ** 2 - 1.6 * v2[0] * v2[1]])",
+        ),
+        "principal axes of the effective mass": (
+            "close(value[1] @ np.diag(value[0]) @ value[1].T, planar.task_inertia('tip', rows=(3, 5))(q2))",
+        ),
+        "work against gravity": (
+            "np.isclose(value, np.diff(planar.potential_energy(np.sin(θ[[0, -1], :2])))[0], rtol=1e-3)",
+        ),
+        "example of the channel: forward dynamics": (
+            "close(value[0], [0.5 * tau2[0] + 0.289, -1.155], atol=1e-3)",
+            "close(value[1], 0.289 * tau2[0] - 1.155 * tau2[1] - 0.167, atol=2e-3)",
+        ),
+        "example of the channel: inverse dynamics": (
+            "close(value, [2 * 0.7 - 0.578, 0.5 * 0.7 - 0.866 * 0.3 - 0.289], atol=1e-3)",
+        ),
+        "example of the channel: projection P": ("close(value, [[1, 0], [0.25, 0]])",),
         "identification of a payload": ("np.isclose(value, 0.5, rtol=0.01)",),
     },
 }

@@ -78,6 +78,13 @@ def _(rng: np.random.Generator) -> tuple[bool, bool]:
     return both(W @ W, np.outer(w, w) - np.eye(3), -W.T)
 
 
+@misprint(f"{CĂRĂMIZARU}, 3.48 (proof)")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    θ, odd = 1.2, np.arange(1, 24, 2)
+    terms = θ**odd / np.cumprod(np.arange(1.0, 25.0))[odd - 1]
+    return both(np.sin(θ), np.sum(terms * (-1) ** (odd // 2)), np.sum(terms))
+
+
 @misprint(f"{CĂRĂMIZARU}, 3.1.30")
 def _(rng: np.random.Generator) -> tuple[bool, bool]:
     trace = np.trace(so3.from_angle_axis(1.2, unit(rng)))
@@ -118,6 +125,22 @@ def _(rng: np.random.Generator) -> tuple[bool, bool]:
     energy = sum(np.sum(np.cross(ω, r) ** 2) for r in points)
     right, printed = (sum(ω @ so3.hat(r) @ so3.hat(sign * r).T @ ω for r in points) for sign in (1, -1))
     return both(energy, right, printed)
+
+
+@misprint(f"{CĂRĂMIZARU}, 3.159, 3.167, remark 4.1.9")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    (q, v, a), on_body = state(rng), rng.normal(size=6)
+    bias, torque = CHAIN.bias(q, v), CHAIN.jacobian("tool0", "body")(q).T @ on_body
+    truth = CHAIN.inverse_dynamics(q, v, a, f_ext={"tool0": on_body})
+    return both(truth, *(CHAIN.mass_matrix(q) @ a + bias + sign * torque for sign in (-1, 1)))
+
+
+@misprint(f"{CĂRĂMIZARU}, Algorithm 2, line 6")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    (q, v, a), on_body = state(rng), rng.normal(size=6)
+    loaded = CHAIN.joint_wrenches(q, v, a, f_ext={"link_3": on_body})[2]
+    alone = CHAIN.joint_wrenches(q, v, a)[2]
+    return both(loaded, alone - on_body, alone)
 
 
 @misprint(f"{CĂRĂMIZARU}, 4.2, second row")
@@ -320,10 +343,25 @@ def _(rng: np.random.Generator) -> tuple[bool, bool]:
     return both(E[2, 2], np.cos(φ) * np.cos(θ), np.cos(φ) * np.cos(φ) * np.cos(θ))
 
 
+@misprint(f"{SUMMARY}, 4.1 (range of the pitch)")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    pitch = euler.to_euler(euler.from_euler([0.3, -0.7, 0.2], "zyx"), "zyx")[1]
+    return bool(-np.pi / 2 <= pitch <= np.pi / 2), bool(np.isclose(pitch, np.pi / 2))
+
+
 @misprint(f"{SUMMARY}, 4.2")
 def _(rng: np.random.Generator) -> tuple[bool, bool]:
     m, g = 0.7, 9.81  # at the desired height and at rest: the terms of the gains are zero
     return both(0.0, *(g - T_z / m for T_z in (m * g, -m * g)))
+
+
+@misprint(f"{SUMMARY}, 4.2 (position)")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    m, T, φ, θ, down = 0.7, 8.0, 0.2, 0.3, np.array([0, 0, 9.81])  # z down: the rotors push along -z
+    C = euler.from_euler([0.0, θ, φ], "zyx")
+    acceleration = C @ [0, 0, -T] / m + down
+    forces = T * np.array([np.sin(θ) * np.cos(φ), -np.sin(φ), np.cos(θ) * np.cos(φ)])
+    return both(acceleration, *(sign * forces / m + down for sign in (-1, 1)))
 
 
 @misprint(f"{SUMMARY}, 4.3.1")
@@ -334,12 +372,29 @@ def _(rng: np.random.Generator) -> tuple[bool, bool]:
     return both(through, ρ * A * flow.wake_area * (V + flow.wake), ρ * A * (V + flow.wake))
 
 
+@misprint(f"{SUMMARY}, 6.1")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    ρ, g, h = 1.225, 9.81, np.array([0.0, 10.0])
+    p = 1e5 - ρ * g * h  # at rest
+    right, printed = (np.diff(g * h + p / divisor)[0] for divisor in (ρ, 2.0))
+    return both(0.0, right, printed)
+
+
 @misprint(f"{SUMMARY}, 6.4")
 def _(rng: np.random.Generator) -> tuple[bool, bool]:
     m, V, φ = 11.0, 25.0, 0.5
     radius = V / hc.aerial.turn_rate(V, φ)
     inward = hc.aerial.load_factor(φ) * m * 9.81 * np.sin(φ)
     return both(inward, m * V**2 / radius, m * V**2 / 2)
+
+
+@misprint(f"{SUMMARY}, 6.4.2")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    V, V_dot, γ, g, a = 25.0, 0.5, 0.1, 9.81, 340.0  # a, the letter in print, is no gravity
+    energy_rate = (V * V_dot / g + V * np.sin(γ)) / V  # of V²/2g + h, over V
+    total = hc.aerial.energy_rates(V_dot, γ).total
+    assert np.isclose(total, energy_rate)
+    return both(total, V_dot / g + np.sin(γ), V_dot / a + np.sin(γ))
 
 
 # Robot Dynamics, slides ---------------------------------------------------------------------------------

@@ -120,6 +120,29 @@ WORDS = (
     "jtimes",
     "six-axis",
     "Rodrigues",
+    "apparent derivative",
+    "Chasles",
+    "control surface",
+    "end-effector",
+    "external force",
+    "heading rate",
+    "home position",
+    "inertial frame",
+    "inverse dynamics control",
+    "Lagrange multiplier",
+    "Lie algebra",
+    "linear in the parameters",
+    "Moore-Penrose",
+    "number of operations",
+    "open chain",
+    "passivity",
+    "pseudo-inverse",
+    "rudder",
+    "screw axis",
+    "singularity",
+    "spatial acceleration",
+    "spatial momentum",
+    "virtual control",
 )
 
 
@@ -127,4 +150,5 @@ WORDS = (
 def test_word_of_the_documents_is_explained(word: str) -> None:
     """On a page other than the list of documents, the references and the measurements."""
     pages = [page for part in ("explanation", "how-to", "tutorials") for page in (DOCS / part).glob("*.md")]
+    pages.append(DOCS / "about" / "glossary.md")
     assert any(word.lower() in page.read_text(encoding="utf-8").lower() for page in pages)
