@@ -65,13 +65,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.theses", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without long chains and large functions")
     parser.add_argument("--longest", type=int, default=60, help="joints of the longest chain of `ratios`")
+    parser.add_argument("--minutes", type=float, help="processor time for each derivative of urdf2casadi")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these")
     parser.add_argument("--markdown", type=Path, help="folder of the pages in which to replace the tables")
     asked = parser.parse_args()
     require_compiling()
     extent, console = QUICK if asked.quick else FULL, Console()
     chains = tuple(n for n in extent.derivative_chains if n <= asked.longest)
-    extent = replace(extent, derivative_chains=chains)
+    minutes = extent.minutes if asked.minutes is None else asked.minutes
+    extent = replace(extent, derivative_chains=chains, minutes=minutes)
     peers, missing = find(extent.libraries)
     lines = [f"- {key}: {value}" for key, value in machine(find_compiler()).items()]
     lines += [f"- {name} {peer.version}" for name, peer in peers.items()]

@@ -39,8 +39,9 @@ def functionality(extent: Extent, peers: Peers) -> Sheet:
 def differences(name: str, extent: Extent, peers: Peers) -> Sheet:
     """Tables 4.2 to 4.5: differences between libraries, summed over all states and entries."""
     subject = bundled_subject(name)
-    chosen = {key: peer for key, peer in peers.items() if extent.slow_libraries or key != "urdf2casadi"}
-    ready, _ = prepared(subject, chosen)
+    ready, _ = prepared(subject, peers)
+    if "urdf2casadi" in ready:
+        vars(ready["urdf2casadi"])["interpreted"] = True
     states = _states(subject, extent.states)
     rows = []
     for label, quantities in LABELS.items():
