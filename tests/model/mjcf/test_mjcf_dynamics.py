@@ -118,3 +118,12 @@ def test_acceleration_is_the_rate_of_velocity(rng: np.random.Generator) -> None:
         mujoco.mj_integratePos(model, there, qvel + step / 2 * qacc, step)
         ends.append(robot.mujoco.v(there, qvel + step * qacc))
     assert_allclose(robot.mujoco.a(qpos, qvel, qacc), (ends[1] - ends[0]) / (2 * h), atol=1e-8)
+
+
+def test_dry_friction_of_a_free_joint_is_along_the_axes_of_the_world(rng: np.random.Generator) -> None:
+    text = scene(FREE_BOX.format('<joint type="free" frictionloss=".7"/>'))
+    robot, model = hc.load(text), mujoco.MjModel.from_xml_string(text)
+    qpos, qvel = random_state(model, rng)
+    q, v = robot.mujoco.q(qpos), robot.mujoco.v(qpos, 100 * qvel)
+    friction = robot.bias(q, v, friction=True) - robot.bias(q, v)
+    assert_allclose(robot.mujoco.qfrc(q, friction), 0.7 * np.sign(qvel), rtol=1e-9)

@@ -96,8 +96,9 @@ def _steps(model: Any, j: int, names: Names) -> Iterator[_Step]:
     kind, dof = model.jnt_type[j], model.jnt_dofadr[j]
     name, at = names.joints[j], Placement(translation=model.jnt_pos[j])
     numbers = _numbers(model, j)
-    if kind == FREE and (numbers["stiffness"] or np.any(model.dof_armature[dof : dof + 6])):
-        # MuJoCo's springs and armature of translation are along the axes of the world.
+    along = model.dof_armature[dof : dof + 6], model.dof_frictionloss[dof : dof + 6]
+    if kind == FREE and (numbers["stiffness"] or np.any(along)):
+        # MuJoCo's springs, armature and dry friction of translation are along the axes of the world.
         rest = model.qpos_spring[model.jnt_qposadr[j] :]
         for k, axis in enumerate("xyz"):
             own = numbers | _of_dofs(model, dof + k, 1) | {"rest": np.array([rest[k]])}

@@ -101,7 +101,7 @@ def _unsupported(
     if kind not in _TRANSMISSIONS:
         yield {SLIDER_CRANK: "a slider-crank", BODY: "adhesion of a body"}.get(kind, f"transmission {kind}")
     elif kind in (JOINT, JOINT_IN_PARENT) and len(addresses[int(target[0])].joints) > 1:
-        yield "on a free joint with a spring or armature"
+        yield "on a free joint with a spring, armature or dry friction"
     elif kind == SITE and {names.sites[k] for k in target if k >= 0} - set(links):
         yield "at a site of the world, which a floating base leaves out"
     elif kind == TENDON and getattr(model, "tendon_actfrclimited", np.zeros(model.ntendon))[target[0]]:

@@ -6,6 +6,7 @@ box that is not that of its body is a body of its own, which takes a small part 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
@@ -44,8 +45,8 @@ def option(model: Model, losses: Losses) -> dict[str, str]:
     return found | ({"wind": words(fluid.wind, "wind")} if fluid.wind.any() else {})
 
 
-def body_fluid(model: Model, k: int) -> BodyFluid:
-    """What the elements on a moving body make of it."""
+def body_fluid(model: Model, k: int, parts: Sequence[Inertia] = ()) -> BodyFluid:
+    """What the elements on a moving body make of it, and of its inertia without that of `parts`."""
     body = model.bodies[k]
     placed = [
         (one, model.frame(one.link).placement @ one.placement)
@@ -54,17 +55,20 @@ def body_fluid(model: Model, k: int) -> BodyFluid:
     ]
     ellipsoids = tuple(pair for pair in placed if pair[0].ellipsoid is not None)
     boxes = [pair for pair in placed if pair[0].ellipsoid is None]
-    if len(boxes) == 1 and not ellipsoids and _is_own(body.inertia, *boxes[0]):
+    if len(boxes) == 1 and not ellipsoids and not parts and _is_own(body.inertia, *boxes[0]):
         return BodyFluid(body.inertia, boxes[0][1].rotation)
-    parameters, parts = body.inertia.parameters, []
+    parameters, found = body.inertia.parameters, []
+    for part in parts:
+        parameters = parameters - part.parameters
     for one, at in boxes:
         link = model.link(one.link).inertia
         mass = _PART_OF_BOX * (link.mass if link is not None and link.mass > 0 else body.inertia.mass)
         if mass > 0:
-            parts.append((one, at, mass))
+            found.append((one, at, mass))
             own = Inertia.from_com(mass, np.zeros(3), np.diag(_moments(one.size, mass)))
             parameters = parameters - own.transformed(at.rotation, at.translation).parameters
-    return BodyFluid(Inertia.from_parameters(parameters), None, ellipsoids, tuple(parts))
+    inertia = Inertia.from_parameters(parameters) if parts or found else body.inertia
+    return BodyFluid(inertia, None, ellipsoids, tuple(found))
 
 
 def add_fluid_shapes(element: Element, name: str, fluid: BodyFluid, losses: Losses) -> None:
@@ -77,12 +81,17 @@ def add_fluid_shapes(element: Element, name: str, fluid: BodyFluid, losses: Loss
         drag = (c.blunt_drag, c.slender_drag, c.angular_drag, c.kutta_lift, c.magnus_lift)
         _add_ellipsoid(element, one.name, words(one.size, what), words(np.array(drag), what), at)
     if fluid.axes is None and not fluid.ellipsoids:
-        _add_ellipsoid(element, f"{name}[no fluid]", " ".join([_NO_SIZE] * 3), "0 0 0 0 0", Placement())
+        add_no_fluid(element, name)
     for one, at, mass in fluid.boxes:
         what = f"fluid element {one.name!r}"
         body = SubElement(element, "body", {"name": f"{one.name}[box]", **pose(at, what)})
         moments = words(_moments(one.size, mass), what)
         SubElement(body, "inertial", pos="0 0 0", mass=words([mass], what), diaginertia=moments)
+
+
+def add_no_fluid(element: Element, name: str) -> None:
+    """A geom that turns the box of a body off."""
+    _add_ellipsoid(element, f"{name}[no fluid]", " ".join([_NO_SIZE] * 3), "0 0 0 0 0", Placement())
 
 
 def _add_ellipsoid(element: Element, name: str, size: str, coefficients: str, at: Placement) -> None:

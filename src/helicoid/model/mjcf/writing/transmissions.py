@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.model.connections.actuators import Actuator, Interval
 from helicoid.model.connections.tendons import Tendon, Via, Wrap
-from helicoid.model.mjcf.writing.bodies import Losses, pose
+from helicoid.model.inertia import Inertia
+from helicoid.model.mjcf.writing.bodies import Losses, add_inertial, pose
+from helicoid.model.mjcf.writing.fluid import add_no_fluid
 from helicoid.model.mjcf.writing.joints import Slot, is_top
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Placement
@@ -20,25 +23,58 @@ AddSite: TypeAlias = Callable[[str, str, Placement], str]
 """Adds a site of a name to a link at a placement, and returns the name."""
 
 _SAME_POINT = 1e-9  # m
+_PART = 1e-6  # of the mass of a body that a part with gravity compensation has
+_RADIUS_OF_GYRATION = 1e-2  # m, of that part
+
+
+class Part(NamedTuple):
+    """A part of a body: the link that it stands for, its `gravcomp`, and its inertia."""
+
+    name: str
+    ratio: float
+    inertia: Inertia
+
+
+def compensated_parts(model: Model, k: int) -> list[Part]:
+    """The compensated links of a body, as small parts of it; none where the body itself can state it."""
+    own, found = model.bodies[k].inertia, _compensations(model, k)
+    mass = sum(carried for _, carried, _ in found)
+    moment = sum((carried * point for _, carried, point in found), np.zeros(3))
+    if own.mass <= 0 or np.abs(moment - mass * own.com).max() <= _SAME_POINT * abs(mass):
+        return []
+    part = _PART * own.mass
+    moments = part * np.eye(3) * _RADIUS_OF_GYRATION**2
+    return [
+        Part(name, carried / part, Inertia.from_com(part, point, moments)) for name, carried, point in found
+    ]
 
 
 def add_compensation(elements: Mapping[int, Element], model: Model, losses: Losses) -> None:
-    """`gravcomp` of each body whose compensated weight acts at its centre of mass."""
+    """`gravcomp` of each body whose compensated weight acts at its centre of mass, or of parts of it."""
     for k, body in enumerate(model.bodies):
-        mass, moment = 0.0, np.zeros(3)
-        for link in model.links:
-            frame, carried = model.frame(link.name), link.gravity_compensation
-            if frame.body == k and carried is not None:
-                mass += carried.mass
-                point = frame.placement.translation + frame.placement.rotation @ carried.point
-                moment += carried.mass * point
-        if mass == 0:
-            continue
-        own = body.inertia
-        if own.mass > 0 and np.abs(moment - mass * own.com).max() <= _SAME_POINT * abs(mass):
-            elements[k].set("gravcomp", words([mass / own.mass], f"compensation of {body.name!r}"))
-        else:
-            losses.motion.append(f"the gravity compensation of {body.name!r} beside its centre of mass")
+        mass, parts = sum(carried for _, carried, _ in _compensations(model, k)), compensated_parts(model, k)
+        what = f"compensation of {body.name!r}"
+        for name, ratio, inertia in parts:
+            about = {"name": f"{name}[compensation]", "gravcomp": words([ratio], what)}
+            child = SubElement(elements[k], "body", about)
+            add_inertial(child, name, inertia, losses)
+            if model.fluid:
+                add_no_fluid(child, f"{name}[compensation]")
+        if mass and not parts and body.inertia.mass > 0:
+            elements[k].set("gravcomp", words([mass / body.inertia.mass], what))
+        elif mass and not parts:
+            losses.motion.append(f"the gravity compensation of {body.name!r}, which has no mass")
+
+
+def _compensations(model: Model, k: int) -> list[tuple[str, float, Array]]:
+    """Of each compensated link of a body its name, the mass, and its point in the frame of the body."""
+    found = []
+    for link in model.links:
+        frame, carried = model.frame(link.name), link.gravity_compensation
+        if frame.body == k and carried is not None and carried.mass != 0:
+            point = frame.placement.translation + frame.placement.rotation @ carried.point
+            found.append((link.name, carried.mass, point))
+    return found
 
 
 def add_tendons(root: Element, elements: Mapping[int, Element], model: Model, site: AddSite) -> None:

@@ -16,7 +16,12 @@ from helicoid.model.mjcf.writing.coordinates import WrittenCoordinates
 from helicoid.model.mjcf.writing.fluid import add_fluid_shapes, body_fluid, option
 from helicoid.model.mjcf.writing.joints import Slot, slots
 from helicoid.model.mjcf.writing.shapes import Hull, add_shapes
-from helicoid.model.mjcf.writing.transmissions import add_actuators, add_compensation, add_tendons
+from helicoid.model.mjcf.writing.transmissions import (
+    add_actuators,
+    add_compensation,
+    add_tendons,
+    compensated_parts,
+)
 from helicoid.model.model import WORLD, Model
 from helicoid.model.parts import Placement
 from helicoid.model.urdf.xml_text import to_text, words
@@ -91,7 +96,8 @@ def _add_bodies(world: Element, model: Model, joints: list[Slot], losses: Losses
         what = f"joint {body.joint.name!r}"
         parent = world if body.parent == WORLD else elements[body.parent]
         elements[k] = SubElement(parent, "body", {"name": body_name(body.name), **pose(body.placement, what)})
-        fluid = body_fluid(model, k)
+        parts = compensated_parts(model, k)
+        fluid = body_fluid(model, k, [part.inertia for part in parts])
         add_inertial(elements[k], body.name, fluid.inertia, losses, fluid.axes)
         for slot in joints:
             if slot.body == k:
