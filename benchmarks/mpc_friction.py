@@ -1,14 +1,16 @@
 """MPC of robots with joint friction: final error, final speed, and the time that friction adds to a step.
 
-    python -m benchmarks.mpc_friction [targets] [seed]
+    python -m benchmarks.mpc_friction [targets] [seed] [formulation] [robots, by commas]
 
-Plants have exact stiction (`method="stiction"`), and friction 0.8, 1 and 1.2 times that of the model.
+Plants have exact stiction (`method="stiction"`), and friction 0.8, 1 and 1.2 times that of the model. `xarm7`
+and `kinova` are those of example-robot-data.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -17,22 +19,34 @@ import helicoid as hc
 
 UR5 = {"damping": [3, 3, 2, 0.6, 0.6, 0.5], "friction": [5, 6, 4, 1, 1, 0.8]}
 PANDA = {"damping": 7 * [0.5], "friction": [0.273, 0.436, 0.32, 0.64, 0.42, 0.152, 0.282]}
+XARM7 = {"damping": [2, 2, 1, 1, 0.5, 0.5, 0.3], "friction": [3, 3, 2, 2, 1.5, 1, 0.7]}
+KINOVA = {"damping": [1, 1, 1, 0.3, 0.3, 0.3], "friction": [2, 2.5, 1.5, 0.5, 0.4, 0.3]}
 ROBOTS: dict[str, tuple[dict[str, list[float]], str, list[float]]] = {
     "ur5": (UR5, "tool0", [0.0, -1.2, 1.6, -0.4, 0.5, 0.0]),
     "panda": (PANDA, "panda_link8", [0.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8]),
+    "xarm7": (XARM7, "link7", [0.0, -0.5, 0.0, 0.9, 0.0, 1.4, 0.0]),
+    "kinova": (KINOVA, "j2s6s200_link_6", [0.0, 2.8, 1.6, 0.5, 1.5, 0.4]),
 }
 PERIOD, SECONDS = 0.02, 2.0
+
+
+def bare(name: str) -> hc.Robot:
+    """The robot as described; of a gripper only the first joints' arm."""
+    files = [one for one in metadata.files("example-robot-data") or () if one.name == f"{name}.urdf"]
+    robot = hc.load(str(files[0].locate())) if name in ("xarm7", "kinova") else hc.load(name)
+    return robot.chain(robot.link_names[0], ROBOTS[name][1])
 
 
 def robot_of(name: str, factor: float) -> hc.Robot:
     """The robot with a multiple of its friction."""
     friction = {key: factor * np.array(values) for key, values in ROBOTS[name][0].items()}
-    return hc.load(name).with_joints(**friction)
+    return bare(name).with_joints(**friction)
 
 
-def controller_of(robot: hc.Robot, frame: str, friction: bool) -> hc.mpc.Controller:
+def controller_of(robot: hc.Robot, frame: str, friction: bool, formulation: str) -> hc.mpc.Controller:
     """That of the README."""
-    problem = hc.mpc.Problem(robot, horizon=20, dt=PERIOD, friction=friction)
+    options: dict[str, Any] = {"friction": friction, "formulation": formulation}
+    problem = hc.mpc.Problem(robot, horizon=20, dt=PERIOD, **options)
     problem.add_position_cost(frame, [0.4, 0.3, 0.5], weight=50.0, end_weight=500.0)
     problem.add_velocity_cost(0.2, end_weight=5.0)
     problem.add_torque_cost(1e-3)
@@ -62,7 +76,7 @@ def reach(controller: hc.mpc.Controller, plant: hc.Robot, frame: str, q: Any, ta
 
 def cases(name: str, count: int, seed: int) -> list[tuple[Any, Any]]:
     """Starts, and targets that the arm can reach."""
-    rng, robot, (_, frame, middle) = np.random.default_rng(seed), hc.load(name), ROBOTS[name]
+    rng, robot, (_, frame, middle) = np.random.default_rng(seed), bare(name), ROBOTS[name]
     found = []
     for _ in range(count):
         q = np.array(middle) + rng.uniform(-0.4, 0.4, robot.nv)
@@ -70,12 +84,12 @@ def cases(name: str, count: int, seed: int) -> list[tuple[Any, Any]]:
     return found
 
 
-def step_ratio(name: str) -> float:
+def step_ratio(name: str, formulation: str) -> float:
     """Time of a warm step with friction over that without, each on states of its own loop."""
     (_, frame, middle), robot, best = ROBOTS[name], robot_of(name, 1.0), []
     loops = []
     for friction in (True, False):
-        controller = controller_of(robot, frame, friction)
+        controller = controller_of(robot, frame, friction, formulation)
         options: dict[str, Any] = {"dt": PERIOD, "substeps": 40, "method": "stiction", "friction": friction}
         motion = hc.simulate(robot, middle, duration=1.0, controller=controller, **options)
         loops.append((controller, motion.q, motion.v))
@@ -91,27 +105,31 @@ def step_ratio(name: str) -> float:
     return float(best[0].mean() / best[1].mean())
 
 
-def main(count: int = 20, seed: int = 7) -> None:
+def main(count: str = "20", seed: str = "7", formulation: str = "inverse_dynamics", names: str = "") -> None:
     print("| robot | model | plant | final error, median / worst (mm) | final speed (rad/s) | steps ok |")
     print("|---|---|---|---|---|---|")
-    for name, (_, frame, _) in ROBOTS.items():
+    for name in names.split(",") if names else ROBOTS:
+        frame = ROBOTS[name][1]
         for label, model, friction, factors in (
             ("no friction", 0.0, True, (0.0,)),
             ("friction left out", 1.0, False, (1.0,)),
             ("friction", 1.0, True, (1.0, 0.8, 1.2)),
         ):
-            controller = controller_of(robot_of(name, model), frame, friction)
+            controller = controller_of(robot_of(name, model), frame, friction, formulation)
             for factor in factors:
                 plant = robot_of(name, factor)
-                rows = [reach(controller, plant, frame, *one) for one in cases(name, count, seed)]
+                rows = [reach(controller, plant, frame, *one) for one in cases(name, int(count), int(seed))]
                 end, moving, fine = np.array(rows).T
                 print(
                     f"| {name} | {label} | {factor:g} | {np.median(end):.2f} / {end.max():.2f} | "
                     f"{np.median(moving):.1g} / {moving.max():.1g} | {100 * fine.mean():.1f} % |",
                     flush=True,
                 )
-        print(f"{name}: a step with friction takes {step_ratio(name):.2f} of one without", flush=True)
+        print(
+            f"{name}: a step with friction takes {step_ratio(name, formulation):.2f} of one without",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]))
+    main(*sys.argv[1:5])

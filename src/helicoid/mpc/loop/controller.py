@@ -55,7 +55,7 @@ class Controller:
     The torque is that of the model's inverse dynamics for the planned acceleration, half a period after the
     measured state, within the torque limits, and changed where it would exceed hard velocity limits before
     the next sample. A disturbance beyond the model is estimated from the motion, and plans include it: see
-    `disturbance`.
+    `disturbance`. So is, of moving joints, the share of the model's dry friction that there is.
 
     Everything is compiled at construction, nothing in a step. A step never raises and never gives
     NaN: one that fails falls back on the shifted plan, and after its end brakes under gravity
@@ -350,7 +350,7 @@ class Controller:
         """
         system, robot = self._structure.system, self._structure.robot
         if system.disturbance.numel():
-            return self._engine["disturbance"].copy()
+            return self._engine["disturbance"][: None if robot is None else robot.nv].copy()
         return np.zeros(0 if robot is None else robot.nv)
 
     @property

@@ -56,7 +56,8 @@ class JointFriction:
     """Friction of a robot's joints as a problem has it; none where `on` is False.
 
     `smoothing` is ε of plans, `rest_velocity` that of the torque that a controller applies; `interval` is the
-    length (s) of a step.
+    length (s) of a step. Dry friction is 1 + `change` times that of the robot, as a controller estimates it;
+    without a controller the change is zero.
     """
 
     robot: Robot
@@ -64,6 +65,7 @@ class JointFriction:
     rest_velocity: float
     interval: float
     on: bool = True
+    change: Expression | None = None
 
     def torque(self, q: Expression, v: Expression, theta: Expression) -> Expression:
         """F(q, v), nv; structurally zero where there is none."""
@@ -105,6 +107,8 @@ class JointFriction:
         load = friction_load(self.robot.model, physics, q)
         bound = dry_friction_bound(physics, v, q, load)
         sliding = sliding_friction(physics, v, q, load) + damper_torque(self.robot.model, physics, q, v)
+        if self.change is not None:
+            bound = (1 + self.change) * bound
         return ca.SX(physics.damping), sliding, bound
 
     def ahead(self, q: Expression, v: Expression, later: Expression, theta: Expression) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import casadi as ca
@@ -51,7 +52,8 @@ def robot_system(
 
     Where motors, with the forces of constraints, can compensate it (`is_driven`), a robot has a
     disturbance d, the torque that its model does not explain: τ = ID(q, v, a) + Aᵀ λ + d, and
-    a = FD(q, v, τ - d).
+    a = FD(q, v, τ - d). Where their joints have dry friction, the change k of that follows d: it is
+    (1 + k) bound σ.
     """
     if formulation not in ("inverse_dynamics", "forward_dynamics"):
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
@@ -67,6 +69,9 @@ def robot_system(
     tangent = None if flat else ca.diagcat(rate_matrix(model, q), ca.SX.eye(nv))
     make = _by_inverse_dynamics if formulation == "inverse_dynamics" else _by_forward_dynamics
     joint_friction = joint_friction_of(robot, 1.0, on=False) if friction is None else friction
+    change = ca.SX.sym("k", nv if d.numel() and joint_friction.dry(q, v, theta).nnz() else 0)
+    if change.numel():
+        joint_friction = replace(joint_friction, change=change)
     u, unknowns, holds, more = make(robot, joint_friction, q, v, a, tau, theta, d, stabilisation, schedule)
     share = 1.0 if integrator == "semi_implicit" else 0.5
     names = model.velocity_names
@@ -91,7 +96,7 @@ def robot_system(
         control_share=share,
         symbols={"q": q, "v": v, "a": a, "tau": tau, **more},
         holds=holds,
-        disturbance=d,
+        disturbance=ca.vertcat(d, change),
     )
 
 

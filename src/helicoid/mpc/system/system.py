@@ -67,7 +67,8 @@ class System:
         holds: expressions that must be zero at every node with a control.
         units: of the tangent space's coordinates where `tangent`, `retract` and `local` scale them, or empty.
         disturbance: a symbol d, of a robot the torque that its model does not explain, τ = ID(q, v, a) + d;
-            of other systems a rate; empty where none is estimated.
+            of other systems a rate; empty where none is estimated. Of a robot with dry friction its relative
+            change k follows: see `of_joints`.
         disturbed: the coordinates of the tangent space whose rate has + d; None where d is a torque.
     """
 
@@ -94,6 +95,11 @@ class System:
     def constants(self) -> Expression:
         """Parameters of all nodes that change at run time: θ, then d."""
         return ca.vertcat(self.theta, self.disturbance)
+
+    def of_joints(self, nv: int) -> tuple[Expression, Expression]:
+        """The disturbance torque d and the change k of dry friction of a robot, each nv or none."""
+        count = min(nv, self.disturbance.numel())
+        return self.disturbance[:count], self.disturbance[count:]
 
     @property
     def nx(self) -> int:

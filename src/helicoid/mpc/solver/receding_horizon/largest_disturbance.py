@@ -18,10 +18,14 @@ MAX_BOUND = 1e6  # within which states and controls are sampled
 def largest_disturbance(structure: Structure, engine: SqpSolver) -> Array:
     """Bounds of the estimate of d: torques of a robot's joints, or rates of an ODE or a vehicle.
 
-    They follow from the constraints at construction; zero if a control of an ODE is unbounded.
+    They follow from the constraints at construction; zero if a control of an ODE is unbounded. The change of
+    dry friction of driven joints is within -1 and 0.
     """
     if structure.robot is not None:
-        return _of_joints(structure.robot)
+        bounds = _of_joints(structure.robot)
+        joints = np.zeros(structure.system.disturbance.numel() - len(bounds))
+        joints[list(structure.robot.actuated) if len(joints) else []] = 1.0
+        return np.concatenate([bounds, joints])
     low, high = _bounds(structure, engine)
     nu = structure.system.nu
     if not (np.isfinite(low[:nu]) & np.isfinite(high[:nu])).all():

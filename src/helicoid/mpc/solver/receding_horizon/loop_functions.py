@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import casadi as ca
 
@@ -16,6 +17,7 @@ from helicoid.mpc.system.joint_friction import JointFriction
 from helicoid.robot import Robot
 
 BRAKING_TIME = 0.1  # s: time constant of the braking torque
+MIN_MEAN_SIGN = 0.5  # of a velocity over a period, for which dry friction is compared with that of the model
 
 
 class LoopFunctions:
@@ -60,13 +62,15 @@ class LoopFunctions:
 
     @property
     def _friction(self) -> JointFriction:
-        assert self.structure.friction is not None
-        return self.structure.friction
+        friction = self.structure.friction
+        assert friction is not None
+        _, change = self.structure.system.of_joints(self._robot.nv)
+        return replace(friction, change=change) if change.numel() else friction
 
     @property
     def _disturbance(self) -> Expression:
         """d of a robot (nv); zero where none is estimated."""
-        d = self.structure.system.disturbance
+        d, _ = self.structure.system.of_joints(self._robot.nv)
         return d if d.numel() else ca.SX.zeros(self._robot.nv)
 
     # The torque of a period ------------------------------------------------------------------------------
@@ -149,7 +153,7 @@ class LoopFunctions:
     # The disturbance -------------------------------------------------------------------------------------
 
     def _unexplained(self) -> ca.Function:
-        """(x before, x now, τ, θ, period) -> τ - ID - F of the measured motion, and its change of q.
+        """(x before, x now, τ, θ, period) -> τ - ID - F of the measured motion, k, and its change of q.
 
         As in `applied`, ID is that of the mean acceleration halfway. Where constraints hold the robot, part
         of that are their forces, Aᵀ λ, as the model has them under τ. The residual is M (a_model - a); the
@@ -169,8 +173,11 @@ class LoopFunctions:
             function = robot.constrained_forward_dynamics.with_options(friction=False)
             _, forces = function(halfway, w, tau - slowing, system.theta)
             explained = explained + robot.constraint_jacobian(halfway).T @ forces
-        rest = self._beyond_friction(tau - explained, halfway, w)
         moved = configuration.difference(robot.model, q, now[:nq])
+        rest = self._beyond_friction(tau - explained, halfway, w)
+        if self._friction.change is not None:
+            change = self._change_of_dry_friction(tau - explained, halfway, moved / h, v, v_now)
+            rest = ca.vertcat(rest, change)
         outputs = [ca.densify(rest), ca.densify(moved)]
         return ca.Function("unexplained", [system.x, now, tau, system.constants, h], outputs)
 
@@ -185,6 +192,28 @@ class LoopFunctions:
         room = 1 - ca.fabs(σ)  # 1 at rest, 0 in motion
         dry = torque - self._disturbance
         return torque - ca.fmax(bound * (σ - room), ca.fmin(dry, bound * (σ + room)))
+
+    def _change_of_dry_friction(
+        self, torque: Expression, q: Expression, mean: Expression, v: Expression, v_now: Expression
+    ) -> Expression:
+        """k of each joint that moved during a period, and the present one of others.
+
+        The impulse of dry friction is that of the torque less viscous friction at the mean velocity, whatever
+        the velocity was in between: a light joint takes up another one within milliseconds. Of a joint that
+        reversed, the mean sign σ follows from the mean velocity, as if it changed linearly on either side of
+        zero; that is at most the true one, and k not too large.
+        """
+        present, own = self._friction.change, replace(self._friction, change=None)
+        assert present is not None
+        damping, sliding, bound = own.parts(q, mean, self.structure.system.theta)
+        dry = torque - self._disturbance - damping * mean - sliding
+        direction = ca.sign(mean)
+        before, after = direction * v, direction * v_now
+        reversing = (2 * after - 4 * ca.fabs(mean)) / (after - before)
+        σ = ca.if_else(before < 0, ca.fmin(1 - reversing, 1), 1)
+        moves = ca.fmin(after, ca.fabs(mean)) > own.smoothing
+        known = ca.logic_and(ca.logic_and(moves, bound > 0), σ > MIN_MEAN_SIGN)
+        return ca.if_else(known, direction * dry / ca.if_else(known, bound * σ, 1) - 1, present)
 
     def _unexplained_rate(self) -> ca.Function:
         """(x before, x now, u, θ, period) -> the rate of the state less that of the undisturbed model.

@@ -13,6 +13,11 @@
  * move, d grows by at most MAX_GROWTH_AT_REST. A robot that is released shows at once that d is far too large: then d
  * shrinks faster than it grows.
  *
+ * Where joints have dry friction, k follows d: their friction is (1 + k) times that of the model, -1 <= k <= 0. More
+ * friction than there is, compensated in the direction of motion, throws a light joint to and fro; what a moving joint
+ * shows of its friction bounds the compensation from above. It is never more than the model's: a load that is not in the
+ * model looks like friction until the joint moves back.
+ *
  * For an ODE or a vehicle d is a rate, dx/dt = f(x, u) + d. A sample of it is the prediction error of f + d after one
  * period, over h, plus d. Since it is not known which state is the derivative of which, outliers (a jump that comes and
  * goes; a late step) are rejected by the median of the last three samples. */
@@ -63,13 +68,15 @@ static void learn_from_sample(mpc *s, const double *rest, const double *moved) {
   }
 }
 #else
-/* Whether all joints moved as far in the period as their velocities before and now predict. */
+/* Whether all joints moved as far in the period as their velocities before and now predict: by any velocity between the
+ * two, since light joints with friction take up another one within a fraction of a period. */
 static int is_consistent(const mpc *s, const double *moved) {
   const int at = (int)s->loop[VELOCITY_AT];
   const double *before = s->previous + at, *v = s->initial + at, h = s->loop[PERIOD];
   for (int j = 0; j < NTAU; j++) {
-    const double way = MAX_POSITION_MISMATCH * h * larger_of(fabs(before[j]), fabs(v[j]));
-    if (!(fabs(moved[j] - h / 2 * (before[j] + v[j])) <= way + RESOLUTION)) return 0;
+    const double most = larger_of(before[j], v[j]), least = smaller_of(before[j], v[j]);
+    const double slack = MAX_POSITION_MISMATCH * h * larger_of(fabs(most), fabs(least)) + RESOLUTION;
+    if (!(moved[j] >= h * least - slack && moved[j] <= h * most + slack)) return 0;
   }
   return 1;
 }
@@ -87,7 +94,8 @@ static void learn_disturbance(mpc *s, int j, double moved, double rest) {
 
 static void learn_from_sample(mpc *s, const double *rest, const double *moved) {
   if (!all_finite(rest, NTAU) || !is_consistent(s, moved)) return;
-  for (int j = 0; j < NDIST; j++) learn_disturbance(s, j, moved[j], rest[j]);
+  for (int j = 0; j < NTAU; j++) learn_disturbance(s, j, moved[j], rest[j]);
+  for (int j = NTAU; j < NDIST; j++) move_estimate(s, j, within(rest[j], -s->trusted[j], 0));
 }
 #endif
 
