@@ -10,7 +10,7 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 import helicoid as hc
-from helicoid.aerial import Air, FixedWing, Jet, Table, Wing
+from helicoid.aerial import Air, FixedWing, Jet, Table
 
 FOOT = 0.3048
 SLUG = 14.593902937
@@ -70,32 +70,26 @@ def test_alpha_dot_is_that_of_the_motion(navion, rng):
     np.testing.assert_allclose(force, np.ravel(expected), rtol=1e-6, atol=1e-4)
 
 
+def test_cessna_172_is_trimmed_as_published():
+    """Roskam, cruise: level at 219 ft/s and 5000 ft at alpha = 0, with a drag coefficient of 0.032."""
+    cessna = hc.aerial.load("cessna_172")
+    trim = cessna.trim(speed=219 * FOOT)
+    assert trim.success and abs(trim.alpha) < np.radians(0.1)
+    assert cessna.air.density == pytest.approx(Air.standard(5000 * FOOT).density, rel=2e-3)
+    pressure = cessna.air.density / 2 * (219 * FOOT) ** 2 * cessna.wing.area
+    thrust = cessna.engine.at({"throttle": trim.controls["throttle"]}, cessna.air.density)
+    assert thrust == pytest.approx(0.032 * pressure, rel=5e-3)
+
+
 def test_cessna_172_has_the_modes_of_the_dimensional_derivatives():
-    """Roskam's longitudinal derivatives in cruise, against (1 - Z_ẇ) ẇ = ... in stability axes."""
-    c = {
-        **{"C_L_0": 0.307, "C_L_alpha": 4.41, "C_L_alpha_dot": 1.7, "C_L_q": 3.9, "C_L_delta_e": 0.43},
-        **{"C_D_p": 0.027, "C_D_alpha": 0.121, "C_D_q": 0.0, "C_D_delta_e": 0.0},
-        **{"C_m_0": 0.0, "C_m_alpha": -0.613, "C_m_alpha_dot": -7.27, "C_m_q": -12.4, "C_m_delta_e": -1.122},
-        **{f"C_{x}_{k}": 0.0 for x in "Yln" for k in ("0", "beta", "p", "r", "delta_a", "delta_r")},
-        **{
-            "C_l_p": -0.484,
-            "C_n_r": -0.0937,
-            "C_l_delta_a": 0.229,
-            "C_n_delta_r": -0.0645,
-            "C_Y_beta": -0.39,
-        },
-    }
-    air, mass, Iy = Air.standard(5000 * FOOT), 2650 / 32.174 * SLUG, 1346 * SLUG * FOOT**2
-    S, b, chord, V = 174 * FOOT**2, 36 * FOOT, 4.9 * FOOT, 220 * FOOT
-    c["C_L_0"] = 2 * mass * 9.81 / (air.density * V**2 * S)  # trimmed at alpha = 0
-    aircraft = FixedWing(
-        mass,
-        np.diag([948, 1346, 1967]) * SLUG * FOOT**2,
-        wing=Wing(S, b, chord, stall=0.3),
-        coefficients=c,
-        engine=Jet(4000.0, varies=False),
-        air=air,
-    )
+    """Roskam's derivatives in cruise, against (1 - Z_ẇ) ẇ = ... and laterally, in stability axes."""
+    given = hc.aerial.load("cessna_172")
+    air, mass, V = given.air, given.robot.mass, 220 * FOOT
+    S, b, chord = given.wing.area, given.wing.span, given.wing.chord
+    Ix, Iy, Iz = np.array([948, 1346, 1967]) * SLUG * FOOT**2
+    trimmed = 2 * mass * 9.81 / (air.density * V**2 * S)  # at alpha = 0
+    c = {**given.coefficients, "C_L_0": trimmed}
+    aircraft = FixedWing(wing=given.wing, coefficients=c, robot=given.robot, engine=given.engine, air=air)
     trim = aircraft.trim(speed=V)
     assert trim.success and abs(trim.alpha) < 1e-6
     Q, k = air.density / 2 * V**2 * S, chord / (2 * V)
@@ -106,10 +100,20 @@ def test_cessna_172_has_the_modes_of_the_dimensional_derivatives():
     M_dot = Q * chord * c["C_m_alpha_dot"] * k / (Iy * V)
     E = np.array([[1, 0, 0, 0], [0, 1 - Z_dot, 0, 0], [0, -M_dot, 1, 0], [0, 0, 0, 1]])
     A = np.array([[X_u, X_w, 0, -9.81], [Z_u, Z_w, V + Z_q, 0], [0, M_w, M_q, 0], [0, 0, 1, 0]])
-    poles = np.linalg.eigvals(np.linalg.solve(E, A))
+    along = np.linalg.eigvals(np.linalg.solve(E, A))
+
+    def row(axis: str, unit: float) -> list[float]:  # by sideslip, roll rate, yaw rate
+        rate = b / (2 * V)
+        return [Q * unit * c[f"C_{axis}_{x}"] * y for x, y in (("beta", 1), ("p", rate), ("r", rate))]
+
+    side, roll, yaw = row("Y", 1 / (mass * V)), row("l", b / Ix), row("n", b / Iz)
+    lateral = [[*side, 9.81 / V], [*roll, 0], [*yaw, 0], [0, 1, 0, 0]]
+    lateral[0][2] -= 1
+    across = np.linalg.eigvals(np.array(lateral))
     modes = trim.modes()
-    for name in ("short period", "phugoid"):
-        assert np.abs(poles - modes[name]).min() < 1e-6 * abs(modes[name])
+    for poles, names in ((along, ("short period", "phugoid")), (across, ("Dutch roll", "roll", "spiral"))):
+        for name in names:
+            assert np.abs(poles - modes[name]).min() < 1e-6 * abs(modes[name]), name
 
 
 def in_stability_states(lin, alpha, speed):

@@ -68,6 +68,62 @@ def test_a_file_of_the_uiuc_database(published, tmp_path):
         Propeller.from_file(tmp_path / "missing.txt", 0.127, Airfoil())
 
 
+PE0 = """         10x7SF                            (10x7SF.dat)
+
+         ----- AIRFOIL SUMMARY DATA -----
+     DEFINITIONS:
+         THE QUOTED PITCH REFLECTS, IN GENERAL, ANGULAR MEASURE
+
+  STATION   CHORD     PITCH     PITCH      PITCH      SWEEP {rake}  THICKNESS     TWIST     MAX-THICK
+   (IN)     (IN)     (QUOTED)  (LE-TE)   (PRATHER)     (IN) {unit}   RATIO        (DEG)      (IN)
+
+{rows}
+
+ RADIUS:        5.0000    PROPELLER RADIUS (IN)
+ HUBTRA:        0.5000    HUB TRANSITION (IN)
+ BLADES:        2         NUMBER OF BLADES
+"""
+
+
+@pytest.mark.parametrize("rake", [False, True])
+def test_a_pe0_file_of_apc(published, tmp_path, rake):
+    """The same blade as in the form of the UIUC database; newer files have a column more."""
+    geometry, path = published("apc_10x7sf")["geometry"], tmp_path / "10x7SF-PE0.txt"
+    table = list(zip(geometry["r/R"], geometry["c/R"], geometry["beta"], strict=True))
+    more = " 0.0" if rake else ""
+    rows = [f"{5 * r:.4f} {5 * c:.4f} 7.0 7.1 7.2 0.3{more} 0.12 {b:.4f} 0.05" for r, c, b in table]
+    rows.append(f"5.0500 0.0100 7.0 7.1 7.2 0.3{more} 0.12 3.0 0.05")  # of the mould, beyond the tip
+    text = PE0.format(rows="\n".join(rows), rake="RAKE" * rake, unit="(IN)" * rake)
+    path.write_text(text)
+    read = Propeller.from_file(path, airfoil=Airfoil())
+    r, chord, beta = (np.array(column) for column in zip(*table, strict=True))
+    given = Propeller.from_geometry(0.127 * r, 0.127 * chord, np.radians(beta), 2, 0.127, Airfoil())
+    assert read.radius == pytest.approx(0.127) and read.blade.blades == 2
+    for speed in (0.0, 8.0):
+        assert float(read.performance(speed, 6000.0).CT) == pytest.approx(
+            float(given.performance(speed, 6000.0).CT), rel=1e-4
+        )
+    for changed, message in (
+        (text.replace("RADIUS:", "SIZE:"), "SIZE:|RADIUS"),
+        (text.replace("BLADES:        2", "BLADES:        1"), "two or more BLADES"),
+        (text.replace("TWIST", "TURN"), "TWIST"),
+        (text.replace("(IN)", "(MM)", 2), r"\(IN\)"),
+        (text.replace(rows[1], rows[1] + " x"), f"line {text[: text.index(rows[1])].count(chr(10)) + 1}"),
+        (text.replace("\n".join(rows), "\n".join(rows[:3])), "four or more"),
+    ):
+        path.write_text(changed)
+        with pytest.raises(hc.InputError, match=message):
+            Propeller.from_file(path, airfoil=Airfoil())
+    path.write_text(text)
+    for options, message in (
+        ({"radius": 0.1}, "not 0.1 m"),
+        ({"blades": 3}, "not 3"),
+        ({"airfoil": None}, "airfoil"),
+    ):
+        with pytest.raises(hc.InputError, match=message):
+            Propeller.from_file(path, **{"airfoil": Airfoil(), **options})
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

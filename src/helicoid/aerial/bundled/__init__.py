@@ -16,7 +16,7 @@ def names() -> list[str]:
     """Names of the bundled vehicles, sorted.
 
     >>> names()
-    ['aerosonde', 'f16', 'firefly', 'hummingbird', 'navion']
+    ['aerosonde', 'cessna_172', 'f16', 'firefly', 'hummingbird', 'navion']
     """
     files = (entry.name for entry in resources.files(__name__).iterdir())
     return sorted(file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX))

@@ -28,14 +28,17 @@ from helicoid.robot import Robot
 @overload
 def load(name: Literal["hummingbird", "firefly"], wind: Wind | None = None) -> Multirotor: ...
 @overload
-def load(name: Literal["aerosonde", "navion", "f16"], wind: Wind | None = None) -> FixedWing: ...
+def load(
+    name: Literal["aerosonde", "navion", "cessna_172", "f16"], wind: Wind | None = None
+) -> FixedWing: ...
 @overload
 def load(name: str, wind: Wind | None = None) -> Multirotor | FixedWing: ...
 def load(name: str, wind: Wind | None = None) -> Multirotor | FixedWing:
     """A bundled vehicle, or one from a JSON file of the same form.
 
     Rotorcraft are "hummingbird" (quad +) and "firefly" (hexa); aircraft "aerosonde" (11 kg, propeller),
-    "navion" (light aircraft, derivatives of Nelson) and "f16" (tables of Stevens and Lewis).
+    "navion" (light aircraft, derivatives of Nelson), "cessna_172" (Roskam) and "f16" (tables of Stevens and
+    Lewis).
 
     >>> load("firefly").controls
     ('rotor_1', 'rotor_2', 'rotor_3', 'rotor_4', 'rotor_5', 'rotor_6')

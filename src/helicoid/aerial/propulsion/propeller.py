@@ -172,15 +172,32 @@ class Propeller:
     @staticmethod
     def from_file(
         path: str | PathLike[str],
-        radius: float,
-        airfoil: Airfoil | Polars | Mapping[str, float],
-        blades: int = 2,
+        radius: float | None = None,
+        airfoil: Airfoil | Polars | Mapping[str, float] | None = None,
+        blades: int | None = None,
         **more: Any,
     ) -> Propeller:
-        """Geometry from a file of the UIUC propeller database: columns r/R, c/R and beta (degrees)."""
-        check_positive("a propeller's radius", radius, "m")
-        r, chord, pitch = read_geometry(path)
-        return Propeller.from_geometry(radius * r, radius * chord, pitch, blades, radius, airfoil, **more)
+        """Geometry from a file of the UIUC propeller database, or a PE0 file of APC.
+
+        The former has columns r/R, c/R and beta (degrees), and needs the radius (m); blades are two by
+        default. The latter, with STATION, CHORD (inches) and TWIST (degrees), has both. Sweep and thickness
+        are not used.
+        """
+        if airfoil is None:
+            raise InputError(
+                "from_file: airfoil is Airfoil(...) or Polars(...); a file has the geometry alone"
+            )
+        found = read_geometry(path)
+        if radius is None and found.radius is None:
+            raise InputError(f"{path} has no radius: state radius=... (m)")
+        R = float(found.radius or 0.0) if radius is None else radius
+        check_positive("a propeller's radius", R, "m")
+        if found.radius is not None and abs(R - found.radius) > 1e-3 * found.radius:
+            raise InputError(f"{path} has the radius {found.radius:g} m, not {R:g} m: leave radius out")
+        if found.blades is not None and blades not in (None, found.blades):
+            raise InputError(f"{path} has {found.blades} blades, not {blades}: leave blades out")
+        count = found.blades or (2 if blades is None else blades)
+        return Propeller.from_geometry(R * found.r, R * found.chord, found.pitch, count, R, airfoil, **more)
 
     def tabulated(self, rpm: float, J: ArrayLike | None = None, air: Air | None = None) -> Propeller:
         """Propeller by lookup table, from the performance at one rate and advance ratios from 0 to 1.2."""
