@@ -166,6 +166,8 @@ IDENTITIES: dict[str, dict[str, tuple[str, ...]]] = {
             "close(value, robot.coriolis_matrix(q, v) @ v)",
         ),
         "3.3 gravitational term": ("close(value, robot.inverse_dynamics(q, np.zeros(3), np.zeros(3)))",),
+        "table 2.1 parents λ": ("value == [-1, 0, 1]",),
+        "2.50-2.53 apparent derivative of S": ("value.is_zero()",),
         "3.11-3.22 articulated-body inertias and bias force": (
             "close(value[2], spatial.inertia_from_parameters(robot.model.bodies[2].inertia.parameters))",
         ),

@@ -196,6 +196,14 @@ def _(rng: np.random.Generator) -> tuple[bool, bool]:
     return both(CHAIN.coriolis_matrix(q, v) @ v, *rnea)
 
 
+@misprint(f"{JOHANNESSEN}, 3.9")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    (q, v, a), w = state(rng), rng.normal(size=6)  # what a wrench on the last body adds to the joint before
+    free, pushed = (CHAIN.joint_wrenches(q, v, a, f_ext={"link_3": k * w})[1] for k in (0, 1))
+    T = se3.inverse(CHAIN.pose("link_2")(q)) @ CHAIN.pose("link_3")(q)
+    return both(pushed - free, *(spatial.force_transform(one) @ -w for one in (T, se3.inverse(T))))
+
+
 def _articulated(rng: np.random.Generator) -> tuple[Array, Array]:
     """The articulated-body inertia of the last body, and its joint's axis as a column (6, 1)."""
     return CHAIN.articulated_inertias(rng.normal(size=3))[2], CHAIN.jacobian("link_3", "body")(np.zeros(3))[

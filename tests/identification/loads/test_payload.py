@@ -184,6 +184,36 @@ def test_a_known_contact_during_the_log_is_no_load() -> None:
     assert "f_ext[tool0]" in repr(told[100:200]) and len(told[100:200].f_ext["tool0"]) == 100
 
 
+@pytest.mark.parametrize("seed", [77, 78])
+def test_a_turned_sensor_with_offsets_a_flange_and_a_contact_at_once(seed: int) -> None:
+    """The flange is known, offsets estimated, the contact stated; each left out falsifies the mass."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]], [0.01, -0.02, 0.04]
+    bare = hc.load("ur5").with_frame("sensor", "tool0", T)
+    robot = bare.with_payload("sensor", 0.4, [0.0, 0.0, 0.02], 1e-4 * np.eye(3))
+    bias, noise = [0.3, -0.2, 0.1, 4.0, -6.0, 5.0], [0.02, 0.02, 0.02, 0.3, 0.3, 0.3]
+    sensors = hc.Sensors(
+        noise={"wrench": noise},
+        bias={"wrench": bias},
+        seed=seed,
+        wrenches=["sensor"],
+        accelerations=True,
+        carried="link",
+    )
+    free = wrist_log(robot.with_payload("sensor", *LOAD), sensors, seed)
+    push = np.zeros((len(free), 6))
+    push[300:1100] = [1.0, 2.0, -1.0, 15.0, 20.0, -10.0]  # N·m, N on the tool
+    arrays, wrenches = (free.t, free.q, free.v, free.a), {"sensor": free.wrenches["sensor"] - push}
+    log = hc.Log.from_arrays(*arrays, wrenches=wrenches, f_ext={"sensor": push})
+    found = hc.identify_payload(robot, log, "sensor", carried="link")
+    assert abs(found.inertia.mass - LOAD[0]) < 4 * found.sigma[0] < 0.05
+    np.testing.assert_allclose(found.inertia.com, LOAD[1], atol=5e-3)
+    without_contact = hc.Log.from_arrays(*arrays, wrenches=wrenches)
+    for wrong, where, offsets in ((robot, without_contact, True), (bare, log, True), (robot, log, False)):
+        off = hc.identify_payload(wrong, where, "sensor", carried="link", bias=offsets)
+        assert abs(off.inertia.mass - LOAD[0]) > 0.02
+
+
 def _moved(T: np.ndarray, w: np.ndarray) -> np.ndarray:
     """A wrench in a frame at pose T, about the origin that T is seen from."""
     n, f = T[:3, :3] @ w[:3], T[:3, :3] @ w[3:]
