@@ -22,6 +22,8 @@ from helicoid.planning.collision.obstacles import obstacles_of
 from helicoid.planning.collision.spheres import SphereGroup, carried_group, link_groups
 from helicoid.planning.engine import Settings, Space, Work, address, compile_engine, filled
 from helicoid.planning.goals import goal_configurations
+from helicoid.planning.manifold.constraints import manifold_of
+from helicoid.planning.manifold.search import search_on_manifold
 from helicoid.planning.path import PlannedPath
 from helicoid.planning.search import CallContext, Query, refined, search
 from helicoid.planning.space import QUATERNION, configuration_space
@@ -47,6 +49,9 @@ class Planner:
         weights: of the coordinates in lengths.
         range: the longest edge that is added to a tree.
         max_nodes: of each tree, which bounds the memory.
+        constraints: that hold all along a path: tasks of `hc.control` with their target, of which rows of
+            weight zero are free, and `hc.planning.AxisConstraint`. Closed loops of the robot always hold.
+        constraint_tolerance: largest residual of a constraint along a path (m, rad).
 
     >>> import helicoid as hc
     >>> scene = hc.Scene()
@@ -69,12 +74,15 @@ class Planner:
         weights: ArrayLike | None = None,
         range: float = 1.0,
         max_nodes: int = 1_000_000,
+        constraints: Any = (),
+        constraint_tolerance: float = 1e-3,
     ) -> None:
         self.robot = robot
         self.margin = float(margin)
         self.certify = bool(certify)
         self.tolerance = float(tolerance)
         self.space = configuration_space(robot, bounds, weights)
+        self.manifold = manifold_of(robot, self.space, constraints, constraint_tolerance)
         self._links = link_groups(robot, tolerance)
         self._slots = sorted({group.body for group in self._links} - {WORLD}) or [0]
         self._library = compile_engine(robot.model, self._slots, self.space.is_curved)
@@ -226,9 +234,11 @@ class Planner:
         wanted = self._configurations("goal", goals)
         self._check_limits(goals)
         query = Query(at[None] if at.ndim == 1 else at, goals, starts, wanted)
+        if self.manifold is not None and refine > 0:
+            raise InputError("refine: paths that keep constraints are not refined; leave it out")
         self._last = query
         begun = time.perf_counter()  # inverse kinematics does not count, which may compile
-        path = search(self, query, begun + time_limit, seed)
+        path = self._search(query, begun + time_limit, seed)
         if path.success and refine > 0:
             path = refined(self, query, path, min(begun + time_limit, time.perf_counter() + refine), seed)
         return path
@@ -249,7 +259,7 @@ class Planner:
         starts = self._configurations("start", start)
         query = self._last._replace(start=np.atleast_2d(np.asarray(start, np.float64)), starts=starts)
         self._last = query
-        return search(self, query, begun + time_limit, seed, keep_goals=True)
+        return self._search(query, begun + time_limit, seed, keep_goals=True)
 
     def plan_many(
         self, starts: ArrayLike, goals: ArrayLike, time_limit: float = 1.0, seed: int = 0
@@ -263,10 +273,15 @@ class Planner:
 
         def one(k: int) -> PlannedPath:
             query = Query(ends[0][k : k + 1], ends[1][k : k + 1], A[k : k + 1], B[k : k + 1])
-            return search(self, query, time.perf_counter() + time_limit, seed)
+            return self._search(query, time.perf_counter() + time_limit, seed)
 
         with ThreadPoolExecutor(get_num_threads()) as pool:
             return list(pool.map(one, range(len(A))))
+
+    def _search(self, query: Query, until: float, seed: int, keep_goals: bool = False) -> PlannedPath:
+        if self.manifold is not None:
+            return search_on_manifold(self, self.manifold, query, until, seed)
+        return search(self, query, until, seed, keep_goals=keep_goals)
 
     def _check_limits(self, goals: Array) -> None:
         """Refuse goals of which none is within the limits."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from helicoid.control.tasks import Task
+from helicoid.planning.manifold.constraints import AxisConstraint
 from helicoid.planning.path import PlannedPath
 from helicoid.planning.planner import Planner
 from helicoid.robot import Robot
@@ -51,7 +54,15 @@ def plan(
     (True, array([1., 0.]))
     """
     on = as_robot(robot, "plan")
-    key = ("planner", *sorted((name, repr(value)) for name, value in options.items()))
+    key = ("planner", *sorted((name, _key(value)) for name, value in options.items()))
     planner = on.memo(key, lambda: Planner(on, **options))
     planner.update(scene)
     return planner.plan(start, goal, time_limit, seed, frame=frame, refine=refine)
+
+
+def _key(value: Any) -> str:
+    """An option as part of a key: numbers by their representation, constraints by all of their bytes."""
+    many = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(one, (Task, AxisConstraint)) for one in many):
+        return pickle.dumps(value).hex()
+    return repr(value)

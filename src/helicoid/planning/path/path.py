@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.timing import PathMotion
-from helicoid.planning.timing import timed
+from helicoid.planning.path.timing import timed
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,7 @@ class PlannedPath:
 
         Corners are rounded by parabolas, each as large as is certified to be free, then
         `hc.control.time_optimal` times the path. The motion stops at a corner without clearance for one.
+        Under constraints the curve is a spline that is as near to their manifold as `constraint_tolerance`.
 
         Args:
             velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own

@@ -13,7 +13,7 @@ from helicoid.errors import InputError
 from helicoid.planning.space import NUMBER
 
 if TYPE_CHECKING:
-    from helicoid.planning.path import PlannedPath
+    from helicoid.planning.path.path import PlannedPath
     from helicoid.planning.planner import Planner
 
 MAX_HALVINGS = 6  # of the size of a rounding; then the motion stops at the corner
@@ -32,13 +32,47 @@ def timed(
         raise InputError(f"there is no path to time: {path.message}")
     if len(path.q) < 2:
         raise InputError("start and goal are the same: there is nothing to time")
-    space = path.planner.space
-    rounded = round_corners(path.planner, path.q)
+    space, manifold = path.planner.space, path.planner.manifold
+    rounded = round_corners(path.planner, path.q) if manifold is None else smooth(path.planner, path.q)
     free = space.kind == NUMBER
     ends = [np.where(free, limit, wide) for limit, wide in ((space.lower, -np.inf), (space.upper, np.inf))]
     low, high = np.minimum(ends[0], path.q.min(axis=0) - 1e-6), np.maximum(ends[1], path.q.max(axis=0) + 1e-6)
     options = {"position": np.stack([low, high]), **options}
+    if manifold is not None:
+        options = {"grid": max(200, 4 * (len(rounded.breaks) - 1)), **options}
     return time_optimal(rounded, path.planner.robot, velocity, acceleration, torque, **options)
+
+
+def smooth(planner: Planner, q: Array) -> JointPath:
+    """A cubic spline near a path on a constraint manifold: free, and within the tolerance of the constraints.
+
+    It goes through the waypoints and as many more, on the manifold, as that takes.
+
+    Raises:
+        InputError: no spline was found that keeps both.
+    """
+    manifold = planner.manifold
+    assert manifold is not None
+    share = 1.0
+    for _ in range(MAX_HALVINGS):
+        share /= 4
+        finer = manifold.refined(q, share * manifold.tolerance)
+        if finer is None:
+            break
+        lengths = np.linalg.norm(np.diff(finer, axis=0), axis=1)
+        made = JointPath.through(finer[np.append(True, lengths > 1e-9)])
+        c, h = made.coefficients, np.diff(made.breaks)[:, None]
+        points = [c[:, 0], c[:, 0] + c[:, 1] * h / 3, c[:, 0] + 2 * c[:, 1] * h / 3 + c[:, 2] * h**2 / 3]
+        points.append(c[:, 0] + c[:, 1] * h + c[:, 2] * h**2 + c[:, 3] * h**3)
+        t = h * np.arange(9)[:, None, None] / 8
+        along = c[:, 0] + t * (c[:, 1] + t * (c[:, 2] + t * c[:, 3]))
+        off = manifold.error(along.reshape(-1, q.shape[1])).max()
+        if off <= manifold.tolerance and planner.cubics_free(np.stack(points, axis=1)).all():
+            return made
+    raise InputError(
+        "no smooth motion along this path keeps the constraints and is free: plan with a larger "
+        "constraint_tolerance or a margin"
+    )
 
 
 def round_corners(planner: Planner, q: Array) -> JointPath:

@@ -1,0 +1,1 @@
+"""Planning on a constraint manifold: closed loops and task constraints."""

@@ -1,0 +1,3 @@
+"""Paths, and their motions over time."""
+
+from helicoid.planning.path.path import PlannedPath as PlannedPath
