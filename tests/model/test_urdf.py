@@ -51,7 +51,10 @@ ERRORS: dict[str, tuple[int, str]] = {
     "entity_parameter": (1, "<!DOCTYPE>"),
     "entity_quadratic": (2, "<!DOCTYPE>"),
     "entity_undeclared": (3, "undefined entity"),
-    "geometry_empty": (4, "<geometry> needs one of box, cylinder, capsule, sphere, mesh; it has 0"),
+    "geometry_empty": (
+        4,
+        "needs one of box, cylinder, capsule, ellipsoid, sphere, mesh; it has 0",
+    ),
     "geometry_two": (4, "it has 2"),
     "helical_no_pitch": (5, "a helical joint needs its pitch"),
     "inertia_incomplete": (5, 'link "arm": <inertia> lacks its iyz'),

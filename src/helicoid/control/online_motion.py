@@ -36,8 +36,8 @@ class OnlineMotion:
 
     Args:
         robot: on joints whose coordinates are numbers.
-        acceleration, jerk: limits, a number or one for each joint (nv).
-        velocity: the same; by default the robot's own limits.
+        acceleration, jerk, velocity: limits, a number or one for each joint (nv); by default the robot's own,
+            of acceleration the lesser of acceleration and deceleration.
         dt: time between steps (s).
 
     Raises:
@@ -61,8 +61,8 @@ class OnlineMotion:
     def __init__(
         self,
         robot: Robot,
-        acceleration: ArrayLike,
-        jerk: ArrayLike,
+        acceleration: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         *,
         dt: float,
@@ -81,7 +81,10 @@ class OnlineMotion:
         self._finished, self._refused = ruckig.Result.Finished, ruckig.RuckigError
         self._status, self._arrived = Status.NOT_STARTED, False
         self.set(velocity=robot.limits.velocity if velocity is None else velocity)
-        self.set(acceleration=acceleration, jerk=jerk)
+        own = robot.rate_limits
+        slowest = np.minimum(own.acceleration, own.deceleration)
+        self.set(acceleration=slowest if acceleration is None else acceleration)
+        self.set(jerk=own.jerk if jerk is None else jerk)
         self._home = np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper)
         self.reset()
 

@@ -23,6 +23,14 @@ class Limits(NamedTuple):
     effort: Array
 
 
+class RateLimits(NamedTuple):
+    """Bounds (nv) of acceleration, of deceleration and of jerk; infinite where unlimited."""
+
+    acceleration: Array
+    deceleration: Array
+    jerk: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Placement:
     """A constant pose: R_ab and p_ab of a frame b seen from a."""
@@ -123,6 +131,7 @@ class Joint:
     stiffness: Array = field(default_factory=lambda: np.zeros(1))
     rest: Array = field(default_factory=lambda: np.zeros(0))
     friction_terms: Mapping[str, Array] = field(default_factory=dict)
+    rate_limits: RateLimits | None = None
 
     def __post_init__(self) -> None:
         nv = self.type.nv
@@ -135,6 +144,11 @@ class Joint:
             what = f"limits of joint {self.name!r}"
             checked = (frozen_array(x, (n,), what) for x, n in zip(self.limits, sizes, strict=True))
             object.__setattr__(self, "limits", Limits(*checked))
+        if self.rate_limits is not None:
+            what = f"limits of joint {self.name!r}"
+            rates = RateLimits(*(frozen_array(x, (nv,), what) for x in self.rate_limits))
+            stated = any(np.isfinite(x).any() for x in rates)
+            object.__setattr__(self, "rate_limits", rates if stated else None)
         if self.mimic is not None and not self.type.nq == nv == 1:
             raise ModelError(f"joint {self.name!r}: only joints of one coordinate can mimic another")
         object.__setattr__(self, "rest", _rest(self))
@@ -152,6 +166,12 @@ class Joint:
             return self.limits
         q, v = np.full(self.type.nq, np.inf), np.full(self.type.nv, np.inf)
         return Limits(-q, q, v, v)
+
+    @property
+    def rates(self) -> RateLimits:
+        """The limits of acceleration, deceleration and jerk, infinite where none are stated."""
+        unlimited = np.full(self.type.nv, np.inf)
+        return RateLimits(unlimited, unlimited, unlimited) if self.rate_limits is None else self.rate_limits
 
 
 def _rest(joint: Joint) -> Array:

@@ -21,7 +21,7 @@ from helicoid.model.connections.semantics import BASE
 from helicoid.model.edits import flexible
 from helicoid.model.mjcf.coordinates import Keyframe, MujocoCoordinates
 from helicoid.model.model import Model, look_up
-from helicoid.model.parts import Limits
+from helicoid.model.parts import Limits, RateLimits
 from helicoid.robot.catalog import PLAIN, Catalog
 from helicoid.robot.constraints import Constraints
 from helicoid.robot.function import FunctionSpec, RobotFunction
@@ -111,6 +111,15 @@ class RobotData(Catalog):
         for column in columns:
             column.setflags(write=False)
         return Limits(*columns)
+
+    @cached_property
+    def rate_limits(self) -> RateLimits:
+        """acceleration, deceleration, jerk (nv); infinite where unlimited."""
+        rates = [joint.rates for joint in self.model.independent_joints]
+        columns = [np.concatenate([np.zeros(0), *(r[k] for r in rates)]) for k in range(3)]
+        for column in columns:
+            column.setflags(write=False)
+        return RateLimits(*columns)
 
     def neutral(self) -> Array:
         """The configuration (nq) in which every joint is at its zero, also where its limits exclude that.

@@ -47,11 +47,11 @@ def read_limits(
     acceleration: ArrayLike | None,
     torque: ArrayLike | None,
 ) -> MotionLimits:
-    """None is what the robot states; of accelerations, which it does not state, no limit."""
-    own = robot.limits
+    """None is what the robot states: of accelerations the lesser of its acceleration and deceleration."""
+    own, rates = robot.limits, robot.rate_limits
     bounds = np.empty((4, 2, robot.nv))
     bounds[0, 0], bounds[0, 1] = own.lower, own.upper
-    stated = (None, own.velocity, np.inf, own.effort)
+    stated = (None, own.velocity, np.minimum(rates.acceleration, rates.deceleration), own.effort)
     given = (position, velocity, acceleration, torque)
     for name, target, value, default in zip(_NAMES, bounds, given, stated, strict=True):
         value = default if value is None else value

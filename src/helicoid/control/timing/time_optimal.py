@@ -52,7 +52,8 @@ def time_optimal(
             a frame, straight from one to the next with a stop at each corner, or a `PosePath`.
         robot: on joints whose coordinates are numbers: no floating base, no ball joints, no loops.
         velocity, acceleration, torque: a number, one for each joint (nv), or lower and upper (2, nv). By
-            default velocity and torque are the robot's own limits, and acceleration has none; np.inf is none.
+            default the robot's own limits, of acceleration the lesser of acceleration and deceleration;
+            np.inf is none. Jerk is not limited.
         frame: whose poses they are, or an `InverseKinematics` of it.
         q0: of poses, where to look for the first configuration; by default the branch that leads furthest.
         position: the same for coordinates, which the path must keep; by default the robot's own limits.

@@ -13,12 +13,13 @@ from helicoid._typing import Array
 from helicoid.arrays import float_array
 from helicoid.errors import DoubtfulModelWarning, ModelError, warn
 from helicoid.model.model import Model, look_up
-from helicoid.model.parts import PER_VELOCITY, Joint, Limits
+from helicoid.model.parts import PER_VELOCITY, Joint, Limits, RateLimits
 
 _PER_COORDINATE = ("rest", "lower", "upper")
-_GEOMETRIC = ("rest", *Limits._fields)  # all else adds up over joints that share a coordinate
+_BOUNDS = (*Limits._fields, *RateLimits._fields)
+_GEOMETRIC = ("rest", *_BOUNDS)  # all else adds up over joints that share a coordinate
 _USUALLY_POSITIVE = ("damping", "friction", "static_friction", "stribeck_velocity", "armature")
-FIELDS = (*PER_VELOCITY, "rest", *Limits._fields)
+FIELDS = (*PER_VELOCITY, "rest", *_BOUNDS)
 
 JointValues = ArrayLike | Mapping[str, ArrayLike]
 """A number for all joints, an array per velocity (or coordinate), or joint name -> value(s)."""
@@ -78,7 +79,7 @@ def _sized(joint: Joint, field: str, value: ArrayLike) -> Array:
     numbers = _numbers(f"{field} of joint {joint.name!r}", value)
     if numbers.size not in (1, size):
         raise ModelError(f"{field} of joint {joint.name!r} takes {size} numbers, got {numbers.size}")
-    wrong = np.isnan(numbers) if field in Limits._fields else ~np.isfinite(numbers)
+    wrong = np.isnan(numbers) if field in _BOUNDS else ~np.isfinite(numbers)
     if np.any(wrong):
         raise ModelError(f"{field} of joint {joint.name!r} cannot be {value!r}")
     if field in _USUALLY_POSITIVE and np.any(numbers < 0):
@@ -88,13 +89,17 @@ def _sized(joint: Joint, field: str, value: ArrayLike) -> Array:
 
 def _changed(joint: Joint, values: dict[str, Any]) -> Joint:
     bounds = {name: values[name] for name in Limits._fields if name in values}
-    own = {name: value for name, value in values.items() if name in FIELDS and name not in bounds}
+    rates = {name: values[name] for name in RateLimits._fields if name in values}
+    own = {name: value for name, value in values.items() if name in FIELDS and name not in {*bounds, *rates}}
     terms = {name: value for name, value in values.items() if name not in FIELDS}
     if terms:
         own["friction_terms"] = {**joint.friction_terms, **terms}
     if bounds:
         own["limits"] = joint.range._replace(**bounds)
         _refuse_crossed(joint, own["limits"])
+    if rates:
+        own["rate_limits"] = joint.rates._replace(**rates)
+        _refuse_negative(joint, own["rate_limits"], RateLimits._fields)
     return replace(joint, **own) if own else joint
 
 
@@ -103,7 +108,11 @@ def _refuse_crossed(joint: Joint, limits: Limits) -> None:
         raise ModelError(
             f"joint {joint.name!r}: its lower limit {limits.lower} is above its upper limit {limits.upper}"
         )
-    for name in ("velocity", "effort"):
+    _refuse_negative(joint, limits, ("velocity", "effort"))
+
+
+def _refuse_negative(joint: Joint, limits: Limits | RateLimits, names: Sequence[str]) -> None:
+    for name in names:
         if not np.all(getattr(limits, name) >= 0):
             raise ModelError(f"joint {joint.name!r}: its limit of {name} is {getattr(limits, name)}, below 0")
 

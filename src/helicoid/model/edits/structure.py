@@ -20,7 +20,7 @@ from helicoid.model.edits.transmissions import kept_transmissions, locked_transm
 from helicoid.model.inertia import Inertia, frozen_array
 from helicoid.model.joints import Fixed
 from helicoid.model.model import WORLD, Model
-from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Link, Placement
+from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Link, Placement, RateLimits
 
 
 def chain(model: Model, root: str, tip: str) -> Model:
@@ -229,6 +229,7 @@ def _reversed(joint: Joint, end: str) -> Joint:
         child=end,
         placement=Placement(),
         limits=None if joint.limits is None else Limits(*map(order, joint.limits)),
+        rate_limits=None if joint.rate_limits is None else RateLimits(*map(order, joint.rate_limits)),
         rest=joint.type.reversed_coordinates(joint.rest),
         **values,
     )

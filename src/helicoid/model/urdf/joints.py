@@ -12,7 +12,7 @@ from helicoid.errors import ModelError
 from helicoid.model.inertia import frozen_array
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import ALIASES, TYPES, unit
-from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Mimic
+from helicoid.model.parts import PER_VELOCITY, Joint, Limits, Mimic, RateLimits
 from helicoid.model.urdf.links import placement
 from helicoid.model.urdf.markup import Element, Source, quoted
 from helicoid.model.urdf.syntax import ANY, numbers, parameters
@@ -35,6 +35,7 @@ def read_joint(element: Element, source: Source) -> Joint:
     ends = element.stated("parent", "link"), element.stated("child", "link"), placement(element, source)
     values |= {"mimic": _mimic(element, cls, source), "rest": _rest(dynamics, cls, source)}
     values["friction_terms"] = _friction_terms(element, cls, source)
+    values["rate_limits"] = _rate_limits(element, cls, source)
     try:
         return Joint(name, joint_type, *ends, limits, **values)
     except ModelError as error:
@@ -158,6 +159,15 @@ def _limits(element: Element, cls: type[JointType], source: Source) -> Limits | 
             source.add_warning(limit, f"its <limit> states no {key}; taken as unlimited")
     velocity, effort = (_bounds(limit, key, cls.nv, np.inf, source) for key in ("velocity", "effort"))
     return Limits(lower, upper, velocity, effort)
+
+
+def _rate_limits(element: Element, cls: type[JointType], source: Source) -> RateLimits:
+    """Bounds of acceleration, deceleration (by default that of acceleration) and jerk, of URDF 1.2."""
+    limit = element.find("limit")
+    acceleration, jerk = (_bounds(limit, key, cls.nv, np.inf, source) for key in ("acceleration", "jerk"))
+    stated = limit is not None and "deceleration" in limit.attrib
+    deceleration = _bounds(limit, "deceleration", cls.nv, np.inf, source) if stated else acceleration
+    return RateLimits(acceleration, deceleration, jerk)
 
 
 def _range(limit: Element, cls: type[JointType], source: Source) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from helicoid.model.connections.elastic import NUMBERS
 from helicoid.model.joints import TYPES
-from helicoid.model.parts import PER_VELOCITY
+from helicoid.model.parts import PER_VELOCITY, RateLimits
 from helicoid.model.shapes import PRIMITIVES
 from helicoid.model.urdf.markup import Element, Source, quoted
 
@@ -77,7 +77,7 @@ TAGS = {
     "parent": _Tag({"link": _TEXT}, ("link",)),
     "child": _Tag({"link": _TEXT}, ("link",)),
     "axis": _Tag({"xyz": 3}, ("xyz",)),
-    "limit": _Tag(dict.fromkeys(("lower", "upper", "velocity", "effort"), ANY)),
+    "limit": _Tag(dict.fromkeys(("lower", "upper", "velocity", "effort", *RateLimits._fields), ANY)),
     "dynamics": _Tag(dict.fromkeys((*PER_VELOCITY, "rest"), ANY)),
     "mimic": _Tag({"joint": _TEXT, "multiplier": 1, "offset": 1}, ("joint",)),
     "robot/helicoid": _Tag({}, many=("loop", "spring")),

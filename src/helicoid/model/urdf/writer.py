@@ -15,9 +15,8 @@ from helicoid.geometry import euler
 from helicoid.model.connections.elastic import NUMBERS, ElasticElement
 from helicoid.model.connections.loops import KinematicLoop
 from helicoid.model.inertia import Inertia
-from helicoid.model.joint_type import JointType
 from helicoid.model.model import Model
-from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Limits, Link, Placement
+from helicoid.model.parts import PER_VELOCITY, Geometry, Joint, Link, Placement
 from helicoid.model.shapes import PRIMITIVES
 from helicoid.model.urdf.joints import UNLIMITED
 from helicoid.model.urdf.xml_text import to_text, words, write_whole
@@ -129,8 +128,8 @@ def _add_joint(root: Element, joint: Joint) -> None:
     SubElement(element, "parent", link=joint.parent)
     SubElement(element, "child", link=joint.child)
     _add_extension(element, joint, what)
-    if joint.limits is not None or joint.type.needs_limits:
-        _add_limit(element, joint.range, joint.type)
+    if joint.limits is not None or joint.rate_limits is not None or joint.type.needs_limits:
+        _add_limit(element, joint)
     dynamics = {}
     for key in (*PER_VELOCITY, "rest"):
         default, values = joint.type.neutral() if key == "rest" else 0.0, getattr(joint, key)
@@ -161,14 +160,20 @@ def _add_extension(element: Element, joint: Joint, what: str) -> None:
             SubElement(place, "friction", terms)
 
 
-def _add_limit(joint: Element, limits: Limits, joint_type: JointType) -> None:
+def _add_limit(element: Element, joint: Joint) -> None:
+    limits = joint.range
+
     def bounded(values: Array) -> str:
-        return words(np.clip(values, -UNLIMITED, UNLIMITED), f"limits of joint {joint.get('name')!r}")
+        return words(np.clip(values, -UNLIMITED, UNLIMITED), f"limits of joint {joint.name!r}")
 
     attributes = {"velocity": bounded(limits.velocity), "effort": bounded(limits.effort)}
-    if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint_type.needs_limits:
+    if np.any(np.isfinite(limits.lower) | np.isfinite(limits.upper)) or joint.type.needs_limits:
         attributes |= {"lower": bounded(limits.lower), "upper": bounded(limits.upper)}
-    SubElement(joint, "limit", attributes)
+    rates = joint.rates
+    for name, default in (("acceleration", np.inf), ("deceleration", rates.acceleration), ("jerk", np.inf)):
+        if np.any(getattr(rates, name) != default):
+            attributes[name] = bounded(getattr(rates, name))
+    SubElement(element, "limit", attributes)
 
 
 def _add_loop(extension: Element, loop: KinematicLoop) -> None:

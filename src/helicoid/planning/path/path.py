@@ -48,7 +48,7 @@ class PlannedPath:
 
         Args:
             velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own
-                limits of velocity and torque, and none of acceleration.
+                limits.
             options: others of `hc.control.time_optimal`, such as `dt` and `grid`.
 
         Raises:

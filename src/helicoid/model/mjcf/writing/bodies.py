@@ -135,6 +135,8 @@ def _range(slot: Slot, joint: Joint, losses: Losses) -> dict[str, str]:
     limits = joint.range
     if np.any(np.isfinite(limits.velocity[slot.own])):
         losses.numbers.append(f"the velocity limit of joint {joint.name!r}")
+    if joint.rate_limits is not None and slot.own.start == 0:
+        losses.numbers.append(f"the limits of acceleration and jerk of joint {joint.name!r}")
     if joint.type.endless or slot.kind in ("ball", "free"):
         return {}
     lower, upper = float(limits.lower[slot.own][0]), float(limits.upper[slot.own][0])
