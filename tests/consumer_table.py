@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import helicoid as hc
 from consumers import CONSUMERS, TILTED_GRAVITY, VARIANTS
 
 
@@ -27,6 +28,7 @@ NOTES = {
     "`time_optimal` or `DifferentialIK`",
     "no inertia": "the law has no inertial term: a spring, a damper and the torque at rest",
     "kinematic": "the output is a joint velocity, found by kinematics alone",
+    "geometric": "found by kinematics and shapes alone",
     "whole body": "distances between links are no rows of its program; keep them in the tasks",
     "measured": "the observer is given the torque and the motion that were measured",
     "mounting": "gravity is -9.81 m/s² along z of the world; a tilted base is described by a fixed joint at "
@@ -87,11 +89,13 @@ EXCEPTIONS: dict[str, dict[str, Entry]] = {
     'hc.simulate, "rk4"': _simulated(no("smooth")),
     'hc.simulate, "stiction"': _simulated(no("smooth")),
     'hc.simulate, "time_stepping"': _simulated(option("end_stops=True", end_stops=True)),
+    'hc.simulate, engine="mujoco"': {"gravity vector": _GRAVITY, "effort limits": _SATURATE},
     "Trajectory.sensitivity": {**_EQUATIONS, "effort limits": no("saturation")},
     "robot.inverse_dynamics_derivatives": {**_EQUATIONS, "friction": _FRICTION},
     "robot.inverse_dynamics.export_c": {**_EQUATIONS, "friction": _FRICTION},
     'hc.mpc.Problem, "inverse_dynamics"': _MPC,
     'hc.mpc.Problem, "forward_dynamics"': _MPC,
+    "hc.mpc.Problem, add_scene": {**_MPC, "collision pairs": YES},
     "ComputedTorque": _LAW,
     "JointImpedance": {**_LAW, "armature": no("no inertia"), "drives": no("no inertia")},
     "TaskSpaceControl": _LAW,
@@ -111,6 +115,12 @@ EXCEPTIONS: dict[str, dict[str, Entry]] = {
         **dict.fromkeys((*_DYNAMIC, "effort limits"), no("kinematic")),
         "collision pairs": option("self_distance=", self_distance=0.3),
     },
+    "InverseKinematics": {
+        **dict.fromkeys((*_DYNAMIC, "effort limits"), no("geometric")),
+        "collision pairs": option("scene=", scene=hc.Scene()),
+    },
+    "hc.plan": dict.fromkeys((*_DYNAMIC, "effort limits"), no("geometric")),
+    "PlannedPath.timed": {"friction": _FRICTION, "gravity vector": no("mounting")},
     "MomentumObserver": {
         "friction": _COMPENSATED,
         "gravity vector": _THETA,

@@ -84,6 +84,13 @@ def _simulated(method: Any) -> Callable[..., Any]:
     return run
 
 
+def in_mujoco(robot: hc.Robot, **options: Any) -> Any:
+    """Base and tip approach each other: large ones touch."""
+    q, v = [0.3, 1.4, 0.5], [0.5, 3.0, 2.0]
+    motion = hc.simulate(robot, q, v, 0.1, TAU, dt=DT, engine="mujoco", **options)
+    return motion.q, motion.v
+
+
 def sensitivity(robot: hc.Robot, **options: Any) -> Any:
     found = hc.simulate(robot, Q, V, 0.05, TAU, dt=DT, **options).sensitivity("q0", "v0")
     return found.q, found.v
@@ -104,7 +111,7 @@ def exported(robot: hc.Robot, **options: Any) -> Any:
 # Optimal control --------------------------------------------------------------------------------------------
 
 
-def _planned(formulation: Any) -> Callable[..., Any]:
+def _planned(formulation: Any, scene: bool = False) -> Callable[..., Any]:
     def run(
         robot: hc.Robot,
         limits: bool = False,
@@ -121,6 +128,10 @@ def _planned(formulation: Any) -> Callable[..., Any]:
             problem.add_limits()
         if self_collision:
             problem.add_self_collision(margin=0.3)
+        if scene:
+            obstacles = hc.Scene()
+            obstacles.add("ball", hc.Sphere(0.2), pose=arm().pose("tip")([0.9, 1.4, 0.3]))
+            problem.add_scene(obstacles, margin=0.01)
         if gravity is not None:
             problem.set(theta=gravity)
         plan = problem.solve(Q, V)
@@ -196,7 +207,33 @@ def observer(robot: hc.Robot, gravity: Any = None, **options: Any) -> Any:
     return law.step(Q + DT * V, V + 0.1, TAU)
 
 
+def inverse_kinematics(robot: hc.Robot, **options: Any) -> Any:
+    target = arm().pose("tip")([-1.2, 1.4, 1.8])
+    found = hc.control.InverseKinematics(robot, "tip", **options)(target, q0=[-0.8, 1.4, 1.8])
+    return found.q, np.array([float(found.success)])
+
+
 # Planning and identification --------------------------------------------------------------------------------
+
+
+def _path(robot: hc.Robot) -> Any:
+    """To a goal where base and tip are near each other, and which narrow limits leave out."""
+    return hc.plan(robot, [0.3, 0.8, -0.5], [-0.8, 1.4, 1.8], seed=0)
+
+
+def path(robot: hc.Robot) -> Any:
+    try:
+        found = _path(robot)
+    except hc.HelicoidError:  # start or goal are beyond limits
+        return np.zeros(1)
+    return np.array([found.length if found.success else 0.0])
+
+
+def timed_path(robot: hc.Robot, **options: Any) -> Any:
+    try:
+        return np.array([_path(robot).timed(velocity=30.0, grid=40, dt=0.05, **options).duration])
+    except hc.HelicoidError:  # no path, or none within limits
+        return np.zeros(1)
 
 
 def time_optimal(robot: hc.Robot, **options: Any) -> Any:
@@ -227,11 +264,13 @@ CONSUMERS: dict[str, Callable[..., Any]] = {
     'hc.simulate, "rk4"': _simulated("rk4"),
     'hc.simulate, "stiction"': _simulated("stiction"),
     'hc.simulate, "time_stepping"': _simulated("time_stepping"),
+    'hc.simulate, engine="mujoco"': in_mujoco,
     "Trajectory.sensitivity": sensitivity,
     "robot.inverse_dynamics_derivatives": derivatives,
     "robot.inverse_dynamics.export_c": exported,
     'hc.mpc.Problem, "inverse_dynamics"': _planned("inverse_dynamics"),
     'hc.mpc.Problem, "forward_dynamics"': _planned("forward_dynamics"),
+    "hc.mpc.Problem, add_scene": _planned("inverse_dynamics", scene=True),
     "ComputedTorque": computed_torque,
     "JointImpedance": joint_impedance,
     "TaskSpaceControl": task_space,
@@ -240,7 +279,10 @@ CONSUMERS: dict[str, Callable[..., Any]] = {
     "PrioritisedInverseDynamics": prioritised,
     "WholeBody": whole_body,
     "DifferentialIK": differential_ik,
+    "InverseKinematics": inverse_kinematics,
     "MomentumObserver": observer,
+    "hc.plan": path,
+    "PlannedPath.timed": timed_path,
     "hc.control.time_optimal": time_optimal,
     "hc.excitation": excitation,
     "hc.identify": identified,
