@@ -226,7 +226,7 @@ class Planner:
             refine: time (s) that is spent on shorter paths, within the same limit: further searches that only
                 look where a path can be shorter than the best one (Gammell et al. 2014).
         """
-        if not (np.ndim(time_limit) == 0 and time_limit > 0):
+        if not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
             raise InputError(f"time_limit is a time (s) above zero; got {shown(time_limit)}")
         starts = self._configurations("start", start)
         at, space = np.asarray(start, dtype=np.float64), self.space
