@@ -335,3 +335,24 @@ def test_variant_is_not_changed_by_a_later_one() -> None:
     robot.inverse_dynamics(q, v, a, friction=True, smoothing=0)
     np.testing.assert_array_equal(smooth(q, v, a), before)
     assert_close(before - robot.inverse_dynamics(q, v, a), [0.3 * np.tanh(1.0)])
+
+
+@pytest.mark.parametrize("name", hc.robots())
+def test_the_neutral_configuration_within_limits(name):
+    robot = hc.load(name)
+    q, zero = robot.neutral(within_limits=True), robot.neutral()
+    assert np.all(q >= robot.limits.lower) and np.all(q <= robot.limits.upper)
+    allowed = (zero >= robot.limits.lower) & (zero <= robot.limits.upper)
+    assert_close(q[allowed], zero[allowed])
+    assert name != "panda" or not allowed.all()  # its elbow is always bent
+
+
+def test_what_begins_at_the_neutral_configuration_is_within_limits():
+    panda = hc.load("panda")
+    q = panda.neutral(within_limits=True)
+    assert_close(hc.simulate(panda, duration=0.01, dt=0.01).q[0], q)
+    law = hc.control.TaskSpaceControl(panda, "panda_link8", frequency=10.0)
+    at, target = q + 0.2, panda.pose("panda_link8")(q)
+    own = law.step(at, np.zeros(7), target)
+    assert_close(own, law.step(at, np.zeros(7), target, q_posture=q))
+    assert np.abs(own - law.step(at, np.zeros(7), target, q_posture=panda.neutral())).max() > 1e-3

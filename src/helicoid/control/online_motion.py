@@ -85,7 +85,7 @@ class OnlineMotion:
         slowest = np.minimum(own.acceleration, own.deceleration)
         self.set(acceleration=slowest if acceleration is None else acceleration)
         self.set(jerk=own.jerk if jerk is None else jerk)
-        self._home = np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper)
+        self._home = robot.neutral(within_limits=True)
         self.reset()
 
     @property

@@ -121,20 +121,20 @@ class RobotData(Catalog):
             column.setflags(write=False)
         return RateLimits(*columns)
 
-    def neutral(self) -> Array:
+    def neutral(self, within_limits: bool = False) -> Array:
         """The configuration (nq) in which every joint is at its zero, also where its limits exclude that.
 
-        The nearest configuration within the limits is its clip:
+        With `within_limits` coordinates are at the nearest limit instead. Simulations begin there, and
+        control laws and inverse kinematics prefer it, unless they are given another configuration.
 
-        >>> import numpy as np
         >>> import helicoid as hc
         >>> panda = hc.load("panda")  # whose elbow is always bent
-        >>> q = np.clip(panda.neutral(), panda.limits.lower, panda.limits.upper)
-        >>> print(q)
+        >>> print(panda.neutral(within_limits=True))
         [ 0.      0.      0.     -0.0698  0.      0.      0.    ]
         """
         parts = [joint.type.neutral() for joint in self.model.independent_joints]
-        return np.concatenate([np.zeros(0), *parts])
+        q = np.concatenate([np.zeros(0), *parts])
+        return np.clip(q, self.limits.lower, self.limits.upper) if within_limits else q
 
     @cached_property
     def postures(self) -> Mapping[str, Array]:

@@ -109,8 +109,8 @@ def simulate(
 
     Args:
         robot: a robot or a vehicle.
-        q0: initial coordinates, nq; None is `robot.neutral()`. (B, nq) simulates a batch of B rollouts; so do
-            v0 (B, nv), theta (B, n), states0 (B, n) and forces (B, N, size).
+        q0: initial coordinates, nq; None is `robot.neutral(within_limits=True)`. (B, nq) simulates a batch of
+            B rollouts; so do v0 (B, nv), theta (B, n), states0 (B, n) and forces (B, N, size).
         v0: initial velocities, nv; None is at rest.
         duration: a whole number of dt (s).
         controller: torque of the motors (N·m, N), nv, or controls of a vehicle; None is zero.

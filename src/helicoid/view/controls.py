@@ -76,7 +76,7 @@ def _replaced(values: Array, part: slice, others: Array) -> Array:
 
 def neutral_within_limits(robot: Robot) -> Array:
     """Neutral configuration, clipped to the joint limits."""
-    q = np.clip(robot.neutral(), robot.limits.lower, robot.limits.upper)
+    q = robot.neutral(within_limits=True)
     return q if robot.nq == robot.nv else np.asarray(robot.integrate(q, np.zeros(robot.nv)))
 
 

@@ -120,7 +120,7 @@ class OperationalSpaceControl(FrameLaw):
             twist_ref, a_ref: of the motion, 6 each, world axes; 0 unless given.
             axes: R, 3 × 3, whose columns are the axes that `motion` speaks of, in the world; those of the
                 world unless given.
-            q_posture: posture in the null space of the frame; neutral unless given.
+            q_posture: posture in the null space of the frame; neutral within limits unless given.
         """
         zero, posture = self._zero, self._posture
         values = (

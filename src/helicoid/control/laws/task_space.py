@@ -48,7 +48,7 @@ class FrameLaw(TorqueLaw):
         **options: Any,
     ) -> None:
         robot.model.frame(frame)
-        self.frame, self._posture, self._zero = frame, robot.neutral(), np.zeros(6)
+        self.frame, self._posture, self._zero = frame, robot.neutral(within_limits=True), np.zeros(6)
         motion = {"T_ref": (4, 4), "twist_ref": (6,), "a_ref": (6,)}
         references = {**motion, **(references or {}), "q_posture": (robot.nq,)}
         at_rest = {"twist_ref": self._zero, "a_ref": self._zero, "q_posture": self._posture}
@@ -180,7 +180,7 @@ class TaskSpaceControl(FrameLaw):
         Args:
             T_ref: reference pose, 4 × 4, world.
             twist_ref, a_ref: its twist (ω, v) and the rate of that, 6 each, world axes; 0 unless given.
-            q_posture: posture in the null space of the frame; neutral unless given.
+            q_posture: posture in the null space of the frame; neutral within limits unless given.
         """
         zero, posture = self._zero, self._posture
         values = (

@@ -99,7 +99,7 @@ def main_program(header: Header) -> str:
     robot, n = header.structure.robot, header.structure.n_measured
     state = np.zeros(n)
     if robot is not None:
-        state[: robot.nq] = robot.neutral()
+        state[: robot.nq] = robot.neutral(within_limits=True)
     flat = robot is None or robot.nq == robot.nv
     start = f"enum {{ MEASURED = {n} }};\n{c_array('first', state)}"
     return _MAIN.format(

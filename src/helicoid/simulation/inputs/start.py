@@ -94,7 +94,8 @@ def start(
 
 
 def _default_configuration(robot: Robot) -> Array:
-    return robot.project_configuration(robot.neutral()) if robot.constraints else robot.neutral()
+    q = robot.neutral(within_limits=True)
+    return robot.project_configuration(q) if robot.constraints else q
 
 
 def _parameters(robot: Robot, theta: ArrayLike | None) -> Array:
