@@ -50,6 +50,7 @@ class MuJoCoGround:
         ElementTree.ElementTree(source).write(folder / "robot.urdf")
         spec = mujoco.MjSpec.from_file(str(folder / "robot.urdf"))
         spec.compiler.fusestatic = False
+        spec.compiler.balanceinertia = True  # where a description rounds them
         spec.compiler.boundmass, spec.compiler.boundinertia = 1e-6, 1e-9
         spec.worldbody.first_body().add_freejoint()
         touching = {"contype": 1, "conaffinity": 1, "friction": [friction, 0.005, 1e-4]}

@@ -46,15 +46,18 @@ class PlanTracking:
         self._t, (self._q, self._v, self._a, forces) = t, motion
         self._forces = [forces[foot] for foot in self.feet]
 
-    def set(self, t: float, stance: Sequence[str]) -> None:
-        """Set the targets at t seconds of the plan, or at its end, with these feet in stance."""
+    def set(self, t: float, stance: Sequence[str], added: Array) -> None:
+        """Set the targets at t seconds of the plan, or at its end, with these feet in stance.
+
+        `added` (feet, 3) are added to the planned forces (N).
+        """
         k = min(int(np.searchsorted(self._t, t + 1e-9, side="right")) - 1, len(self._a) - 1)
         h = float(self._t[k + 1] - self._t[k])
         s = min(max((t - float(self._t[k])) / h, 0.0), 1.0)
         q, v, values = self._q, self._v, self._whole_body.numbers.values
         values[self._at] = self.function(q[k], q[k + 1], v[k], v[k + 1], self._a[k], s, h)
-        for at, forces in zip(self._forces_at, self._forces, strict=True):
-            values[at] = forces[k]
+        for at, forces, more in zip(self._forces_at, self._forces, added, strict=True):
+            values[at] = forces[k] + more
         for at, foot in zip(self._active_at, self.feet, strict=True):
             values[at] = float(foot in stance)
 

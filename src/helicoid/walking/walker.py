@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,11 +16,23 @@ from helicoid.control import ForceTask, PointContact, PoseTask, PositionTask, Po
 from helicoid.control.following import Following
 from helicoid.control.following.signals import as_numbers
 from helicoid.errors import InputError
-from helicoid.mpc import Controller, Phase, Plan, Problem
+from helicoid.mpc import Controller, Phase, Plan
 from helicoid.robot.robot import Robot, as_robot
 from helicoid.status import Status
+from helicoid.walking.anatomy import (
+    feet_of,
+    foot_radius_of,
+    longest_stride,
+    on_ground,
+    standing_posture,
+    steps_sideways,
+)
 from helicoid.walking.gait import Gait
 from helicoid.walking.plan_tracking import PlanTracking
+from helicoid.walking.problem import force_scale, locomotion_problem
+from helicoid.walking.regulation import Regulation
+from helicoid.walking.replanning import Replanning, TimedPlan
+from helicoid.walking.stance import Stance
 
 _MAX_HEADING_ERROR = 0.3  # rad, between the commanded heading and the measured one
 _SEVERITY = (
@@ -37,7 +48,9 @@ class Walker:
 
     Every `plan_dt`, model predictive control with the whole-body model plans `horizon` intervals ahead from
     the measured state: motion of the trunk, footholds and contact forces. Every `dt`, whole-body control
-    tracks that plan within friction cones and limits.
+    tracks that plan within friction cones and limits. Plans are computed in a second thread, and take effect
+    `plan_delay` after their measurement. Integral action removes the steady-state errors of speed and height,
+    heights count from the ground under the feet in stance, and feet that creep on it are pulled back.
 
     `status` is the worse of those of plan and torque, and `message` says which it is. `step` never raises
     once the loop has begun; after a measurement that is not a finite state it damps the joints as
@@ -45,17 +58,23 @@ class Walker:
 
     Args:
         robot: a legged robot on a floating base.
-        posture: nominal standing configuration q (nq) on level ground; x, y and heading do not matter.
-        gait: sequence of stance phases; see `Gait.trot`.
+        posture: nominal standing configuration q (nq) on level ground; x, y and heading do not matter. By
+            default the posture (SRDF) or keyframe (MJCF) called "standing", "stand", "home", "half_sitting"
+            or "ready", or that begins so, with the lowest foot on the ground.
+        gait: sequence of stance phases; by default a trot of the four feet, which are the lower ends of the
+            limbs.
         trunk: name of the trunk link, by default the root.
-        foot_radius: of spheres about the frames of the feet (m).
+        foot_radius: of spheres about the frames of the feet (m), by default those of the description. For a
+            contact point off the frame of a link, add a frame there: `robot.with_frame`.
         friction: coefficient of friction that plan and control assume, at most that of the ground.
         dt, plan_dt, horizon: periods of control and of the plan (s), and intervals of the plan.
         iterations: of the optimiser for each plan.
         step_height: height of the swing feet (m).
         ramp: time in which contact forces rise and fall (s).
-        plan_delay: time from its measurement until a plan takes effect (s), such as that of its computation
-            on another processor; the former plan is tracked until then.
+        plan_delay: time from its measurement until a plan takes effect (s), by default `plan_dt`; the former
+            plan is tracked until then, while the new one is computed. 0 plans within the step.
+        real_time: a plan that is later than `plan_delay` takes effect when it is ready, and `status` is "time
+            limit" until then. By default a step waits for it, so that simulations are reproducible.
 
     >>> import helicoid as hc
     >>> robot = hc.load("quadruped", base="floating")
@@ -79,11 +98,11 @@ class Walker:
     def __init__(
         self,
         robot: Robot,
-        posture: ArrayLike,
-        gait: Gait,
+        posture: ArrayLike | None = None,
+        gait: Gait | None = None,
         *,
         trunk: str = "",
-        foot_radius: float = 0.0,
+        foot_radius: float | None = None,
         friction: float = 0.5,
         dt: float = 0.002,
         plan_dt: float = 0.025,
@@ -91,34 +110,44 @@ class Walker:
         step_height: float = 0.05,
         ramp: float = 0.0,
         iterations: int = 1,
-        plan_delay: float = 0.0,
+        plan_delay: float | None = None,
+        real_time: bool = False,
     ) -> None:
         self.robot = as_robot(robot, "Walker")
         if not robot.model.floating:
             raise InputError('a legged robot has a floating base: hc.load(..., base="floating")')
         if round(plan_dt / dt) < 1 or abs(plan_dt / dt - round(plan_dt / dt)) > 0.51:
             raise InputError(f"plan_dt is at least dt; got {plan_dt!r} and {dt!r}")
+        plan_delay = plan_dt if plan_delay is None else plan_delay
         if not 0 <= plan_delay <= plan_dt:
             raise InputError(f"plan_delay is from 0 to plan_dt = {plan_dt!r} s; got {plan_delay!r}")
-        self.gait, self.dt, self.plan_dt = gait, float(dt), float(plan_dt)
-        self.foot_radius, self.plan_delay = float(foot_radius), float(plan_delay)
+        stands = standing_posture(robot) if posture is None else np.array(posture, dtype=np.float64)
+        self.gait = gait = _trot(robot, stands) if gait is None else gait
+        radius = foot_radius_of(robot, gait.feet) if foot_radius is None else foot_radius
+        self.posture = on_ground(robot, stands, gait.feet, radius) if posture is None else stands
+        self.dt, self.plan_dt, self.foot_radius = float(dt), float(plan_dt), float(radius)
         self.trunk = trunk or robot.model.root
-        self.posture = np.array(posture, dtype=np.float64)
         self.height = float(self.posture[2])
+        stance = gait.step * max(1, round(len(gait.stands) * min(map(len, gait.stands)) / len(gait.feet)))
+        self.max_speed = longest_stride(robot, self.posture, gait.feet) / stance
+        """Highest speed that is accepted (m/s): the stride that the legs reach, in the time of a stance."""
+        self.sideways = steps_sideways(robot, self.posture, gait.feet)
+        """Whether the legs can step sideways, without which `left` and `turn` are refused."""
         self._horizon_time = horizon * plan_dt
         self._nodes: Array = plan_dt * np.arange(horizon + 1, dtype=np.float64)
         self.controller = Controller(
-            _problem(robot, self.posture, gait, horizon, plan_dt, foot_radius, friction, step_height),
+            locomotion_problem(robot, self.posture, gait, horizon, plan_dt, radius, friction, step_height),
             iterations=iterations,
         )
-        contacts = [PointContact(foot, friction, radius=foot_radius) for foot in gait.feet]
+        contacts = [PointContact(foot, friction, radius=radius) for foot in gait.feet]
+        force_weight = 1e-3 * force_scale(robot)
         self.whole_body = WholeBody(
             robot,
             [
                 PoseTask(self.trunk, weight=[20.0, 20.0, 20.0, 10.0, 10.0, 20.0], name="trunk"),
                 *(PositionTask(foot, weight=20.0, name=f"{foot}_swing") for foot in gait.feet),
                 PostureTask(weight=1e-3),
-                *(ForceTask(foot, weight=1e-3, name=f"{foot}_plan") for foot in gait.feet),
+                *(ForceTask(foot, weight=force_weight, name=f"{foot}_plan") for foot in gait.feet),
             ],
             contacts,
             dt,
@@ -126,31 +155,32 @@ class Walker:
             ramp=ramp,
         )
         self._tracking = PlanTracking(robot, self.trunk, gait.feet, self.whole_body)
+        self._stance = Stance(robot, gait.feet, self.foot_radius)
+        self._regulation = Regulation(self.height)
+        self._replanning = Replanning(self.controller, float(plan_delay), bool(real_time))
         self.velocity = np.zeros(3)
         """Commanded velocity: forward, left (m/s), turn (rad/s)."""
         self.reset()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._started = False  # a copy of the MPC has not started
-
     def reset(self) -> None:
         """Return to standing at time zero, as if no step had been taken; numbers stay as they are."""
         self.time, self._begin, self._end, self._next = 0.0, np.inf, np.inf, 0.0
-        self._has_plan, self._bad_reference = False, False
-        self._waiting: tuple[float, Any] | None = None
-        self._planned_at, self._heading, self._started = 0.0, np.nan, False
+        self._has_plan, self._bad_reference = False, ""
+        self._planned_at, self._heading = 0.0, np.nan
         self.velocity[:] = 0.0
         self.plans, self.plan_seconds = 0, np.nan
-        self.controller.reset()
+        self._plan_status, self._plan_message = Status.NOT_STARTED, ""
+        self._replanning.reset()
         self.whole_body.reset()
         self._tracking.reset()
+        self._stance.reset()
+        self._regulation.reset()
 
     # Commands ---------------------------------------------------------------------------------------
 
     def go(self, forward: float = 0.0, left: float = 0.0, turn: float = 0.0) -> None:
         """Walk with these velocities in the axes of the trunk (m/s, m/s, rad/s), from the next phase on."""
-        self._go(_velocity([forward, left, turn]))
+        self._go(self._velocity([forward, left, turn]))
 
     def _go(self, velocity: Array) -> None:
         self.velocity[:] = velocity
@@ -171,7 +201,7 @@ class Walker:
         all are. Other names are those of `WholeBody.set`, such as `trunk_weight`.
         """
         given = dict(zip(self.targets, self.velocity, strict=True))
-        velocity = _velocity([numbers.pop(name, value) for name, value in given.items()])
+        velocity = self._velocity([numbers.pop(name, value) for name, value in given.items()])
         self.whole_body.set(**numbers)
         self._command_velocity(velocity)
 
@@ -213,24 +243,49 @@ class Walker:
         q, v = _measured(q, self.robot.nq), _measured(v, self.robot.nv)
         self._take_reference(velocity)
         valid = bool(np.isfinite(q).all() and np.isfinite(v).all())
-        if valid and (not self._has_plan or self.time >= self._next - 1e-9):
-            self._replan(q, v)
-        if self._waiting is not None and self.time >= self._waiting[0] + self.plan_delay - 1e-9:
-            self._begin_plan()
+        if valid:
+            q = self._above_ground(q)
+            if (plan := self._replanning.take(self.time)) is not None:
+                self._begin_plan(plan)
+            due = not self._has_plan or self.time >= self._next - 1e-9
+            if due and not self._replanning.under_way:
+                self._replan(q, v)
         if self._has_plan:
-            self._tracking.set(self.time - self._planned_at, self.standing)
+            self._tracking.set(self.time - self._planned_at, self.standing, self._stance.forces)
         tau = self.whole_body.step(q, v)
         self.time += self.dt
         return tau
 
+    def _above_ground(self, q: Array) -> Array:
+        """The configuration with z from the ground under the feet in stance."""
+        standing = self.standing
+        self._stance.update(q, np.array([foot in standing for foot in self.gait.feet]), self.dt)
+        q = q.copy()
+        if np.isfinite(self._stance.ground):
+            q[2] -= self._stance.ground
+        return q
+
     def _take_reference(self, velocity: ArrayLike | None) -> None:
-        self._bad_reference = False
+        self._bad_reference = ""
         if velocity is None:
             return
-        command = _measured(velocity, 3)
-        self._bad_reference = not np.isfinite(command).all()
-        if not self._bad_reference:
-            self._command_velocity(command)
+        try:
+            self._command_velocity(self._velocity(velocity))
+        except InputError as error:
+            self._bad_reference = f"{error}; the former velocity stays"
+
+    def _velocity(self, given: ArrayLike) -> Array:
+        """A commanded velocity that the legs can walk."""
+        velocity = _measured(given, 3)
+        if not np.isfinite(velocity).all():
+            raise InputError(f"velocities forward, left and turn are finite numbers; got {given!r}")
+        if (speed := float(np.hypot(*velocity[:2]))) > self.max_speed:
+            raise InputError(f"{speed:.3g} m/s is beyond the reach of the legs, {self.max_speed:.3g} m/s")
+        if velocity[1:].any() and not self.sideways:
+            raise InputError(
+                f"{self.robot.name!r} cannot place its feet sideways: it walks forward and backward only"
+            )
+        return velocity
 
     # Result of a step -------------------------------------------------------------------------------
 
@@ -242,22 +297,27 @@ class Walker:
     @property
     def ok(self) -> bool:
         """Whether the last plan and the last torque are valid, and so is the reference."""
-        return bool(self.controller.ok and self.whole_body.ok and not self._bad_reference)
+        return self.status is Status.OK
 
     @property
     def status(self) -> Status:
         """The worse of the statuses of the last plan and of the last torque."""
         if self._bad_reference:
             return Status.BAD_REFERENCE
-        return max(self.controller.status, self.whole_body.status, key=_SEVERITY.index)
+        late = Status.TIME_LIMIT if self._replanning.late else Status.OK
+        return max(self._plan_status, self.whole_body.status, late, key=_SEVERITY.index)
 
     @property
     def message(self) -> str:
         """Reason why the last plan or the last torque failed, in words; empty where `ok`."""
         if self._bad_reference:
-            return "the commanded velocity is not three finite numbers: the former one stays"
-        parts: list[tuple[str, Any]] = [("plan", self.controller), ("torque", self.whole_body)]
-        return "; ".join(f"{name}: {part.message or part.status}" for name, part in parts if not part.ok)
+            return self._bad_reference
+        parts = [
+            ("plan", self._plan_status, self._plan_message),
+            ("plan", Status.TIME_LIMIT if self._replanning.late else Status.OK, "the new plan is not ready"),
+            ("torque", self.whole_body.status, self.whole_body.message),
+        ]
+        return "; ".join(f"{name}: {text or status}" for name, status, text in parts if status != Status.OK)
 
     @property
     def forces(self) -> Mapping[str, Array]:
@@ -267,7 +327,7 @@ class Walker:
     @property
     def plan(self) -> Plan | None:
         """The last plan."""
-        return self.controller.plan if self._started else None
+        return self.controller.plan if self._replanning.started else None
 
     def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
         """Write the parts of the controller as C99 libraries, each with a program that checks it.
@@ -276,6 +336,7 @@ class Walker:
         (`PlanTracking.function`), and `whole_body` gives the torques (both every `dt`). The gait, which
         chooses the stance feet and the phases of the plan, is Python alone: see `Gait.phases`.
         """
+        self._replanning.wait()
         root, prefix = Path(folder), name or "walker"
         function = self._tracking.function
         files = self.controller.export_c(root / "plan", f"{prefix}_plan")
@@ -288,7 +349,7 @@ class Walker:
     # Planning ---------------------------------------------------------------------------------------
 
     def _replan(self, q: Array, v: Array) -> None:
-        began = time.perf_counter()
+        """Begin a plan from a measured state."""
         yaw = float(np.arctan2(2 * (q[3] * q[6] + q[4] * q[5]), 1 - 2 * (q[5] ** 2 + q[6] ** 2)))
         if np.isnan(self._heading):
             self._heading = yaw
@@ -296,37 +357,38 @@ class Walker:
         error = (self._heading - yaw + np.pi) % (2 * np.pi) - np.pi
         self._heading = yaw + float(np.clip(error, -_MAX_HEADING_ERROR, _MAX_HEADING_ERROR))
         ahead = self._heading + 0.5 * self._horizon_time * self.velocity[2]
+        walking = self._begin + self.gait.step * len(self.gait.stands) <= self.time < self._end
+        self._regulation.update(self.velocity[:2] if walking else None, v[3:5], q[2], self.plan_dt)
         target = self.posture.copy()
         target[:2] = q[:2]
+        target[2] += self._regulation.height
         target[3:7] = np.cos(ahead / 2), 0.0, 0.0, np.sin(ahead / 2)
-        self.controller.set(
-            posture=target,
-            velocity=[self.velocity[0], self.velocity[1], 0.0],
-            turn=self.velocity[2],
-            phases=self.phases(),
-        )
-        if not self._started:
-            self.controller.start(q, v)
-            self._started = True
-        self.controller.step(q, v)
-        self._waiting = self.time, self.controller.motion()
-        if not self._has_plan:  # there is no former plan to track during the delay
-            self._begin_plan()
+        numbers = {
+            "posture": target,
+            "velocity": [*(self.velocity[:2] + self._regulation.velocity), 0.0],
+            "turn": float(self.velocity[2]),
+            "phases": self.phases(),
+        }
+        if not self._has_plan or self._replanning.delay == 0:
+            self._begin_plan(self._replanning.now(self.time, q, v, numbers))
+        else:
+            self._replanning.begin(self.time, q, v, numbers)
         self._next = self.time + self.plan_dt
-        self.plans, self.plan_seconds = self.plans + 1, time.perf_counter() - began
 
-    def _begin_plan(self) -> None:
-        assert self._waiting is not None
-        (self._planned_at, motion), self._waiting = self._waiting, None
-        self._tracking.begin(self._nodes, motion)
-        self._has_plan = True
+    def _begin_plan(self, plan: TimedPlan) -> None:
+        self._planned_at, self._has_plan = plan.time, True
+        self._plan_status, self._plan_message = plan.status, plan.message
+        self._tracking.begin(self._nodes, plan.motion)
+        self.plans, self.plan_seconds = self.plans + 1, plan.seconds
 
 
-def _velocity(given: ArrayLike) -> Array:
-    velocity = _measured(given, 3)
-    if not np.isfinite(velocity).all():
-        raise InputError(f"velocities forward, left and turn are finite numbers; got {given!r}")
-    return velocity
+def _trot(robot: Robot, posture: Array) -> Gait:
+    feet = feet_of(robot, posture)
+    if len(feet) != 4:
+        raise InputError(
+            f"a trot has four feet, and {robot.name!r} has {len(feet)} ({', '.join(feet)}): give gait="
+        )
+    return Gait.trot(*feet)
 
 
 def _measured(given: ArrayLike, size: int) -> Array:
@@ -336,33 +398,3 @@ def _measured(given: ArrayLike, size: int) -> Array:
     except InputError:
         values = np.zeros(0)
     return values if values.shape == (size,) else np.full(size, np.nan)
-
-
-def _problem(
-    robot: Robot,
-    q: Array,
-    gait: Gait,
-    horizon: int,
-    dt: float,
-    radius: float,
-    friction: float,
-    step_height: float,
-) -> Problem:
-    """Optimal control problem of the plan: commanded velocity, level trunk, low effort."""
-    n, feet = robot.nv - 6, len(gait.feet)
-    phases = [Phase(gait.step, gait.feet), *(Phase(gait.step, stand) for stand in gait.stands)]
-    problem = Problem(robot, horizon, dt, phases=phases, foot_radius=radius)
-    velocity = problem.parameter("velocity", np.zeros(3))
-    turn = problem.parameter("turn", 0.0)
-    problem.add_cost("speed", problem.v[3:6] - velocity, 20.0, 20.0)
-    problem.add_cost("turning", problem.v[2] - turn, 5.0, 5.0)
-    level = [50.0, 50.0, 20.0, 0.0, 0.0, 100.0, *np.ones(n)]
-    problem.add_posture_cost(q, level, level)
-    calm = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, *np.full(n, 0.01)]
-    problem.add_velocity_cost(calm, calm)
-    problem.add_torque_cost(1e-3, reference=np.zeros(robot.nv))
-    problem.add_control_cost([*np.full(robot.nv, 1e-5), *np.full(3 * feet, 1e-6)])
-    problem.add_swing_cost(height=step_height, weight=1000.0)
-    problem.add_friction_cone(friction=friction)
-    problem.add_limits(position=None)
-    return problem
