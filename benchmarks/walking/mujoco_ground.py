@@ -37,10 +37,18 @@ class MuJoCoGround:
         folder: for the URDF.
         friction: of feet and plane.
         mass: what all masses and inertias are multiplied by.
+        heights: of the ground (m) over x and y, on a grid of 10 cm around the origin; a level plane without.
     """
 
     def __init__(
-        self, robot: hc.Robot, q: Array, feet: Feet, folder: Path, friction: float, mass: float = 1.0
+        self,
+        robot: hc.Robot,
+        q: Array,
+        feet: Feet,
+        folder: Path,
+        friction: float,
+        mass: float = 1.0,
+        heights: Array | None = None,
     ) -> None:
         robot.to_urdf(folder / "robot.urdf")
         source = ElementTree.parse(folder / "robot.urdf").getroot()
@@ -56,7 +64,19 @@ class MuJoCoGround:
         touching = {"contype": 1, "conaffinity": 1, "friction": [friction, 0.005, 1e-4]}
         for foot, shape in feet.items():
             spec.body(foot).add_geom(**shape, mass=0, **touching)
-        spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[99, 99, 0.1], **touching)
+        if heights is None:
+            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[99, 99, 0.1], **touching)
+        else:
+            nx, ny = heights.shape
+            size = [0.05 * (nx - 1), 0.05 * (ny - 1), max(float(np.ptp(heights)), 1e-3), 1.0]
+            data = ((heights - heights.min()) / size[2]).T.ravel()
+            spec.add_hfield(name="ground", nrow=ny, ncol=nx, size=size, userdata=data)
+            spec.worldbody.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_HFIELD,
+                hfieldname="ground",
+                pos=[0, 0, float(heights.min())],
+                **touching,
+            )
         spec.option.timestep = STEP
         spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         self.model = spec.compile()

@@ -82,10 +82,19 @@ def demo(
         "demo"
     ),
     seed: Annotated[int, typer.Option(help="Seed of the sensor noise, gusts or push direction.")] = 0,
+    robot: Annotated[
+        Path | None, typer.Option(help="walk: URDF or MJCF of another robot with a standing posture.")
+    ] = None,
+    srdf: Annotated[Path | None, typer.Option(help="walk: SRDF of that robot, with its posture.")] = None,
 ) -> None:
     """Run a demonstration: adaptive MPC, flight or walking."""
-    if what != "load":
-        (_fly if what == "fly" else _walk)(output, seed)
+    if what != "walk" and (robot or srdf):
+        raise typer.BadParameter("--robot and --srdf are options of 'helicoid demo walk'")
+    if what == "walk":
+        _walk(output, seed, robot, srdf)
+        return
+    if what == "fly":
+        _fly(output, seed)
         return
     with reported_errors():
         from helicoid.demo import run
@@ -107,12 +116,14 @@ def _fly(output: Path, seed: int) -> None:
             )
 
 
-def _walk(output: Path, seed: int) -> None:
+def _walk(output: Path, seed: int, description: Path | None, srdf: Path | None) -> None:
     with reported_errors():
         from helicoid.demo.walk import walk, write_walk
+        from helicoid.robot import load
 
+        robot = load(description, base="floating", srdf=srdf) if description else None
         with console.status("walking (the planner is compiled once, then cached)"):
-            walked = walk(seed)
+            walked = walk(seed, robot=robot)
         page = write_walk(walked, output)
     console.print(
         f"Walked {walked.distance:.2f} m with a push, a turn and a stop, max. trunk tilt {walked.tilt:.3f} "

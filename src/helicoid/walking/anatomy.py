@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
+from helicoid.walking.gait import Gait
 
 _POSTURES = ("standing", "stand", "home", "half_sitting", "ready")
 _SAME_HEIGHT = 0.2  # of the robot's height: feet end that near to the lowest point
@@ -30,7 +31,7 @@ def standing_posture(robot: Robot) -> Array:
 
 
 def on_ground(robot: Robot, q: ArrayLike, feet: Sequence[str], radius: float) -> Array:
-    """The posture with its lowest foot on level ground at z = 0 and heading along x."""
+    """The posture with its base above the origin and its lowest foot on level ground at z = 0."""
     q = np.array(q, dtype=np.float64)
     q[:2], q[2] = 0.0, 0.0
     q[2] = radius - min(float(robot.pose(foot)(q)[2, 3]) for foot in feet)
@@ -65,6 +66,16 @@ def _end(robot: Robot, q: Array, leaf: int) -> str:
         return any(word in name.lower() for word in ("foot", "sole", "toe")), round(far, 6)
 
     return max(frames, key=rank)
+
+
+def trot_of(robot: Robot, q: ArrayLike) -> Gait:
+    """Trot of the four feet of a robot."""
+    feet = feet_of(robot, np.asarray(q, dtype=np.float64))
+    if len(feet) != 4:
+        raise InputError(
+            f"a trot has four feet, and {robot.name!r} has {len(feet)} ({', '.join(feet)}): give gait="
+        )
+    return Gait.trot(*feet)
 
 
 def foot_radius_of(robot: Robot, feet: Sequence[str]) -> float:

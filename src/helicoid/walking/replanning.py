@@ -13,7 +13,10 @@ from helicoid.status import Status
 
 
 class TimedPlan(NamedTuple):
-    """A plan: the time of its measurement (s), its motion (`Controller.motion`), and how the solver ended."""
+    """A plan: the time of its measurement (s), its motion (`Controller.motion`), and how the solver ended.
+
+    `seconds` is the processor time that it took.
+    """
 
     time: float
     motion: tuple[Array, Array, Array, Mapping[str, Array]]
@@ -67,14 +70,14 @@ class Replanning:
 
     def now(self, t: float, q: Array, v: Array, numbers: Mapping[str, Any]) -> TimedPlan:
         """The plan from a state measured at t (s), with numbers for `Controller.set`."""
-        began = time.perf_counter()
+        began = time.thread_time()
         self.controller.set(**numbers)
         if not self._started:
             self.controller.start(q, v)
             self._started = True
         self.controller.step(q, v)
         status, message = self.controller.status, self.controller.message
-        return TimedPlan(t, self.controller.motion(), status, message, time.perf_counter() - began)
+        return TimedPlan(t, self.controller.motion(), status, message, time.thread_time() - began)
 
     def begin(self, t: float, q: Array, v: Array, numbers: Mapping[str, Any]) -> None:
         """Begin to plan in the second thread."""

@@ -19,14 +19,7 @@ from helicoid.errors import InputError
 from helicoid.mpc import Controller, Phase, Plan
 from helicoid.robot.robot import Robot, as_robot
 from helicoid.status import Status
-from helicoid.walking.anatomy import (
-    feet_of,
-    foot_radius_of,
-    longest_stride,
-    on_ground,
-    standing_posture,
-    steps_sideways,
-)
+from helicoid.walking import anatomy
 from helicoid.walking.gait import Gait
 from helicoid.walking.plan_tracking import PlanTracking
 from helicoid.walking.problem import force_scale, locomotion_problem
@@ -58,9 +51,9 @@ class Walker:
 
     Args:
         robot: a legged robot on a floating base.
-        posture: nominal standing configuration q (nq) on level ground; x, y and heading do not matter. By
-            default the posture (SRDF) or keyframe (MJCF) called "standing", "stand", "home", "half_sitting"
-            or "ready", or that begins so, with the lowest foot on the ground.
+        posture: nominal standing configuration q (nq); the position of its base does not matter. By
+            default the posture (SRDF) or keyframe (MJCF) called "standing", "stand", "home", "half_sitting" or
+            "ready", or that begins so.
         gait: sequence of stance phases; by default a trot of the four feet, which are the lower ends of the
             limbs.
         trunk: name of the trunk link, by default the root.
@@ -121,17 +114,17 @@ class Walker:
         plan_delay = plan_dt if plan_delay is None else plan_delay
         if not 0 <= plan_delay <= plan_dt:
             raise InputError(f"plan_delay is from 0 to plan_dt = {plan_dt!r} s; got {plan_delay!r}")
-        stands = standing_posture(robot) if posture is None else np.array(posture, dtype=np.float64)
-        self.gait = gait = _trot(robot, stands) if gait is None else gait
-        radius = foot_radius_of(robot, gait.feet) if foot_radius is None else foot_radius
-        self.posture = on_ground(robot, stands, gait.feet, radius) if posture is None else stands
+        stands = anatomy.standing_posture(robot) if posture is None else posture
+        self.gait = gait = gait or anatomy.trot_of(robot, stands)
+        radius = anatomy.foot_radius_of(robot, gait.feet) if foot_radius is None else foot_radius
+        self.posture = anatomy.on_ground(robot, stands, gait.feet, radius)
         self.dt, self.plan_dt, self.foot_radius = float(dt), float(plan_dt), float(radius)
         self.trunk = trunk or robot.model.root
         self.height = float(self.posture[2])
         stance = gait.step * max(1, round(len(gait.stands) * min(map(len, gait.stands)) / len(gait.feet)))
-        self.max_speed = longest_stride(robot, self.posture, gait.feet) / stance
+        self.max_speed = anatomy.longest_stride(robot, self.posture, gait.feet) / stance
         """Highest speed that is accepted (m/s): the stride that the legs reach, in the time of a stance."""
-        self.sideways = steps_sideways(robot, self.posture, gait.feet)
+        self.sideways = anatomy.steps_sideways(robot, self.posture, gait.feet)
         """Whether the legs can step sideways, without which `left` and `turn` are refused."""
         self._horizon_time = horizon * plan_dt
         self._nodes: Array = plan_dt * np.arange(horizon + 1, dtype=np.float64)
@@ -320,6 +313,11 @@ class Walker:
         return "; ".join(f"{name}: {text or status}" for name, status, text in parts if status != Status.OK)
 
     @property
+    def ground(self) -> float:
+        """Height of the ground under the feet in stance (m), as measured; NaN before the first step."""
+        return self._stance.ground
+
+    @property
     def forces(self) -> Mapping[str, Array]:
         """Commanded contact force on each foot, world axes (N)."""
         return self.whole_body.forces
@@ -380,15 +378,6 @@ class Walker:
         self._plan_status, self._plan_message = plan.status, plan.message
         self._tracking.begin(self._nodes, plan.motion)
         self.plans, self.plan_seconds = self.plans + 1, plan.seconds
-
-
-def _trot(robot: Robot, posture: Array) -> Gait:
-    feet = feet_of(robot, posture)
-    if len(feet) != 4:
-        raise InputError(
-            f"a trot has four feet, and {robot.name!r} has {len(feet)} ({', '.join(feet)}): give gait="
-        )
-    return Gait.trot(*feet)
 
 
 def _measured(given: ArrayLike, size: int) -> Array:
