@@ -52,8 +52,8 @@ class Walker:
     Args:
         robot: a legged robot on a floating base.
         posture: nominal standing configuration q (nq); the position of its base does not matter. By
-            default the posture (SRDF) or keyframe (MJCF) called "standing", "stand", "home", "half_sitting" or
-            "ready", or that begins so.
+            default the posture (SRDF) or keyframe (MJCF) called "standing", "stand", "home", "half_sitting"
+            or "ready", or that begins so.
         gait: sequence of stance phases; by default a trot of the four feet, which are the lower ends of the
             limbs.
         trunk: name of the trunk link, by default the root.
