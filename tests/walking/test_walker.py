@@ -131,13 +131,40 @@ def test_velocities_over_time(dog: Walker) -> None:
     for _ in range(30):
         ramp.step(q, v)
     np.testing.assert_allclose(dog.velocity, [0.2, 0.0, 0.1])
-    assert ramp.ok
+    assert ramp.status in (hc.Status.OK, hc.Status.NO_PROGRESS)  # the state stands still, against the plan
     by_name = dog.following(forward=0.1, left=lambda t: -0.1)
     by_name.step(q, v, t=0.0)
     np.testing.assert_allclose(dog.velocity, [0.1, -0.1, 0.1])
     dog.step(q, v, velocity=[np.nan, 0.0, 0.0])
     assert dog.status is hc.Status.BAD_REFERENCE and not dog.ok
     np.testing.assert_allclose(dog.velocity, [0.1, -0.1, 0.1])
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_velocities_beyond_the_legs_are_refused(dog: Walker) -> None:
+    dog.reset()
+    fast = 1.01 * dog.max_speed
+    for refused in (dog.go, dog.set):
+        with pytest.raises(hc.InputError, match="beyond the reach of the legs"):
+            refused(forward=fast)
+    dog.step(dog.posture, np.zeros(18), velocity=[fast, 0.0, 0.0])
+    assert dog.status is hc.Status.BAD_REFERENCE and "former velocity stays" in dog.message
+    assert not dog.velocity.any() and dog.sideways
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_plans_in_the_second_thread_are_reproducible(dog: Walker) -> None:
+    def run() -> np.ndarray:
+        dog.reset()
+        dog.go(forward=0.3)
+        q, v = dog.posture, np.zeros(18)
+        return np.array([dog.step(q, v) for _ in range(100)])
+
+    first = run()
+    assert dog.plans == 7  # one at once, then one every 12.5 steps, each a period after its measurement
+    np.testing.assert_array_equal(run(), first)
 
 
 @pytest.mark.slow
