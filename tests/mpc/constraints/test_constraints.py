@@ -183,3 +183,20 @@ def test_distances_without_a_name_are_counted() -> None:
     for _ in range(2):
         problem.add_distance(Sphere(0.1, link="tip"), Sphere(0.1, CENTER))
     assert [one.name for one in problem._structure.constraints] == ["distance_0", "distance_1"]
+
+
+@pytest.mark.needs_compiler
+def test_a_quadratic_price_alone_is_exceeded_in_part() -> None:
+    """As with a small linear price beside it, and above the bound."""
+    highest = []
+    for soft in ((0.0, 100.0), (1e-2, 100.0)):
+        problem = Problem(hc.load("planar_2r"), horizon=15, dt=0.05)
+        problem.add_posture_cost([1.0, 0.5], weight=1.0, end_weight=10.0)
+        problem.add_velocity_cost(0.1)
+        problem.add_control_cost(1e-4)
+        problem.add_constraint("first", problem.symbols["q"][0], upper=0.7, soft=soft)
+        plan = problem.solve([0.0, 0.0])
+        assert plan.success and plan.q is not None
+        highest.append(plan.q[:, 0].max())
+    assert 0.701 < highest[0] < 0.8
+    assert highest[0] == pytest.approx(highest[1], abs=1e-3)

@@ -18,6 +18,9 @@ from helicoid.mpc.system.system import Intermediate, State
 Soft = float | tuple[float, float] | None
 """None for a hard constraint, else the price of exceeding it by one scaled unit, or (price, price2)."""
 
+LEAST_LINEAR_PRICE = 1e-6
+"""Of price2: multipliers of the interior point lie between zero and the linear price."""
+
 PHYSICAL = 100.0
 """The priority of what cannot be otherwise: bounds of controls, such as torque, and what holds a robot."""
 
@@ -117,6 +120,8 @@ def constraint_on(
     price, price2 = soft if isinstance(soft, tuple) else (soft, 0.0)
     if price is not None and not (price >= 0 and price2 >= 0 and 0 < price + price2 < np.inf):
         raise InputError(f"{what}: the price of a soft constraint must be positive, got {soft}")
+    if price is not None:
+        price = max(price, LEAST_LINEAR_PRICE * price2)
     shown = tuple(labels) if labels is not None else tuple(f"row {k}" for k in range(size))
     factors = vector(scale, size, f"{what}: scale")
     if len(shown) != size or not np.all(factors > 0):
