@@ -34,6 +34,13 @@ def test_bundled_numbers(hummingbird):
     assert hover.controls["rotor_1"] == pytest.approx(np.sqrt(1.53 * 9.81 / (6 * b)), rel=1e-9)
 
 
+def test_a_trim_beyond_the_coefficients_of_a_propeller_is_none(hummingbird):
+    """Constants hold at rest: at 50 m/s no propeller of this pitch gives thrust."""
+    trim = hummingbird.trim(climb_rate=50.0)
+    assert not trim.success and "rotor_1 is at an advance ratio of 3.47, beyond the 1" in trim.message
+    assert hummingbird.trim(climb_rate=2.0).success
+
+
 def test_document_matrix_of_a_plus_quad():
     """U₂ = l b (ω₄² - ω₂²) and U₃ = l b (ω₁² - ω₃²) with z down; y and z turn their sign with z up."""
     A = quad().allocation_matrix
