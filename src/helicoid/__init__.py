@@ -44,9 +44,11 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid.identification import Identification as Identification
     from helicoid.identification import Log as Log
     from helicoid.identification import OnlineIdentifier as OnlineIdentifier
+    from helicoid.identification import Servo as Servo
     from helicoid.identification import drive_gains as drive_gains
     from helicoid.identification import fit_nonlinear as fit_nonlinear
     from helicoid.identification import fit_output_error as fit_output_error
+    from helicoid.identification import identify_from_commands as identify_from_commands
     from helicoid.identification import identify_payload as identify_payload
     from helicoid.identification.excitation.excitation import excitation as excitation
     from helicoid.identification.fleet import identify_fleet as identify_fleet

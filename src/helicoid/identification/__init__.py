@@ -5,8 +5,9 @@ A log is read and screened (`logs`) and becomes rows of a linear least squares p
 torques and is written as a URDF, with an assessment (`report`) and a diagnosis of the log (`diagnosis`).
 Which parameters torques identify depends on the robot (`identifiability`) and on the trajectory
 (`excitation`). A result can be refined (`refinement`): friction curves, or the simulated motion in place of
-the torques. `loads` identifies a payload and the torque constants of drives, `fleet.py` robots of
-one type, and `online` runs in a control loop.
+the torques. Without torques, `trajectory_matching` identifies from commands and positions. `loads` identifies
+a payload and the torque constants of drives, `fleet.py` robots of one type, and `online` runs in a control
+loop.
 
 The verbs `identify`, `excitation` and `identifiability` are `hc.identify`, `hc.excitation` and
 `hc.identifiability`: in this package their names are those of the modules that hold them.
@@ -38,5 +39,12 @@ if TYPE_CHECKING:
     from helicoid.identification.report.score import Score as Score
     from helicoid.identification.result import Identification as Identification
     from helicoid.identification.result import IdentifiedParameters as IdentifiedParameters
+    from helicoid.identification.trajectory_matching.identify import (
+        identify_from_commands as identify_from_commands,
+    )
+    from helicoid.identification.trajectory_matching.result import (
+        CommandIdentification as CommandIdentification,
+    )
+    from helicoid.identification.trajectory_matching.servo import Servo as Servo
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

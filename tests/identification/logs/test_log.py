@@ -103,3 +103,19 @@ def test_velocities_may_be_mapped_by_either_name(tmp_path: Path) -> None:
     log = Log.from_csv(path, columns={"dq": ["x", "y"]})
     assert log.v is not None
     np.testing.assert_array_equal(log.v[0], [1.0, 2.0])
+
+
+def test_commands_are_read_by_name_and_cut_with_the_log(tmp_path: Path) -> None:
+    """`q_command_1` is a command, not a position; commands follow slices and archives."""
+    file = tmp_path / "run.csv"
+    file.write_text("t,q_1,q_2,q_command_1,q_command_2,tau_cmd_1,tau_cmd_2\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n")
+    log = Log.from_csv(file)
+    assert log.q.shape == (2, 2) and log.tau is None
+    assert log.q_command is not None and log.q_command.tolist() == [[3, 4], [3, 4]]
+    assert log.tau_command is not None and log.tau_command.tolist() == [[5, 6], [5, 6]]
+    longer = Log.from_arrays([0, 1, 2], np.zeros((3, 2)), q_command=np.arange(6.0).reshape(3, 2))
+    assert longer[1:].q_command.tolist() == [[2, 3], [4, 5]]  # type: ignore[union-attr]
+    np.savez(tmp_path / "run.npz", t=longer.t, q=longer.q, q_command=longer.q_command)
+    assert np.array_equal(Log.from_npz(tmp_path / "run.npz").q_command, longer.q_command)
+    with pytest.raises(InputError, match="q_command"):
+        Log.from_arrays([0, 1, 2], np.zeros((3, 2)), q_command=np.zeros((2, 2)))

@@ -8,13 +8,17 @@ from typing import Any
 
 from helicoid.errors import InputError
 
-KINDS = ("q", "v", "a", "tau")
+COMMANDS = ("q_command", "v_command", "tau_command")
+KINDS = ("q", "v", "a", "tau", *COMMANDS)
 # Accepted prefixes of each quantity's columns, before the number or name of the joint.
 PREFIXES = {
     "q": ("q", "pos", "position"),
     "v": ("dq", "qd", "v", "vel", "velocity"),
     "a": ("ddq", "qdd", "a", "acc", "acceleration"),
     "tau": ("tau", "torque", "effort", "eff"),
+    "q_command": ("q_command", "q_cmd", "q_des", "position_command"),
+    "v_command": ("v_command", "v_cmd", "dq_command", "dq_cmd", "dq_des", "velocity_command"),
+    "tau_command": ("tau_command", "tau_cmd", "tau_des", "torque_command"),
 }
 TIMES = ("t", "time", "timestamp")
 _SYNONYMS = {"dq": "v", "ddq": "a"}
@@ -37,7 +41,9 @@ def chosen_columns(
     chosen = {_SYNONYMS.get(kind, kind): _wanted(names) for kind, names in (columns or {}).items()}
     for kind, names in chosen.items():
         if kind not in ("t", *KINDS):
-            raise InputError(f"columns: {kind!r} is none of t, q, v (or dq), a (or ddq), tau")
+            raise InputError(
+                f"columns: {kind!r} is none of t, q, v (or dq), a (or ddq), tau, {', '.join(COMMANDS)}"
+            )
         for one in names:
             if one not in header:
                 raise InputError(f"{name}: has no column {one!r}; it has: {', '.join(header)}")
@@ -64,6 +70,9 @@ def _wanted(names: str | Iterable[str]) -> tuple[str, ...]:
 
 def _found(header: list[str], kind: str) -> tuple[str, ...]:
     """The columns of a kind: its prefix, then a number or `_name`; by number where all have one."""
+    if kind not in COMMANDS:
+        commands = {column for one in COMMANDS for column in _found(header, one)}
+        header = [column for column in header if column not in commands]
     for prefix in PREFIXES[kind]:
         pattern = re.compile(rf"{prefix}(?:{_ENDING})$", re.IGNORECASE)
         found = [column for column in header if pattern.match(column)]
@@ -79,7 +88,8 @@ def _found(header: list[str], kind: str) -> tuple[str, ...]:
 
 def _endings(columns: Iterable[str]) -> list[str]:
     """Endings of columns after prefix and separator; the whole name where there is none."""
-    any_prefix = "|".join(prefix for kind in KINDS for prefix in PREFIXES[kind])
+    prefixes = sorted((prefix for kind in KINDS for prefix in PREFIXES[kind]), key=len, reverse=True)
+    any_prefix = "|".join(prefixes)
     found = [re.match(rf"(?:{any_prefix})(?:{_ENDING})$", column, re.IGNORECASE) for column in columns]
     return [
         column if match is None else next(group for group in match.groups() if group is not None)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.arrays import file_name, float_array, shown
 from helicoid.errors import InputError
-from helicoid.identification.logs.columns import KINDS, PREFIXES, TIMES, chosen_columns
+from helicoid.identification.logs.columns import COMMANDS, KINDS, PREFIXES, TIMES, chosen_columns
 from helicoid.pages.tables import table
 from helicoid.simulation.trajectory.archive import MAX_BYTES, read_archive
 
@@ -33,8 +33,9 @@ class Log:
     six-axis readings (N, 6), moment then force, about the link's own origin in its own axes (a sensor with an
     offset is a frame of `robot.with_frame`): the wrench that the joint of the link's body transmits. A log
     needs torques or wrenches to identify from, and neither to predict for. `f_ext` maps links to known
-    external wrenches on them (N, 6), at the link's origin in its axes: a contact during the log. `columns`
-    names the columns of each array in messages, `source` the file.
+    external wrenches on them (N, 6), at the link's origin in its axes: a contact during the log. Commands
+    that were sent with a sample are `q_command`, `v_command` and `tau_command` (N, nv), see
+    `hc.identify_from_commands`. `columns` names the columns of each array in messages, `source` the file.
 
     >>> import helicoid as hc
     >>> log = hc.Log.from_arrays([0.0, 0.1, 0.2], q=[[0.0], [0.1], [0.2]], tau=[[1.0], [1.1], [1.2]])
@@ -53,6 +54,9 @@ class Log:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     source: str = "log"
     f_ext: Mapping[str, Array] = field(default_factory=dict)
+    q_command: Array | None = None
+    v_command: Array | None = None
+    tau_command: Array | None = None
 
     def __post_init__(self) -> None:
         t = _numbers(self.t, "t", self.source)
@@ -170,10 +174,15 @@ class Log:
         wrenches: Mapping[str, ArrayLike] | None = None,
         source: str = "log",
         f_ext: Mapping[str, ArrayLike] | None = None,
+        q_command: ArrayLike | None = None,
+        v_command: ArrayLike | None = None,
+        tau_command: ArrayLike | None = None,
     ) -> Log:
         """From arrays: t (N,), the others one row a sample."""
         arrays: dict[str, Any] = {name: x for name, x in (("v", v), ("a", a), ("tau", tau)) if x is not None}
         arrays |= {name: x for name, x in (("wrenches", wrenches), ("f_ext", f_ext)) if x is not None}
+        commands = zip(COMMANDS, (q_command, v_command, tau_command), strict=True)
+        arrays |= {name: x for name, x in commands if x is not None}
         return Log(t, q, **arrays, source=source)  # type: ignore[arg-type]
 
     @staticmethod
@@ -189,9 +198,9 @@ class Log:
     def from_csv(path: str | os.PathLike[str], columns: Mapping[str, Any] | None = None) -> Log:
         """From a text file with a line of column names; commas, semicolons, tabs or spaces between.
 
-        Columns are found by name: t, q*, dq*, ddq* and tau* (or position*, velocity*, ...). Those of a kind
-        are in the order of their numbers, or, where they end in names, all kinds in the order of q in the
-        file. `columns` says it otherwise: {"t": "stamp", "q": ["j1", "j2"]}.
+        Columns are found by name: t, q*, dq*, ddq*, tau*, q_command* (or position*, velocity*, ...). Those of
+        a kind are in the order of their numbers, or, where they end in names, all kinds in the order of q in
+        the file. `columns` says it otherwise: {"t": "stamp", "q": ["j1", "j2"]}.
         """
         name = file_name(path)
         try:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from helicoid.errors import InputError, warn
+from helicoid.identification.logs.columns import KINDS
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.robot import Robot, as_robot
 
@@ -39,7 +40,8 @@ def check(robot: Robot, log: Log, moving: bool = True) -> None:
 
 
 def _check_shapes(robot: Robot, log: Log) -> None:
-    for kind, size in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv), ("tau", robot.nv)):
+    sizes = {kind: robot.nv for kind in KINDS} | {"q": robot.nq}
+    for kind, size in sizes.items():
         values = getattr(log, kind)
         if values is not None and values.shape[1] != size:
             raise InputError(
@@ -54,7 +56,7 @@ def _check_order(robot: Robot, log: Log) -> None:
     if robot.nq != len(joints):
         return
     for kind, names in log.columns.items():
-        if kind not in ("q", "v", "a", "tau") or len(names) != len(joints):
+        if kind not in KINDS or len(names) != len(joints):
             continue
         called = [
             [joint for joint in joints if re.search(rf"(^|[_./]){re.escape(joint)}$", n)] for n in names

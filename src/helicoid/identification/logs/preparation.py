@@ -75,7 +75,10 @@ def measured(log: Log) -> Array:
     if log.wrenches:
         return np.concatenate(list(log.wrenches.values()), axis=1)
     if log.tau is None:
-        raise InputError(f"{log.source}: has neither torques nor wrenches to identify from")
+        raise InputError(
+            f"{log.source}: has neither torques nor wrenches to identify from; from commands and positions "
+            "identifies hc.identify_from_commands"
+        )
     return np.asarray(log.tau)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -116,6 +116,38 @@ class ShootingResiduals(NamedTuple):
     gaps: Array
 
 
+class ShootingCoordinates(Protocol):
+    """Parameters x of coordinates ξ, whose part `inertial` is log-Cholesky, with ξ >= `lower`."""
+
+    inertial: slice
+    lower: Array
+
+    def x(self, xi: Array) -> Array: ...
+
+    def slope(self, xi: Array) -> Array:
+        """∂x/∂ξ."""
+
+
+class ShootingProblem(Protocol):
+    """Least squares over the states at nodes and ξ, as `refine` solves it; see `OutputError`."""
+
+    @property
+    def unknowns(self) -> ShootingCoordinates: ...
+
+    def start(self) -> ShootingPoint: ...
+
+    def flow(self, point: ShootingPoint, with_slopes: bool = True) -> Any: ...
+
+    def deviations(self, point: ShootingPoint, flow: Any) -> ShootingResiduals: ...
+
+    def linearised(self, flow: Any, deviations: ShootingResiduals, sigma: Array) -> Linearised: ...
+
+    def moved(self, point: ShootingPoint, step: GaussNewtonStep, part: float) -> ShootingPoint: ...
+
+    def floor(self) -> Array:
+        """Residuals at the level of rounding, of each channel."""
+
+
 class OutputError:
     """The problem above for given windows; `solve` refines x."""
 
@@ -178,18 +210,25 @@ class OutputError:
         v = point.v + states[:, nv:].reshape(W, J, nv)
         return ShootingPoint(np.asarray(q).reshape(W, J, -1), v, point.xi + part * step.xi)
 
+    def floor(self) -> Array:
+        """Residuals at the level of rounding, of each channel."""
+        nv = self.windows.v.shape[-1]
+        speed = np.abs(self.windows.v).reshape(-1, nv).max(axis=0) + 1e-3
+        return np.concatenate([1e-7 * speed, 1e-7 * speed])
+
 
 class Refinement(NamedTuple):
-    """x and its covariance, RMS of the (q, v) deviations that are left (2 nv), iterations taken."""
+    """x and its covariance, RMS of each channel's deviations that are left, iterations, the final point."""
 
     x: Array
     covariance: Array
     deviations: Array
     iterations: int
+    point: ShootingPoint
 
 
 def refine(
-    problem: OutputError,
+    problem: ShootingProblem,
     spread: Array,
     iterations: int,
     report: Progress,
@@ -201,7 +240,7 @@ def refine(
     point, taken = problem.start(), 0
     sigma = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)).residuals)
     for _ in range(_REWEIGHTINGS):
-        search = _GaussNewton(problem, spread, np.maximum(sigma, _floor(problem.windows)))
+        search = _GaussNewton(problem, spread, np.maximum(sigma, problem.floor()))
         while taken < iterations and not search.done:
             report("Refining by output error", taken / iterations)
             point = search.improved(point)
@@ -209,7 +248,7 @@ def refine(
         sigma = search.rms
     slope = problem.unknowns.slope(point.xi)
     covariance = slope @ search.covariance @ slope.T
-    return Refinement(problem.unknowns.x(point.xi), covariance, sigma, taken)
+    return Refinement(problem.unknowns.x(point.xi), covariance, sigma, taken, point)
 
 
 class _GaussNewton:
@@ -218,7 +257,7 @@ class _GaussNewton:
     The merit is the sum of squares and a penalty on gaps (Nocedal and Wright 2006, eq. 18.30 and 18.36).
     """
 
-    def __init__(self, problem: OutputError, spread: Array, sigma: Array) -> None:
+    def __init__(self, problem: ShootingProblem, spread: Array, sigma: Array) -> None:
         self.problem, self.spread, self.sigma = problem, spread, sigma
         self.rms, self.covariance = sigma, np.zeros((len(spread),) * 2)
         self.done, self._penalty = False, 0.0
@@ -255,10 +294,3 @@ class _GaussNewton:
 
 def _rms(residuals: Array) -> Array:
     return np.asarray(np.sqrt(np.mean(residuals**2, axis=(0, 1))))
-
-
-def _floor(windows: Windows) -> Array:
-    """Residuals at the level of rounding, of each channel."""
-    nv = windows.v.shape[-1]
-    speed = np.abs(windows.v).reshape(-1, nv).max(axis=0) + 1e-3
-    return np.concatenate([1e-7 * speed, 1e-7 * speed])

@@ -53,14 +53,19 @@ def stiction_step(
     """
     M, force, damping, bound = terms
     W = inverse(M + ca.diag(h * damping))
-    free = W @ (M @ v + h * force)
-    frictional = [i for i in range(model.nv) if not bound[i].is_zero()]
+    v_next = stick_or_slide(W, W @ (M @ v + h * force), h * bound)
+    return integrate(model, q, h * v_next), v_next
+
+
+def stick_or_slide(W: Expression, free: Expression, b: Expression) -> Expression:
+    """v⁺ = free - W p, with impulses p of dry friction within ±b: joints that stick have exactly 0."""
+    frictional = [i for i in range(W.shape[0]) if not b[i].is_zero()]
     if not frictional:
-        return integrate(model, q, h * free), free
-    p, sticks = _impulses(W[frictional, frictional], free[frictional], h * bound[frictional])
+        return free
+    p, sticks = _impulses(W[frictional, frictional], free[frictional], b[frictional])
     v_next = free - W[:, frictional] @ p
     v_next[frictional] = ca.if_else(sticks, 0.0, v_next[frictional])
-    return integrate(model, q, h * v_next), v_next
+    return v_next
 
 
 def _terms(

@@ -1,0 +1,1 @@
+"""Identification from commands and encoders: measured positions matched by simulated ones."""

@@ -1,0 +1,298 @@
+"""Identification without torque sensors, from commands and encoders, by output error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.errors import InputError
+from helicoid.identification.linear.blas import one_blas_thread
+from helicoid.identification.linear.equations.regression import Indices
+from helicoid.identification.linear.solving.estimators import autocorrelation_time
+from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.plausibility import check
+from helicoid.identification.refinement.elimination import solve
+from helicoid.identification.refinement.multiple_shooting import Refinement, refine
+from helicoid.identification.trajectory_matching.initial import EquationError
+from helicoid.identification.trajectory_matching.problem import TrajectoryMatching
+from helicoid.identification.trajectory_matching.recording import Recording
+from helicoid.identification.trajectory_matching.result import CommandIdentification, position_errors
+from helicoid.identification.trajectory_matching.rollout import Rollouts
+from helicoid.identification.trajectory_matching.scaling import scale_of, steps_per_sample
+from helicoid.identification.trajectory_matching.servo import Servo
+from helicoid.identification.trajectory_matching.unknowns import Coordinates, Unknowns
+from helicoid.interrupts import interruptible
+from helicoid.progress import Progress, reporting
+from helicoid.robot import Robot
+
+GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature", "gain")
+_STARTS = 3  # delays from which the output error is minimised
+_START_ITERATIONS = 6
+_START_WINDOWS = 12  # about as many, from all of the log
+_HELD_OUT = 0.2  # of the windows: the last ones
+_MAX_WINDOW_ERROR = 5.0  # times the median of all windows: more is taken as contact
+_MAX_EXCLUSIONS = 4
+_SUM_NOTE = (
+    "Without v_command, kd and viscous friction act alike: viscous friction stays as described, and kd has "
+    "the sum of both."
+)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    servo: Servo | None
+    unknowns: Unknowns
+    horizon: float
+    max_delay: float
+    iterations: int
+    substeps: int
+
+
+class _Fit(NamedTuple):
+    """z and its covariance, the windows used, and the RMS deviation of each joint."""
+
+    z: Array
+    covariance: Array
+    used: Indices
+    deviations: Array
+    iterations: int
+
+
+@interruptible()
+def identify_from_commands(
+    robot: Robot,
+    log: Log,
+    servo: Servo | None = None,
+    groups: Sequence[str] = ("viscous", "coulomb", "offset", "armature"),
+    delay: float | Literal["common", "joint"] = "common",
+    *,
+    horizon: float = 0.5,
+    max_delay: float = 0.05,
+    iterations: int = 30,
+    progress: Progress | bool | None = None,
+) -> CommandIdentification:
+    """Identify joints, servos and delays from commands and measured positions, without torques.
+
+    Output error: windows of the log, `horizon` long (s), are simulated from free initial states under the
+    commands of the log, and the unknowns are those that reproduce the measured positions, in the least
+    squares sense. Windows whose error stands out (contact, a hand on the robot) are left out and listed in
+    `result.excluded`. The search starts from equation errors at delays up to `max_delay`, and goes on from
+    the best of them with exact sensitivities. Dry friction holds joints at rest, bodies stay consistent,
+    friction and gains non-negative.
+
+    Args:
+        robot: its description, on a fixed base with joints of one coordinate.
+        log: `q` with `q_command` (and, where sent, `v_command`, `tau_command`); without a servo `tau_command`
+            alone, in N·m, or in A with "gain" among the groups. A command is held until the next sample.
+        servo: the joint servos; gains that are None are unknown. None: torques are commanded.
+        groups: of the unknowns: "viscous", "coulomb", "offset", "armature", "inertia" (physically consistent,
+            near the description), "gain" (of `tau_command`: torque constants). What is not among them stays
+            as described.
+        delay: of the commands: "common" to all joints, one of each "joint", or known (s).
+        horizon: length of a window (s).
+        max_delay: largest delay of the multi-start (s).
+        iterations: largest number of Gauss-Newton steps.
+        progress: as in `identify`.
+
+    Returns:
+        The identified robot, servo and delays, with σ of all unknowns and errors of predicted positions on
+        windows that were held out. With unknown kp and kd all torques scale together: described bodies, and
+        gravity or inertia that moves, set the scale, and `sigma` says how well.
+
+    >>> import numpy as np
+    >>> import helicoid as hc
+    >>> robot = hc.load("planar_2r")
+    >>> true, servo = robot.with_joints(damping=0.4, friction=0.3), hc.Servo(kp=60.0, kd=2.0, period=0.004)
+    >>> t = np.arange(1500) * 0.004
+    >>> wanted = np.column_stack([0.8 * np.sin(4 * t), 0.6 * np.sin(6 * t) + 0.2 * np.cos(11 * t)])
+    >>> def law(t, q, v):
+    ...     return 60.0 * (wanted[round(t / 0.004)] - q) - 2.0 * v
+    >>> moved = hc.simulate(true, wanted[0], None, 5.996, law, dt=0.004, method="stiction", substeps=8)
+    >>> log = hc.Log.from_arrays(t, moved.q, q_command=wanted)
+    >>> found = hc.identify_from_commands(robot, log, servo, groups=("viscous", "coulomb"))
+    >>> bool(abs(found.parameters["joint_1.damping"] - 0.4) < 0.02)
+    True
+    """
+    _check(robot, log, servo, groups, delay, horizon, max_delay)
+    common = 1 if delay == "common" else robot.nv if delay == "joint" else 0
+    known = 0.0 if isinstance(delay, str) else float(delay)
+    notes = []
+    if servo is not None and servo.kd is None and log.v_command is None and "viscous" in groups:
+        groups = [group for group in groups if group != "viscous"]
+        notes.append(_SUM_NOTE)
+    unknowns = Unknowns(robot, groups, servo, common, known)
+    if not len(unknowns):
+        raise InputError("nothing is unknown: name groups, or leave gains or the delay to be identified")
+    whole = Recording.of(robot, log, horizon, max(max_delay, known))
+    with one_blas_thread(), reporting(progress, "Matching trajectories") as report:
+        z = _initial(unknowns, whole, max_delay, common)
+        substeps = steps_per_sample(unknowns, servo, whole, z[0])
+        settings = _Settings(servo, unknowns, horizon, max_delay, iterations, substeps)
+        fitted = max(1, round((1 - _HELD_OUT) * len(whole.base)))
+        first = _fit(settings, whole.chosen(slice(fitted)), z, report)
+        final = _fit(settings, whole, [first.z], report)
+    return _result(settings, log, whole, fitted, first, final, notes)
+
+
+def _check(
+    robot: Robot,
+    log: Log,
+    servo: Servo | None,
+    groups: Sequence[str],
+    delay: float | str,
+    horizon: float,
+    max_delay: float,
+) -> None:
+    check(robot, log)
+    if robot.theta.groups:
+        raise InputError("identify_from_commands takes a robot of numbers; this one is parametric")
+    if robot.constraints:
+        raise InputError("identify_from_commands knows no constraints: take a robot without them")
+    several = [body.joint.name for body in robot.model.bodies if body.joint.type.nq != 1]
+    if several:
+        raise InputError(
+            f"servos move joints of one coordinate; {', '.join(several[:3])} has more: load the robot with "
+            "base='fixed', or lock the joint"
+        )
+    if log.f_ext:
+        raise InputError("identify_from_commands simulates without external wrenches: this log has some")
+    needed = "tau_command" if servo is None else "q_command"
+    if getattr(log, needed) is None:
+        raise InputError(
+            f"{log.source}: has no {needed}: give it in hc.Log.from_arrays(..., {needed}=...)"
+            + ("; for position commands, pass servo=hc.Servo(kp, kd)" if servo is None else "")
+        )
+    if isinstance(groups, str) or any(group not in GROUPS for group in groups):
+        raise InputError(f"groups names unknowns, some of {', '.join(GROUPS)}; got {groups!r}")
+    if len(set(groups)) < len(groups):
+        raise InputError(f"groups names each unknown once; got {groups!r}")
+    if "gain" in groups and log.tau_command is None:
+        raise InputError(f"{log.source}: 'gain' is that of tau_command, which it has not")
+    if isinstance(delay, str) and delay not in ("common", "joint"):
+        raise InputError(f"delay is 'common', 'joint' or a number (s); got {delay!r}")
+    if not isinstance(delay, str) and not 0 <= delay < np.inf:
+        raise InputError(f"delay is 0 or more (s); got {delay!r}")
+    if not 0 < horizon < np.inf or not 0 < max_delay < np.inf:
+        raise InputError(f"horizon and max_delay are times above 0 (s); got {horizon} and {max_delay}")
+    if servo is not None:
+        for name in ("kp", "kd"):
+            servo.gain(name, robot.nv)
+        servo.limits(robot)
+
+
+def _initial(unknowns: Unknowns, recording: Recording, max_delay: float, delays: int) -> list[Array]:
+    """z from equation errors, at the best delays of the grid."""
+    equations = EquationError(unknowns, recording)
+    nv = unknowns.robot.nv
+    if not delays:
+        return [equations.solve(np.full(nv, unknowns.known_delay))[0]]
+    grid, errors = equations.starts(max_delay, each=delays > 1)
+    best = np.argsort(errors, axis=0)[:_STARTS]
+    return [equations.solve(np.broadcast_to(grid[row], (nv,)))[0] for row in best]
+
+
+def _fit(settings: _Settings, recording: Recording, starts: list[Array], report: Progress) -> _Fit:
+    """Output error from the best of several starts, without windows whose error stands out."""
+    used = np.arange(len(recording.base))
+    if len(starts) > 1:
+        some = recording.chosen(slice(None, None, max(1, len(used) // _START_WINDOWS)))
+        trials = [_refined(settings, some, z, _START_ITERATIONS, report)[1] for z in starts]
+        quality = [float(np.sum(np.log(trial.deviations))) for trial in trials]
+        start = trials[int(np.argmin(quality))].x
+    else:
+        start = starts[0]
+    for _ in range(_MAX_EXCLUSIONS):
+        problem, found = _refined(settings, recording.chosen(used), start, settings.iterations, report)
+        start, deviations = found.x, problem.deviations(found.point, problem.flow(found.point, False))
+        rms = np.sqrt(np.mean(deviations.residuals**2, axis=1))
+        usual = np.maximum(np.median(rms, axis=0), problem.floor())
+        kept = np.all(rms <= _MAX_WINDOW_ERROR * usual, axis=1)
+        if kept.all() or kept.sum() < max(2, len(recording.base) // 3):
+            break
+        used = used[kept]
+    time = _samples_for_one(deviations.residuals)
+    linear = problem.linearised(
+        problem.flow(found.point), deviations, np.maximum(found.deviations, problem.floor()) * np.sqrt(time)
+    )
+    xi = found.point.xi
+    step = solve(linear, xi, problem.unknowns.spread, problem.unknowns.lower)
+    D = problem.unknowns.slope(xi)
+    return _Fit(found.x, D @ step.covariance @ D.T, used, found.deviations, found.iterations)
+
+
+def _samples_for_one(residuals: Array) -> Array:
+    """N / N_eff of each joint's residuals (W, K + 1, nv), where errors of the model count once a window.
+
+    The coloured part of the residuals is what the model lacks, and as much of it may hide in the unknowns.
+    Differences of neighbouring samples have twice the variance of the white part, and little else.
+    """
+    variance = np.maximum(np.mean(residuals**2, axis=(0, 1)), 1e-300)
+    white = np.mean(np.diff(residuals, axis=1) ** 2, axis=(0, 1)) / 2
+    uncertain = 3.0 / np.sqrt(residuals.shape[0] * residuals.shape[1])
+    coloured = np.clip(1.0 - white / variance - uncertain, 0.0, 1.0)
+    time = np.median([autocorrelation_time(window) for window in residuals], axis=0)
+    return np.asarray(np.maximum(time, 1.0 + coloured * (residuals.shape[1] - 1)))
+
+
+def _refined(
+    settings: _Settings, recording: Recording, z: Array, iterations: int, report: Progress
+) -> tuple[TrajectoryMatching, Refinement]:
+    scale = scale_of(settings.unknowns, recording, z)
+    coordinates = Coordinates(settings.unknowns, z, scale, settings.max_delay)
+    rollouts = Rollouts(settings.unknowns, settings.servo, recording, settings.substeps)
+    problem = TrajectoryMatching(rollouts, coordinates)
+    return problem, refine(problem, coordinates.spread, iterations, report)
+
+
+def _result(
+    settings: _Settings, log: Log, whole: Recording, fitted: int, first: _Fit, final: _Fit, notes: list[str]
+) -> CommandIdentification:
+    unknowns, servo = settings.unknowns, settings.servo
+    free = np.setdiff1d(np.arange(len(whole.base)), final.used)
+    validation = np.setdiff1d(np.arange(fitted, len(whole.base)), free)
+    windows = whole.chosen(validation if len(validation) else final.used)
+
+    def errors(z: Array, recording: Recording) -> Array:
+        return position_errors(Rollouts(unknowns, servo, recording, settings.substeps), z)
+
+    described = np.where(np.isfinite(unknowns.nominal), unknowns.nominal, final.z)
+    delays = unknowns.groups["delay"]
+    described[delays] = 0.0
+    excluded = tuple((float(whole.t[base]), float(whole.t[base + whole.length])) for base in whole.base[free])
+    notes += [
+        f"Matched {len(final.used)} windows of {settings.horizon:g} s in {final.iterations} Gauss-Newton "
+        f"steps; held-out errors are those of the last {len(validation)} of them, by a fit to the others."
+    ]
+    if servo is None and log.tau_command is not None:
+        torque = np.abs(unknowns.servo_values(final.z).gain * log.tau_command)
+        beyond = float(np.mean(np.any(torque > Servo().limits(unknowns.robot), axis=1)))
+        if beyond > 0:
+            notes.append(
+                f"{100 * beyond:.2g} % of the commanded torques are beyond the robot's effort limits, where "
+                "the simulation cuts them off."
+            )
+    if excluded:
+        notes.append(
+            f"{len(excluded)} windows were left out, since their errors stand out (contact?), the first at "
+            f"t = {excluded[0][0]:.4g} s."
+        )
+    return CommandIdentification(
+        nominal=unknowns.robot,
+        unknowns=unknowns,
+        described_servo=servo,
+        z=final.z,
+        covariance=final.covariance,
+        substeps=settings.substeps,
+        horizon=settings.horizon,
+        training=errors(final.z, whole.chosen(final.used)),
+        held_out=errors(first.z, windows) if len(validation) else np.full(unknowns.robot.nv, np.nan),
+        described=errors(described, windows),
+        constant=np.sqrt(np.mean((windows.measured - windows.measured[:, :1]) ** 2, axis=(0, 1))),
+        excluded=excluded,
+        notes=tuple(notes),
+        logs=(log,),
+    )
