@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ def servo_law(command: Array, q: Array, v: Array) -> Array:
     return np.asarray(KP * (command - q) - KD * v)
 
 
+@cache
+def default_log() -> hc.Log:
+    return servo_log()
+
+
 def servo_log(n: int = 2001, delay: float | Array = 0.012, force: Any = None, seed: int = 0) -> hc.Log:
     command = wanted(n, seed)
     q = recorded(command, servo_law, delay, force)
@@ -81,7 +87,7 @@ def assert_joints(found: Any, tolerance: float) -> None:
 
 
 def test_friction_armature_and_delay_of_a_servo() -> None:
-    found = hc.identify_from_commands(described(), servo_log(), SERVO, progress=False)
+    found = hc.identify_from_commands(described(), default_log(), SERVO, progress=False)
     assert found.success, found.message
     assert_joints(found, 0.03)
     assert found.delay == pytest.approx([0.012, 0.012], abs=1e-4)
@@ -136,11 +142,12 @@ def test_windows_with_contact_are_left_out() -> None:
     def push(t: float, q: Array, v: Array) -> Array:
         return np.array([60.0, 0.0]) if 3.2 < t < 3.6 else np.zeros(2)
 
-    found = hc.identify_from_commands(described(), servo_log(force=push), SERVO, progress=False)
+    found = hc.identify_from_commands(described(), servo_log(1301, force=push), SERVO, progress=False)
     assert_joints(found, 0.03)
     assert found.excluded and all(start < 3.7 and end > 3.1 for start, end in found.excluded)
 
 
+@pytest.mark.slow
 def test_uncertainty_covers_the_truth() -> None:
     """The scatter of the errors over σ is about 1, over logs that differ in motion."""
     pulls = []
@@ -194,12 +201,13 @@ def test_sensitivities_are_those_of_small_steps(sampled: bool) -> None:
         assert off < 1e-4, (k, off)
 
 
+@pytest.mark.slow
 def test_consistent_bodies() -> None:
     """A wrong described body is corrected by its position errors, and can exist."""
     pi = np.array(described().parameters.values)
     wrong = described().with_parameters(np.concatenate([1.0 * pi[:10], 0.85 * pi[10:]]))
     groups = ("inertia", "viscous", "coulomb", "offset", "armature")
-    found = hc.identify_from_commands(wrong, servo_log(), SERVO, groups=groups, progress=False)
+    found = hc.identify_from_commands(wrong, default_log(), SERVO, groups=groups, progress=False)
     q = np.array([[0.3, 0.4], [1.0, -0.5], [-0.7, 0.2]])
     truth, before, after = (np.asarray(robot.gravity(q)) for robot in (true_robot(), wrong, found.robot))
     assert np.abs(after - truth).max() < 0.2 * np.abs(before - truth).max()
@@ -224,7 +232,7 @@ def test_consistent_bodies() -> None:
 )
 def test_bad_arguments_are_named(change: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        hc.identify_from_commands(described(), **({"log": servo_log(301), "servo": SERVO} | change))
+        hc.identify_from_commands(described(), **({"log": default_log()[:301], "servo": SERVO} | change))
 
 
 def test_servos_refuse_numbers_that_are_none() -> None:
