@@ -7,6 +7,8 @@ import pytest
 
 import helicoid as hc
 from helicoid.planning import GoalRegion, Planner
+from helicoid.planning.goals import with_turns
+from planning.arms import arm_urdf
 
 pytestmark = pytest.mark.needs_compiler
 START, GOAL = np.array([-0.3, 0.0, 0.2, 0.0]), np.array([1.3, 0.3, -0.2, 0.3])
@@ -75,3 +77,16 @@ def test_motions_over_time_are_free_and_keep_limits(planner: Planner, scene: hc.
         planner.plan(START, START).timed()
     with pytest.raises(hc.InputError, match="no path to time"):
         planner.plan([0.45, 0, 0, 0], GOAL).timed()
+
+
+def test_goals_of_inverse_kinematics_are_reached_with_other_turns_of_joints() -> None:
+    robot = hc.load(arm_urdf(2).replace('lower="-2.8" upper="2.8"', 'lower="-6" upper="6"'))
+    planner = Planner(robot)
+    Q = with_turns(robot, planner.space, np.array([[1.0, -0.5]]), np.array([-5.0, 0.0]))
+    turns = np.array(
+        [[1.0, -0.5], [1.0 - 2 * np.pi, -0.5], [1.0, 2 * np.pi - 0.5], [1 - 2 * np.pi, 2 * np.pi - 0.5]]
+    )
+    np.testing.assert_allclose(Q[0], turns[1])
+    np.testing.assert_allclose(np.sort(Q, axis=0), np.sort(turns, axis=0))
+    narrow = Planner(hc.load(arm_urdf(2)))
+    assert len(with_turns(narrow.robot, narrow.space, np.array([[1.0, -0.5]]), np.zeros(2))) == 1

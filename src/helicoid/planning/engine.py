@@ -141,6 +141,7 @@ def _declared(api: ctypes.CDLL) -> ctypes.CDLL:
         "planner_counts": ([_P, _P], None),
         "planner_tree": ([_P, number, _P, _P], None),
         "planner_centres": ([_P, _P, _P, long, _P], None),
+        "planner_meetings": ([_P, _P, number, number, _P, long, _P, long, _P, _F, _P, _P], None),
         "planner_sizes": ([_P], None),
     }
     for name, (arguments, result) in declared.items():

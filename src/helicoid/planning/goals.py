@@ -14,10 +14,11 @@ from helicoid.arrays import float_array, shown
 from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
-from helicoid.planning.space import ConfigurationSpace
+from helicoid.planning.space import NUMBER, ConfigurationSpace
 from helicoid.robot import Robot
 
 REGION_SAMPLES = 64  # goal configurations sampled from a region
+MAX_TURNED = 64  # goal configurations that differ by whole turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,8 @@ class GoalRegion:
         return np.asarray(low + u * (high - low))
 
 
+_TURNING = ("revolute", "continuous")
+
 Free = Callable[[Array], Array]
 """Which rows of configurations (n, nq) are free."""
 
@@ -67,12 +70,32 @@ def goal_configurations(
         if found.shape[1] != robot.nq:
             raise InputError(f"a region of {robot.name!r} has {robot.nq} limits; got {found.shape[1]}")
     elif frame is not None or isinstance(goal, Task) or _are_tasks(goal):
-        found = _by_ik(robot, space, goal, frame, start)
+        found = with_turns(robot, space, _by_ik(robot, space, goal, frame, start), start)
     else:
         text = f"the goal is a configuration, {robot.nq} numbers, or rows of them"
         return np.atleast_2d(float_array(goal, text))
     clear = found[free(found)]
     return clear if len(clear) else found
+
+
+def with_turns(robot: Robot, space: ConfigurationSpace, Q: Array, start: Array) -> Array:
+    """Configurations Q (n, nq) and those that differ by whole turns of joints, within limits: (m, nq).
+
+    The nearest ones to the start, `MAX_TURNED` at most. A joint that a mimic follows is not turned.
+    """
+    followed = {body.joint.mimic.joint for body in robot.model.bodies if body.joint.mimic is not None}
+    for body in robot.model.bodies:
+        joint, k = body.joint, body.q.start
+        if joint.type.kind not in _TURNING or joint.mimic is not None or joint.name in followed:
+            continue
+        if space.kind[k] != NUMBER or space.upper[k] - space.lower[k] <= 2 * np.pi:
+            continue
+        turns = 2 * np.pi * np.outer([0, -1, 1], np.eye(robot.nq)[k])
+        Q = (Q[:, None] + turns).reshape(-1, robot.nq)
+        Q = Q[(Q[:, k] >= space.lower[k]) & (Q[:, k] <= space.upper[k])]
+        distance = np.linalg.norm((Q - start) * space.weight, axis=1)
+        Q = Q[np.argsort(distance, kind="stable")[:MAX_TURNED]]
+    return Q
 
 
 def _are_tasks(goal: Any) -> bool:

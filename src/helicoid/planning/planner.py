@@ -40,7 +40,8 @@ class Planner:
     Args:
         robot: any robot whose links have collision geometry.
         scene: obstacles; `update` takes others.
-        tolerance: of the spheres around the collision geometry (m); see `Robot.spheres`.
+        tolerance: of the spheres around the collision geometry (m), see `Robot.spheres`; by default 10 mm,
+            and 3 % of the largest extent of links that are larger than 0.33 m.
         margin: that is kept from obstacles and between links (m).
         certify: whether edges are free everywhere, by bounds on the motion of every sphere (bisection); else
             they are checked at `resolution` configurations a unit of length.
@@ -66,7 +67,7 @@ class Planner:
         robot: Robot,
         scene: Any = None,
         *,
-        tolerance: float = 0.01,
+        tolerance: float | None = None,
         margin: float = 0.0,
         certify: bool = True,
         resolution: float = 32.0,
@@ -80,7 +81,7 @@ class Planner:
         self.robot = robot
         self.margin = float(margin)
         self.certify = bool(certify)
-        self.tolerance = float(tolerance)
+        self.tolerance = 0.01 if tolerance is None else float(tolerance)
         self.space = configuration_space(robot, bounds, weights)
         self.manifold = manifold_of(robot, self.space, constraints, constraint_tolerance)
         self._links = link_groups(robot, tolerance)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from helicoid._typing import Array
 from helicoid.model.model import WORLD
 from helicoid.planning.collision.levers import levers, pair_levers
-from helicoid.planning.collision.pairs import Centres, can_meet
+from helicoid.planning.collision.pairs import Meetings, can_meet
 from helicoid.planning.collision.spheres import SphereGroup, ball_around, group_pairs
 from helicoid.planning.engine import RobotTables, Work, address, filled
 from helicoid.planning.space import ConfigurationSpace
@@ -21,7 +21,7 @@ from helicoid.robot import Robot
 
 SAMPLES = 200  # random configurations, for pairs that always meet
 ALWAYS_SHARE = 0.95  # of them
-MAX_PAIRS = 1500  # of spheres of two groups that are proven apart one by one
+MAX_PAIRS = 30_000  # of spheres of two groups that are proven apart one by one
 _ROUNDING = 2e-6  # of the reach: what float32 may lose
 
 
@@ -82,10 +82,10 @@ def body_of(
         "lever": _floats(lever * (1 + 1e-6)),
     }
     counts = {"n_groups": len(groups), "n_clusters": len(clusters), "n_spheres": len(spheres)}
-    of_spheres = _centres(library, filled(RobotTables, **counts, n_pairs=0, **tables))
+    of_spheres = _Places(library, filled(RobotTables, **counts, n_pairs=0, **tables))
     single = {**tables, "sphere": tables["cluster"], "member": np.arange(len(clusters) + 1, dtype=np.int32)}
     few = {**counts, "n_spheres": len(clusters)}
-    of_clusters = _centres(library, filled(RobotTables, **few, n_pairs=0, **single))
+    of_clusters = _Places(library, filled(RobotTables, **few, n_pairs=0, **single))
     pairs = [
         (i, j)
         for i, j in group_pairs(robot.model, groups)
@@ -121,17 +121,35 @@ def body_of(
     return Body(tuple(groups), struct, tuple(always), memory, both_of, spheres[:, 3], spheres_of)
 
 
-def _centres(library: ctypes.CDLL, tables: tuple[Any, tuple[NDArray[Any], ...]]) -> Centres:
-    struct, memory = tables
+class _Places:
+    """Where spheres are at many configurations, and which are near each other."""
 
-    def centres(at: Array) -> Array:
-        q, found = _floats(at), np.empty((len(at), struct.n_spheres, 3), np.float32)
-        work = Work(library, struct, 1)
-        library.planner_centres(work.address, ctypes.byref(struct), address(q), len(q), address(found))
-        assert memory, "kept until here"
-        return found.astype(np.float64)
+    def __init__(self, library: ctypes.CDLL, tables: tuple[Any, tuple[NDArray[Any], ...]]) -> None:
+        self._library, (self._struct, self._memory) = library, tables
+        self._work = Work(library, self._struct, 1)
 
-    return centres
+    def centres(self, at: Array) -> NDArray[np.float32]:
+        """Centres (n, spheres, 3) at configurations (n, nq)."""
+        q, found = _floats(at), np.empty((len(at), self._struct.n_spheres, 3), np.float32)
+        robot = ctypes.byref(self._struct)
+        self._library.planner_centres(self._work.address, robot, address(q), len(q), address(found))
+        return found
+
+    def meetings(self, i: int, j: int) -> Meetings:
+        """Which pairs of two groups are near each other; see `Meetings`."""
+
+        def found(
+            at: Array, both: NDArray[np.int64], radii: Array, slack: float
+        ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+            q, pairs, sums = _floats(at), np.ascontiguousarray(both), _floats(radii)
+            state, near = np.zeros(len(both), np.uint8), np.zeros(len(at), np.uint8)
+            given = address(q), len(q), address(pairs), len(pairs), address(sums), slack
+            robot = ctypes.byref(self._struct)
+            ends = address(state), address(near)
+            self._library.planner_meetings(self._work.address, robot, i, j, *given, *ends)
+            return state, near
+
+        return found
 
 
 class _Prover:
@@ -141,21 +159,21 @@ class _Prover:
         self,
         robot: Robot,
         space: ConfigurationSpace,
-        centres: tuple[Centres, Centres],
+        places: tuple[_Places, _Places],
         balls: tuple[Array, Array],
         ranges: tuple[NDArray[np.int64], NDArray[np.int64]],
     ) -> None:
         self._q, self._bounds = robot.neutral(), (space.lower, space.upper)
-        self._centres, self._radii = centres, (balls[0][:, 3], balls[1][:, 3])
+        self._places, self._radii = places, (balls[0][:, 3], balls[1][:, 3])
         self._first, self._member = ranges
         rng = np.random.default_rng(0)
         q = space.lower + rng.uniform(size=(SAMPLES, robot.nq)) * (space.upper - space.lower)
-        self._sampled = centres[1](space.wrapped(q))
+        self._sampled = places[1].centres(space.wrapped(q))
 
     def meeting(self, i: int, j: int, lever: Array) -> tuple[list[tuple[int, int, NDArray[np.int64]]], bool]:
         """Clusters with the pairs of their spheres (n, 2); whether some that always meet were left out."""
         clusters = _product(self._first, i, j)
-        clusters = clusters[self._can_meet(0, clusters, lever)]
+        clusters = clusters[self._can_meet(0, i, j, clusters, lever)]
         parts = [_product(self._member, k, l) for k, l in clusters]
         if not parts:
             return [], False
@@ -164,7 +182,7 @@ class _Prover:
         changing = self._share(both) < ALWAYS_SHARE
         kept = np.flatnonzero(changing)
         if len(kept) <= MAX_PAIRS:
-            kept = kept[self._can_meet(1, both[kept], lever)]
+            kept = kept[self._can_meet(1, i, j, both[kept], lever)]
         near = [
             (int(k), int(l), both[kept[owner[kept] == n]])
             for n, (k, l) in enumerate(clusters)
@@ -172,9 +190,12 @@ class _Prover:
         ]
         return near, not bool(changing.all())
 
-    def _can_meet(self, which: int, both: NDArray[np.int64], lever: Array) -> NDArray[np.bool_]:
+    def _can_meet(
+        self, which: int, i: int, j: int, both: NDArray[np.int64], lever: Array
+    ) -> NDArray[np.bool_]:
         radii = self._radii[which][both].sum(axis=1)
-        return can_meet(self._centres[which], self._q, both, radii, self._bounds, lever)
+        meetings = self._places[which].meetings(i, j)
+        return can_meet(meetings, self._q, both, radii, self._bounds, lever)
 
     def _share(self, both: NDArray[np.int64]) -> Array:
         """Fraction of the sampled configurations in which each pair of spheres meets."""

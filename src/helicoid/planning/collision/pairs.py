@@ -12,14 +12,14 @@ from helicoid._typing import Array
 MAX_COORDINATES = 3  # between two groups, above which all their pairs are checked
 MAX_BOXES = 20_000  # of joint ranges at once
 MAX_BISECTIONS = 6
-_CHUNK = 2_000_000  # distances at once
 
-Centres = Callable[[Array], Array]
-"""Centres (n, spheres, 3) at configurations (n, nq)."""
+Meetings = Callable[[Array, NDArray[np.int64], Array, float], tuple[NDArray[np.uint8], NDArray[np.uint8]]]
+"""Of configurations (n, nq), pairs (m, 2), the sums of their radii (m) and a slack: for each pair 2 if it
+meets somewhere, 1 if it is within the slack; for each configuration whether some pair is within the slack."""
 
 
 def can_meet(
-    centres: Centres,
+    meetings: Meetings,
     q: Array,
     both: NDArray[np.int64],
     radii: Array,
@@ -33,7 +33,7 @@ def can_meet(
     decided are halved along every coordinate.
 
     Args:
-        centres: of all spheres at many configurations.
+        meetings: which pairs are near at many configurations.
         q: (nq), a configuration; coordinates without a lever have no effect on these distances.
         radii: (n), the sum of both radii.
         bounds: lower and upper limits (nq).
@@ -53,12 +53,9 @@ def can_meet(
         slack = float(lever[moving] @ half)
         at = np.repeat(q[None], len(boxes), axis=0)
         at[:, moving] = boxes
-        near = _near(centres(at), both[open_pairs], radii[open_pairs], slack)
-        touching, undecided = near
-        meet[open_pairs[touching]] = True
-        undecided &= ~touching
-        open_pairs = open_pairs[undecided.any(axis=0)]
-        boxes = boxes[undecided.any(axis=1)]
+        state, near = meetings(at, both[open_pairs], radii[open_pairs], slack)
+        meet[open_pairs[state == 2]] = True
+        open_pairs, boxes = open_pairs[state == 1], boxes[near > 0]
         if not len(open_pairs):
             return meet
         if len(boxes) * 2 ** len(moving) > MAX_BOXES:
@@ -75,18 +72,3 @@ def _counts(extent: Array, lever: Array) -> Array:
     size = extent * lever
     scale = (MAX_BOXES / 4 / np.prod(size)) ** (1 / len(size))
     return np.maximum(np.floor(size * scale), 1).astype(int)
-
-
-def _near(
-    at: Array, both: NDArray[np.int64], radii: Array, slack: float
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Pairs (n) that touch somewhere; whether they come within the slack, (boxes, n)."""
-    touching = np.zeros(len(both), dtype=bool)
-    within = np.empty((len(at), len(both)), dtype=bool)
-    step = max(1, _CHUNK // max(1, len(both)))
-    for k in range(0, len(at), step):
-        part = at[k : k + step]
-        d = np.linalg.norm(part[:, both[:, 0]] - part[:, both[:, 1]], axis=-1) - radii
-        touching |= (d < 0).any(axis=0)
-        within[k : k + step] = d < slack
-    return touching, within

@@ -15,8 +15,11 @@ from helicoid.geometry.shapes import Capsule, PointCloud, Sphere
 from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
 from helicoid.robot.collision.link_shapes import link_shapes
+from helicoid.robot.collision.spheres.solids import bounds
 
 MAX_SPHERES_PER_CLUSTER = 5  # of a group
+MIN_DEFAULT_TOLERANCE = 0.01  # m
+TOLERANCE_SHARE = 0.03  # of the extent of a link
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +73,18 @@ def ball_around(spheres: Array) -> Array:
     return best
 
 
-def link_groups(robot: Robot, tolerance: float) -> list[SphereGroup]:
+def link_groups(robot: Robot, tolerance: float | None) -> list[SphereGroup]:
     """A group for each link with collision geometry, or visual geometry if none has the former.
 
     Where it is nothing but spheres they are used as they are; else `robot.spheres(tolerance)` contain it.
+    Without a tolerance it is that of `link_tolerances`.
 
     Raises:
         InputError: the robot has no geometry.
     """
     shapes = link_shapes(robot.model)
     if any(shape.kind != Sphere.kind for own in shapes.values() for shape in own):
-        return _containing(robot, tolerance)
+        return containing_groups(robot, link_tolerances(robot) if tolerance is None else tolerance)
     found = []
     for link, own in shapes.items():
         body, placement = robot.model.frame(link)
@@ -90,7 +94,16 @@ def link_groups(robot: Robot, tolerance: float) -> list[SphereGroup]:
     return found
 
 
-def _containing(robot: Robot, tolerance: float) -> list[SphereGroup]:
+def link_tolerances(robot: Robot) -> dict[str, float]:
+    """Tolerances (m) of the spheres of each link: 10 mm, of large links 3 % of their largest extent."""
+    return {
+        link: max(MIN_DEFAULT_TOLERANCE, TOLERANCE_SHARE * float(np.ptp(bounds(shapes), axis=0).max()))
+        for link, shapes in link_shapes(robot.model).items()
+    }
+
+
+def containing_groups(robot: Robot, tolerance: float | dict[str, float]) -> list[SphereGroup]:
+    """A group for each link, of spheres that contain its geometry."""
     spheres = robot.spheres(tolerance)
     found = []
     for link in spheres.links:

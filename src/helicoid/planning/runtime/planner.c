@@ -202,6 +202,38 @@ HP_API void planner_centres(hp_work *w, const hp_robot *robot, const float *q, i
   }
 }
 
+/* Pairs (n_pairs, 2) of spheres of groups a and b at q (n, HP_NQ): state[p] becomes 2 where they are nearer than
+ * radii[p] somewhere, else 1 where nearer than radii[p] + slack; near[i] becomes 1 where some pair is, at i, that
+ * did not touch at a configuration before. */
+HP_API void planner_meetings(hp_work *w, const hp_robot *robot, int32_t a, int32_t b, const float *q, int64_t n,
+                             const int64_t *pair, int64_t n_pairs, const float *radii, float slack, uint8_t *state,
+                             uint8_t *near) {
+  w->check.robot = robot;
+  for (int64_t i = 0; i < n; i += HP_LANES) {
+    const int taken = n - i < HP_LANES ? (int)(n - i) : HP_LANES;
+    unsigned within = 0;
+    hp_v at[HP_NQ];
+    for (int j = 0; j < HP_NQ; j++) {
+      hp_lanes x;
+      for (int l = 0; l < HP_LANES; l++) x.lane[l] = q[(i + (l < taken ? l : 0)) * HP_NQ + j];
+      at[j] = x.v;
+    }
+    hp_move(&w->check, at);
+    for (int k = robot->first[a]; k < robot->first[a + 1]; k++) hp_place_spheres(&w->check, a, k);
+    for (int k = robot->first[b]; k < robot->first[b + 1]; k++) hp_place_spheres(&w->check, b, k);
+    for (int64_t p = 0; p < n_pairs; p++) {
+      if (state[p] == 2) continue;
+      const hp_v d2 = hp_apart(w->check.sphere + 3 * pair[2 * p], w->check.sphere + 3 * pair[2 * p + 1]);
+      const float far = radii[p] + slack;
+      const unsigned found = hp_bits(d2 < hp_splat(far * far));
+      if (!found) continue;
+      state[p] = hp_bits(d2 < hp_splat(radii[p] * radii[p])) ? 2 : 1;
+      within |= found;
+    }
+    for (int l = 0; l < taken; l++) near[i + l] = within >> l & 1;
+  }
+}
+
 HP_API void planner_sizes(int64_t *sizes) {
   sizes[0] = sizeof(hp_robot), sizes[1] = sizeof(hp_world), sizes[2] = sizeof(hp_space);
   sizes[3] = sizeof(hp_settings), sizes[4] = sizeof(hp_obstacle), sizes[5] = sizeof(hp_field);

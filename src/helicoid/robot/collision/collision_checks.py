@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from helicoid.robot.collision.distances.checker import Proximity, checked_length
 from helicoid.robot.collision.distances.self_pairs import SelfCollisionPairs
 from helicoid.robot.collision.link_shapes import GeometryKind
 from helicoid.robot.collision.spheres import Spheres, fit_spheres
+from helicoid.robot.collision.spheres.spheres import Tolerance
 
 if TYPE_CHECKING:
     from helicoid.robot.collision.scene import Scene
@@ -45,12 +47,13 @@ class CollisionChecks(Assembly):
         """
         return self.memo(("capsules", geometry), lambda: fit_capsules(self._robot, geometry))
 
-    def spheres(self, tolerance: float = 0.01, geometry: GeometryKind | None = None) -> Spheres:
+    def spheres(self, tolerance: Tolerance = 0.01, geometry: GeometryKind | None = None) -> Spheres:
         """Spheres that contain the collision geometry of every link and reach beyond it by `tolerance` (m).
 
         Few of them, chosen greedily; that they contain all of the geometry is proven by an octree whose cells
         are each outside of it or inside of one sphere. Of a mesh the convex hull is contained, which reading
         needs trimesh: `pip install 'helicoid[view]'`. They are computed once and cached on disk.
+        `tolerance` is one number or one for each link with geometry, `{link: tolerance}`.
         `geometry` None is the collision geometry, or the visual one of a description that has no other.
 
         Raises:
@@ -61,8 +64,12 @@ class CollisionChecks(Assembly):
         >>> spheres.links, spheres.centers.shape == (len(spheres), 3)
         (('base_link', 'link_1', 'link_2'), True)
         """
-        key = "spheres", float(tolerance) if isinstance(tolerance, (int, float)) else id(tolerance), geometry
-        return self.memo(key, lambda: fit_spheres(self._robot, tolerance, geometry))
+        key: Any = id(tolerance)
+        if isinstance(tolerance, (int, float)):
+            key = float(tolerance)
+        elif isinstance(tolerance, Mapping):
+            key = tuple((link, repr(one)) for link, one in sorted(tolerance.items()))
+        return self.memo(("spheres", key, geometry), lambda: fit_spheres(self._robot, tolerance, geometry))
 
     def distance(
         self,

@@ -13,6 +13,7 @@ import helicoid as hc
 from helicoid.model.parts import Geometry, Placement
 from helicoid.robot.collision.spheres import disk_cache
 from helicoid.robot.collision.spheres.covering import cover, uncovered
+from helicoid.robot.collision.spheres.hulls import SHARE, few_planes, hull_planes
 from helicoid.robot.collision.spheres.solids import Solid, polytope, union
 from helicoid.robot.collision.spheres.spheres import bounding_ball
 from robot.collision.arms import capsule_arm, collision, urdf
@@ -128,3 +129,20 @@ def test_a_robot_without_geometry_is_reported() -> None:
         bare.spheres(geometry="inertial")  # type: ignore[arg-type]
     with pytest.raises(hc.HelicoidError, match="has no link 'x'"):
         hc.load(urdf([collision('<sphere radius="0.1"/>')])).spheres().of("x")
+
+
+def test_few_planes_of_a_finely_tessellated_hull_bound_it_within_the_tolerance(
+    rng: np.random.Generator,
+) -> None:
+    points = rng.normal(size=(2000, 3))
+    points *= np.array([0.1, 0.06, 0.03]) / np.linalg.norm(points, axis=1, keepdims=True)
+    every = hull_planes(points)
+    few = few_planes(every, TOLERANCE)
+    assert len(few) < len(every) / 8
+    x = rng.uniform(-0.2, 0.2, size=(50_000, 3))
+    inside, beyond = ((x @ p[:, :3].T - p[:, 3]).max(axis=1) for p in (every, few))
+    near = beyond <= SHARE * TOLERANCE
+    assert np.sum(near & (inside > 0)) > 500 and inside[near].max() <= TOLERANCE
+    assert np.all(beyond <= inside + 1e-12)  # the hull is inside of the polytope
+    centers, radii = cover(polytope(points, TOLERANCE), SHARE * TOLERANCE)
+    assert (radii - np.linalg.norm(points[:, None] - centers, axis=2)).max(axis=1).min() > 0

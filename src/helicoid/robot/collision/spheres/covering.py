@@ -9,8 +9,6 @@ are none.
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +23,7 @@ _POINT_MARGIN = 0.12  # of the tolerance: how deep in a ball the points of the s
 _CELL_MARGIN = 0.08  # of the tolerance: half of the diagonal of the smallest cells
 _ROUNDS = 5  # selections from scratch; after that balls are added
 _MAX_NEW_POINTS = 300  # per round
+_MAX_PRODUCTS = 40_000  # of points and balls at once
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2.0
 
 
@@ -45,9 +44,9 @@ def cover(solid: Solid, tolerance: float) -> tuple[Array, Array]:
         extra = np.concatenate([new, _inwards(solid, _few(new, 40, rng), tolerance)])
         reach = tolerance - solid.distance(extra)
         margin = _POINT_MARGIN * tolerance
-        inside = np.hstack([inside, _contained(new, candidates, radii, margin)])
+        inside = np.vstack([inside, _contained(new, candidates, radii, margin)])
         points = np.concatenate([points, new])
-        inside = np.vstack([inside, _contained(points, extra, reach, margin)])
+        inside = np.hstack([inside, _contained(points, extra, reach, margin)])
         candidates, radii = np.concatenate([candidates, extra]), np.concatenate([radii, reach])
     order = np.argsort(-radii[chosen], kind="stable")
     return candidates[chosen][order], radii[chosen][order]
@@ -73,12 +72,24 @@ def uncovered(solid: Solid, centers: Array, radii: Array, smallest: float) -> Ar
 
 
 def _any_contains(points: Array, centers: Array, radii: Array) -> Mask:
+    """Whether some ball contains each point; points are halved until few balls are near their box."""
     found = np.zeros(len(points), dtype=bool)
-    for center, radius in zip(centers, radii, strict=True):
-        if radius > 0:
-            left = np.flatnonzero(~found)
-            gap = points[left] - center
-            found[left[np.einsum("ij,ij->i", gap, gap) <= radius**2]] = True
+    stack = [(np.arange(len(points)), np.flatnonzero(radii > 0))]
+    while stack:
+        own, balls = stack.pop()
+        if not len(own) or not len(balls):
+            continue
+        part = points[own]
+        low, high = part.min(axis=0), part.max(axis=0)
+        gap = np.maximum(np.maximum(low - centers[balls], centers[balls] - high), 0.0)
+        balls = balls[np.einsum("ij,ij->i", gap, gap) <= radii[balls] ** 2]
+        if len(own) * len(balls) <= _MAX_PRODUCTS:
+            d = part[:, None] - centers[balls]
+            found[own] = np.any(np.einsum("ijk,ijk->ij", d, d) <= radii[balls] ** 2, axis=1)
+            continue
+        axis = int(np.argmax(high - low))
+        order = np.argpartition(part[:, axis], len(own) // 2)
+        stack += [(own[order[: len(own) // 2]], balls), (own[order[len(own) // 2 :]], balls)]
     return found
 
 
@@ -141,36 +152,29 @@ def _few(points: Array, most: int, rng: np.random.Generator) -> Array:
 
 
 def _contained(points: Array, centers: Array, radii: Array, margin: float) -> Mask:
-    """Whether balls contain points by a margin, (balls, points)."""
+    """Whether balls contain points by a margin, (points, balls)."""
     c, p = centers.astype(np.float32), points.astype(np.float32)  # the margin is far above their rounding
-    squares = c @ (-2 * p.T)
-    squares += (c * c).sum(axis=1)[:, None]
-    squares += (p * p).sum(axis=1)[None]
-    return np.asarray(squares <= (np.maximum(radii - margin, 0.0) ** 2).astype(np.float32)[:, None])
+    squares = p @ (-2 * c.T)
+    squares += (c * c).sum(axis=1)
+    squares += (p * p).sum(axis=1)[:, None]
+    return np.asarray(squares <= (np.maximum(radii - margin, 0.0) ** 2).astype(np.float32))
 
 
 def _selected(inside: Mask, chosen: list[int]) -> list[int]:
-    """Rows that together contain every column that any row contains: greedy, without those not needed."""
-    left = inside.any(axis=0)
-    for row in chosen:
-        left &= ~inside[row]
+    """Columns that together contain every row that any column contains: greedy, without those not needed."""
+    left = np.logical_and(inside.any(axis=1), ~inside[:, chosen].any(axis=1))
     chosen = list(chosen)
-    gains = inside[:, left].sum(axis=1)
-    queue = [(-int(gain), row) for row, gain in enumerate(gains) if gain]
-    heapq.heapify(queue)
+    gains = inside[left].sum(axis=0)
     while left.any():
-        _, row = heapq.heappop(queue)
-        now = int(np.count_nonzero(inside[row] & left))  # gains only fall
-        if not now:
-            continue
-        if queue and now < -queue[0][0]:
-            heapq.heappush(queue, (-now, row))
-            continue
-        chosen.append(row)
-        left &= ~inside[row]
-    times = inside[chosen].sum(axis=0)
-    for row in sorted(chosen, key=lambda one: int(inside[one].sum())):
-        if np.all(times[inside[row]] > 1):
-            times -= inside[row]
-            chosen.remove(row)
-    return chosen
+        ball = int(np.argmax(gains))
+        covered = np.flatnonzero(inside[:, ball] & left)
+        chosen.append(ball)
+        left[covered] = False
+        gains -= inside[covered].sum(axis=0)
+    own = inside[:, chosen].T.copy()
+    times, needed = own.sum(axis=0), np.ones(len(chosen), dtype=bool)
+    for k in np.argsort(own.sum(axis=1), kind="stable"):
+        if np.all(times[own[k]] > 1):
+            times -= own[k]
+            needed[k] = False
+    return [ball for ball, keep in zip(chosen, needed, strict=True) if keep]

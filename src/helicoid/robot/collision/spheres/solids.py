@@ -11,9 +11,9 @@ from helicoid._typing import Array
 from helicoid.model.parts import Geometry
 from helicoid.model.shapes import PRIMITIVES
 from helicoid.robot.collision.meshes import mesh_points
+from helicoid.robot.collision.spheres.hulls import few_planes, hull_planes
 
-_CHUNK = 4_000_000  # products of points and faces at once
-_FLAT = 1e-5  # of its size: thickness that a flat mesh is given
+_CHUNK = 400_000  # products of points and faces at once
 
 
 class Solid(NamedTuple):
@@ -27,9 +27,9 @@ class Solid(NamedTuple):
     bounds: Array
 
 
-def union(shapes: Sequence[Geometry]) -> Solid:
-    """The union of shapes in the frame of their link."""
-    solids = [_placed(shape) for shape in shapes]
+def union(shapes: Sequence[Geometry], tolerance: float | None = None) -> Solid:
+    """The union of shapes in the frame of their link; with a tolerance, hulls of meshes have few planes."""
+    solids = [_placed(shape, tolerance) for shape in shapes]
     low = np.min([solid.bounds[0] for solid in solids], axis=0)
     high = np.max([solid.bounds[1] for solid in solids], axis=0)
 
@@ -39,14 +39,10 @@ def union(shapes: Sequence[Geometry]) -> Solid:
     return Solid(distance, np.stack([low, high]))
 
 
-def _placed(shape: Geometry) -> Solid:
+def _placed(shape: Geometry, tolerance: float | None) -> Solid:
     R, p = shape.placement.rotation, shape.placement.translation
-    if shape.kind == "mesh":
-        corners = mesh_points(shape) @ R.T + p
-        return polytope(corners)
-    hull = PRIMITIVES[shape.kind].corners(shape.size)
-    if hull is not None and shape.kind not in _PRIMITIVES:
-        return polytope(hull @ R.T + p)
+    if is_hull(shape):
+        return polytope(_corners(shape) @ R.T + p, tolerance)
     own = _PRIMITIVES[shape.kind](*shape.size)
     extent = np.abs(R) @ own.bounds[1]
 
@@ -54,6 +50,30 @@ def _placed(shape: Geometry) -> Solid:
         return own.distance((points - p) @ R)
 
     return Solid(distance, np.stack([p - extent, p + extent]))
+
+
+def is_hull(shape: Geometry) -> bool:
+    """Whether a shape is taken as the convex hull of points."""
+    return shape.kind not in _PRIMITIVES
+
+
+def _corners(shape: Geometry) -> Array:
+    corners = None if shape.kind == "mesh" else PRIMITIVES[shape.kind].corners(shape.size)
+    return mesh_points(shape) if corners is None else corners
+
+
+def bounds(shapes: Sequence[Geometry]) -> Array:
+    """The box (2, 3) around shapes in the frame of their link (m)."""
+    boxes = []
+    for shape in shapes:
+        R, p = shape.placement.rotation, shape.placement.translation
+        if is_hull(shape):
+            corners = _corners(shape) @ R.T + p
+            boxes.append([corners.min(axis=0), corners.max(axis=0)])
+        else:
+            half = np.abs(R) @ _PRIMITIVES[shape.kind](*shape.size).bounds[1]
+            boxes.append([p - half, p + half])
+    return np.stack([np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)])
 
 
 def _box(x: float, y: float, z: float) -> Solid:
@@ -100,33 +120,21 @@ _PRIMITIVES: dict[str, Callable[..., Solid]] = {
 }
 
 
-def polytope(points: Array) -> Solid:
-    """The convex hull of points: its distance is the largest of those from its faces' planes."""
-    from scipy.spatial import ConvexHull, QhullError
+def polytope(points: Array, tolerance: float | None = None) -> Solid:
+    """The convex hull of points: its distance is the largest of those from its faces' planes.
 
-    try:
-        hull = ConvexHull(points)
-    except (QhullError, ValueError):
-        hull = ConvexHull(_thickened(points))
-    planes = np.unique(np.round(hull.equations, 12), axis=0)
-    # Planes are moved to the outermost point, so that rounding leaves none outside.
-    offsets = (points @ planes[:, :3].T).max(axis=0)
-    offsets = np.maximum(offsets, -planes[:, 3])
+    With a tolerance it is a polytope of fewer planes around the hull; see `hulls.few_planes`.
+    """
+    planes = hull_planes(points)
+    if tolerance is not None:
+        planes = few_planes(planes, tolerance)
+    rows = (planes * (1, 1, 1, -1)).T.copy()
 
     def distance(points: Array) -> Array:
-        step = max(1, _CHUNK // len(planes))
-        parts = [points[k : k + step] @ planes[:, :3].T - offsets for k in range(0, len(points), step)]
-        return np.concatenate([np.zeros(0), *(part.max(axis=1) for part in parts)])
+        found, step = np.empty(len(points)), max(1, _CHUNK // len(planes))
+        for k in range(0, len(points), step):
+            part = points[k : k + step]
+            np.max(np.column_stack([part, np.ones(len(part))]) @ rows, axis=1, out=found[k : k + step])
+        return found
 
     return Solid(distance, np.stack([points.min(axis=0), points.max(axis=0)]))
-
-
-def _thickened(points: Array) -> Array:
-    """Points of a plane, a line or a single one as the corners of a thin body."""
-    centre = points.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(points - centre, full_matrices=True)
-    thin = _FLAT * max(float(np.ptp(points, axis=0).max()), 1e-3)
-    rank = int(np.sum(np.array([*sizes, 0, 0, 0])[:3] > thin * np.sqrt(len(points))))
-    for axis in axes[rank:]:
-        points = np.concatenate([points + thin * axis, points - thin * axis])
-    return points

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,13 @@ from helicoid.robot.collision.link_shapes import GeometryKind, link_shapes
 from helicoid.robot.collision.meshes import mesh_points
 from helicoid.robot.collision.spheres.covering import cover
 from helicoid.robot.collision.spheres.disk_cache import cached_arrays
-from helicoid.robot.collision.spheres.solids import union
+from helicoid.robot.collision.spheres.hulls import SHARE
+from helicoid.robot.collision.spheres.solids import is_hull, union
 
 if TYPE_CHECKING:
     from helicoid.robot.robot import Robot
 
-_FORMAT = "spheres 1"  # of the cache: to be changed with the algorithm
+_FORMAT = "spheres 2"  # of the cache: to be changed with the algorithm
 _MIN_TOLERANCE = 1e-4  # m
 _HEADS = ("link", "spheres", "largest radius (cm)", "bounding ball (cm)")
 
@@ -36,7 +37,7 @@ class Spheres:
 
     Attributes:
         robot: whose links they are on.
-        tolerance: how far spheres reach beyond the geometry at most (m).
+        tolerance: how far spheres reach beyond the geometry at most (m); of several the largest.
         links: names of the links that have geometry.
         centers: of the spheres, (n, 3), in the frames of their links (m).
         radii: (n), in m.
@@ -88,18 +89,19 @@ class Spheres:
         return table(self._title, _HEADS, self._rows())
 
 
-def fit_spheres(robot: Robot, tolerance: float, geometry: GeometryKind | None) -> Spheres:
+Tolerance = float | Mapping[str, float]
+
+
+def fit_spheres(robot: Robot, tolerance: Tolerance, geometry: GeometryKind | None) -> Spheres:
     """See `Robot.spheres`."""
-    real = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, (bool, np.bool_))
-    if not real or not _MIN_TOLERANCE <= tolerance < np.inf:
-        raise InputError(f"the tolerance of spheres is {_MIN_TOLERANCE} m or more; got {shown(tolerance)}")
     shapes = link_shapes(robot.model, geometry)
-    tasks = [lambda own=own: _of_link(own, float(tolerance)) for own in shapes.values()]
+    each = {link: _checked(_own(tolerance, link)) for link in shapes}
+    tasks = [lambda link=link: _of_link(shapes[link], each[link]) for link in shapes]
     found = list(in_parallel(tasks))
     balls = [bounding_ball(centers, radii) for centers, radii in found]
     made = Spheres(
         robot,
-        float(tolerance),
+        max(each.values()),
         tuple(shapes),
         np.concatenate([centers for centers, _ in found]),
         np.concatenate([radii for _, radii in found]),
@@ -110,6 +112,21 @@ def fit_spheres(robot: Robot, tolerance: float, geometry: GeometryKind | None) -
     for array in (made.centers, made.radii, made.link_index, made.ball_centers, made.ball_radii):
         array.setflags(write=False)
     return made
+
+
+def _own(tolerance: Tolerance, link: str) -> Any:
+    if not isinstance(tolerance, Mapping):
+        return tolerance
+    if link not in tolerance:
+        raise InputError(f"tolerances of spheres name every link with geometry; {link!r} has none")
+    return tolerance[link]
+
+
+def _checked(tolerance: Any) -> float:
+    real = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, (bool, np.bool_))
+    if not real or not _MIN_TOLERANCE <= tolerance < np.inf:
+        raise InputError(f"the tolerance of spheres is {_MIN_TOLERANCE} m or more; got {shown(tolerance)}")
+    return float(tolerance)
 
 
 def _of_link(shapes: Sequence[Geometry], tolerance: float) -> tuple[Array, Array]:
@@ -128,7 +145,8 @@ def _of_link(shapes: Sequence[Geometry], tolerance: float) -> tuple[Array, Array
         if len(shapes) == 1 and shapes[0].kind == "sphere":
             return {"centers": shapes[0].placement.translation[None], "radii": np.array(shapes[0].size)}
         with threadpool_limits(1):  # links are covered side by side, and small products gain nothing
-            centers, radii = cover(union(shapes), tolerance)
+            few = any(map(is_hull, shapes))
+            centers, radii = cover(union(shapes, tolerance), SHARE * tolerance if few else tolerance)
         return {"centers": centers, "radii": radii}
 
     found = cached_arrays(b"\0".join(parts), make)
