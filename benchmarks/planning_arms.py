@@ -46,16 +46,22 @@ ARMS = {
     "Panda, capsules": Arm("panda_description/urdf/panda_collision.urdf", "panda_hand_tcp", ("panda_joint",)),
     "Kinova Jaco": Arm("robots/kinova.urdf", "j2s6s200_end_effector"),
     "xArm7": Arm("xarm_description/urdf/xarm7.urdf", "link7"),
-    "Z1": Arm("z1_description/urdf/z1.urdf", "link06"),
-    "SO-100": Arm("so_arm_description/urdf/so100.urdf", ""),
-    "SO-101": Arm("so_arm_description/urdf/so101.urdf", ""),
+    "Z1": Arm(
+        "z1_description/urdf/z1.urdf", "link06", ("joint1", "joint2", "joint3", "joint4", "joint5", "joint6")
+    ),
+    "SO-100": Arm("so_arm_description/urdf/so100.urdf", "", ("shoulder", "elbow", "wrist")),
+    "SO-101": Arm("so_arm_description/urdf/so101.urdf", "", ("shoulder", "elbow", "wrist")),
     "Talos, left arm": Arm("robots/talos_left_arm.urdf", "gripper_left_base_link", ("arm_",)),
     "Baxter, left arm": Arm("baxter_description/urdf/baxter.urdf", "left_gripper", ("left_",)),
     "Baxter, both arms": Arm("baxter_description/urdf/baxter.urdf", "left_gripper", ("left_", "right_")),
     "TIAGo": Arm("robots/tiago_no_hand.urdf", "wrist_ft_tool_link", ("arm_", "torso_")),
     "TIAGo Pro, left arm": Arm("robots/tiago_pro.urdf", "arm_left_7_link", ("arm_left_",)),
     "PR2, right arm": Arm("pr2_description/urdf/pr2.urdf", "r_gripper_tool_frame", ("r_",)),
-    "B1 with Z1": Arm("b1_description/urdf/b1-z1.urdf", "link06", ("joint",)),
+    "B1 with Z1": Arm(
+        "b1_description/urdf/b1-z1.urdf",
+        "link06",
+        ("joint1", "joint2", "joint3", "joint4", "joint5", "joint6"),
+    ),
 }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from helicoid.planning.collision.contacts import Contact, contacts
 from helicoid.planning.collision.obstacles import obstacles_of
 from helicoid.planning.collision.spheres import SphereGroup, carried_group, link_groups
 from helicoid.planning.engine import Settings, Space, Work, address, compile_engine, filled
+from helicoid.planning.export import export_planner
 from helicoid.planning.goals import goal_configurations
 from helicoid.planning.manifold.constraints import manifold_of
 from helicoid.planning.manifold.search import search_on_manifold
@@ -28,6 +31,8 @@ from helicoid.planning.path import PlannedPath
 from helicoid.planning.search import CallContext, Query, refined, search
 from helicoid.planning.space import QUATERNION, configuration_space
 from helicoid.robot import Robot
+
+RANGE_SHARE = 1 / 13  # of the diagonal of the limits: longest edge and least radius of dynamic domains
 
 
 class Planner:
@@ -48,7 +53,7 @@ class Planner:
         resolution: checks a radian or metre, rounded up to whole vectors of 8.
         bounds: (lower, upper) of the coordinates, by default the robot's limits.
         weights: of the coordinates in lengths.
-        range: the longest edge that is added to a tree.
+        range: the longest edge that is added to a tree; by default 1/13 of the diagonal of the limits.
         max_nodes: of each tree, which bounds the memory.
         constraints: that hold all along a path: tasks of `hc.control` with their target, of which rows of
             weight zero are free, and `hc.planning.AxisConstraint`. Closed loops of the robot always hold.
@@ -73,7 +78,7 @@ class Planner:
         resolution: float = 32.0,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         weights: ArrayLike | None = None,
-        range: float = 1.0,
+        range: float | None = None,
         max_nodes: int = 1_000_000,
         constraints: Any = (),
         constraint_tolerance: float = 1e-3,
@@ -101,7 +106,9 @@ class Planner:
             finest=2e-4,
             certify=int(certify),
         )
-        self._settings = Settings(range, 4.0, 1.0, 1e-4, max_nodes, 1 << 62)
+        scale = self.space.diagonal * RANGE_SHARE
+        longest = scale if range is None else float(range)
+        self._settings = Settings(longest, 4 * scale, scale, 1e-4, max_nodes, 1 << 62)
         self.passes, self.least = 6, 0.002
         self._works: list[Work] = []
         self._lock = threading.Lock()
@@ -283,6 +290,25 @@ class Planner:
         if self.manifold is not None:
             return search_on_manifold(self, self.manifold, query, until, seed)
         return search(self, query, until, seed, keep_goals=keep_goals)
+
+    def export_c(self, folder: str | os.PathLike[str], name: str | None = None) -> list[Path]:
+        """Write the planner of this robot as a library in C99, with a program that plans the last query.
+
+        The library has the scene, to which boxes, spheres, capsules, cylinders and planes may be added at
+        run time, what the robot carries and allowed contacts. It needs the vector types of gcc or clang, and
+        of libraries the standard one; compiled with the same instructions it finds the paths of Python.
+
+        Args:
+            folder: is made where it does not exist. Files that no export wrote are not replaced.
+            name: prefix of functions and files, by default the robot's.
+
+        Returns:
+            The files: header, source, main.c, CMakeLists.txt and the runtime.
+
+        Raises:
+            HelicoidError: nothing has been planned yet, or the last query has no path.
+        """
+        return export_planner(self, Path(folder), name)
 
     def _check_limits(self, goals: Array) -> None:
         """Refuse goals of which none is within the limits."""

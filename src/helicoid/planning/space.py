@@ -28,6 +28,11 @@ class ConfigurationSpace:
         """Whether some coordinates are angles on circles or rotations."""
         return bool(np.any(self.kind != NUMBER))
 
+    @property
+    def diagonal(self) -> float:
+        """Distance between the lower and the upper limits."""
+        return float(np.linalg.norm(self.weight * (self.upper - self.lower)))
+
     def wrapped(self, q: Array) -> Array:
         """Angles on circles within half a turn of zero, quaternions of unit length."""
         q = np.array(q, dtype=np.float64)

@@ -34,6 +34,7 @@ class Body:
         pairs: groups that are checked against each other, with the pairs of their spheres (n, 2).
         radii: of all spheres, with margin and rounding.
         first: (groups + 1), the spheres of each group.
+        tables: arrays of `struct` by their names.
     """
 
     groups: tuple[SphereGroup, ...]
@@ -43,6 +44,7 @@ class Body:
     pairs: tuple[tuple[int, int, NDArray[np.int64]], ...]
     radii: Array
     first: NDArray[np.int64]
+    tables: dict[str, NDArray[Any]]
 
     @property
     def n_spheres(self) -> int:
@@ -86,10 +88,11 @@ def body_of(
     single = {**tables, "sphere": tables["cluster"], "member": np.arange(len(clusters) + 1, dtype=np.int32)}
     few = {**counts, "n_spheres": len(clusters)}
     of_clusters = _Places(library, filled(RobotTables, **few, n_pairs=0, **single))
+    unchecked = allowed | _never_meeting(robot, space)
     pairs = [
         (i, j)
         for i, j in group_pairs(robot.model, groups)
-        if frozenset((groups[i].name, groups[j].name)) not in allowed
+        if frozenset((groups[i].name, groups[j].name)) not in unchecked
     ]
     prover = _Prover(robot, space, (of_clusters, of_spheres), (clusters, spheres), (first, member))
     found = [
@@ -118,7 +121,15 @@ def body_of(
     struct, memory = filled(RobotTables, **counts, n_pairs=len(rows), **tables)
     both_of = tuple((i, j, np.concatenate([both for *_, both in near])) for (i, j), near in kept)
     spheres_of = member[first]
-    return Body(tuple(groups), struct, tuple(always), memory, both_of, spheres[:, 3], spheres_of)
+    return Body(tuple(groups), struct, tuple(always), memory, both_of, spheres[:, 3], spheres_of, tables)
+
+
+def _never_meeting(robot: Robot, space: ConfigurationSpace) -> frozenset[frozenset[str]]:
+    """Pairs of links whose geometry is proven apart within the limits, though their spheres may meet."""
+    low, high = robot.limits.lower, robot.limits.upper
+    if np.any(space.lower < low - 1e-9) or np.any(space.upper > high + 1e-9):
+        return frozenset()
+    return frozenset(frozenset(pair) for pair in robot.self_collision_pairs().never)
 
 
 class _Places:

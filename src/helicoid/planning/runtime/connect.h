@@ -6,6 +6,7 @@
 
 #include "tree.h"
 
+enum { MAX_SAMPLES_PER_NODE = 50 };
 enum { SOLVED, RUNNING, FULL, START_TOUCHES, GOALS_TOUCH, EXHAUSTED };
 
 typedef struct {
@@ -89,9 +90,14 @@ static int hp_connect(const hp_space *space, const hp_settings *settings, hp_che
     const int near = hp_nearest(space, a, q);
     hp_node(a, near, at);
     hp_edge_between(space, at, q, &e);
-    if (e.length > a->domain[near] || e.length < 1e-6f) continue;
-    if (e.length > settings->range) {
-      hp_point(space, &e, settings->range / e.length, q);
+    float range = settings->range;
+    /* Few samples become nodes, as from a narrow pocket: every other extension is shorter, whatever the domain. */
+    if (query->samples > MAX_SAMPLES_PER_NODE * (10 + query->tree[0].n + query->tree[1].n) && query->samples % 2)
+      range *= ldexpf(1.0f, -(int)(1 + 6 * hp_random(&query->random)));
+    else if (e.length > a->domain[near]) continue;
+    if (e.length < 1e-6f) continue;
+    if (e.length > range) {
+      hp_point(space, &e, range / e.length, q);
       hp_edge_between(space, at, q, &e);
     }
     if (!hp_edge_free(space, c, &e)) {

@@ -25,6 +25,9 @@ typedef struct {
   const float *curve;       /* of a cubic, a + t d + t² (curve[0..] + t curve[HP_NQ..]); else NULL */
 } hp_edge;
 
+/* Whether coordinates j to j + 3 are a quaternion; the bounds let compilers see that they exist. */
+#define hp_is_quaternion(space, j) (HP_NQ >= 4 && (j) <= HP_NQ - 4 && (space)->kind[j] == QUATERNION)
+
 #define HP_PI 3.14159265358979f
 
 static void hp_edge_between(const hp_space *space, const float *a, const float *b, hp_edge *e) {
@@ -35,7 +38,7 @@ static void hp_edge_between(const hp_space *space, const float *a, const float *
     float d = b[j] - a[j];
 #if HP_CURVED
     if (space->kind[j] == CIRCLE) d -= 2 * HP_PI * rintf(d / (2 * HP_PI));
-    if (space->kind[j] == QUATERNION) {
+    if (hp_is_quaternion(space, j)) {
       float dot = 0;
       for (int k = 0; k < 4; k++) dot += a[j + k] * b[j + k];
       const float angle = 2 * acosf(fminf(fabsf(dot), 1));
@@ -58,7 +61,7 @@ HP_HOT void hp_along(const hp_space *space, const hp_edge *e, hp_v t, hp_v *q) {
   (void)space;
   for (int j = 0; j < HP_NQ; j++) {
 #if HP_CURVED
-    if (space->kind[j] == QUATERNION) {
+    if (hp_is_quaternion(space, j)) {
       const float half = e->motion[j] / 2;
       hp_v u = 1.0f - t, w = t;
       if (half > 1e-3f) {

@@ -2,7 +2,9 @@
  * HP_LANES and HP_CURVED; after it the generated hp_kinematics. */
 #include "simplify.h"
 
+#ifndef HP_API
 #define HP_API __attribute__((visibility("default")))
+#endif
 
 typedef struct {
   hp_check check;

@@ -60,7 +60,7 @@ static int hp_nearest(const hp_space *space, const hp_tree *t, const float *q) {
         d = hp_abs(d);
         d = hp_min(d, hp_abs(2 * HP_PI - d));
       }
-      if (space->kind[j] == QUATERNION) { /* θ² is about 8 (1 - |dot|) */
+      if (hp_is_quaternion(space, j)) { /* θ² is about 8 (1 - |dot|) */
         hp_v dot = {0};
         for (int k = 0; k < 4; k++) dot += *(const hp_u *)(block + (j + k) * HP_LANES) * q[j + k];
         sum += 8 * space->weight[j] * space->weight[j] * hp_abs(1.0f - hp_abs(dot));
@@ -93,7 +93,7 @@ static void hp_sample(const hp_space *space, uint64_t *state, float *q) {
   for (int j = 0; j < HP_NQ; j++) {
     const float u = hp_random(state);
 #if HP_CURVED
-    if (space->kind[j] == QUATERNION) { /* uniform over rotations: Shoemake 1992 */
+    if (hp_is_quaternion(space, j)) { /* uniform over rotations: Shoemake 1992 */
       const float a = 2 * HP_PI * hp_random(state), b = 2 * HP_PI * hp_random(state);
       const float s = sqrtf(1 - u), r = sqrtf(u);
       q[j] = s * sinf(a);
