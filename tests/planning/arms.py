@@ -65,3 +65,14 @@ def gap(kind: str, numbers: Any, pose: Array, x: Array) -> Array:
     else:
         beyond = np.stack([np.hypot(y[:, 0], y[:, 1]) - numbers[0], np.abs(y[:, 2]) - numbers[1] / 2], axis=1)
     return np.asarray(np.linalg.norm(np.maximum(beyond, 0), axis=1) + np.minimum(beyond.max(axis=1), 0))
+
+
+def box_arm_urdf() -> str:
+    """Two links with a box each; at zero the second one ends at x = 0.56 m."""
+    box = '<collision><origin xyz="0.14 0 0"/><geometry><box size="0.24 0.06 0.06"/></geometry></collision>'
+    parts = [_LINK.format(name="base", spheres="")]
+    for k, parent in enumerate(("base", "link_0")):
+        parts.append(_LINK.format(name=f"link_{k}", spheres=box))
+        limits = 'lower="-2.8" upper="2.8"'
+        parts.append(_JOINT.format(k=k, kind="revolute", parent=parent, x=0.3 * k, roll=0, range=limits))
+    return f'<robot name="box arm">{"".join(parts)}</robot>'

@@ -8,7 +8,7 @@ import pytest
 import helicoid as hc
 from helicoid.planning import GoalRegion, Planner
 from helicoid.planning.goals import with_turns
-from planning.arms import arm_urdf
+from planning.arms import arm_urdf, box_arm_urdf
 
 pytestmark = pytest.mark.needs_compiler
 START, GOAL = np.array([-0.3, 0.0, 0.2, 0.0]), np.array([1.3, 0.3, -0.2, 0.3])
@@ -90,3 +90,18 @@ def test_goals_of_inverse_kinematics_are_reached_with_other_turns_of_joints() ->
     np.testing.assert_allclose(np.sort(Q, axis=0), np.sort(turns, axis=0))
     narrow = Planner(hc.load(arm_urdf(2)))
     assert len(with_turns(narrow.robot, narrow.space, np.array([[1.0, -0.5]]), np.zeros(2))) == 1
+
+
+def test_a_goal_that_touches_only_by_the_tolerance_is_planned_with_finer_spheres() -> None:
+    robot = hc.load(box_arm_urdf())
+    scene = hc.Scene()
+    scene.add("wall", hc.Box([0.02, 1.0, 1.0]), [0.58, 0.0, 0.0])  # the box ends at 0.56 m, 10 mm before it
+    start, goal = [1.2, -0.5], [0.0, 0.0]
+    coarse = Planner(robot, scene, tolerance=0.03, adaptive=False)
+    assert "the goal is in collision" in coarse.plan(start, goal).message
+    path = Planner(robot, scene, tolerance=0.03).plan(start, goal, 20)
+    assert path.success, path.message
+    for a, b in zip(path.q, path.q[1:], strict=False):
+        assert not np.any(robot.in_collision(a + np.linspace(0, 1, 100)[:, None] * (b - a), scene))
+    scene.move("wall", [0.56, 0.0, 0.0])  # 10 mm in the box itself
+    assert "the goal is in collision" in Planner(robot, scene, tolerance=0.03).plan(start, goal).message

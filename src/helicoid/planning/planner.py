@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.planning.collision.body import Body, body_of
 from helicoid.planning.collision.contacts import Contact, contacts
+from helicoid.planning.collision.finer import FinerPlanners
 from helicoid.planning.collision.obstacles import obstacles_of
+from helicoid.planning.collision.spheres import MIN_DEFAULT_TOLERANCE as DEFAULT_TOLERANCE
 from helicoid.planning.collision.spheres import SphereGroup, carried_group, link_groups
 from helicoid.planning.engine import Settings, Space, Work, address, compile_engine, filled
 from helicoid.planning.export import export_planner
@@ -31,6 +34,7 @@ from helicoid.planning.path import PlannedPath
 from helicoid.planning.search import CallContext, Query, refined, search
 from helicoid.planning.space import QUATERNION, configuration_space
 from helicoid.robot import Robot
+from helicoid.robot.collision.spheres.spheres import Tolerance
 
 RANGE_SHARE = 1 / 13  # of the diagonal of the limits: longest edge and least radius of dynamic domains
 
@@ -58,6 +62,8 @@ class Planner:
         constraints: that hold all along a path: tasks of `hc.control` with their target, of which rows of
             weight zero are free, and `hc.planning.AxisConstraint`. Closed loops of the robot always hold.
         constraint_tolerance: largest residual of a constraint along a path (m, rad).
+        adaptive: whether a query whose start or goal is in collision by less than the tolerance is planned
+            with finer spheres on the links that touch; these take some seconds, once. Not with constraints.
 
     >>> import helicoid as hc
     >>> scene = hc.Scene()
@@ -72,7 +78,7 @@ class Planner:
         robot: Robot,
         scene: Any = None,
         *,
-        tolerance: float | None = None,
+        tolerance: Tolerance | None = None,
         margin: float = 0.0,
         certify: bool = True,
         resolution: float = 32.0,
@@ -82,11 +88,16 @@ class Planner:
         max_nodes: int = 1_000_000,
         constraints: Any = (),
         constraint_tolerance: float = 1e-3,
+        adaptive: bool = True,
     ) -> None:
         self.robot = robot
         self.margin = float(margin)
         self.certify = bool(certify)
-        self.tolerance = 0.01 if tolerance is None else float(tolerance)
+        known = tolerance.values() if isinstance(tolerance, Mapping) else [tolerance or DEFAULT_TOLERANCE]
+        self.tolerance = float(max(known))
+        self.adaptive, limits = bool(adaptive), {"bounds": bounds, "weights": weights, "range": range}
+        checks = {"margin": margin, "certify": certify, "resolution": resolution, "max_nodes": max_nodes}
+        self._finer = FinerPlanners(tolerance, {**limits, **checks})
         self.space = configuration_space(robot, bounds, weights)
         self.manifold = manifold_of(robot, self.space, constraints, constraint_tolerance)
         self._links = link_groups(robot, tolerance)
@@ -150,6 +161,11 @@ class Planner:
             ignored[g, k] = 1
         self._obstacles, self._ignored = obstacles, ignored if pairs else None
         self._scene = version
+
+    @property
+    def scene(self) -> Any:
+        """The scene of the last update."""
+        return self._scene[0]
 
     def _body(self, carried: list[SphereGroup], allowed: frozenset[frozenset[str]] = frozenset()) -> Body:
         groups = [*self._links, *carried]
@@ -247,6 +263,10 @@ class Planner:
         self._last = query
         begun = time.perf_counter()  # inverse kinematics does not count, which may compile
         path = self._search(query, begun + time_limit, seed)
+        if self.adaptive and self.manifold is None and path.samples == 0 and not path.success:
+            finer = self._finer.planner_for(self, starts, wanted)
+            if finer is not None:
+                return finer.plan(start, goals, time_limit, seed, refine=refine)
         if path.success and refine > 0:
             path = refined(self, query, path, min(begun + time_limit, time.perf_counter() + refine), seed)
         return path

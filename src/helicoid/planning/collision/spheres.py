@@ -16,6 +16,7 @@ from helicoid.model.model import WORLD, Model
 from helicoid.robot import Robot
 from helicoid.robot.collision.link_shapes import link_shapes
 from helicoid.robot.collision.spheres.solids import bounds
+from helicoid.robot.collision.spheres.spheres import Tolerance
 
 MAX_SPHERES_PER_CLUSTER = 5  # of a group
 MIN_DEFAULT_TOLERANCE = 0.01  # m
@@ -73,7 +74,7 @@ def ball_around(spheres: Array) -> Array:
     return best
 
 
-def link_groups(robot: Robot, tolerance: float | None) -> list[SphereGroup]:
+def link_groups(robot: Robot, tolerance: Tolerance | None) -> list[SphereGroup]:
     """A group for each link with collision geometry, or visual geometry if none has the former.
 
     Where it is nothing but spheres they are used as they are; else `robot.spheres(tolerance)` contain it.
@@ -102,7 +103,7 @@ def link_tolerances(robot: Robot) -> dict[str, float]:
     }
 
 
-def containing_groups(robot: Robot, tolerance: float | dict[str, float]) -> list[SphereGroup]:
+def containing_groups(robot: Robot, tolerance: Tolerance) -> list[SphereGroup]:
     """A group for each link, of spheres that contain its geometry."""
     spheres = robot.spheres(tolerance)
     found = []
