@@ -31,6 +31,7 @@ RUNNABLE = [
 LONG = {
     "adaptive-mpc.md",
     "chain.md",
+    "commissioning.md",
     "contact.md",
     "control-laws.md",
     "derivatives.md",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # imported when first used
     from helicoid import study as study
     from helicoid import walking as walking
     from helicoid._version import __version__ as __version__
+    from helicoid.commissioning.commission import commission as commission
     from helicoid.geometry.shapes import Box as Box
     from helicoid.geometry.shapes import Capsule as Capsule
     from helicoid.geometry.shapes import Cylinder as Cylinder

@@ -1,4 +1,4 @@
-"""Commands `view`, `study`, `demo` and `codegen`; their slow imports happen on call."""
+"""Commands `view`, `commission`, `study`, `demo` and `codegen`; their slow imports happen on call."""
 
 from __future__ import annotations
 
@@ -45,6 +45,50 @@ def view(
     print_warnings(caught)
     if record is not None:
         console.print(f"[bold]{escape(str(record))}[/]", soft_wrap=True)
+
+
+def commission(
+    robot: RobotArgument,
+    plant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.py:NAME",
+            help="The plant: an object with period, measure() and apply(tau), or a callable that takes the "
+            "robot and returns one. By default a rehearsal on a simulated robot with other masses.",
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for recordings and report.")] = Path(
+        "commissioning"
+    ),
+    frame: Annotated[
+        str | None, typer.Option(help="Link of the task-space law; by default the last.")
+    ] = None,
+    speed: Annotated[float, typer.Option(help="Share of the velocity limits that motions use.")] = 0.6,
+    seed: Annotated[int, typer.Option(help="Of motions and random torques.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Use recordings in the folder instead of moving again.")
+    ] = False,
+) -> None:
+    """Commission an arm: excitation, identification, validation, controllers, report."""
+    with reported_errors() as caught:
+        import helicoid as hc
+        from helicoid.commissioning.rehearsal import named_plant, rehearsal_plant
+
+        described = hc.load(robot)
+        moved = rehearsal_plant(described, seed) if plant is None else named_plant(plant, described)
+        if plant is None:
+            console.print("[bold]rehearsal[/] on a simulated robot: nothing here holds for the real one")
+        result = hc.commission(described, moved, output, frame=frame, speed=speed, seed=seed, resume=resume)
+    print_warnings(caught)
+    for step in result.steps:
+        console.print(f"{escape(step.name)}: {escape(step.outcome)}", soft_wrap=True, highlight=False)
+    color, word = ("green", "ready") if result.success else ("red", f"stopped, {result.status}")
+    console.print(f"[bold {color}]{escape(word)}[/]: {escape(result.message)}", soft_wrap=True)
+    if not result.success:
+        console.print(escape(result.remedy), soft_wrap=True, highlight=False)
+    console.print(escape(str(result.report)), soft_wrap=True, highlight=False)
+    if not result.success:
+        raise typer.Exit(1)
 
 
 def study(

@@ -12,6 +12,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.deprecation import renamed_arguments
 from helicoid.errors import InputError
+from helicoid.identification.diagnosis.candidate import Candidate
 from helicoid.identification.diagnosis.diagnosis import diagnose
 from helicoid.identification.diagnosis.wrenches import diagnose_wrenches
 from helicoid.identification.linear.blas import one_blas_thread
@@ -270,7 +271,7 @@ def fitted(
     diagnosis = _diagnosis(robot, regression, stretches)
     said = (
         *notes,
-        *([f"Warning: most likely, {diagnosis}."] if diagnosis else []),
+        *([f"Warning: most likely, {diagnosis.text}."] if diagnosis else []),
         *notes_on(
             *(regression, x, spread, cutoff, lag, weight, training, expected, smooth, stretches),
             *(sines.joints, selected.evidence),
@@ -292,19 +293,20 @@ def fitted(
         evidence=selected.evidence,
         unexplained=np.maximum(expected.rmse, by_speed),
         coloured=coloured(regression, longest, x) if isinstance(longest, Samples) else None,
-        diagnosis=diagnosis,
+        diagnosis=diagnosis.text if diagnosis else "",
+        diagnosis_kind=diagnosis.kind if diagnosis else "",
+        load=None if diagnosis is None or diagnosis.load is None else (diagnosis.joints[0], *diagnosis.load),
         ambiguous_springs=ambiguous_springs(robot, sines.joints.values()),
     )
 
 
-def _diagnosis(robot: Robot, regression: Regression, stretches: Sequence[Samples]) -> str:
-    """Likely error of the log (sign, order, unit, axes); "" if none, or where workers hold the log."""
+def _diagnosis(robot: Robot, regression: Regression, stretches: Sequence[Samples]) -> Candidate | None:
+    """Likely error of the log (sign, order, unit, axes, load); None too where workers hold the log."""
     held = [samples for samples in stretches if isinstance(samples, Samples)]
     if not held:
-        return ""
+        return None
     links = regression.wrenches
-    found = diagnose_wrenches(robot, links, held) if links else diagnose(robot, held)
-    return "" if found is None else found.text
+    return diagnose_wrenches(robot, links, held) if links else diagnose(robot, held)
 
 
 def _low_passed_error(data: WeightedFolds, others: Sequence[Array]) -> Array:

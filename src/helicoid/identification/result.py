@@ -81,6 +81,9 @@ class Identification:
         coloured: fraction of its square that is not white noise.
         diagnosis: a sentence on the likely error of the log: a flipped sign, exchanged joints, another unit,
             a wrong gear ratio, currents, a tilted base; empty where none is likely.
+        diagnosis_kind: one word for it, such as "sign", "gear", "current" or "load".
+        load: link, mass (kg) and centre of mass (m, in the link's axes) of a load that the description lacks,
+            where `diagnosis` is one: `robot.with_payload` adds it.
         ambiguous_springs: joints that moved along a single sine, each with the stiffness of a spring that may
             have been taken for inertia.
         evidence: of each optional term, the weight of the averaged models that have it (0 to 1).
@@ -102,6 +105,8 @@ class Identification:
     unexplained: Array | None = None
     coloured: Array | None = None
     diagnosis: str = ""
+    diagnosis_kind: str = ""
+    load: tuple[str, float, float, float, float] | None = None
     ambiguous_springs: tuple[tuple[SineMotion, float], ...] = ()
     evidence: Mapping[str, float] = field(default_factory=dict)
 

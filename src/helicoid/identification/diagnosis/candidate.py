@@ -9,7 +9,8 @@ from typing import NamedTuple
 class Candidate(NamedTuple):
     """A hypothesis: its kind, its joints, the misfit S under it, and a sentence with a remedy.
 
-    `free` is how many numbers were chosen to make S small.
+    `free` is how many numbers were chosen to make S small; `load` are the mass and the centre of mass, in the
+    axes of the body `joints[0]`, of a load that would explain the log.
     """
 
     kind: str
@@ -17,6 +18,7 @@ class Candidate(NamedTuple):
     misfit: float
     text: str
     free: int = 0
+    load: tuple[float, float, float, float] | None = None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -45,4 +45,5 @@ def _on(evidence: Evidence, k: int, start: int) -> Candidate | None:
         f"the arm carries a load of about {more[0]:.2g} kg on {body!r} at ({at}) m that the description "
         "lacks: add it by robot.with_payload, or find it by hc.identify_payload"
     )
-    return Candidate("load", (body,), misfit, text, 1)
+    mass, x, y, z = (float(value) for value in (more[0], *(more[1:4] / more[0])))
+    return Candidate("load", (body,), misfit, text, 1, (mass, x, y, z))

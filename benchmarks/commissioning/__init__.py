@@ -1,0 +1,1 @@
+"""Commissioning of arms whose true plants, in MuJoCo, are hidden from it."""

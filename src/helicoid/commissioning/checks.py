@@ -1,0 +1,131 @@
+"""Checks of arguments, of the robot, of recordings and of controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helicoid._typing import Array
+from helicoid.commissioning.controllers import CommissionedControllers
+from helicoid.commissioning.recording import Recording, deviation_limit
+from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
+from helicoid.errors import InputError
+from helicoid.robot import Robot
+
+BoolArray = NDArray[np.bool_]
+
+_MIN_SHARE_MOVED = 0.3  # of the reference's range
+_TRIED_SAMPLES = 40
+_LAST_SAMPLES = 50  # before a stop
+_SHARE_OF_EFFORT = 0.6  # above it a torque is not low
+
+
+def check_arguments(speed: float, max_frequency: float, mpc_period: float, duration: float) -> None:
+    """Refuse settings that make no sense."""
+    for name, value, least, most in (
+        ("speed", speed, 0.0, 0.8),
+        ("max_frequency", max_frequency, 0.0, 1000.0),
+        ("mpc_period", mpc_period, 0.0, 0.1),
+        ("duration", duration, 0.0, 120.0),
+    ):
+        if not isinstance(value, Real) or isinstance(value, bool) or not least < float(value) <= most:
+            raise InputError(f"{name} is above {least:g} and at most {most:g}; got {value!r}")
+
+
+def check_robot(robot: Robot) -> None:
+    """Stop where joints have no limits, or no motors.
+
+    Raises:
+        CommissioningStopped: it names the joint.
+    """
+    names, limits, problem = robot.model.velocity_names, robot.limits, ""
+    for joint in robot.model.independent_joints:
+        if joint.type.nq != joint.type.nv or joint.parent == "":
+            problem = f"joint {joint.name!r} is {joint.type.kind}: commissioning is of arms on a fixed base"
+    if not problem and (not robot.nv or len(robot.actuated or names) < robot.nv):
+        problem = "every joint needs a motor, and there must be one"
+    for what, values in (("velocity", limits.velocity), ("effort", limits.effort)):
+        bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        if len(bad) and not problem:
+            problem = f"joint {names[int(bad[0])]!r} has no {what} limit"
+    if problem:
+        raise CommissioningStopped(CommissioningStatus.UNSUITABLE_ROBOT, problem)
+
+
+def stuck_joints(recording: Recording) -> BoolArray:
+    """Joints (nv) that moved by less than a third of what was commanded."""
+    moved, wanted = (np.ptp(x, axis=0) for x in (recording.q, recording.q_ref))
+    return np.asarray((moved < _MIN_SHARE_MOVED * wanted) & (wanted > 0))
+
+
+def check_moved(robot: Robot, recording: Recording) -> None:
+    """Stop where a joint did not follow its reference.
+
+    Raises:
+        CommissioningStopped: it names the joint.
+    """
+    stuck = np.flatnonzero(stuck_joints(recording))
+    if len(stuck):
+        k = int(stuck[0])
+        moved, wanted = (float(np.ptp(x[:, k])) for x in (recording.q, recording.q_ref))
+        raise CommissioningStopped(
+            CommissioningStatus.NO_MOTION,
+            f"{robot.model.velocity_names[k]!r} moved {moved:.3g} where {wanted:.3g} was commanded, with "
+            f"up to {np.abs(recording.command[:, k]).max():.3g} of {robot.limits.effort[k]:.3g} of torque",
+            recording,
+        )
+
+
+def lagging_joints(robot: Robot, recording: Recording | None) -> BoolArray:
+    """Joints (nv) that stuck, slipped or fell behind their reference, without oscillation or much torque.
+
+    Their torque was too low: friction, rotors or loads are larger than assumed.
+    """
+    if recording is None or len(recording) < _LAST_SAMPLES:
+        return np.zeros(robot.nv, dtype=bool)
+    part = slice(-_LAST_SAMPLES, None)
+    error = recording.error()[part]
+    one_sided = np.all(error > 0, axis=0) | np.all(error < 0, axis=0)
+    weak = np.abs(recording.command[part]).max(axis=0) < _SHARE_OF_EFFORT * robot.limits.effort
+    slipping = np.abs(recording.v - recording.v_ref)[part].max(axis=0) > 0.3 * robot.limits.velocity
+    behind = one_sided & ((np.abs(error).max(axis=0) > deviation_limit(robot) / 3) | slipping)
+    return np.asarray((behind | stuck_joints(recording)) & weak)
+
+
+def check_controllers(controllers: CommissionedControllers, recording: Recording) -> None:
+    """Step every controller along the recorded states: each must be ok there.
+
+    Raises:
+        CommissioningStopped: one is not.
+    """
+    chosen = np.linspace(0, len(recording) - 1, _TRIED_SAMPLES).astype(int)
+    robot = controllers.computed_torque.robot
+    torque, soft = controllers.computed_torque, controllers.joint_impedance
+    tool, mpc = controllers.task_space, controllers.mpc
+
+    def at_target(q: Array, v: Array) -> Array:
+        mpc.reset()
+        mpc.set(posture=q)
+        return mpc.step(q, v)
+
+    tried: list[tuple[str, Any, Callable[[Array, Array], Array]]] = [
+        ("computed torque", torque, lambda q, v: torque.step(q, v, q)),
+        ("joint impedance", soft, lambda q, v: soft.step(q, v, q)),
+        ("MPC", mpc, at_target),
+    ]
+    if tool is not None:
+        pose = robot.pose(controllers.frame)
+        tried.append(("task-space law", tool, lambda q, v: tool.step(q, v, pose(q), q_posture=q)))
+    for name, owner, step in tried:
+        for k in chosen:
+            tau = step(recording.q[k], recording.v[k])
+            if not np.all(np.isfinite(tau)) or (not owner.ok and owner.status != "saturated"):
+                raise CommissioningStopped(
+                    CommissioningStatus.DOUBTFUL_CONTROLLER,
+                    f"{name} at a recorded state: {owner.status}, {owner.message}",
+                )
+        owner.reset()

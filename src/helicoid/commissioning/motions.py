@@ -1,0 +1,72 @@
+"""Motions of a commissioning: a slow first motion, an excitation trajectory, and another for validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
+from helicoid.errors import HelicoidError
+from helicoid.identification.excitation.excitation import Excitation, excitation
+from helicoid.robot import Robot
+from helicoid.robot.collision.scene import Scene
+
+MAX_SPEED = 3.0  # rad/s, m/s: of descriptions that state absurd velocity limits
+MAX_RATIO_OF_ACCELERATION = 5.0  # 1/s: largest acceleration over largest velocity
+
+
+@dataclass(frozen=True)
+class MotionSettings:
+    """Shares of the limits that a motion uses, its duration (s), harmonics, and the random seed."""
+
+    name: str
+    speed: float
+    effort: float
+    duration: float
+    harmonics: int
+    seed: int
+    iterations: int
+
+
+def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: Scene | None) -> Excitation:
+    """An excitation trajectory from rest at `start` back to it, clear of the scene and of the robot itself.
+
+    Raises:
+        CommissioningStopped: there is none.
+    """
+    velocity = settings.speed * np.minimum(robot.limits.velocity, MAX_SPEED)
+    try:
+        return excitation(
+            robot,
+            settings.duration,
+            start=start,
+            velocity=velocity,
+            acceleration=MAX_RATIO_OF_ACCELERATION * velocity,
+            effort=settings.effort * robot.limits.effort,
+            harmonics=settings.harmonics,
+            seed=settings.seed,
+            iterations=settings.iterations,
+            scene=scene,
+            progress=False,
+        )
+    except HelicoidError as error:
+        raise CommissioningStopped(
+            CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {error}"
+        ) from error
+
+
+def sampled(motion: Excitation, period: float, rest: float = 0.0) -> tuple[Array, Array, Array]:
+    """q, v, a (N, n) at every period, after `rest` seconds at the start."""
+    times = np.arange(round(motion.series.duration / period)) * period
+    waiting = np.zeros(round(rest / period))
+    q, v, a = motion.at(np.concatenate([waiting, times]))
+    v[: len(waiting)] = a[: len(waiting)] = 0.0
+    return q, v, a
+
+
+def random_torques(robot: Robot, amplitude: Array, n: int, seed: int) -> Array:
+    """White binary torques (n, nv) of this amplitude at each joint: pseudo-random binary sequences."""
+    rng = np.random.default_rng([seed, 1])
+    return np.asarray(amplitude * rng.choice([-1.0, 1.0], size=(n, robot.nv)))

@@ -1,0 +1,169 @@
+"""Motions of the plant under a control law, watched sample by sample, and their recordings."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helicoid._typing import Array
+from helicoid.commissioning.plant import CheckedPlant
+from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
+from helicoid.errors import HelicoidError
+from helicoid.identification import Log
+from helicoid.robot import Robot
+
+_LOOK_AHEAD = 0.1  # s: by which a growing tracking error is extrapolated
+_SPEED_DEVIATION = 0.35  # of the velocity limit
+_BRAKING = 0.5  # s: of holding after a stop
+_DEVIATION = 0.05, 0.5  # rad, m: bounds of the largest tracking error, a tenth of the range
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Samples of a motion: times, measured q, v and tau, commands, added dither, and the reference."""
+
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+    command: Array
+    dither: Array
+    q_ref: Array
+    v_ref: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def log(self, source: str) -> Log:
+        """The log to identify from: measured torques, or the commands where torques are not measured."""
+        torque = self.tau if np.all(np.isfinite(self.tau)) else self.command
+        return Log.from_arrays(self.t, self.q, self.v, tau=torque, source=source)
+
+    def error(self) -> Array:
+        """Tracking error q - q_ref, (N, n)."""
+        return self.q - self.q_ref
+
+    def save(self, path: Path) -> None:
+        """Write it as .npz, which `Log.from_npz` reads too."""
+        try:
+            np.savez_compressed(path, **{one.name: getattr(self, one.name) for one in fields(self)})
+        except OSError as error:
+            raise HelicoidError(f"{path}: cannot be written: {error}") from error
+
+    @staticmethod
+    def load(path: Path) -> Recording | None:
+        """The recording in a file; None where there is none."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                return Recording(*(archive[one.name] for one in fields(Recording)))
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+            return None
+
+
+def deviation_limit(robot: Robot) -> Array:
+    """Largest tolerated tracking error (nv): a tenth of the joint's range, within bounds."""
+    span = robot.limits.upper - robot.limits.lower
+    return np.asarray(np.clip(0.1 * np.where(np.isfinite(span), span, np.inf), *_DEVIATION))
+
+
+class LimitMonitor:
+    """Stops a motion before a limit: position, velocity, and the deviation from its reference."""
+
+    def __init__(self, robot: Robot) -> None:
+        limits, self._names = robot.limits, robot.model.velocity_names
+        self._lower, self._upper, self._velocity = limits.lower, limits.upper, limits.velocity
+        self._deviation = deviation_limit(robot)
+
+    def check(self, t: float, q: Array, v: Array, q_ref: Array, v_ref: Array) -> None:
+        """Compare a sample with the limits.
+
+        Raises:
+            CommissioningStopped: one is reached, or will be within a tenth of a second.
+        """
+        ahead = q + _LOOK_AHEAD * (v - v_ref)
+        excess = {
+            "leaves its position limits": np.maximum(ahead - self._upper, self._lower - ahead),
+            "exceeds its velocity limit": np.abs(v) - self._velocity,
+            "is too far from its reference": np.abs(q - q_ref) - self._deviation,
+            "is faster than its reference": np.abs(v - v_ref) - _SPEED_DEVIATION * self._velocity,
+        }
+        for what, by in excess.items():
+            k = int(np.argmax(by))
+            if by[k] > 0:
+                raise CommissioningStopped(
+                    CommissioningStatus.LIMIT_REACHED,
+                    f"{self._names[k]!r} {what} at {t:.3f} s (q {q[k]:.4g}, reference {q_ref[k]:.4g}, "
+                    f"v {v[k]:.3g})",
+                )
+
+
+def record(
+    robot: Robot,
+    plant: CheckedPlant,
+    law: Any,
+    motion: tuple[Array, Array, Array],
+    dither: Array | None = None,
+    tell: Callable[[float], None] = lambda done: None,
+) -> Recording:
+    """Move along q, v, a (N, n) under `law.step(q, v, q_ref, v_ref, a_ref)`, and record every sample.
+
+    Torques stay within the effort limits.
+
+    Raises:
+        CommissioningStopped: the plant fails or a limit is reached; the robot was braked, and the
+            exception has the recording until then.
+    """
+    Q, V, A = motion
+    n, effort, monitor = len(Q), robot.limits.effort, LimitMonitor(robot)
+    w = np.zeros((n, robot.nv)) if dither is None else dither
+    measured: list[tuple[Array, Array, Array]] = []
+    commands: list[Array] = []
+
+    def recording() -> Recording:
+        m = len(commands)
+        q, v, tau = (np.array([one[k] for one in measured[:m]]).reshape(m, robot.nv) for k in range(3))
+        sent, times = np.array(commands).reshape(m, robot.nv), plant.period * np.arange(m, dtype=np.float64)
+        return Recording(times, q, v, tau, sent, w[:m], Q[:m], V[:m])
+
+    law.reset()
+    try:
+        plant.release()
+        for k in range(n):
+            sample = plant.measure()
+            monitor.check(k * plant.period, sample.q, sample.v, Q[k], V[k])
+            tau = np.clip(law.step(sample.q, sample.v, Q[k], V[k], A[k]) + w[k], -effort, effort)
+            if not np.all(np.isfinite(tau)):
+                raise CommissioningStopped(
+                    CommissioningStatus.DOUBTFUL_CONTROLLER, f"torque not finite: {law.message}"
+                )
+            plant.apply(tau)
+            measured.append((sample.q, sample.v, sample.tau))
+            commands.append(tau)
+            if k % 500 == 0:
+                tell(k / n)
+    except CommissioningStopped as stopped:
+        _brake(plant, law, effort)
+        raise CommissioningStopped(stopped.status, str(stopped), recording()) from stopped
+    except BaseException:  # an interrupt by the user: brake as well
+        _brake(plant, law, effort)
+        raise
+    plant.hold()
+    return recording()
+
+
+def _brake(plant: CheckedPlant, law: Any, effort: Array) -> None:
+    """Come to rest where the robot is, as far as the plant still answers, and hold."""
+    with suppress(CommissioningStopped):
+        law.reset()
+        here = plant.measure().q
+        for _ in range(round(_BRAKING / plant.period)):
+            sample = plant.measure()
+            plant.apply(np.clip(law.step(sample.q, sample.v, here), -effort, effort))
+    with suppress(CommissioningStopped):
+        plant.hold()
