@@ -21,6 +21,7 @@ BoolArray = NDArray[np.bool_]
 _MIN_SHARE_MOVED = 0.3  # of the reference's range
 _TRIED_SAMPLES = 40
 _LAST_SAMPLES = 50  # before a stop
+_SLIP = 0.3  # of the velocity limit
 _SHARE_OF_EFFORT = 0.6  # above it a torque is not low
 
 
@@ -91,8 +92,10 @@ def lagging_joints(robot: Robot, recording: Recording | None) -> BoolArray:
     error = recording.error()[part]
     one_sided = np.all(error > 0, axis=0) | np.all(error < 0, axis=0)
     weak = np.abs(recording.command[part]).max(axis=0) < _SHARE_OF_EFFORT * robot.limits.effort
-    slipping = np.abs(recording.v - recording.v_ref)[part].max(axis=0) > 0.3 * robot.limits.velocity
-    behind = one_sided & ((np.abs(error).max(axis=0) > deviation_limit(robot) / 3) | slipping)
+    excess = (recording.v - recording.v_ref)[part]
+    slips = np.abs(excess).max(axis=0) > _SLIP * robot.limits.velocity
+    slipping = slips & (np.abs(excess.mean(axis=0)) > 0.3 * np.abs(excess).max(axis=0))
+    behind = (one_sided & (np.abs(error).max(axis=0) > deviation_limit(robot) / 3)) | slipping
     return np.asarray((behind | stuck_joints(recording)) & weak)
 
 

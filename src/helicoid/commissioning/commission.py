@@ -275,7 +275,7 @@ class _Procedure:
         checks.check_controllers(result.controllers, recording)
         self._done(
             "controllers",
-            f"ω = {frequency:.1f} rad/s, phase margin {result.margins.phase:.0f}°, gain margin "
+            f"frequency {frequency:.1f} rad/s, phase margin {result.margins.phase:.0f}°, gain margin "
             f"{result.margins.gain:.1f}, delay margin {1e3 * result.margins.delay:.1f} ms",
             frequency=frequency,
             detects=thresholds.detects,

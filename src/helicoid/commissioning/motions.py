@@ -15,6 +15,7 @@ from helicoid.robot.collision.scene import Scene
 
 MAX_SPEED = 3.0  # rad/s, m/s: of descriptions that state absurd velocity limits
 MAX_RATIO_OF_ACCELERATION = 5.0  # 1/s: largest acceleration over largest velocity
+_SHARES_OF_SPEED = 1.0, 0.5, 0.25  # smaller motions where gravity allows no large ones
 
 
 @dataclass(frozen=True)
@@ -36,25 +37,26 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
     Raises:
         CommissioningStopped: there is none.
     """
-    velocity = settings.speed * np.minimum(robot.limits.velocity, MAX_SPEED)
-    try:
-        return excitation(
-            robot,
-            settings.duration,
-            start=start,
-            velocity=velocity,
-            acceleration=MAX_RATIO_OF_ACCELERATION * velocity,
-            effort=settings.effort * robot.limits.effort,
-            harmonics=settings.harmonics,
-            seed=settings.seed,
-            iterations=settings.iterations,
-            scene=scene,
-            progress=False,
-        )
-    except HelicoidError as error:
-        raise CommissioningStopped(
-            CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {error}"
-        ) from error
+    failure = ""
+    for share in _SHARES_OF_SPEED:
+        velocity = share * settings.speed * np.minimum(robot.limits.velocity, MAX_SPEED)
+        try:
+            return excitation(
+                robot,
+                settings.duration,
+                start=start,
+                velocity=velocity,
+                acceleration=MAX_RATIO_OF_ACCELERATION * velocity,
+                effort=settings.effort * robot.limits.effort,
+                harmonics=settings.harmonics,
+                seed=settings.seed,
+                iterations=settings.iterations,
+                scene=scene,
+                progress=False,
+            )
+        except HelicoidError as error:
+            failure = str(error)
+    raise CommissioningStopped(CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {failure}")
 
 
 def sampled(motion: Excitation, period: float, rest: float = 0.0) -> tuple[Array, Array, Array]:

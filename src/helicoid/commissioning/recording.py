@@ -19,7 +19,7 @@ from helicoid.identification import Log
 from helicoid.robot import Robot
 
 _LOOK_AHEAD = 0.1  # s: by which a growing tracking error is extrapolated
-_SPEED_DEVIATION = 0.35  # of the velocity limit
+_SPEED_DEVIATION = 0.5  # of the velocity limit
 _BRAKING = 0.5  # s: of holding after a stop
 _DEVIATION = 0.05, 0.5  # rad, m: bounds of the largest tracking error, a tenth of the range
 

@@ -21,7 +21,8 @@ _GOOD_COVERAGE = 0.9
 _DRAWN_SAMPLES = 600
 _FRICTION = {"friction": "Coulomb", "damping": "viscous", "armature": "rotor inertia", "offset": "offset"}
 _STYLE = """ol li, ul li { margin: 6px 0; } pre { overflow-x: auto; margin: 0; }
-.card + .card { margin-top: 12px; } td.name, th.name { text-align: left; } td.reason { text-align: left; }
+div.card + div.card { margin-top: 12px; }
+.plots .card { margin-top: 0; } td.name, th.name { text-align: left; } td.reason { text-align: left; }
 .band { opacity: 0.25; }
 """
 
@@ -47,6 +48,8 @@ def report_page(result: Commissioning) -> str:
 def _verdict(result: Commissioning) -> str:
     light = "good" if result.success else "bad"
     word = "Ready" if result.success else f"Stopped: {result.status}"
+    if result.success and result.validation is not None and result.validation.coverage.min() < _GOOD_COVERAGE:
+        light, word = "doubtful", "Ready, with intervals that are too narrow"
     return (
         f"<h1>Commissioning of {escape(result.nominal.name)}</h1>"
         f'<div class="card verdict {light}"><span class="lamp {light}"></span>'
@@ -69,6 +72,7 @@ def _before_faster(result: Commissioning) -> str:
         "stood. Faster motions, other loads and other temperatures were not.",
         f"The torque is predicted within {100 * valid.relative[worst]:.1f} % at worst "
         f"({valid.names[worst]}; the description: {100 * valid.described[worst]:.0f} %).",
+        *_narrow(valid),
         f"The validation took up to {100 * used.max():.0f} % of the effort limit "
         f"({valid.names[int(np.argmax(used))]}).",
         f"Torques act {1e3 * delay.seconds:.1f} ms late"
@@ -82,6 +86,19 @@ def _before_faster(result: Commissioning) -> str:
     facts += [_sentence(note) for note in result.notes]
     items = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     return f'<h2>Before the robot moves faster</h2><div class="card"><ul>{items}</ul></div>'
+
+
+def _narrow(valid: Validation) -> list[str]:
+    """A sentence on joints whose prediction intervals held too few samples."""
+    few = [
+        f"{name} ({100 * share:.0f} %)"
+        for name, share in zip(valid.names, valid.coverage, strict=True)
+        if share < _GOOD_COVERAGE
+    ]
+    text = (
+        f"Too few samples were within their 95 % interval: {', '.join(few)}. Errors are larger than stated."
+    )
+    return [text] if few else []
 
 
 def _steps(result: Commissioning) -> str:
