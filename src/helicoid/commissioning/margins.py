@@ -33,7 +33,7 @@ def loop_margins(frequency: float, delay: float, period: float, inertia: float =
 
     >>> margins = loop_margins(20.0, delay=0.002, period=0.001)
     >>> print(round(margins.phase), round(margins.gain, 1))
-    69 15.5
+    70 15.6
     """
     w, k = frequency * _GRID, integral_gain(frequency)
     size = np.abs(2j * frequency * w + frequency**2 + k / (1j * w)) / (inertia * w**2)
