@@ -119,6 +119,7 @@ def test_resumed_without_moving(done: Commissioning) -> None:
     still = Faulty(0, raising)
     result = hc.commission(described(), still, done.out, resume=True, **QUICK)
     assert result.success and still.calls == 0
+    assert result.notes == done.notes and any("self-collision" in note for note in result.notes)
     np.testing.assert_allclose(result.robot.gravity(START), done.robot.gravity(START))
     with pytest.raises(InputError, match="leave out resume="):
         hc.commission(described(), still, done.out, resume=True, seed=1, **QUICK)

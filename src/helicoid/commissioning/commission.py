@@ -27,7 +27,13 @@ from helicoid.commissioning.controllers import (
 )
 from helicoid.commissioning.delay import loop_delay
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
-from helicoid.commissioning.motions import MotionSettings, planned_motion, random_torques, sampled
+from helicoid.commissioning.motions import (
+    MotionSettings,
+    planned_motion,
+    random_torques,
+    sampled,
+    unchecked_collisions,
+)
 from helicoid.commissioning.plant import CheckedPlant
 from helicoid.commissioning.recording import Recording, record
 from helicoid.commissioning.result import RECORD, Commissioning, CommissioningStep
@@ -155,6 +161,7 @@ class _Procedure:
         result = self.result
         try:
             checks.check_robot(self.robot)
+            result.notes.extend(unchecked_collisions(self.robot, self.scene))
             self._first()
             self._excitation()
             self._validation()
@@ -198,7 +205,6 @@ class _Procedure:
         """The first motion, with assumed armatures of at most `ratio` times the described inertia."""
         self.tell("First motion: planning", 0.02)
         motion = planned_motion(self.robot, start, settings, self.scene)
-        self.result.notes[:] = motion.notes
         armature = assumed_armature(self.robot, joint_inertia(self.robot, motion.q), ratio)
         law = first_law(self.robot, armature, self.plant.period)
         rows = sampled(motion, self.plant.period, _REST)

@@ -9,6 +9,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.errors import HelicoidError
+from helicoid.identification.excitation.bounds import find_bounds
 from helicoid.identification.excitation.excitation import Excitation, excitation
 from helicoid.robot import Robot
 from helicoid.robot.collision.scene import Scene
@@ -57,6 +58,11 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
         except HelicoidError as error:
             failure = str(error)
     raise CommissioningStopped(CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {failure}")
+
+
+def unchecked_collisions(robot: Robot, scene: Scene | None) -> tuple[str, ...]:
+    """Sentences on collisions that motions cannot take into account."""
+    return find_bounds(robot, 1.0, None, None, None, None, 0.0, scene)[1]
 
 
 def sampled(motion: Excitation, period: float, rest: float = 0.0) -> tuple[Array, Array, Array]:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.commissioning.margins import INERTIA_UNCERTAINTY, MIN_GAIN_MARGIN, MIN_PHASE_MARGIN
+from helicoid.commissioning.margins import (
+    INERTIA_UNCERTAINTY,
+    MIN_GAIN_MARGIN,
+    MIN_PHASE_MARGIN,
+    integral_gain,
+)
 from helicoid.pages.charts import Axis, Band, Chart, Curve, Level
 from helicoid.pages.html_page import html_document, packaged_text
 
@@ -260,8 +265,8 @@ def _use(result: Commissioning) -> str:
         return ""
     code = (
         f'robot = hc.load("{result.out / "identified.urdf"}")\n'
-        f"law = hc.control.ComputedTorque(robot, frequency={result.frequency:.1f}, "
-        f'dt={result.period:g}, friction="reference")\n'
+        f"law = hc.control.ComputedTorque(robot, frequency={result.frequency:.1f}, dt={result.period:g}, "
+        f'integral={integral_gain(result.frequency):.0f}, friction="reference")\n'
         "following = law.following(motion)    # tau = following.step(q, v, t) once a period"
     )
     return f"<h2>Use</h2><div class='card'><pre><code>{escape(code)}</code></pre></div>"
