@@ -11,6 +11,7 @@ from helicoid.commissioning.controllers import momentum_observer
 from helicoid.commissioning.recording import Recording
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.control import MomentumObserver
+from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import Identification
 
@@ -28,6 +29,7 @@ class Validation:
     """Predicted against measured torques of a new motion, by joint.
 
     `coverage` is the share of samples within the 95 % prediction interval, `relative` the error over the
+    low-passed
     torque, `tracking` the RMS of the tracking error (rad, m), `speeds` the largest velocities (rad/s, m/s).
     """
 
@@ -58,6 +60,7 @@ def validate(result: Identification, recording: Recording) -> Validation:
     lower, upper = result.prediction_interval(log, LEVEL)
     assert log.tau is not None
     error = recording.error()
+    smooth = low_pass(log.tau, log.rate, result.cutoff)  # feedback of the velocities' noise is no model error
     found = Validation(
         tuple(result.regression.row_names),
         recording.t,
@@ -66,8 +69,8 @@ def validate(result: Identification, recording: Recording) -> Validation:
         lower,
         upper,
         np.mean((log.tau >= lower) & (log.tau <= upper), axis=0),
-        _relative(log.tau, predicted),
-        _relative(log.tau, described_torque(result, log)),
+        _relative(smooth, predicted),
+        _relative(smooth, described_torque(result, log)),
         np.sqrt(np.mean(error**2, axis=0)),
         np.abs(error).max(axis=0),
         np.abs(recording.v_ref).max(axis=0),
