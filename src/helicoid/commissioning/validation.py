@@ -29,8 +29,8 @@ class Validation:
     """Predicted against measured torques of a new motion, by joint.
 
     `coverage` is the share of samples within the 95 % prediction interval, `relative` the error over the
-    low-passed
-    torque, `tracking` the RMS of the tracking error (rad, m), `speeds` the largest velocities (rad/s, m/s).
+    torque, both low-passed, `tracking` the RMS of the tracking error (rad, m), `speeds` the largest
+    velocities (rad/s, m/s).
     """
 
     names: tuple[str, ...]
