@@ -61,7 +61,7 @@ def _box(x: float, y: float, z: float) -> Array:
 
 def _ellipsoid(x: float, y: float, z: float) -> Array:
     """Corners of a polytope around an ellipsoid, at most 2 % larger."""
-    corners = _around_unit_ball() * [x, y, z]
+    corners = _around_unit_ball() * np.abs([x, y, z])
     return np.column_stack([corners, np.zeros(len(corners))])
 
 

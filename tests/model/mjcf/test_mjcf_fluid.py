@@ -152,3 +152,11 @@ def test_edits_keep_the_fluid(tmp_path: Path, rng: np.random.Generator) -> None:
     assert_allclose(drag(locked, np.delete(q, 7), v[kept]), drag(fish, q, v)[kept], atol=1e-10)
     with pytest.warns(hc.DoubtfulModelWarning, match="forces of a fluid"):
         fish.to_urdf(tmp_path / "fish.urdf")
+
+
+def test_inertia_is_no_parameter_where_mujoco_takes_the_fluid_from_it() -> None:
+    fish = hc.load(FISH.format(**MIXED), base="floating")
+    robot = hc.load("planar_2r").attach(fish, to="tip").parametric("inertia")
+    q, v, theta = robot.neutral(), np.zeros(robot.nv), robot.theta.values
+    with pytest.raises(hc.HelicoidError, match="takes the forces of a fluid from the inertia"):
+        hc.simulate(robot, q, v, 0.01, theta=theta, engine="mujoco")

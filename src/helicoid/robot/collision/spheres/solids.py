@@ -112,11 +112,23 @@ def _sphere(radius: float) -> Solid:
     return Solid(lambda points: np.linalg.norm(points, axis=1) - radius, np.stack([-half, half]))
 
 
+def _ellipsoid(x: float, y: float, z: float) -> Solid:
+    """|p / s| - 1 grows by at most 1 / min(s) along a unit of length."""
+    half = np.maximum(np.abs([x, y, z]), 1e-6)
+
+    def distance(points: Array) -> Array:
+        scaled = (np.linalg.norm(points / half, axis=1) - 1) * half.min()
+        return np.maximum(scaled, (np.abs(points) - half).max(axis=1))
+
+    return Solid(distance, np.stack([-half, half]))
+
+
 _PRIMITIVES: dict[str, Callable[..., Solid]] = {
     "box": _box,
     "cylinder": _cylinder,
     "capsule": _capsule,
     "sphere": _sphere,
+    "ellipsoid": _ellipsoid,
 }
 
 
