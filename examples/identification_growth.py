@@ -1,4 +1,4 @@
-"""What identification costs as a robot gets more joints: linear least squares against multiple shooting.
+"""Computation time of identification over the number of joints: linear least squares, multiple shooting.
 
     python examples/identification_growth.py [picture.png] [largest number of joints]
 

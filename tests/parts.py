@@ -1,25 +1,30 @@
 """A part of the suite, `--part 2/4`: whole files, so that tests that share a build stay together.
 
-Files are dealt out by the times in `tests/times.json` (by `--record-times`): the longest first, each to
-the part that has least. So parts are the same on every machine. In this order they run, too, so that with
-`--dist loadfile`, a file to a process, no process ends long after the others.
+Files are dealt out by their processor times in `tests/times.json` (by `--record-times`): the longest
+first, each to the part that has least. So parts are the same on every machine. In this order they run, too,
+so that with `--dist loadfile`, a file to a process, no process ends long after the others.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 TIMES = Path(__file__).with_name("times.json")
 _SECONDS_OF_AN_UNKNOWN_FILE = 2.0
+_STARTED = pytest.StashKey[float]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", help="run one part of the suite only, such as 2/4")
-    parser.addoption("--record-times", action="store_true", help=f"write how long files took to {TIMES.name}")
+    parser.addoption(
+        "--record-times", action="store_true", help=f"write the files' processor times to {TIMES.name}"
+    )
 
 
 def file_of(nodeid: str) -> str:
@@ -62,6 +67,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if file_of(item.nodeid) in chosen]
 
 
+def _processor_time() -> float:
+    """Seconds of this process and of its children that ended (compilers, workers), busy machine or not."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[_STARTED] = _processor_time()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    now = _processor_time()
+    report.processor_time = now - item.stash[_STARTED]  # type: ignore[attr-defined]  # xdist sends it along
+    item.stash[_STARTED] = now
+    return report
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if not config.getoption("--record-times"):
@@ -71,6 +98,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):
-                new[file_of(report.nodeid)] += report.duration
+                new[file_of(report.nodeid)] += report.processor_time  # type: ignore[attr-defined]
     times |= {name: round(seconds, 1) for name, seconds in new.items()}
     TIMES.write_text(json.dumps(dict(sorted(times.items())), indent=1) + "\n", encoding="utf-8")

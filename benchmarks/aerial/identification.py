@@ -90,7 +90,7 @@ def flight(
 def logged(
     case: Draw, done: hc.Trajectory, rng: np.random.Generator, tachometers: bool
 ) -> hc.aerial.FlightLog:
-    """What the sensors and the flight controller write down."""
+    """Log of the sensors and the flight controller."""
     t, q, v = done.t, done.q, done.v
     speeds = np.vstack([done.controls, done.controls[-1:]])[: len(t)]
     load = np.sum(speeds**3, axis=1) / np.sum(np.full(4, 450.0) ** 3)

@@ -25,7 +25,7 @@ from helicoid.simulation.equations import step_function
 DT = 1e-3
 ONE, MANY = "one rollout", "rollouts side by side"
 CASES = ((ONE, 1), (MANY, 1), (MANY, 2))
-"""What is simulated, on how many threads."""
+"""Ways of simulating, each with its number of threads."""
 STEPS = {ONE: 1000, MANY: 100}
 
 

@@ -39,7 +39,7 @@ class Peer:
     tolerance: ClassVar[float] = 1e-6
     """Largest relative difference from Helicoid's result with which it is timed."""
     remark: ClassVar[str] = ""
-    """What a reader of its times should know."""
+    """Remark on its times."""
     compiles: ClassVar[bool] = False
     """Whether a first call may take many seconds."""
 

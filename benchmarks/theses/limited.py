@@ -18,7 +18,7 @@ MAX_MEMORY = 8 * 2**30
 
 
 def within(seconds: float, work: Callable[..., Any], *arguments: Any) -> Any:
-    """What some work returns; None if it or a compiler that it starts needs more, or fails.
+    """Result of some work; None if it or a compiler that it starts needs more, or fails.
 
     Seconds are of processor time of all of them, so that the load of the machine does not count. They are
     watched from outside: a limit of the system makes the clock that times calls coarse. The function and its

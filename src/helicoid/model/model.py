@@ -293,7 +293,7 @@ _CONNECTIONS: dict[str, Callable[[Model, Any], None]] = {
     "actuators": check_actuator,
     "fluid": check_fluid_element,
 }
-"""What a model has beside its tree, each with the check of one."""
+"""Connections beside the tree of a model, each with the check of one."""
 
 
 def look_up(table: Mapping[str, _T], name: str, what: str) -> _T:

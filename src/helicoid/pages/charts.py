@@ -126,7 +126,7 @@ class Chart:
         )
 
     def svg(self) -> str:
-        """The drawing. What leaves the axes is cut off; a script may move its `cursor`."""
+        """The drawing, clipped to the axes; a script may move its `cursor`."""
         frame = (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" aria-label="{escape(self.title)}" '
             f'data-left="{LEFT / self.width:.4f}" data-right="{1 - RIGHT / self.width:.4f}">'

@@ -76,7 +76,7 @@ class EquationError:
         return np.isin(places, offset)
 
     def _torques(self, delay: Array) -> dict[str, Array]:
-        """What kp, kd and gain multiply at the samples, (M, nv) each."""
+        """Regressors of kp, kd and gain at the samples, (M, nv) each."""
         nothing = np.zeros_like(self.q)
         late = {name: self._late(u, delay) for name, u in self.commands.items()}
         return {

@@ -116,7 +116,7 @@ class CommandIdentification:
 
     @property
     def gain(self) -> Array:
-        """What `tau_command` is multiplied with, (nv,): 1, or identified torque constants."""
+        """Gains of `tau_command` (nv,): 1, or identified torque constants."""
         return np.array(self.unknowns.servo_values(self.z).gain)
 
     def score(self, log: Log, horizon: float | None = None) -> Array:

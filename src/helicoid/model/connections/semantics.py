@@ -14,7 +14,7 @@ Posture = Mapping[str, tuple[float, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Semantics:
-    """What an SRDF states about a robot, by names.
+    """Contents of an SRDF, by names.
 
     Args:
         groups: joints of each group.

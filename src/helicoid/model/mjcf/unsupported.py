@@ -65,7 +65,7 @@ KINDS: dict[str, Callable[[Any], Found]] = {
     "plugin": _plugins,
     "equality": lambda m: iter(()),  # found where equalities are read
 }
-"""What `ignore` may name, each with a search of the elements in a compiled model."""
+"""Kinds of elements that `ignore` may name, each with a search of the elements in a compiled model."""
 
 
 class Refusals:

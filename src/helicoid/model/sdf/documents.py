@@ -22,7 +22,7 @@ IGNORABLE = {
     "fluid_added_mass": "added mass of a fluid",
     "static": "a model that does not move",
 }
-"""What `ignore` may name, each with its meaning."""
+"""Kinds of elements that `ignore` may name, each with its meaning."""
 
 
 class Document(NamedTuple):

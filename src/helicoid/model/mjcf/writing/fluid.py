@@ -46,7 +46,7 @@ def option(model: Model, losses: Losses) -> dict[str, str]:
 
 
 def body_fluid(model: Model, k: int, parts: Sequence[Inertia] = ()) -> BodyFluid:
-    """What the elements on a moving body make of it, and of its inertia without that of `parts`."""
+    """Fluid elements on a moving body, with the inertia that its other `parts` leave."""
     body = model.bodies[k]
     placed = [
         (one, model.frame(one.link).placement @ one.placement)
