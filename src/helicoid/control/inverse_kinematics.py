@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from helicoid._typing import Array
 from helicoid.compiler import get_num_threads
 from helicoid.control.ik.branches import Follower, distinct
+from helicoid.control.ik.closed_form.recognition import ClosedForm
+from helicoid.control.ik.closed_form.selection import AllSolutions
 from helicoid.control.ik.engine import Engine, SearchResult
 from helicoid.control.ik.floating import BasePlacement
 from helicoid.control.ik.free import CollisionFilter
@@ -213,25 +215,53 @@ class InverseKinematics:
             return Solution(Q, good, error, e, np.ones(len(Q)), counts)
         return Solution(Q[0], bool(good[0]), float(error[0]), e[0], 1, int(counts[0]))
 
-    def all(self, target: Any = None, q0: ArrayLike | None = None, apart: float = 0.1) -> Array:
-        """Distinct solutions of one target, (k, nq), nearest to q0 (or zero) first; none where out of reach.
-
-        Searches start from every configuration of the table; solutions that are no more than `apart` (rad, m)
-        from each other in every coordinate count as one, and so do whole turns. An arm of six joints has
-        finitely many, an arm of more joints infinitely many, of which these are examples.
+    @property
+    def family(self) -> ClosedForm:
+        """Closed form of the arm, which `all` uses, or why there is none.
 
         >>> import helicoid as hc
-        >>> robot = hc.load("planar_2r")
-        >>> ik = hc.control.InverseKinematics(robot, hc.control.PositionTask("tip"))
-        >>> ik.all(robot.pose("tip")([0.3, 0.8])[:3, 3]).round(3)  # elbow up, elbow down
-        array([[ 0.3  ,  0.8  ],
-               [...]])
+        >>> hc.control.InverseKinematics(hc.load("panda"), "panda_link8").family.name
+        'spherical shoulder (panda_joint1, panda_joint2, panda_joint3)'
+        >>> hc.control.InverseKinematics(hc.load("planar_2r"), hc.control.PositionTask("tip")).family
+        ClosedForm(none: closed forms are for the pose of one frame)
         """
-        targets, _ = numbers(self._problem, target)
-        if len(targets) != 1:
-            raise InputError(f"all: takes one target at a time; got {len(targets)}")
-        about = self._problem.default() if q0 is None else starts(self._problem, q0, 1)[0]
-        return distinct(self._problem, self._from_table(targets[0]), about, apart)
+        return self._all.form
+
+    @cached_property
+    def _all(self) -> AllSolutions:
+        free = None if self._collisions is None else self._collisions.is_free
+        return AllSolutions(self._problem, self._from_table, free)
+
+    def all(
+        self,
+        target: Any = None,
+        q0: ArrayLike | None = None,
+        apart: float | None = None,
+        redundancy: int | Mapping[str, ArrayLike] | None = None,
+    ) -> Any:
+        """All solutions of a target, (k, nq), nearest to q0 (or zero) first; none where out of reach.
+
+        Arms of six joints of which three neighbouring axes meet or are parallel have a closed form, `family`:
+        all solutions within the limits are found. Arms of more joints have infinitely many; those for given
+        values of the joints `family.redundancy` are found. Without a closed form searches start from every
+        configuration of a table, and what they find are examples. Solutions that differ by whole turns count
+        as one; where a singularity leaves a joint free, one of its values stands for all.
+
+        Args:
+            target: as of a call; targets with their axis first give a list, one array for each.
+            q0: (nq), or (N, nq) of N targets.
+            apart: solutions that are no more than this (rad, m) from each other in every coordinate count as
+                one; by default equal ones alone, and of those from searches 0.1.
+            redundancy: how many values the redundant joints are given, evenly within their limits (32 by
+                default, and those of q0), or the values by the names of the joints.
+
+        >>> import helicoid as hc
+        >>> robot = hc.load("ur5")
+        >>> ik = hc.control.InverseKinematics(robot, "tool0")
+        >>> ik.all(robot.pose("tool0")([0.1, -1.2, 1.5, 0.3, 0.8, 0.0])).shape
+        (8, 6)
+        """
+        return self._all.of(target, q0, apart, redundancy)
 
     def path(self, targets: Any, q0: ArrayLike | None = None) -> Path:
         """Follow targets in one branch of solutions, without jumps; or say where there must be one.

@@ -1,0 +1,83 @@
+/* Six revolute joints of which three neighbours meet in a point, or are parallel, in an order that suits the solution.
+ *
+ * E0 E1 .. E5 = G can begin with any joint: E1 .. E5 (G⁻¹ E0 G) = E0⁻¹ G. Shifted in this way the three that meet are
+ * the last, the three that are parallel the second to fourth. */
+#ifndef CLOSED_FORM_SHIFTED_H
+#define CLOSED_FORM_SHIFTED_H
+#include "arm.h"
+#include "position.h"
+
+#define FREE 1e-9        /* (rad, m) off its axis a vector has no direction: any angle will do */
+#define NEARLY_FREE 1e-4 /* and below this others may do within the tolerance and the limits */
+#define TRIES 8          /* angles where any will do */
+#define MOST_OTHERS 8    /* and beside them, ends of the ranges in which one is within limits or within reach */
+
+typedef struct {
+  search *s;
+  screw J[SIX];
+  motion G;
+  int start;
+} shifted;
+
+static void shift(search *s, int start, const motion *G, shifted *c) {
+  c->s = s;
+  c->start = start;
+  c->G = *G;
+  for (int k = 0; k < SIX; k++) {
+    const int i = (k + start) % SIX;
+    c->J[k] = s->joint[i];
+    if (i < start) carried_back(G, s->joint + i, c->J + k);
+  }
+}
+
+static double preferred(const shifted *c, int k) { return c->s->preferred[(k + c->start) % SIX]; }
+
+static int put_forward(const shifted *c, const double *angle) {
+  double t[SIX];
+  for (int k = 0; k < SIX; k++) t[(k + c->start) % SIX] = angle[k];
+  return offer(c->s, t);
+}
+
+/* Angles to try for one that `distance` shows to be badly determined, in order: the one that is preferred first where
+ * any will do, then some around the circle, then `others`. */
+typedef struct { double angle[TRIES + 1 + MOST_OTHERS]; int count; } attempts;
+
+static void list(const shifted *c, int k, double determined, double distance, attempts *a) {
+  a->count = 0;
+  if (distance >= FREE) a->angle[a->count++] = determined;
+  if (distance >= NEARLY_FREE) return;
+  c->s->sampled = 1;
+  for (int i = 0; i < TRIES; i++) a->angle[a->count++] = preferred(c, k) + i * 2.0 * M_PI / TRIES;
+  if (distance < FREE) a->angle[a->count++] = determined;
+}
+
+static void add(attempts *a, double angle) { a->angle[a->count++] = angle; }
+
+/* Limits of a shifted joint, as angles from the reference. */
+static void limits(const shifted *c, int k, double *low_high) {
+  const arm *m = c->s->m;
+  const int i = c->s->index[(k + c->start) % SIX];
+  low_high[0] = m->lower[i] - m->reference[i];
+  low_high[1] = m->upper[i] - m->reference[i];
+}
+
+/* A unit vector perpendicular to h. */
+static void perpendicular(const double *h, double *v) {
+  double axis[3] = {0};
+  int least = 0;
+  for (int k = 1; k < 3; k++) if (fabs(h[k]) < fabs(h[least])) least = k;
+  axis[least] = 1.0;
+  across(h, axis, v);
+  const double length = norm(v);
+  AXES(k) v[k] /= length;
+}
+
+/* q6 of R6 = R, by a vector across its axis. */
+static double last_angle(const double *h, const double *R) {
+  double v[3], w[3], distance;
+  perpendicular(h, v);
+  rotated(R, v, w);
+  return turn_angle(h, v, w, &distance);
+}
+
+#endif
