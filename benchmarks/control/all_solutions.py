@@ -1,4 +1,4 @@
-"""All solutions beside peers: `python -m benchmarks.control.all_solutions [--poses N] [--seed N] [--peers EAIK]`.
+"""All solutions beside peers: `python -m benchmarks.control.all_solutions [--poses N] [--peers EAIK]`.
 
 Arms of six joints of example-robot-data that have a closed form, and those of seven to nine with their
 redundant joints locked. Half of the poses are random within the limits; of the others, half of the joints

@@ -9,6 +9,7 @@
 #define ROW (MOST_JOINTS + 1)
 #define MOST_STEPS 12     /* of Newton's method */
 #define SAME_TURN 2e-6    /* of a turn: closer solutions are one, found twice */
+#define FAR_FROM_LIMIT 1e-2 /* rad: a candidate beyond a limit by more is not polished */
 #define NEAR_LIMIT 1e-5   /* rad: a candidate beyond a limit by less is put onto it */
 #define NEWTON_ENDS 1e-12 /* residual (rad, m) at which there is nothing to polish */
 
@@ -143,13 +144,13 @@ static double polish(search *s, double *t, double *before) {
 }
 
 /* The whole turn of an angle that is nearest to `about` within the limits; 0 if there is none. */
-static int within(double low, double high, double about, double *q) {
+static int within(double low, double high, double about, double near, double *q) {
   const double turn = 2.0 * M_PI;
-  double x = *q - turn * rint((*q - about) / turn);
-  if (x > high + NEAR_LIMIT) x -= turn * ceil((x - high - NEAR_LIMIT) / turn);
-  if (x < low - NEAR_LIMIT) {
-    x += turn * ceil((low - NEAR_LIMIT - x) / turn);
-    if (x > high + NEAR_LIMIT) return 0;
+  double x = *q - turn * rint((*q - about) * (0.5 / M_PI));
+  if (x > high + near) x -= turn * ceil((x - high - near) / turn);
+  if (x < low - near) {
+    x += turn * ceil((low - near - x) / turn);
+    if (x > high + near) return 0;
   }
   *q = x < low ? low : x > high ? high : x;
   return 1;
@@ -163,7 +164,7 @@ static int fit(search *s, const double *t, double *q) {
     const int k = s->index[i];
     const double wanted = t[i] + m->reference[k];
     q[k] = wanted;
-    if (!within(m->lower[k], m->upper[k], s->about[k], q + k)) return 0;
+    if (!within(m->lower[k], m->upper[k], s->about[k], NEAR_LIMIT, q + k)) return 0;
     const double turns = (q[k] - wanted) * (0.5 / M_PI), off = fabs(turns - rint(turns));
     cut[i] = q[k] - m->reference[k];
     largest = off > largest ? off : largest;
@@ -179,7 +180,11 @@ static int offer(search *s, const double *candidate) {
   const arm *m = s->m;
   double t[SIX], distance = 0.0, before;
   memcpy(t, candidate, sizeof t);
-  for (int i = 0; i < SIX; i++) if (!isfinite(t[i])) return 0;
+  for (int i = 0; i < SIX; i++) {
+    const int k = s->index[i];
+    double q = t[i] + m->reference[k];
+    if (!isfinite(q) || !within(m->lower[k], m->upper[k], s->about[k], m->spread + FAR_FROM_LIMIT, &q)) return 0;
+  }
   if (!(polish(s, t, &before) <= m->tolerance) || s->count >= s->most) return 0;
   double *row = s->rows + ROW * s->count, *q = row + 1;
   memcpy(q, s->values, (size_t)m->joints * sizeof(double));
