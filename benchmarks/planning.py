@@ -120,6 +120,7 @@ def measured(planner: Planner, problem: Problem, repeats: int) -> tuple[Row, Any
     path = planner.plan(problem.start, problem.goals, 5.0)
     if not path.success:
         return Row(path.message, np.inf, np.inf, np.inf), path
+    planner = path.planner  # with finer spheres where start or goal need them
     library, best = planner._library, (np.inf, np.inf)
     space, settings = ctypes.byref(planner._space), ctypes.byref(planner._settings)
     a, b = (planner._configurations("end", end) for end in (problem.start, problem.goals))

@@ -1,8 +1,8 @@
 """Planning for all arms of example-robot-data in generated scenes: `python -m benchmarks.planning_arms`.
 
 Per arm: the processor time to build its planner with an empty cache (spheres, pairs, C compiler), and how
-many problems of `planning_scenes` are solved within 100 ms of processor time. Settings were chosen on seeds
-0 and 1; seed 2, the default, was not looked at before.
+many problems of `planning_scenes` are solved within 100 ms of processor time. Settings were chosen on seed 0;
+seed 2, the default, was not looked at before.
 """
 
 from __future__ import annotations
