@@ -63,7 +63,7 @@ class Planner:
             weight zero are free, and `hc.planning.AxisConstraint`. Closed loops of the robot always hold.
         constraint_tolerance: largest residual of a constraint along a path (m, rad).
         adaptive: whether a query whose start or goal is in collision by less than the tolerance is planned
-            with finer spheres on the links that touch; these take some seconds, once. Not with constraints.
+            with finer spheres on the links that touch; they may take minutes, once. Not with constraints.
 
     >>> import helicoid as hc
     >>> scene = hc.Scene()
