@@ -4,6 +4,7 @@ plan            one query; the compiled planner is kept with the robot
 Planner         compiled once for a robot: scenes, queries, checks of configurations and edges
 GoalRegion      configurations between limits, any of which ends a path
 AxisConstraint  an axis of a frame that keeps its direction all along a path
+OMPLSetup       the same space and checks for any planner of OMPL (extra "ompl")
 PlannedPath     waypoints and length, or the reason why there is no path
 """
 
@@ -14,6 +15,7 @@ from helicoid._lazy import lazy_names
 if TYPE_CHECKING:
     from helicoid.planning.goals import GoalRegion as GoalRegion
     from helicoid.planning.manifold.constraints import AxisConstraint as AxisConstraint
+    from helicoid.planning.ompl import OMPLSetup as OMPLSetup
     from helicoid.planning.path import PlannedPath as PlannedPath
     from helicoid.planning.planner import Planner as Planner
     from helicoid.planning.query import plan as plan

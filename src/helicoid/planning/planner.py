@@ -252,24 +252,28 @@ class Planner:
         """
         if not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
             raise InputError(f"time_limit is a time (s) above zero; got {shown(time_limit)}")
-        starts = self._configurations("start", start)
-        at, space = np.asarray(start, dtype=np.float64), self.space
-        goals = goal_configurations(self.robot, space, goal, frame, at, lambda Q: ~self.in_collision(Q))
-        wanted = self._configurations("goal", goals)
-        self._check_limits(goals)
-        query = Query(at[None] if at.ndim == 1 else at, goals, starts, wanted)
+        query = self.query(start, goal, frame)
         if self.manifold is not None and refine > 0:
             raise InputError("refine: paths that keep constraints are not refined; leave it out")
         self._last = query
         begun = time.perf_counter()  # inverse kinematics does not count, which may compile
         path = self._search(query, begun + time_limit, seed)
         if self.adaptive and self.manifold is None and path.samples == 0 and not path.success:
-            finer = self._finer.planner_for(self, starts, wanted)
+            finer = self._finer.planner_for(self, query.starts, query.goals)
             if finer is not None:
-                return finer.plan(start, goals, time_limit, seed, refine=refine)
+                return finer.plan(start, query.goal, time_limit, seed, refine=refine)
         if path.success and refine > 0:
             path = refined(self, query, path, min(begun + time_limit, time.perf_counter() + refine), seed)
         return path
+
+    def query(self, start: ArrayLike, goal: Any, frame: str | None = None) -> Query:
+        """Starts and goals of a query as configurations; arguments as of `plan`."""
+        starts = self._configurations("start", start)
+        at = np.asarray(start, dtype=np.float64)
+        goals = goal_configurations(self.robot, self.space, goal, frame, at, lambda Q: ~self.in_collision(Q))
+        wanted = self._configurations("goal", goals)
+        self._check_limits(goals)
+        return Query(at[None] if at.ndim == 1 else at, goals, starts, wanted)
 
     def replan(self, start: ArrayLike, time_limit: float = 1.0, seed: int = 0) -> PlannedPath:
         """Plan again to the goal of the last query, from another start or after `update`.

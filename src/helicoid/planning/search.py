@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.planning.diagnosis import describe_end, describe_failure
+from helicoid.planning.collision.diagnosis import describe_end, describe_failure
 from helicoid.planning.engine import STATUS, Work, address
 from helicoid.planning.path import PlannedPath
 

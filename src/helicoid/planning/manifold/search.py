@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
-from helicoid.planning.diagnosis import describe_end, describe_failure
+from helicoid.planning.collision.diagnosis import describe_end, describe_failure
 from helicoid.planning.manifold.manifold import Manifold
 from helicoid.planning.path import PlannedPath
 from helicoid.planning.search import Query
