@@ -15,11 +15,12 @@ from helicoid.errors import InputError
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.identified_robot import identified_robot, impossible_bodies
 from helicoid.identification.logs.external import external_part
-from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.logs.filtering import low_pass, outliers
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.logs.single_frequency import SineMotion
+from helicoid.identification.report.residual_profile import ResidualProfile
 from helicoid.identification.report.score import Score
 from helicoid.identification.report.validity import Range, Validity, motion_range, validity
 from helicoid.pages.tables import table
@@ -175,8 +176,9 @@ class Identification:
         """Lower and upper bounds of measured torques at a probability of `level`: two arrays (N, rows).
 
         They add the held-out residual, noise included, and the uncertainty of the parameters in this motion:
-        the interval widens where a motion depends on what was not excited. For joints faster than in the
-        log, errors of the model are taken to grow with speed.
+        the interval widens where a motion depends on what was not excited. The residual is that at the
+        same speed of the joint in the log: near rest, where dry friction changes its sign, it is larger. For
+        joints faster than in the log, errors of the model are taken to grow with speed.
         """
         from scipy.stats import norm
 
@@ -185,7 +187,7 @@ class Identification:
         predicted, spread = self.predict(log), self._spread(log)
         assert self.unexplained is not None
         coloured = 1.0 if self.coloured is None else self.coloured
-        left = self.unexplained**2 * (1.0 + coloured * (self._faster(log) ** 2 - 1.0))
+        left = self._residual_squares(log) * (1.0 + coloured * (self._faster(log) ** 2 - 1.0))
         reach = norm.ppf((1 + level) / 2) * np.sqrt(spread**2 + left)
         return predicted - reach, predicted + reach
 
@@ -205,6 +207,34 @@ class Identification:
     @cached_property
     def _trained(self) -> Range:
         return motion_range(self.nominal, self.logs, self.cutoff)
+
+    def _residual_squares(self, log: Log) -> Array:
+        """Mean square of the held-out residual at the speeds of a log, (N, rows)."""
+        assert self.unexplained is not None
+        if self._profile is None:
+            return np.tile(self.unexplained**2, (len(log), 1))
+        held_out = self.unexplained / np.maximum(self.training.rmse, np.finfo(np.float64).tiny)
+        return self._profile.at(self._velocities(log)) * held_out**2
+
+    @cached_property
+    def _profile(self) -> ResidualProfile | None:
+        if not self.logs or self.regression.wrenches:
+            return None
+        errors = []
+        for log in self.logs:
+            torque = measured(log)
+            errors.append(np.where(outliers(torque), np.nan, torque - self.predict(log)))
+        residual = np.vstack(errors)
+        usable = np.isfinite(residual).all(axis=1)
+        v = np.vstack([self._velocities(log) for log in self.logs])
+        return ResidualProfile.of(v[usable], residual[usable])
+
+    def _velocities(self, log: Log) -> Array:
+        """Low-passed velocities at the samples of a log, (N, nv)."""
+        v = np.empty((len(log), self.nominal.nv))
+        for part, even, (_, smooth, _) in motion(self.nominal, log, self.cutoff):
+            v[part] = even.back(smooth)[: part.stop - part.start]
+        return v
 
     def _faster(self, log: Log) -> Array:
         """Ratio of the speed of each row's joint to that in the fitted log, from 1 to 10.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from synthetic_logs import arm, motion, recording, truth
 
+import helicoid as hc
 from helicoid import InputError, Robot
 from helicoid.identification.logs.clock import clock, stretches
 from helicoid.identification.logs.filtering import (
@@ -185,3 +186,15 @@ def test_torques_in_another_unit_are_doubted_without_effort_limits(given: tuple[
         check(robot, Log.from_arrays(log.t, log.q, **arrays, tau=log.tau))
     with pytest.warns(DoubtfulLogWarning, match=r"column 'tau\[1\]' reads .* is it in mN·m"):
         check(robot, Log.from_arrays(log.t, log.q, **arrays, tau=log.tau * [1.0, 1000.0, 1.0]))
+
+
+def test_delayed_measurements_keep_their_noise() -> None:
+    """Half a sample: a straight line between two samples of white noise has half their variance."""
+    n = 2000
+    noise = np.random.default_rng(0).normal(size=(n, 2))
+    log = Log.from_arrays(np.arange(n) / 1000, np.zeros((n, 2)), tau=noise)
+    (samples,), _ = prepare(hc.load("planar_2r"), log, cutoff=20.0)
+    late = samples.delayed(0.0025)
+    assert np.std(late.raw) == pytest.approx(1.0, rel=0.05)
+    shifted = np.clip(np.arange(n) + 2, 0, n - 1)
+    np.testing.assert_allclose(late.raw - late.y, (samples.raw - samples.y)[shifted])

@@ -47,8 +47,14 @@ class Samples:
         return len(self.q)
 
     def delayed(self, lag: float) -> Samples:
-        """These samples with measurements moved `lag` seconds back, to the motion that caused them."""
-        return replace(self, y=moved(self.y, lag * self.rate), raw=moved(self.raw, lag * self.rate))
+        """These samples with measurements moved `lag` seconds back, to the motion that caused them.
+
+        What the low-pass removed is taken from the nearest sample: between two samples white noise would
+        average out.
+        """
+        y, shift = moved(self.y, lag * self.rate), round(lag * self.rate)
+        nearest = np.clip(np.arange(len(y)) + shift, 0, len(y) - 1)
+        return replace(self, y=y, raw=y + (self.raw - self.y)[nearest])
 
     def replaced(self, y: Array) -> Samples:
         """This motion with `y` (M, rows) as measurements, both low-passed and as recorded."""
