@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Thousands of small functions are called once or twice: compiling each would take hours. Tests of compiled
-# code turn it on.
+# code turn it on; those that take thousands of steps of one function carry the marker `compiled`.
 os.environ["HELICOID_COMPILE"] = "0"
 # Compilers take a third of the suite's time, and code that runs for milliseconds is not worth optimising. The
 # long sweeps, and tests of the compiler itself, run what users run.
@@ -94,7 +94,8 @@ def _skipping() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Iterator[None]:
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    set_compile(HAS_COMPILER and item.get_closest_marker("compiled") is not None)
     with _skipping():
         yield
 

@@ -15,6 +15,8 @@ import helicoid as hc
 from helicoid.commissioning import Commissioning, CommissioningPlant
 from helicoid.errors import InputError
 
+pytestmark = pytest.mark.compiled
+
 START, GOAL = np.array([0.3, 0.5]), np.array([0.7, 0.2])
 QUICK: dict[str, Any] = {"duration": 4.0, "max_frequency": 15.0, "progress": False}
 

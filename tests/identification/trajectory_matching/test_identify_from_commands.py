@@ -17,6 +17,8 @@ from helicoid.identification.trajectory_matching.recording import Recording
 from helicoid.identification.trajectory_matching.rollout import Rollouts
 from helicoid.identification.trajectory_matching.unknowns import Unknowns
 
+pytestmark = pytest.mark.compiled
+
 DT, PERIOD = 0.004, 0.002
 KP, KD = np.array([400.0, 150.0]), np.array([25.0, 8.0])
 TRUE = {"damping": [4.0, 1.5], "friction": [3.0, 1.5], "armature": [0.4, 0.2]}
@@ -198,7 +200,7 @@ def test_sensitivities_are_those_of_small_steps(sampled: bool) -> None:
         numeric = slope(along)
         # Steps in which a joint starts or stops to slide have one-sided derivatives: few, so a median.
         off = np.median(np.abs(numeric - by[..., k])) / max(np.abs(numeric).max(), 1e-6)
-        assert off < 1e-4, (k, off)
+        assert off < 1e-3, (k, off)
 
 
 @pytest.mark.slow
