@@ -11,7 +11,7 @@ Functions
 
 Loops after straight-line code, for large functions
     MatrixProgram           a head, and steps on matrices: MapColumns, SumToParents, Zero, Product,
-                            AddDiagonal, Factor, Solve
+                            AddDiagonal, Articulate, Solve
 
 Settings
     set_compile, compile_is_on, set_num_threads, get_num_threads, open_cache
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from helicoid.compiler.code.c_source import c_source as c_source
     from helicoid.compiler.code.c_source import optimisation_pragma as optimisation_pragma
     from helicoid.compiler.code.matrix_program import AddDiagonal as AddDiagonal
-    from helicoid.compiler.code.matrix_program import Factor as Factor
+    from helicoid.compiler.code.matrix_program import Articulate as Articulate
     from helicoid.compiler.code.matrix_program import MapColumns as MapColumns
     from helicoid.compiler.code.matrix_program import MatrixProgram as MatrixProgram
     from helicoid.compiler.code.matrix_program import Product as Product

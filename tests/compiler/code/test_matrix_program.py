@@ -16,7 +16,7 @@ from helicoid.compiler.build.toolchain import find_compiler
 from helicoid.compiler.code.c_source import c_source
 from helicoid.compiler.code.matrix_program import (
     AddDiagonal,
-    Factor,
+    Articulate,
     MapColumns,
     MatrixProgram,
     Product,
@@ -41,48 +41,53 @@ def ancestors(k: int) -> list[int]:
 ABOVE = tuple(tuple(ancestors(k)) for k in range(N))
 # Ranges within a vector, across several, and next to each other.
 RANGES = tuple(((0, k + 1), (k + 2, N)) if k + 2 < N else ((k, k + 1),) for k in range(N))
-LOWER = tuple(tuple((j, j + 1) for j in (*ABOVE[k], k)) for k in range(N))
+BODIES = (3, -1, 0, 1, 2, -1, 5, 6, 7, 8, 9)  # of each row of M the row of inertias
 
 
 def program() -> MatrixProgram:
-    a, b, d = ca.SX.sym("a", 3 * N), ca.SX.sym("b", 2 * N), ca.SX.sym("d", N)
+    a, b, d, s = (ca.SX.sym(name, rows * N) for name, rows in (("a", 3), ("b", 2), ("d", 1), ("s", 6)))
+    subspaces = ca.reshape(s, 6, N)
     head = {"A": ca.reshape(a, N, 3).T, "B": ca.reshape(b, N, 2).T, "d": d.T, "zero": ca.SX(1, N)}
-    x, y = ca.SX.sym("x", 3), ca.SX.sym("y", 2)
+    head |= {"S": subspaces, "S_rows": subspaces.T}
+    x, y, z = ca.SX.sym("x", 3), ca.SX.sym("y", 2), ca.SX.sym("z", 6)
     mapped = MapColumns.from_expressions(
         [("A", x, None), ("B", y, AT)], {"C": ca.vertcat(x[:2] * y, ca.sin(x[2])), "E": x[0] - y[1]}
     )
-    factors = Factor("M", ABOVE)
+    K = ca.SX.eye(6) + z @ z.T
+    inertias = MapColumns.from_expressions([("S", z, None)], {"K": ca.vec(K)}, transposed=("K",))
+    factors = Articulate("factors", "K", "S_rows", "d", BODIES, PARENTS)
     steps = [
         mapped,
         SumToParents("C", PARENTS),
         Zero("P"),
         Product("P", "A", "C", RANGES),
         AddDiagonal("P", "d"),
-        Zero("M"),
-        Product("M", "C", "C", LOWER),
-        AddDiagonal("M", "d"),
         Zero("X"),
         Product("X", "A", "A", RANGES),
+        inertias,
         factors,
         Solve(("X",), "inverse", factors),
     ]
-    others = {"C": (3, N), "E": (1, N), **{name: (N, N) for name in ("P", "M", "X", "inverse")}}
-    return MatrixProgram.from_expressions([a, b, d], head, others, steps, ("P", "X", "inverse", "E", "d"))
+    others = {"C": (3, N), "E": (1, N), "K": (N, 36), "factors": factors.shape}
+    others |= {name: (N, N) for name in ("P", "X", "inverse")}
+    return MatrixProgram.from_expressions([a, b, d, s], head, others, steps, ("P", "X", "inverse", "E", "d"))
 
 
-def in_numpy(a: Array, b: Array, d: Array) -> list[Array]:
-    A, B = a.reshape(3, N), b.reshape(2, N)
+def in_numpy(a: Array, b: Array, d: Array, s: Array) -> list[Array]:
+    A, B, S = a.reshape(3, N), b.reshape(2, N), s.reshape(N, 6)
     y = B[:, AT]
     C, E = np.vstack([A[:2] * y, np.sin(A[2])]), A[0] - y[1]
+    own = [np.zeros((6, 6)) if k < 0 else np.eye(6) + np.outer(S[k], S[k]) for k in BODIES]
     for j in reversed(range(N)):
         if PARENTS[j] >= 0:
             C[:, PARENTS[j]] += C[:, j]
-    inside, related = np.zeros((N, N)), np.zeros((N, N))
+            own[PARENTS[j]] = own[PARENTS[j]] + own[j]
+    inside, M = np.zeros((2, N, N))
     for i in range(N):
         for start, end in RANGES[i]:
             inside[i, start:end] = 1
-        related[i, [*ABOVE[i], i]] = related[[*ABOVE[i], i], i] = 1
-    M = related * (C.T @ C) + np.diag(d)
+        for j in (*ABOVE[i], i):
+            M[i, j] = M[j, i] = S[i] @ own[i] @ S[j] + (d[i] if i == j else 0)
     X = inside * (A.T @ A)
     return [inside * (A.T @ C) + np.diag(d), np.linalg.solve(M, X), np.linalg.inv(M), E, d]
 
@@ -100,7 +105,7 @@ def test_steps_are_those_of_numpy(tmp_path: Path, lanes: int) -> None:
     )
     rng = np.random.default_rng(5)
     samples = [rng.normal(size=(13, n)) for n in one.input_sizes]
-    samples[2] = 50 + samples[2] ** 2  # the matrix is positive definite
+    samples[2] = 1 + samples[2] ** 2  # the matrix is positive definite
     wanted = [in_numpy(*(values[k] for values in samples)) for k in range(13)]
     batch = [np.full((13, n), np.nan) for n in one.output_sizes]
     kernel.evaluate_batch(samples, batch, 13)
@@ -117,7 +122,5 @@ def test_operations_and_digest_follow_the_steps() -> None:
     assert one.digest == same.digest and one.n_operations == same.n_operations
     fewer = MatrixProgram(one.head, one.matrices, one.steps[:-1], one.results)
     assert fewer.digest != one.digest
-    # Of each column that is solved: two operations for each nonzero of L and sweep, and one for each 1 / D;
-    # of the inverse, which is symmetric, half of the sweeps.
-    pairs = sum(map(len, ABOVE))
-    assert one.n_operations - fewer.n_operations == N * (4 * pairs + N) + N * (2 * pairs + N)
+    # Of each column that is solved, 49 operations for each row; of the inverse, which is symmetric, half.
+    assert one.n_operations - fewer.n_operations == 49 * N * N + 49 * N * (N + 1) // 2

@@ -3,8 +3,8 @@
 Straight-line code of a function with matrices of n × n elements has at least n² operations, outgrows the
 instruction cache and takes long to compile. A matrix program computes what is linear in n by straight-line
 code (its *head*) and the rest by few steps, each a loop: a small function mapped over columns, sums along a
-tree, products of matrices, factors of a sparse matrix and solutions with them. The same steps run on one
-sample, where vectors hold neighbouring columns, and on batches, where they hold samples.
+tree, products of matrices, factors of a matrix that a tree gives and solutions with them. The same steps run
+on one sample, where vectors hold neighbouring columns, and on batches, where they hold samples.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import casadi as ca
 from helicoid.compiler.code.program import Program
 
 Range = tuple[int, int]  # from the first to before the second
+FACTOR_COLUMNS = 8  # of the result of `Articulate`: U / D, 1 / D, and one more for whole vectors
 
 
 @dataclass(frozen=True)
@@ -26,21 +27,25 @@ class MapColumns:
     """A function of columns: `outputs` [:, j] = function(`inputs` [:, at[j]]), for each column j.
 
     `program` has one input, the entries of all inputs after each other, and one output. An input is the name
-    of a matrix and of each column j the column to read, or None for j itself.
+    of a matrix and of each column j the column to read, or None for j itself. Outputs that are `transposed`
+    are stored with a row for each column.
     """
 
     program: Program
     inputs: tuple[tuple[str, tuple[int, ...] | None], ...]
     outputs: tuple[str, ...]
+    transposed: tuple[str, ...] = ()
 
     @staticmethod
     def from_expressions(
-        inputs: Sequence[tuple[str, ca.SX, tuple[int, ...] | None]], outputs: Mapping[str, ca.SX]
+        inputs: Sequence[tuple[str, ca.SX, tuple[int, ...] | None]],
+        outputs: Mapping[str, ca.SX],
+        transposed: tuple[str, ...] = (),
     ) -> MapColumns:
         """The function from symbols, each with its matrix and the columns that it reads, to expressions."""
         symbols = ca.vertcat(*(symbol for _, symbol, _ in inputs))
         program = straight_line([symbols], [ca.vertcat(*outputs.values())])
-        return MapColumns(program, tuple((name, at) for name, _, at in inputs), tuple(outputs))
+        return MapColumns(program, tuple((name, at) for name, _, at in inputs), tuple(outputs), transposed)
 
 
 @dataclass(frozen=True)
@@ -77,27 +82,48 @@ class AddDiagonal:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """A symmetric matrix, by its lower triangle, becomes L and 1 / D of LᵀDL, in place.
+class Articulate:
+    """Factors of a matrix M that is given by a tree, for `Solve`; the recursion of articulated bodies.
 
-    `ancestors[k]` are the columns i < k that are not zero in row k; L has no others (Featherstone 2008,
-    section 6.5).
+    M[i, j] = S_i (Σ K_k) S_jᵀ where j is i or an ancestor of it, with the sum over i and all that descend
+    from it, and zero where neither descends from the other; `diagonal`[0, i] is added to M[i, i]. M itself is
+    never formed (Featherstone 2008, section 7.3).
+
+    Args:
+        target: the factors, a matrix of `shape`.
+        inertias: a symmetric 6 × 6 matrix K_k in each row, row by row.
+        subspaces: S_i, a row of 6 elements for each row of M.
+        at: of each row of M the row of `inertias`, or -1 for K = 0.
+        parents: of each row of M an earlier one, or -1.
     """
 
     target: str
-    ancestors: tuple[tuple[int, ...], ...]
+    inertias: str
+    subspaces: str
+    diagonal: str
+    at: tuple[int, ...]
+    parents: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the factors."""
+        return len(self.parents), FACTOR_COLUMNS
 
 
 @dataclass(frozen=True)
 class Solve:
-    """Each target = (LᵀDL)⁻¹ target, and `inverse` = (LᵀDL)⁻¹, with the result of `Factor`."""
+    """Each target = M⁻¹ target, and `inverse` = M⁻¹, with the result of `Articulate`.
+
+    Each column takes a pass along the tree from the last row to the first, with what the rows pass on to
+    their parents, and one back: operations linear in the number of rows, whatever the depth of the tree.
+    """
 
     targets: tuple[str, ...]
     inverse: str
-    factors: Factor
+    factors: Articulate
 
 
-Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Factor | Solve
+Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Articulate | Solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +174,7 @@ class MatrixProgram:
     def digest(self) -> str:
         """Hexadecimal digest of the whole program."""
         steps = [
-            f"{step.program.digest} {step.inputs} {step.outputs}"
+            f"{step.program.digest} {step.inputs} {step.outputs} {step.transposed}"
             if isinstance(step, MapColumns)
             else repr(step)
             for step in self.steps
@@ -159,7 +185,8 @@ class MatrixProgram:
     def _operations(self, step: Step) -> int:
         match step:
             case MapColumns():
-                return step.program.n_operations * self.matrices[step.outputs[0]][1]
+                name = step.outputs[0]
+                return step.program.n_operations * self.matrices[name][name not in step.transposed]
             case SumToParents():
                 return self.matrices[step.target][0] * sum(parent >= 0 for parent in step.parents)
             case Product():
@@ -169,13 +196,14 @@ class MatrixProgram:
                 return self.matrices[step.target][1]
             case Zero():
                 return 0
-            case Factor():
-                return sum(2 + len(above) * (len(above) + 2) for above in step.ancestors)
+            case Articulate(at=at, parents=parents):
+                own, passed_on = sum(k >= 0 for k in at), sum(parent >= 0 for parent in parents)
+                return len(parents) * (66 + 11 + 8) + 36 * (own + 2 * passed_on)
             case Solve():
-                pairs = sum(map(len, step.factors.ancestors))
-                n = len(step.factors.ancestors)
+                n = len(step.factors.parents)
                 columns = sum(self.matrices[name][1] for name in step.targets)
-                return columns * (4 * pairs + n) + n * (2 * pairs + n)
+                # Of the inverse, which is symmetric, half.
+                return 49 * n * columns + 49 * n * (n + 1) // 2
 
 
 def straight_line(inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Program:

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from helicoid.compiler.code.matrix_program import (
     AddDiagonal,
-    Factor,
+    Articulate,
     MapColumns,
     MatrixProgram,
     Product,
@@ -21,6 +21,8 @@ from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer, batch_driver
 
 MATRIX_HEADERS = '#include <string.h>\n#include "vector_math.h"\n#include "kernel.h"\n'
 _ALIGNMENT = 16  # elements
+_BRANCH_VECTORS = 36  # of what branches pass on: 6 × 6 elements, or 6 rows of at most 4 vectors
+_ON_CHAIN = -2  # in the table of a tree: the parent is the row before
 
 
 class MatrixWriter:
@@ -41,13 +43,13 @@ class MatrixWriter:
         self._views: dict[str, tuple[int, int]] = {}  # the solution that a target is part of, and where
         self._place_targets()
         self._n_elements = _rounded(self._head.schedule.n_slots)
-        self._solutions, self._diagonals = {}, {}
+        self._solutions = {}
+        self._branches_at = 0
         for k, step in enumerate(program.steps):
             if isinstance(step, Solve):
                 size = program.matrices[step.inverse][0] * self._strides[step.inverse]
                 self._solutions[k] = self._reserve(size)
-            elif isinstance(step, Factor):
-                self._diagonals[k] = self._reserve(program.matrices[step.target][0])
+                self._branches_at = self._reserve(len(_branches(step.factors)) * _BRANCH_VECTORS * self._pack)
         n_head = len(program.head.outputs)
         names = list(program.matrices)
         sizes = [self._rows(name) * self._stride(name) for name in names]
@@ -130,13 +132,11 @@ class MatrixWriter:
         return "\n".join([self._runtime(), *map(_called_as_one, self._maps), body])
 
     def _place_targets(self) -> None:
-        """Rows that steps treat as whole vectors: of factors, and of targets that are solved together."""
+        """Rows of targets that are solved together: next to each other, each of whole vectors."""
         for number, step in enumerate(self.program.steps):
-            if isinstance(step, Factor):
-                self._strides[step.target] = self._padded(step.target, 2)
-            elif isinstance(step, Solve):
+            if isinstance(step, Solve):
                 names = (*step.targets, step.inverse)
-                widths = [self._padded(name, 1) for name in names]
+                widths = [self._padded(name) for name in names]
                 for name, first in zip(names, accumulate(widths, initial=0), strict=False):
                     self._strides[name] = sum(widths)
                     self._views[name] = number, first
@@ -153,9 +153,8 @@ class MatrixWriter:
     def _stride(self, name: str) -> int:
         return self._strides.get(name, self.program.matrices[name][1])
 
-    def _padded(self, name: str, vectors: int) -> int:
-        multiple = vectors * self._pack
-        return -(-self.program.matrices[name][1] // multiple) * multiple
+    def _padded(self, name: str) -> int:
+        return -(-self.program.matrices[name][1] // self._pack) * self._pack
 
     def _runtime(self) -> str:
         """The functions of `matrix_steps.h` for this kind."""
@@ -178,29 +177,33 @@ class MatrixWriter:
                     f" {kind}_sum_to_parents(m_{target}, {rows}, {columns}, parents); }}"
                 )
             case Zero(target):
-                for_each = f"for (int i = 0; i < {self._rows(target)}; i++)"
-                columns = self.program.matrices[target][1]
-                at = f"m_{target} + i * {self._stride(target)}"
-                yield f"{for_each} memset({at}, 0, {columns} * sizeof *m_{target});"
+                rows, columns = self.program.matrices[target]
+                if columns == self._stride(target):
+                    yield f"memset(m_{target}, 0, {rows * columns} * sizeof *m_{target});"
+                else:
+                    at = f"m_{target} + i * {self._stride(target)}"
+                    yield f"for (int i = 0; i < {rows}; i++) memset({at}, 0, {columns} * sizeof *m_{target});"
             case Product():
                 yield from self._product(step)
             case AddDiagonal(target, row):
                 rows, stride = self._rows(target), self._stride(target)
                 yield f"{kind}_add_diagonal(m_{target}, {rows}, {stride}, m_{row});"
-            case Factor(target):
-                what = f"m_{target}, {self._rows(target)}, {self._stride(target)}"
-                yield f"{{ {_pattern(step)} {kind}_factor({what}, w + {self._diagonals[number]}, pattern); }}"
+            case Articulate():
+                n = len(step.parents)
+                tables = f"static const int at[] = {_table(step.at)}; {_tree(step)}"
+                given = f"m_{step.inertias}, at, m_{step.subspaces}, m_{step.diagonal}"
+                rest = f"w + {self._branches_at}, tree"
+                yield f"{{ {tables} {kind}_articulate(m_{step.target}, {n}, {given}, {rest}); }}"
             case Solve(inverse=inverse, factors=factors):
                 rows, stride = self._rows(inverse), self._stride(inverse)
                 unit = self._views[inverse][1]
-                X = f"w + {self._solutions[number]}"
-                yield f"{kind}_unit({X} + {unit}, {rows}, {stride});"
-                L = f"m_{factors.target}, {self._stride(factors.target)}"
-                yield f"{{ {_pattern(factors)} {kind}_solve({X}, {rows}, {stride}, {L}, pattern, {unit}); }}"
+                where = f"w + {self._solutions[number]}, {rows}, {stride}"
+                rest = f"m_{factors.target}, m_{factors.subspaces}, w + {self._branches_at}"
+                yield f"{{ {_tree(factors)} {kind}_solve({where}, {rest}, tree, {unit}); }}"
 
     def _map(self, step: MapColumns) -> Iterator[str]:
         writer = self._maps[self._mapped.index(step)]
-        n = self.program.matrices[step.outputs[0]][1]
+        n = self.program.matrices[step.outputs[0]][step.outputs[0] not in step.transposed]
         n_x, n_y = sum(step.program.input_sizes), sum(step.program.output_sizes)
         yield f"{{ hc_v *x = (hc_v *)(w + {self._columns_at}), *y = x + {n_x}, *v = y + {n_y};"
         for k, (_, at) in enumerate(step.inputs):
@@ -218,11 +221,15 @@ class MatrixWriter:
         start = 0
         for name in step.outputs:
             rows, columns = self.program.matrices[name]
-            store = f"m_{name}[c * {columns} + j] = y[{start} + c]"
-            if self._pack > 1:
-                store = f"hc_store(m_{name} + c * {columns} + j, y[{start} + c])"
-            yield f"    for (int c = 0; c < {rows}; c++) {store};"
-            start += rows
+            if name in step.transposed:
+                place = f"m_{name} + j * {columns}, {columns}"
+                yield f"    {self.flavour.name}_store_transposed({place}, y + {start});"
+                start += columns
+            else:
+                place = f"m_{name} + c * {columns} + j"
+                put = f"{self.flavour.name}_put({place}, y[{start} + c])"
+                yield f"    for (int c = 0; c < {rows}; c++) {put};"
+                start += rows
         yield "  } }"
 
     def _read(self, start: int, name: str, at: Sequence[int] | None, k: int) -> Iterator[str]:
@@ -265,18 +272,22 @@ def _called_as_one(writer: Writer) -> str:
     return f"static void {name}({writer.flavour.parameters}) {{ (void)x; (void)y; (void)w; {calls} }}"
 
 
-def _pattern(step: Factor) -> str:
-    """The tables of the nonzeros of the factor L."""
-    below: list[list[int]] = [[] for _ in step.ancestors]
-    for k, above in enumerate(step.ancestors):
-        for i in above:
-            below[i].append(k)
-    tables = []
-    for name, rows in (("above", step.ancestors), ("below", below)):
-        firsts = accumulate((len(row) for row in rows), initial=0)
-        tables.append(f"static const int first_{name}[] = {_table(list(firsts))};")
-        tables.append(f"static const int {name}[] = {_table([k for row in rows for k in row])};")
-    return f"{' '.join(tables)} const hc_pattern pattern = {{first_above, above, first_below, below}};"
+def _branches(step: Articulate) -> list[int]:
+    """The rows with other children than the row after them, which alone need memory for what they get."""
+    return sorted({parent for k, parent in enumerate(step.parents) if 0 <= parent != k - 1})
+
+
+def _tree(step: Articulate) -> str:
+    """The tables of a tree: where each row passes on what it has, and where it gets the rest from."""
+    places = {row: k for k, row in enumerate(_branches(step))}
+    to = [
+        _ON_CHAIN if 0 <= parent == k - 1 else places.get(parent, -1) for k, parent in enumerate(step.parents)
+    ]
+    own = [places.get(k, -1) for k in range(len(step.parents))]
+    return (
+        f"static const int to[] = {_table(to)}, own[] = {_table(own)};"
+        f" const hc_tree tree = {{{len(places)}, to, own}};"
+    )
 
 
 def _table(numbers: Sequence[int]) -> str:

@@ -29,7 +29,7 @@ from helicoid.dynamics.derivatives.recursive import (
     joint_forces,
     passive_derivatives,
 )
-from helicoid.dynamics.physics import Physics, rigid_inertia_times, symmetric
+from helicoid.dynamics.physics import Physics, symmetric
 from helicoid.dynamics.recursions.aba import has_mimics
 from helicoid.dynamics.recursions.composites.composite import (
     Composite,
@@ -44,6 +44,7 @@ from helicoid.dynamics.recursions.composites.mass_distribution import (
 )
 from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.tree import Pose, from_parent
+from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
 _UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -120,31 +121,31 @@ def poses_and_motion(
     return {**head, "V": ca.horzcat(*twists), "A": ca.horzcat(*accelerations)}
 
 
-def bodies(moving: bool = True) -> Stage:
-    """Mass distribution, momentum and wrench of a body in the common frame, from its pose, π, V and A."""
+def bodies(moving: bool = True, inertia: bool = False) -> Stage:
+    """Mass distribution, momentum and wrench of a body in the common frame, from its pose, π, V and A.
+
+    With `inertia` its spatial inertia too, row by row; alone unless it is `moving`.
+    """
     pose, pi = ca.SX.sym("pose", 12), ca.SX.sym("pi", 13)
     mass = distribution_to_parent(distribution(pi), ca.reshape(pose[:9], 3, 3).T, pose[9:])
+    added = {"inertia": _packed_inertia(mass)} if inertia else {}
     if not moving:
-        return Stage({"pose": pose, "pi": pi}, {"composite": _packed_mass(mass)})
+        return Stage({"pose": pose, "pi": pi}, added)
     V, A = ca.SX.sym("V", 6), ca.SX.sym("A", 6)
     none = ca.SX(6, 1)
     composites, wrenches = bodies_in_motion([BodyMotion(V, A, none, none, none, none)], [_parameters(*mass)])
     body = composites[0]
     packed = ca.vertcat(_packed_mass(mass), body.p, ca.vec(body.N), wrenches[0])
-    return Stage({"pose": pose, "pi": pi, "V": V, "A": A}, {"composite": packed})
+    return Stage({"pose": pose, "pi": pi, "V": V, "A": A}, {"composite": packed, **added})
 
 
-def columns(moving: bool = True, sign: float = 1.0) -> Stage:
+def columns(sign: float = 1.0) -> Stage:
     """The columns of a velocity, from S, the composite body, V, and V_p and A_p of the parent.
 
     With `sign` = -1 they are those of -∂τ/∂q and -∂τ/∂v.
     """
-    S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 28 if moving else 10)
+    S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 28)
     mass = packed[0], packed[1:4], symmetric(_upper(packed[4:10]))
-    if not moving:
-        zero = ca.SX.zeros(3)
-        F = rigid_inertia_times(Composite(mass, zero, zero).inertia, S)
-        return Stage({"S": S, "composite": packed}, {"F": F})
     V, V_p, A_p = (ca.SX.sym(name, 6) for name in ("V", "V_p", "A_p"))
     Ψd = motion_cross(V_p, S)
     Ψdd = motion_cross(A_p, S) + motion_cross(V_p, Ψd)
@@ -198,6 +199,14 @@ def _parameters(m: Expression, h: Expression, Σ: Expression) -> Expression:
 def _packed_mass(mass: tuple[Expression, Expression, Expression]) -> Expression:
     m, h, Σ = mass
     return ca.vertcat(m, h, *(Σ[i, j] for i, j in _UPPER))
+
+
+def _packed_inertia(mass: tuple[Expression, Expression, Expression]) -> Expression:
+    m, h, Σ = mass
+    across = so3.hat(h)
+    top, bottom = ca.horzcat(rotational(Σ), across), ca.horzcat(-across, m * ca.SX.eye(3))
+    inertia = ca.vertcat(top, bottom)
+    return ca.densify(ca.vec(inertia.T))
 
 
 def _upper(elements: Expression) -> list[list[Expression]]:

@@ -15,7 +15,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.compiler import (
     AddDiagonal,
-    Factor,
+    Articulate,
     MapColumns,
     MatrixProgram,
     Product,
@@ -34,6 +34,7 @@ from helicoid.model.model import Model
 _MIN_VELOCITIES = 12  # from which loops are as fast as straight-line code, on chains and humanoids
 
 Symbols = Sequence[Expression]
+Read = tuple[str, Expression, tuple[int, ...] | None]  # a matrix, a symbol of its column, and which is read
 Columns = tuple[tuple[tuple[int, int], ...], ...]  # of each row the ranges of columns
 
 
@@ -46,9 +47,10 @@ def inverse_dynamics_derivatives(
     loops = _Loops(model)
     head = joint_columns.poses_and_motion(model, physics, q, v, a)
     head |= _diagonals(model, physics, q, v, 1.0)
-    loops.columns(moving=True)
+    loops.bodies(moving=True, inertia=False)
+    loops.columns(1.0)
     loops.derivatives()
-    loops.mass_matrix(whole=True)
+    loops.mass_matrix()
     return loops.program(symbols, head, ("dq", "dv", "M"))
 
 
@@ -61,10 +63,10 @@ def forward_dynamics_derivatives(
     loops = _Loops(model)
     a = forward_dynamics(model, physics, q, v, tau)
     head = joint_columns.poses_and_motion(model, physics, q, v, a)
-    head |= _diagonals(model, physics, q, v, -1.0)
-    loops.columns(moving=True, sign=-1.0)
+    head |= {"S_rows": head["S"].T} | _diagonals(model, physics, q, v, -1.0)
+    loops.bodies(moving=True, inertia=True)
+    loops.columns(-1.0)
     loops.derivatives()
-    loops.mass_matrix(whole=False)
     loops.solve("dq", "dv")
     return loops.program(symbols, head, ("dq", "dv", "M_inverse"))
 
@@ -76,9 +78,9 @@ def mass_matrix_inverse(
     if not _applies(model):
         return None
     loops = _Loops(model)
-    head = joint_columns.poses_and_motion(model, physics, q) | {"armature": physics.armature.T}
-    loops.columns(moving=False)
-    loops.mass_matrix(whole=False)
+    head = joint_columns.poses_and_motion(model, physics, q)
+    head |= {"S_rows": head.pop("S").T, "armature": physics.armature.T}
+    loops.bodies(moving=False, inertia=True)
     loops.solve()
     return loops.program(symbols, head, ("M_inverse",))
 
@@ -110,11 +112,19 @@ class _Loops:
         self.kinship = joint_columns.kinship(self.model)
         self.lower = tuple(map(_ranges, self.kinship.ancestors))
         self.upper = tuple(map(_ranges, self.kinship.descendants))
+        self._elements = self.kinship.parents
 
-    def columns(self, moving: bool, sign: float = 1.0) -> None:
-        """The stages of `joint_columns` after the first: bodies, composites, columns of velocities."""
-        n_elements, own = len(self.kinship.parents), tuple(self.kinship.elements)
-        parents = [n_elements if parent < 0 else parent for parent in self.kinship.parents]
+    def bodies(self, moving: bool, inertia: bool) -> None:
+        """The second and third stage of `joint_columns`: bodies, and composites if they are `moving`."""
+        stage = joint_columns.bodies(moving, inertia)
+        self._map([(name, symbol, None) for name, symbol in stage.inputs.items()], stage, len(self._elements))
+        if moving:
+            self.steps.append(SumToParents("composite", tuple(self._elements)))
+
+    def columns(self, sign: float) -> None:
+        """The fourth stage of `joint_columns`: columns of velocities."""
+        n_elements, own = len(self._elements), tuple(self.kinship.elements)
+        parents = [n_elements if parent < 0 else parent for parent in self._elements]
         at_parent = tuple(parents[element] for element in own)
         at_own = None if own == tuple(range(n_elements)) else own
         reads = {
@@ -124,16 +134,9 @@ class _Loops:
             "V_p": ("V", at_parent),
             "A_p": ("A", at_parent),
         }
-        bodies, columns = joint_columns.bodies(moving), joint_columns.columns(moving, sign)
-        each_body = [(name, symbol, None) for name, symbol in bodies.inputs.items()]
-        each_velocity = [(reads[name][0], symbol, reads[name][1]) for name, symbol in columns.inputs.items()]
-        self.steps += [
-            MapColumns.from_expressions(each_body, bodies.outputs),
-            SumToParents("composite", tuple(self.kinship.parents)),
-            MapColumns.from_expressions(each_velocity, columns.outputs),
-        ]
-        for outputs, n in ((bodies.outputs, n_elements), (columns.outputs, self.model.nv)):
-            self.matrices |= {name: (rows.shape[0], n) for name, rows in outputs.items()}
+        stage = joint_columns.columns(sign)
+        inputs = [(reads[name][0], symbol, reads[name][1]) for name, symbol in stage.inputs.items()]
+        self._map(inputs, stage, self.model.nv)
 
     def derivatives(self) -> None:
         """∂τ/∂q and ∂τ/∂v, or their negatives, from the columns."""
@@ -142,24 +145,34 @@ class _Loops:
             self.steps.append(Product(target, "P", T, self.lower))
             self.steps += [Product(target, "S", F, self.upper), AddDiagonal(target, diagonal)]
 
-    def mass_matrix(self, whole: bool) -> None:
-        """M, or only its lower triangle."""
+    def mass_matrix(self) -> None:
+        """M."""
         self._square("M")
-        self.steps.append(Product("M", "F", "S", self.lower))
-        if whole:
-            self.steps.append(Product("M", "S", "F", self.upper))
+        self.steps += [Product("M", "F", "S", self.lower), Product("M", "S", "F", self.upper)]
         self.steps.append(AddDiagonal("M", "armature"))
 
     def solve(self, *targets: str) -> None:
         """Each target becomes M⁻¹ target; and M⁻¹ itself."""
-        above = (tuple(j for j in row if j < i) for i, row in enumerate(self.kinship.ancestors))
-        factors = Factor("M", tuple(above))
-        self.matrices["M_inverse"] = (self.model.nv, self.model.nv)
+        own = self.kinship.elements
+        is_last = [element not in own[k + 1 : k + 2] for k, element in enumerate(own)]
+        at = tuple(element if last else -1 for element, last in zip(own, is_last, strict=True))
+        parents = tuple(
+            max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
+        )
+        factors = Articulate("factors", "inertia", "S_rows", "armature", at, parents)
+        self.matrices |= {"factors": factors.shape, "M_inverse": (self.model.nv, self.model.nv)}
         self.steps += [factors, Solve(targets, "M_inverse", factors)]
 
     def program(self, symbols: Symbols, head: dict[str, Expression], results: Sequence[str]) -> MatrixProgram:
         """The program of the steps."""
         return MatrixProgram.from_expressions(symbols, head, self.matrices, self.steps, results)
+
+    def _map(self, inputs: Sequence[Read], stage: joint_columns.Stage, n: int) -> None:
+        """A stage for each of n columns."""
+        transposed = ("inertia",) if "inertia" in stage.outputs else ()
+        self.steps.append(MapColumns.from_expressions(inputs, stage.outputs, transposed))
+        sizes = {name: rows.shape[0] for name, rows in stage.outputs.items()}
+        self.matrices |= {name: (n, m) if name in transposed else (m, n) for name, m in sizes.items()}
 
     def _square(self, name: str) -> None:
         self.matrices[name] = (self.model.nv, self.model.nv)

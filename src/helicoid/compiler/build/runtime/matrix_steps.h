@@ -15,6 +15,17 @@
 #endif
 #define HC_UNROLLED _Pragma("GCC unroll 16")
 
+HC_HOT void HC_STEP(put)(HC_ELEMENT *p, hc_v x) { HC_PUT(p, x); }
+
+/* HC_PACK columns y of n elements as rows next to each other. */
+HC_HOT void HC_STEP(store_transposed)(HC_ELEMENT *rows, int n, const hc_v *y) {
+#if HC_PACK == 1
+  for (int c = 0; c < n; c++) rows[c] = y[c];
+#else
+  hc_store_rows(rows, n, y);
+#endif
+}
+
 /* The first of HC_PACK columns from j on that lie before `end`: the last vector overlaps the one before. */
 HC_HOT int HC_STEP(place)(int j, int end) { return j + HC_PACK <= end ? j : end - HC_PACK; }
 
@@ -54,111 +65,142 @@ HC_HOT void HC_STEP(add_diagonal)(HC_ELEMENT *target, int n, int stride, const H
   for (int i = 0; i < n; i++) target[i * stride + i] += row[i];
 }
 
-/* A pattern of nonzeros below the diagonal: of row k the columns above[first_above[k]..first_above[k + 1]), of
- * column i the rows below[first_below[i]..first_below[i + 1]). */
-#ifndef HC_PATTERN
-#define HC_PATTERN
-typedef struct {
-  const int *first_above, *above, *first_below, *below;
-} hc_pattern;
+/* A tree of rows. `to`: HC_ON_CHAIN where the parent is the row before, which then gets all from registers; else the
+ * number of the parent among the `branches`, or -1 without parent. `own`: the number of a row among them, or -1. */
+#ifndef HC_TREE
+#define HC_TREE
+#define HC_ON_CHAIN -2
+#define HC_FACTOR 8 /* FACTOR_COLUMNS: U / D, and 1 / D after them */
+#if HC_LANES >= 8 || defined(__aarch64__)
+#define HC_WIDE 4 /* vectors of columns that are solved together: 32 registers */
+#else
+#define HC_WIDE 2
 #endif
+typedef struct {
+  int branches;
+  const int *to, *own;
+} hc_tree;
+#endif
+#define HC_SIX ((6 + HC_PACK - 1) / HC_PACK) /* vectors that hold six elements */
 
-/* `wide` vectors of columns of row i of M reduced by all rows below that depend on it: M_ij - sum_k D_k L_ki L_kj. */
-HC_HOT void HC_STEP(reduce_row)(HC_ELEMENT *M, int stride, const HC_ELEMENT *D, hc_pattern pattern, int i, int start,
-                                const int wide) {
-  hc_v even[4], odd[4];
-  HC_UNROLLED for (int w = 0; w < wide; w++) {
-    even[w] = HC_AT(M + i * stride + start + w * HC_PACK);
-    odd[w] = (hc_v){0};
-  }
-  int b = pattern.first_below[i + 1] - 1;
-  for (; b > pattern.first_below[i]; b -= 2) {
-    const HC_ELEMENT *one = M + pattern.below[b] * stride, *two = M + pattern.below[b - 1] * stride;
-    const hc_v of_one = HC_SAME(one[i] * D[pattern.below[b]]), of_two = HC_SAME(two[i] * D[pattern.below[b - 1]]);
-    HC_UNROLLED for (int w = 0; w < wide; w++) {
-      even[w] -= of_one * HC_AT(one + start + w * HC_PACK);
-      odd[w] -= of_two * HC_AT(two + start + w * HC_PACK);
-    }
-  }
-  if (b == pattern.first_below[i]) {
-    const HC_ELEMENT *one = M + pattern.below[b] * stride;
-    const hc_v of_one = HC_SAME(one[i] * D[pattern.below[b]]);
-    HC_UNROLLED for (int w = 0; w < wide; w++) even[w] -= of_one * HC_AT(one + start + w * HC_PACK);
-  }
-  HC_UNROLLED for (int w = 0; w < wide; w++) HC_PUT(M + i * stride + start + w * HC_PACK, even[w] + odd[w]);
-}
-
-/* L and 1 / D of M = L' D L in place of the lower triangle of M, and D. A row has `stride` elements, a multiple of
- * two vectors; what is above the diagonal is lost. */
-HC_CALL void HC_STEP(factor)(HC_ELEMENT *M, int n, int stride, HC_ELEMENT *D, hc_pattern pattern) {
+/* Factors of n rows, from the 6 x 6 matrices in the rows `at` of `inertias`, and from the rows S. Each of the
+ * `branches` is six rows of HC_SIX vectors, of what its children pass on. Lanes beyond the sixth hold anything. */
+HC_CALL void HC_STEP(articulate)(HC_ELEMENT *factors, int n, const HC_ELEMENT *inertias, const int *at,
+                                 const HC_ELEMENT *S, const HC_ELEMENT *diagonal, HC_ELEMENT *branches, hc_tree tree) {
+#define HC_EACH_VECTOR(statement)                                                        \
+  HC_UNROLLED for (int r = 0; r < 6; r++)                                                \
+    HC_UNROLLED for (int k = 0; k < HC_SIX; k++) statement
+#define HC_PLACE(number) (branches + (((number)*6 + r) * HC_SIX + k) * HC_PACK)
+  hc_v K[6][HC_SIX], U[HC_SIX], UU[6][HC_SIX];
+  for (int k = 0; k < tree.branches * 6 * HC_SIX; k++) HC_PUT(branches + k * HC_PACK, (hc_v){0});
   for (int i = n - 1; i >= 0; i--) {
-    HC_ELEMENT *row = M + i * stride;
-    for (int start = 0; start <= i;) {
-      const int wide = i + 1 - start > 2 * HC_PACK && start + 4 * HC_PACK <= stride ? 4 : 2;
-      if (wide == 4)
-        HC_STEP(reduce_row)(M, stride, D, pattern, i, start, 4);
-      else
-        HC_STEP(reduce_row)(M, stride, D, pattern, i, start, 2);
-      start += wide * HC_PACK;
+    HC_ELEMENT *own = factors + i * HC_FACTOR;
+    const HC_ELEMENT *s = S + i * 6, *inertia = inertias + at[i] * 36;
+    if (i + 1 == n || tree.to[i + 1] != HC_ON_CHAIN) HC_EACH_VECTOR(K[r][k] = (hc_v){0});
+    if (at[i] >= 0) HC_EACH_VECTOR(K[r][k] += HC_AT(inertia + r * 6 + k * HC_PACK));
+    if (tree.own[i] >= 0) HC_EACH_VECTOR(K[r][k] += HC_AT(HC_PLACE(tree.own[i])));
+    HC_UNROLLED for (int k = 0; k < HC_SIX; k++) {
+      hc_v even = K[0][k] * HC_SAME(s[0]), odd = K[1][k] * HC_SAME(s[1]);
+      HC_UNROLLED for (int c = 2; c < 6; c += 2) {
+        even += K[c][k] * HC_SAME(s[c]);
+        odd += K[c + 1][k] * HC_SAME(s[c + 1]);
+      }
+      U[k] = even + odd;
+      HC_PUT(own + k * HC_PACK, U[k]);
     }
-    D[i] = row[i];
-    const HC_ELEMENT inverse = 1.0 / row[i];
-    for (int j = 0; j < i; j += HC_PACK) HC_PUT(row + j, HC_AT(row + j) * HC_SAME(inverse));
-    row[i] = inverse;
+    const HC_ELEMENT even = diagonal[i] + s[0] * own[0] + s[2] * own[2] + s[4] * own[4];
+    const HC_ELEMENT odd = s[1] * own[1] + s[3] * own[3] + s[5] * own[5], inverse = 1.0 / (even + odd);
+    HC_EACH_VECTOR(UU[r][k] = HC_SAME(own[r]) * U[k]);
+    HC_EACH_VECTOR(K[r][k] -= HC_SAME(inverse) * UU[r][k]);
+    if (tree.to[i] >= 0) HC_EACH_VECTOR(HC_PUT(HC_PLACE(tree.to[i]), HC_AT(HC_PLACE(tree.to[i])) + K[r][k]));
+    HC_UNROLLED for (int k = 0; k < HC_SIX; k++) HC_PUT(own + k * HC_PACK, U[k] * HC_SAME(inverse));
+    own[6] = inverse;
   }
+#undef HC_EACH_VECTOR
+#undef HC_PLACE
 }
 
-/* `wide` vectors of columns of X, whose rows have `columns` elements, become (L' D L)^-1 X in its first n rows, where
- * those below are zero at first. */
-HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *L, int stride,
-                                   hc_pattern pattern, const int wide) {
+/* `wide` vectors of columns of X, whose rows have `columns` elements, become the first n rows of the solution; those
+ * below are zero at first. */
+HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *factors, const HC_ELEMENT *S,
+                                   HC_ELEMENT *branches, hc_tree tree, const int wide) {
+#define HC_EACH_VECTOR(statement) HC_UNROLLED for (int w = 0; w < wide; w++) statement
+#define HC_EACH_OF_SIX(statement) HC_UNROLLED for (int c = 0; c < 6; c++) HC_EACH_VECTOR(statement)
+#define HC_PLACE(number) (branches + (((number)*6 + c) * wide + w) * HC_PACK)
+  hc_v f[6][4], x[4], y[4]; /* f is passed on: wrenches first, then accelerations */
+  for (int k = 0; k < tree.branches * 6 * wide; k++) HC_PUT(branches + k * HC_PACK, (hc_v){0});
   for (int i = n - 1; i >= 0; i--) {
-    HC_ELEMENT *own = X + i * columns;
-    hc_v x[8];
-    HC_UNROLLED for (int w = 0; w < wide; w++) x[w] = HC_AT(own + w * HC_PACK);
-    int b = pattern.first_below[i + 1] - 1;
-    while (b >= pattern.first_below[i] && pattern.below[b] >= n) b--;
-    for (; b >= pattern.first_below[i]; b--) { /* the row computed last comes last: nothing waits for it */
-      const hc_v l = HC_SAME(L[pattern.below[b] * stride + i]);
-      const HC_ELEMENT *other = X + pattern.below[b] * columns;
-      HC_UNROLLED for (int w = 0; w < wide; w++) x[w] -= l * HC_AT(other + w * HC_PACK);
+    const HC_ELEMENT *s = S + i * 6, *u = factors + i * HC_FACTOR;
+    HC_ELEMENT *row = X + i * columns;
+    if (i + 1 == n || tree.to[i + 1] != HC_ON_CHAIN) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
+    if (tree.own[i] >= 0) HC_EACH_OF_SIX(f[c][w] += HC_AT(HC_PLACE(tree.own[i])));
+    HC_EACH_VECTOR(x[w] = HC_AT(row + w * HC_PACK) - HC_SAME(s[0]) * f[0][w]);
+    HC_EACH_VECTOR(y[w] = HC_SAME(s[1]) * f[1][w]);
+    HC_UNROLLED for (int c = 2; c < 6; c += 2) {
+      HC_EACH_VECTOR(x[w] -= HC_SAME(s[c]) * f[c][w]);
+      HC_EACH_VECTOR(y[w] += HC_SAME(s[c + 1]) * f[c + 1][w]);
     }
-    HC_UNROLLED for (int w = 0; w < wide; w++) HC_PUT(own + w * HC_PACK, x[w]);
+    HC_EACH_VECTOR(x[w] -= y[w]);
+    HC_EACH_VECTOR(HC_PUT(row + w * HC_PACK, x[w]));
+    HC_EACH_OF_SIX(f[c][w] += HC_SAME(u[c]) * x[w]);
+    if (tree.to[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.to[i]), HC_AT(HC_PLACE(tree.to[i])) + f[c][w]));
   }
-  for (int k = 0; k < n; k++) {
-    HC_ELEMENT *own = X + k * columns;
-    const hc_v inverse = HC_SAME(L[k * stride + k]);
-    hc_v x[8];
-    HC_UNROLLED for (int w = 0; w < wide; w++) x[w] = inverse * HC_AT(own + w * HC_PACK);
-    for (int a = pattern.first_above[k]; a < pattern.first_above[k + 1]; a++) {
-      const hc_v l = HC_SAME(L[k * stride + pattern.above[a]]);
-      const HC_ELEMENT *other = X + pattern.above[a] * columns;
-      HC_UNROLLED for (int w = 0; w < wide; w++) x[w] -= l * HC_AT(other + w * HC_PACK);
+  for (int i = 0; i < n; i++) {
+    const HC_ELEMENT *s = S + i * 6, *u = factors + i * HC_FACTOR;
+    HC_ELEMENT *row = X + i * columns;
+    if (tree.to[i] == -1) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
+    if (tree.to[i] >= 0) HC_EACH_OF_SIX(f[c][w] = HC_AT(HC_PLACE(tree.to[i])));
+    HC_EACH_VECTOR(x[w] = HC_AT(row + w * HC_PACK) * HC_SAME(u[6]) - HC_SAME(u[0]) * f[0][w]);
+    HC_EACH_VECTOR(y[w] = HC_SAME(u[1]) * f[1][w]);
+    HC_UNROLLED for (int c = 2; c < 6; c += 2) {
+      HC_EACH_VECTOR(x[w] -= HC_SAME(u[c]) * f[c][w]);
+      HC_EACH_VECTOR(y[w] += HC_SAME(u[c + 1]) * f[c + 1][w]);
     }
-    HC_UNROLLED for (int w = 0; w < wide; w++) HC_PUT(own + w * HC_PACK, x[w]);
+    HC_EACH_VECTOR(x[w] -= y[w]);
+    HC_EACH_VECTOR(HC_PUT(row + w * HC_PACK, x[w]));
+    HC_EACH_OF_SIX(f[c][w] += HC_SAME(s[c]) * x[w]);
+    if (tree.own[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.own[i]), f[c][w]));
   }
+#undef HC_EACH_VECTOR
+#undef HC_EACH_OF_SIX
+#undef HC_PLACE
 }
 
-/* X becomes (L' D L)^-1 X; its rows are whole vectors. The columns from `unit` on are those of the unit matrix: of
- * their solution, which is symmetric, only the rows up to the last column of each vector are computed. */
-HC_CALL void HC_STEP(solve)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *L, int stride, hc_pattern pattern,
-                            int unit) {
+/* X[i, j] = X[j, i] for i > j, for whole vectors of rows and columns: those on the diagonal are complete. */
+HC_HOT void HC_STEP(mirror)(HC_ELEMENT *X, int n, int columns) {
+  for (int i = HC_PACK; i < n; i += HC_PACK)
+    for (int j = 0; j < i; j += HC_PACK) {
+      hc_v t[HC_PACK];
+      HC_UNROLLED for (int k = 0; k < HC_PACK; k++) t[k] = HC_AT(X + (j + k) * columns + i);
+      if (HC_PACK > 1) hc_transpose(t);
+      HC_UNROLLED for (int k = 0; k < HC_PACK; k++)
+        if (i + k < n) HC_PUT(X + (i + k) * columns + j, t[k]);
+    }
+}
+
+/* X becomes the solution of M X = X; its rows are whole vectors. The columns from `unit` on are made those of the
+ * inverse, which is symmetric: only the rows up to the last column of each vector are computed. */
+HC_CALL void HC_STEP(solve)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *factors, const HC_ELEMENT *S,
+                            HC_ELEMENT *branches, hc_tree tree, int unit) {
+  for (int i = 0; i < n; i++) {
+    for (int j = unit; j < columns; j += HC_PACK) HC_PUT(X + i * columns + j, (hc_v){0});
+    X[i * columns + unit + i] += 1.0;
+  }
   for (int start = 0; start < columns;) {
     const int left = ((start < unit ? unit : columns) - start) / HC_PACK; /* vectors */
-    const int wide = left >= 8 ? (start < unit ? 8 : 4) : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    const int parts = (left + HC_WIDE - 1) / HC_WIDE, wide = (left + parts - 1) / parts;
     const int end = start - unit + wide * HC_PACK, rows = start >= unit && end < n ? end : n;
-    if (wide == 8)
-      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 8);
-    else if (wide == 4)
-      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 4);
+    if (wide == 4)
+      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 4);
+    else if (wide == 3)
+      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 3);
     else if (wide == 2)
-      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 2);
+      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 2);
     else
-      HC_STEP(solve_columns)(X + start, rows, columns, L, stride, pattern, 1);
+      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 1);
     start += wide * HC_PACK;
   }
-  for (int i = 0; i < n && unit < columns; i++)
-    for (int j = 0; j < i; j++) X[i * columns + unit + j] = X[j * columns + unit + i];
+  if (unit < columns) HC_STEP(mirror)(X + unit, n, columns);
 }
 
 /* A matrix with rows of `stride` elements, as one with rows next to each other. */
@@ -170,12 +212,7 @@ HC_HOT void HC_STEP(copy)(HC_ELEMENT *target, const HC_ELEMENT *source, int rows
     }
 }
 
-HC_HOT void HC_STEP(unit)(HC_ELEMENT *target, int n, int stride) {
-  const HC_ELEMENT zero = {0};
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) target[i * stride + j] = i == j ? zero + 1.0 : zero;
-}
-
 #undef HC_AT
 #undef HC_PUT
 #undef HC_SAME
+#undef HC_SIX
