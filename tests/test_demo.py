@@ -15,6 +15,7 @@ from rich.live import Live
 
 import helicoid as hc
 from helicoid.demo.demonstration import LiveTable, summary
+from helicoid.demo.plan import BRAKING, sort_parcels, write_plan
 from helicoid.demo.report import write_report
 from helicoid.demo.results import Results
 from helicoid.demo.scenario import (
@@ -190,3 +191,36 @@ def test_demo_walk_from_the_command_line(tmp_path: Path) -> None:
     text = (tmp_path / "walk.html").read_text()
     assert "without a fall" in text and text.count("<svg") >= 4
     assert "http" not in text.replace("http://www.w3.org", "")
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_parcels_are_sorted_around_obstacles(tmp_path: Path) -> None:
+    """All samples are free in the scene of their time, and the page has the objects with their times."""
+    record = sort_parcels()
+    motion, starts = record.trajectory, sorted(record.scenes)
+    assert [leg.name for leg in record.legs][2] == "parcel 1 to the bin, planned again"
+    assert np.all(np.diff(motion.t) > 0) and np.all(np.abs(motion.v) < 1.02 * record.robot.limits.velocity)
+    planner = hc.planning.Planner(record.robot)
+    for start, end in zip(starts, [*starts[1:], np.inf], strict=True):
+        planner.update(record.scenes[start])
+        assert not planner.in_collision(motion.q[(motion.t > start) & (motion.t <= end)]).any()
+    text = write_plan(record, tmp_path).read_text()
+    header = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
+    times = {(part["from"], part["until"]) for part in header["parts"]}
+    moved = record.legs[2].begins - BRAKING
+    assert (-1e9, 1e9) in times and (0.0, moved) in times and (moved, 1e9) in times
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_demo_plan_from_the_command_line(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from helicoid.cli.app import app
+
+    result = CliRunner().invoke(app, ["demo", "plan", "-o", str(tmp_path)], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert len(lines) == 8 and all(len(line) <= 80 for line in lines[:7])
+    assert "Least distance from an obstacle" in lines[-1] and (tmp_path / "plan.html").exists()

@@ -93,6 +93,26 @@ def test_ghosts_traces_and_markers_are_in_the_page(robot: hc.Robot, motion: Simp
     np.testing.assert_allclose(np.array(target["low"]) + np.array(target["span"]) / 2, [1, 0, 0], atol=1e-6)
 
 
+def test_objects_of_scenes_are_drawn_while_they_are_there(robot: hc.Robot, motion: SimpleNamespace) -> None:
+    scene, tip = hc.Scene(), robot.link_names[-1]
+    scene.add("box", hc.Box([0.2, 0.4, 0.6]), [1.0, 2.0, 3.0])
+    scene.add("tool", hc.Sphere(0.1), [0.0, 0.0, 0.2])
+    scene.add("cloud", hc.PointCloud(np.random.default_rng(0).normal(size=(4000, 3)), 0.01))
+    scene.attach("tool", robot, tip)
+    later = scene.copy()
+    later.move("box", [1.5, 2.0, 3.0])
+    later.remove("cloud")
+    header, _ = content(motion_html(robot, motion, scene={0.0: scene, 0.5: later}))
+    own = len(visual_parts(robot))
+    found = {(part["from"], part["until"], part["body"]): part for part in header["parts"][own:]}
+    body = robot.model.frame(tip).body
+    windows = {(0.0, 0.5, -1), (0.5, 1e9, -1), (0.0, 1e9, body)}
+    assert set(found) == windows and len(header["parts"]) == own + 4
+    box = found[0.5, 1e9, -1]
+    np.testing.assert_allclose(box["low"], [1.4, 1.8, 2.7], atol=1e-9)
+    np.testing.assert_allclose(box["span"], [0.2, 0.4, 0.6], atol=1e-9)
+
+
 def test_a_single_posture_has_no_time_bar(robot: hc.Robot) -> None:
     assert 'class="bar"' not in motion_html(robot, robot.neutral())
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from helicoid.cli.console import FloatingOption, RobotArgument, console, print_warnings, reported_errors
 from helicoid.cli.descriptions import ArgumentOption, IgnoreOption, ModelOption, PackageOption, loaded
 
-Demonstration = Literal["load", "fly", "walk"]
+Demonstration = Literal["load", "fly", "walk", "plan"]
 
 
 def view(
@@ -119,19 +119,19 @@ def demo(
         Demonstration,
         typer.Argument(
             help="load: adaptive MPC with an unknown payload. fly: quadrotor and aircraft in gusts. "
-            "walk: trotting quadruped."
+            "walk: trotting quadruped. plan: an arm among obstacles."
         ),
     ] = "load",
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the HTML report.")] = Path(
         "demo"
     ),
-    seed: Annotated[int, typer.Option(help="Seed of the sensor noise, gusts or push direction.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the noise, gusts, push or planner.")] = 0,
     robot: Annotated[
         Path | None, typer.Option(help="walk: URDF or MJCF of another robot with a standing posture.")
     ] = None,
     srdf: Annotated[Path | None, typer.Option(help="walk: SRDF of that robot, with its posture.")] = None,
 ) -> None:
-    """Run a demonstration: adaptive MPC, flight or walking."""
+    """Run a demonstration: adaptive MPC, flight, walking or motion planning."""
     if what != "walk" and (robot or srdf):
         raise typer.BadParameter("--robot and --srdf are options of 'helicoid demo walk'")
     if what == "walk":
@@ -139,6 +139,9 @@ def demo(
         return
     if what == "fly":
         _fly(output, seed)
+        return
+    if what == "plan":
+        _plan(output, seed)
         return
     with reported_errors():
         from helicoid.demo import run
@@ -158,6 +161,27 @@ def _fly(output: Path, seed: int) -> None:
                 f"[bold]{escape(str(flown.page))}[/]",
                 soft_wrap=True,
             )
+
+
+def _plan(output: Path, seed: int) -> None:
+    with reported_errors():
+        from helicoid.demo.plan import sort_parcels, write_plan
+
+        with console.status("planning (the planner is compiled once, then cached)"):
+            record = sort_parcels(seed)
+            page = write_plan(record, output)
+    console.print(f"{'motion':34}{'planning':>10}{'timing':>10}{'duration':>10}{'length':>12}", style="dim")
+    for leg in record.legs:
+        console.print(
+            f"{leg.name:34}{1e3 * leg.planning:7.2f} ms{1e3 * leg.timing:7.2f} ms{leg.duration:8.2f} s"
+            f"{leg.path.length:8.2f} rad",
+            highlight=False,
+        )
+    console.print(
+        f"Least distance from an obstacle {1e3 * record.clearance().min():.0f} mm: "
+        f"[bold]{escape(str(page))}[/]",
+        soft_wrap=True,
+    )
 
 
 def _walk(output: Path, seed: int, description: Path | None, srdf: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""Demonstrations: adaptive MPC of a Panda with an unknown payload, flight, walking."""
+"""Demonstrations: adaptive MPC of a Panda with an unknown payload, flight, walking, planning."""
 
 from helicoid.demo.demonstration import run
 

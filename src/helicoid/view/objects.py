@@ -1,7 +1,8 @@
-"""The objects of a scene in the viewer: drawn at their poses, dragged by handles."""
+"""The objects of a scene: in the viewer, where handles drag them, and as parts of a page."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,17 @@ from helicoid.geometry.shapes import (
     Shape,
     Sphere,
 )
+from helicoid.model.model import WORLD
+from helicoid.robot import Robot
 from helicoid.robot.collision.scene import Scene, SceneObject
 from helicoid.view.drawing import triangles
+from helicoid.view.drawing.drawing import Part
 from helicoid.view.drawing.triangles import Triangles
 
-OBJECT_COLOR = (205, 150, 70)
+OBJECT_COLOR, CARRIED_COLOR = (205, 150, 70), (60, 130, 190)
 _PLANE_SIZE = 4.0  # times the size of the robot
 _MAX_DRAWN_POINTS = 200_000
+_MAX_POINTS_OF_A_PAGE = 3_000
 
 
 class SceneObjects:
@@ -100,6 +105,46 @@ class SceneObjects:
             T = np.asarray(se3.pose(quaternion.to_matrix(np.asarray(node.wxyz)), np.asarray(node.position)))
             self._scene.move(name, T)
             self._drawn[name] = self._scene.objects[name]
+
+
+def scene_parts(
+    robot: Robot, scene: Scene | Mapping[float, Scene], size: float
+) -> Iterator[tuple[Part, tuple[float, float]]]:
+    """Parts of the objects of a scene, or of several by the time (s) from which each holds, with the times
+    from and to which a part is drawn. What a robot carries moves with its body, and has its own colour all
+    the time; `size` (m) is the robot's."""
+    scenes = {-np.inf: scene} if isinstance(scene, Scene) else dict(sorted(scene.items()))
+    since: dict[str, tuple[float, SceneObject]] = {}
+    carried = {one.name for now in scenes.values() for one in now.objects.values() if one.frame is not None}
+    for t, now in [*scenes.items(), (np.inf, Scene())]:
+        for name, (start, one) in list(since.items()):
+            if _looks_different(one, now.objects.get(name)):
+                yield _part(robot, one, size, CARRIED_COLOR if name in carried else OBJECT_COLOR), (start, t)
+                del since[name]
+        since |= {name: (t, one) for name, one in now.objects.items() if name not in since}
+
+
+def _looks_different(one: SceneObject, other: SceneObject | None) -> bool:
+    return (
+        other is None
+        or (other.shape, other.frame, other.robot) != (one.shape, one.frame, one.robot)
+        or not np.array_equal(other.pose, one.pose)
+    )
+
+
+def _part(robot: Robot, one: SceneObject, size: float, rgb: tuple[int, int, int]) -> Part:
+    if isinstance(one.shape, PointCloud):
+        points = one.shape.points[:: -(-len(one.shape.points) // _MAX_POINTS_OF_A_PAGE)]
+        ball = triangles.box(3 * [2 * one.shape.radius])
+        mesh = triangles.joined([Triangles(ball.vertices + at, ball.faces) for at in points])
+    else:
+        mesh = shape_triangles(one.shape, _PLANE_SIZE * size)
+    body, placement = (WORLD, None) if one.frame is None else robot.model.frame(one.frame)
+    R, p = one.pose[:3, :3], one.pose[:3, 3]
+    mesh = Triangles(mesh.vertices @ R.T + p, mesh.faces)
+    r, g, b = (x / 255 for x in rgb)
+    color = (r, g, b, 0.25 if isinstance(one.shape, Plane) else 1.0)
+    return Part(body, mesh if placement is None else mesh.moved(placement), color)
 
 
 def shape_triangles(shape: Shape, size: float) -> Triangles:

@@ -21,11 +21,13 @@ from helicoid.errors import InputError
 from helicoid.model.model import WORLD
 from helicoid.pages.html_page import html_document, packaged_text
 from helicoid.robot import Robot
+from helicoid.robot.collision.scene import Scene
 from helicoid.view.drawing.drawing import Part, corners, extent, visual_parts
 from helicoid.view.drawing.meshes import Color
 from helicoid.view.drawing.triangles import Triangles, cone, creased, rod, sphere, tube, welded
 from helicoid.view.ground import FORCE_COLOR, arrows, floor_height, ground_parts
 from helicoid.view.motion import PlayedMotion, as_motion, thinned
+from helicoid.view.objects import scene_parts
 from helicoid.view.poses import body_poses
 
 Theme = Literal["auto", "light", "dark"]
@@ -61,6 +63,7 @@ def motion_html(
     trace: str = "",
     markers: Sequence[Marker] = (),
     follow: str = "",
+    scene: Scene | Mapping[float, Scene] | None = None,
     theme: Theme = "auto",
 ) -> str:
     """Motion as an HTML fragment that fills the width of its container.
@@ -68,7 +71,8 @@ def motion_html(
     `trajectory` has `.t` (s) and `.q`, such as a Trajectory or a Plan, or is one configuration. `ghosts` are
     other motions of the same robot by name, drawn transparent; `label` names the first one in the legend.
     `trace` names a link whose path is drawn, `follow` one that the camera follows. A trajectory with
-    contacts is drawn with its ground and its contact forces as red arrows. The theme "auto" follows the
+    contacts is drawn with its ground and its contact forces as red arrows. `scene` is drawn with its objects;
+    of several, by the time (s) from which each holds, the one of the time. The theme "auto" follows the
     browser's setting.
 
     >>> import helicoid as hc
@@ -84,18 +88,22 @@ def motion_html(
         raise InputError(f"a ghost has the name {label!r} of the robot itself; pass another label")
     motions = [thinned(as_motion(robot, source), _SAMPLE_RATE) for source in named.values()]
     poses = [body_poses(robot, motion.q) for motion in motions]
-    scene = _PackedScene()
+    drawn = _PackedScene()
     parts = _simplified(visual_parts(robot))
     size = extent(robot, parts)
     for part in parts:
-        scene.add(part)
+        drawn.add(part)
     for k, motion in enumerate(motions):
         if trace and len(motion.t) > 1:
             points = robot.pose(trace)(motion.q)[:, :3, 3]
-            scene.add(Part(WORLD, tube(points, 0.0025 * size), (*COLORS[k % len(COLORS)], 1.0)), motion=k)
+            drawn.add(Part(WORLD, tube(points, 0.0025 * size), (*COLORS[k % len(COLORS)], 1.0)), motion=k)
     for marker in markers:
-        scene.add(_marker_part(robot, marker), window=(marker.start, marker.end))
+        drawn.add(_marker_part(robot, marker), window=(marker.start, marker.end))
     points = corners(parts, np.concatenate(poses))
+    for part, window in scene_parts(robot, scene, size) if scene is not None else ():
+        drawn.add(part, window=window)
+        if part.body == WORLD and part.color[3] == 1.0:
+            points = np.concatenate([points, part.triangles.vertices])
     low, high = points.min(axis=0), points.max(axis=0)
     floor, body = low[2], robot.model.frame(follow).body if follow else WORLD
     if follow:  # frame the robot, not its whole path
@@ -103,7 +111,7 @@ def motion_html(
         low, high = points.min(axis=0), points.max(axis=0)
     grounds = motions[0].grounds
     for part in ground_parts(grounds, (low + high) / 2, float(np.linalg.norm(high - low))):
-        scene.add(part)
+        drawn.add(part)
     header = {
         "theme": theme,
         "bodies": robot.n_bodies,
@@ -115,12 +123,12 @@ def motion_html(
         "cell": _round_length(size / 8),
         "spacing": float(1.1 * (high - low)[1] + 0.2 * size),
         "motions": [
-            scene.motion(motion, pose, COLORS[k % len(COLORS)], arrows(robot, motion, size))
+            drawn.motion(motion, pose, COLORS[k % len(COLORS)], arrows(robot, motion, size))
             for k, (motion, pose) in enumerate(zip(motions, poses, strict=True))
         ],
-        "parts": scene.parts,
-        "arrow": scene.arrow(size) if any(motion.forces.size for motion in motions) else None,
-        "data": scene.packed(),
+        "parts": drawn.parts,
+        "arrow": drawn.arrow(size) if any(motion.forces.size for motion in motions) else None,
+        "data": drawn.packed(),
     }
     moving = any(len(motion.t) > 1 for motion in motions)
     return _fragment(header, title, list(named) if ghosts else [], moving)
