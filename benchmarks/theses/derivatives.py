@@ -58,6 +58,8 @@ RATES = {
         "forward_dynamics.time_derivative()", lambda robot: robot.forward_dynamics.time_derivative()
     ),
 }
+INTERPRETED = " (not compiled)"
+"""Mark of a time of CasADi's virtual machine."""
 DERIVED: dict[Kind, dict[str, Derived]] = {"jacobian": JACOBIANS, "rate": RATES}
 TABLES: dict[Kind, tuple[str, Mapping[str, Sequence[float]], str, Mapping[str, Sequence[int]], str, str]] = {
     "jacobian": (
@@ -83,14 +85,14 @@ TABLES: dict[Kind, tuple[str, Mapping[str, Sequence[float]], str, Mapping[str, S
 class Cell:
     """A derivative of a robot: operations and seconds, and nodes and seconds of urdf2casadi as installed.
 
-    `missing` says why there are no seconds of urdf2casadi.
+    `remark` says why there are no seconds of urdf2casadi, or how they were measured.
     """
 
     operations: int
     seconds: float | None
     nodes: int | None = None
     their_seconds: float | None = None
-    missing: str = "–"
+    remark: str = ""
 
 
 def tables(
@@ -105,7 +107,7 @@ def tables(
             what = TITLES[name], f"{before}{label}{after}"
             theirs, count = known_times[name][k], known_counts[name][k]
             ratio = cell.their_seconds / cell.seconds if cell.their_seconds and cell.seconds else None
-            theirs_here = _number(cell.their_seconds, 1e6) if cell.their_seconds else cell.missing
+            theirs_here = (_number(cell.their_seconds, 1e6) if cell.their_seconds else "") + cell.remark
             seconds = [theirs_here, _number(cell.seconds, 1e6), _times(ratio)]
             times.append((*what, f"{theirs:.2f}", *seconds))
             share = f"{cell.operations / count:.0%}"
@@ -120,15 +122,15 @@ def tables(
 def _note(extent: Extent) -> str:
     limit = f"not compiled within {extent.minutes:g} minutes of processor time and {MAX_MEMORY // 2**30} GB"
     return (
-        f"–: not measured. Not within {extent.minutes:g} min: {limit}. Differs: by more than 10⁻⁶ of the "
-        "largest entry. Published times are of another machine."
+        f"–: not measured.{INTERPRETED}: {limit}, and evaluated by CasADi's virtual machine. Differs: by more "
+        "than 10⁻⁶ of the largest entry. Published times are of another machine."
     )
 
 
 def measure(kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent) -> Cell:
     """Count a derivative and time it in turns with urdf2casadi's, if that gives the same numbers."""
     function = DERIVED[kind][label].make(subject.robot)
-    operations, nodes, missing = function.n_operations, None, "–"
+    operations, nodes, remark = function.n_operations, None, "–"
     large = operations > extent.max_operations
     if peer is not None:
         with hushed():
@@ -141,33 +143,48 @@ def measure(kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent)
             else:
                 limit = 60.0 * extent.minutes
                 times = within(limit, _made_and_timed, kind, label, replace(subject), type(peer), extent)
+            remark = ""
+            if times is None:
+                remark, limit = INTERPRETED, 60.0 * extent.interpreted_minutes
+                times = within(
+                    limit, _made_and_timed, kind, label, replace(subject), type(peer), extent, True
+                )
             if times is not None and times[1]:
-                return Cell(operations, times[0], nodes, times[1])
-            missing = "differs" if times is not None else f"not within {extent.minutes:g} min"
+                return Cell(operations, times[0], nodes, times[1], remark)
+            remark = "differs" if times is not None else f"not within {extent.minutes:g} min"
     if large:
-        return Cell(operations, None, nodes, None, missing)
+        return Cell(operations, None, nodes, None, remark)
     ours = {OURS: our_derivative_call(function, subject.state())}
-    return Cell(operations, best_times(ours, extent.rounds, extent.turn)[OURS], nodes, None, missing)
+    return Cell(operations, best_times(ours, extent.rounds, extent.turn)[OURS], nodes, None, remark)
 
 
 def _made_and_timed(
-    kind: Kind, label: str, subject: Subject, library: type[Peer], extent: Extent
+    kind: Kind,
+    label: str,
+    subject: Subject,
+    library: type[Peer],
+    extent: Extent,
+    interpreted: bool = False,
 ) -> tuple[float | None, float]:
     """The same in a process of its own, which makes the peer again."""
     with hushed():
         peer = library(subject)
-    return _timed_beside(kind, label, subject, peer, extent)
+    return _timed_beside(kind, label, subject, peer, extent, interpreted)
 
 
 def _timed_beside(
-    kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent
+    kind: Kind, label: str, subject: Subject, peer: Any, extent: Extent, interpreted: bool = False
 ) -> tuple[float | None, float]:
-    """Seconds of ours, None if too large, and of urdf2casadi's derivative in turns; 0 of one that differs."""
+    """Seconds of ours, None if too large, and of urdf2casadi's derivative in turns; 0 of one that differs.
+
+    CasADi's virtual machine evaluates the latter if it is `interpreted`.
+    """
     function, state = DERIVED[kind][label].make(subject.robot), subject.state()
     with hushed():
         inputs, expression = their_derivative(kind, label, peer)
+        options = {} if interpreted else peer.options()
         theirs = in_other_thread(
-            lambda: ca.Function("derivative", list(inputs.values()), [expression], peer.options())
+            lambda: ca.Function("derivative", list(inputs.values()), [expression], options)
         )
     names = {name: value_of(name, state) for name in inputs}
     if not agree(function, theirs, names):

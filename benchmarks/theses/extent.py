@@ -34,6 +34,8 @@ class Extent:
     max_growth_operations: int = 300_000
     """The same for derivatives of long chains that are not compiled as loops."""
     minutes: float = 4.0
+    interpreted_minutes: float = 4.0
+    """For such a derivative without compiling it."""
     rounds: int = 5
     turn: float = 0.002
     slow_libraries: bool = True

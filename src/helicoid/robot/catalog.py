@@ -101,7 +101,8 @@ class Catalog:
         τ = Σ rᵀ p (N·m, N): the generalised force of all actuators under their controls u, at each joint
         within its effort limit.""", physical=False)
     bias = FunctionOf(rnea.bias, "q v -> h[nv]", """
-        h = c + g and the force of all springs (N·m, N), with friction as an option.""", WITH_FRICTION)
+        h = c + g and the force of all springs (N·m, N), with friction and external wrenches as options.""",
+        WITH_FORCES)
     inverse_dynamics_derivatives = FunctionOf(
         derivatives.inverse_dynamics_derivatives, "q v a -> dtau_dq[nv,nv] dtau_dv[nv,nv] M[nv,nv]", """
         ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, in the tangent space.""", WITH_FRICTION,

@@ -31,6 +31,7 @@ def test_wrench_acts_through_the_jacobian(robot: hc.Robot, seed: int, expressed_
     )
     tau = robot.inverse_dynamics(q, v, a)
     assert_close(robot.inverse_dynamics(q, v, a, **options), tau - push, scale=float(np.abs(tau).max()))
+    assert_close(robot.bias(q, v, **options), robot.bias(q, v) - push, scale=float(np.abs(tau).max()))
     expected = robot.forward_dynamics_crba(q, v, a + push)
     assert_close(robot.forward_dynamics(q, v, a, **options), expected, 1e-9)
     assert_close(robot.forward_dynamics_crba(q, v, a, **options), expected, 1e-9)

@@ -67,9 +67,11 @@ def friction_load(model: Model, physics: Physics, q: Expression) -> Expression |
     return gravity(model, physics, q) if needs_load(physics) else None
 
 
-def bias(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
-    """h(q, v): everything in τ that does not come from the acceleration."""
-    return inverse_dynamics(model, physics, q, v, ca.SX.zeros(model.nv))
+def bias(
+    model: Model, physics: Physics, q: Expression, v: Expression, wrenches: Wrenches | None = None
+) -> Expression:
+    """h(q, v) - Σ Jᵀ w_ext: everything in τ that does not come from the acceleration."""
+    return inverse_dynamics(model, physics, q, v, ca.SX.zeros(model.nv), wrenches)
 
 
 def gravity(model: Model, physics: Physics, q: Expression) -> Expression:
