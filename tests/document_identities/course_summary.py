@@ -134,13 +134,12 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
         "3]), atol=1e-7)",
     ),
     "1.7.1 Moore-Penrose pseudo-inverse": ("close(value, J.T @ np.linalg.solve(J @ J.T, b[:2]))",),
-    "1.7.3 one iteration, scaled": (
-        "close(robot.jacobian('tool0', 'world_aligned')(q)[3:] @ (value - q), 0.5 * (p - "
-        "robot.pose('tool0')(q)[:3, 3]))",
+    "1.7.3 algorithm 1, damped or scaled": (
+        'value.success and close(robot.pose("tool0")(value.q)[:3, 3], reachable, atol=1e-5)',
     ),
     "1.7.3 Jacobi-transposed method": (
-        "np.linalg.norm(p - robot.pose('tool0')(value)[:3, 3]) < np.linalg.norm(p - "
-        "robot.pose('tool0')(q)[:3, 3])",
+        'np.linalg.norm((to := lambda q: robot.pose("tool0")(q)[:3, 3] - reachable)(value.q)) '
+        "< 0.01 * np.linalg.norm(to(q))",
     ),
     "1.7.4 trajectory control of the orientation": (
         "close((J := robot.jacobian('tool0', 'body')(q)[:3]) @ value, J @ np.linalg.pinv(J) @ [5e-3, 0, 0], "
