@@ -122,8 +122,8 @@ def tables(
 def _note(extent: Extent) -> str:
     limit = f"not compiled within {extent.minutes:g} minutes of processor time and {MAX_MEMORY // 2**30} GB"
     return (
-        f"–: not measured.{INTERPRETED}: {limit}, and evaluated by CasADi's virtual machine. Differs: by more "
-        "than 10⁻⁶ of the largest entry. Published times are of another machine."
+        f"–: not measured.{INTERPRETED}: {limit}, and evaluated by CasADi's virtual machine. Differs: by "
+        "more than 10⁻⁶ of the largest entry. Published times are of another machine."
     )
 
 
