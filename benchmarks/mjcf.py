@@ -41,11 +41,12 @@ _MAX_JACOBIANS = 6  # bodies of a model
 
 
 def without_constraints(model: Any) -> Any:
-    """The model with its constraints, contacts and actuators off, as a copy."""
+    """A copy of the model without constraints, contacts and actuators; gravity compensation is passive."""
     off = mujoco.mjtDisableBit
     copy = _copied(model)
     for flag in (off.mjDSBL_CONSTRAINT, off.mjDSBL_CONTACT, off.mjDSBL_ACTUATION):
         copy.opt.disableflags |= flag.value
+    copy.jnt_actgravcomp[:] = 0
     return copy
 
 

@@ -13,6 +13,9 @@ SCENE = """<mujoco><option gravity="0 1 -9" integrator="RK4" timestep=".001"><fl
     <geom name="knob" size=".07"/></body></body>
 <body name="c" pos=".2 .1 0"><joint name="ball" type="ball"/><geom size=".1" pos=".2 0 0"/>
   <site name="on_c" pos=".4 -.1 0" euler="10 20 30"/></body>
+<body name="d" pos=".5 .3 0"><joint name="roll"/><geom name="bead" size=".05" pos="0 0 .1"/>
+  <geom name="drum" type="cylinder" size=".06 .2" euler="5 9 3"/>
+  <site name="left" pos=".2 .1 0"/><site name="right" pos="-.2 -.1 0"/></body>
 <body name="f" pos="1 0 0"><freejoint name="free"/><geom size=".1" mass="2"/>
   <site name="on_f" pos=".4 -.1 0" euler="10 20 30"/></body>
 </worldbody>{}</mujoco>"""
@@ -22,6 +25,12 @@ TENDONS = {
     "spatial": '<spatial name="t" {}><site site="at_world"/><site site="on_a"/><pulley divisor="2"/>'
     '<site site="on_a"/><site site="on_b"/><site site="on_c"/></spatial>',
     "sphere": '<spatial name="t" {}><site site="on_a"/><geom geom="knob"/><site site="on_b"/></spatial>',
+    "left": '<spatial name="t" {}><site site="on_a"/><geom geom="drum" sidesite="left"/>'
+    '<site site="on_f"/></spatial>',
+    "right": '<spatial name="t" {}><site site="on_a"/><geom geom="drum" sidesite="right"/>'
+    '<site site="on_f"/></spatial>',
+    "side of a sphere": '<spatial name="t" {}><site site="on_f"/><geom geom="bead" sidesite="right"/>'
+    '<site site="at_world"/></spatial>',
     "cylinder": '<spatial name="t" {}><site site="on_a"/><geom geom="post"/><site site="on_f"/></spatial>',
 }
 NUMBERS = 'stiffness="50" damping="3" springlength=".1 .3"'

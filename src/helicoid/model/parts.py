@@ -114,6 +114,8 @@ class Joint:
     `stribeck_velocity` (rad/s, over which friction falls from static to Coulomb; 0: at once) and `stiffness`
     (N·m/rad) of a spring in equilibrium at the coordinates `rest` (nq; the joint's zero when not given).
     `friction_terms` has further terms of friction by their names in `dynamics.friction`, per velocity too.
+    `actuator_range` is where the sum of the forces of actuators with controls is kept (N·m), of a joint of
+    one coordinate; None is only the effort limit.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Joint:
     rest: Array = field(default_factory=lambda: np.zeros(0))
     friction_terms: Mapping[str, Array] = field(default_factory=dict)
     rate_limits: RateLimits | None = None
+    actuator_range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         nv = self.type.nv

@@ -115,6 +115,54 @@ def test_effort_limits_are_those_of_the_actuators() -> None:
     assert np.isinf(hc.load(FIXED_SCENE.format(tendon + both)).limits.effort).all()
 
 
+def test_the_range_of_the_sum_of_actuators(tmp_path: Path, rng: np.random.Generator) -> None:
+    text = FIXED_SCENE.replace('name="j1"', 'name="j1" actuatorfrcrange="-.2 .3"').format(
+        '<actuator><motor joint="j1" ctrlrange="-.4 .5"/><position joint="j1" kp="2"/></actuator>'
+    )
+    robot = agree(text, rng)
+    robot.to_mjcf(tmp_path / "robot.xml")
+    state = robot.random(rng), rng.normal(size=robot.nv)
+    for u in ([1, 1], [-1, -1]):
+        expected = robot.actuator_torque(*state, u)
+        assert expected[0] in (0.3, -0.2)
+        assert_allclose(hc.load(tmp_path / "robot.xml").actuator_torque(*state, u), expected)
+    coupled = text.replace("</mujoco>", '<equality><joint joint1="j2" joint2="j1"/></equality></mujoco>')
+    with pytest.raises(hc.HelicoidError, match="coupled joint that limits"):
+        hc.ActuatedRobot(hc.load(coupled))
+
+
+def test_gravity_compensation_by_actuators(rng: np.random.Generator) -> None:
+    text = FIXED_SCENE.replace('name="j1"', 'name="j1" actuatorgravcomp="true"')
+    motor = '<actuator><motor joint="j1"/></actuator>'
+    robot = hc.load(text.format(motor))
+    errors = Comparison(robot, mujoco.MjModel.from_xml_string(text.format(motor))).errors(rng)
+    assert max(errors.values()) < TOLERANCE
+    rigid = hc.simulate(robot, robot.neutral(), duration=0.1, engine="mujoco")
+    assert_allclose(rigid.q[-1], hc.simulate(robot, robot.neutral(), duration=0.1).q[-1], atol=1e-6)
+    with pytest.raises(hc.HelicoidError, match=r'which it has not.*ignore=\["actuator"\]'):
+        hc.load(text.format(""))
+    with pytest.raises(hc.HelicoidError, match=r"within actuatorfrcrange"):
+        hc.load(text.replace('name="j1"', 'name="j1" actuatorfrcrange="-1 1"').format(motor))
+
+
+@pytest.mark.parametrize("kind", ["left", "side of a sphere"])
+def test_sides_of_wraps_follow_edits_and_the_written_file(
+    kind: str, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    robot = hc.load(SCENE.format(f"<tendon>{TENDONS[kind].format('')}</tendon>"))
+    robot.to_mjcf(tmp_path / "robot.xml")
+    for q in (robot.random(rng) for _ in range(5)):
+        length = robot.tendon_lengths(q)
+        assert_allclose(hc.load(tmp_path / "robot.xml").tendon_lengths(q), length, atol=1e-12)
+        assert_allclose(robot.rename(prefix="x_").tendon_lengths(q), length, atol=1e-12)
+
+
+def test_a_side_inside_of_a_shape_is_refused() -> None:
+    inside = SCENE.replace('pos=".2 .1 0"/><site name="right"', 'pos=".02 .01 0"/><site name="right"')
+    with pytest.raises(hc.HelicoidError, match=r'side site is inside.*ignore=\["tendon"\]'):
+        hc.load(inside.format(f"<tendon>{TENDONS['left'].format('')}</tendon>"))
+
+
 def test_edits_and_the_written_file_keep_them(tmp_path: Path, rng: np.random.Generator) -> None:
     robot = hc.load(FIXED_SCENE.format(DRIVEN))
     robot.to_mjcf(tmp_path / "robot.xml")

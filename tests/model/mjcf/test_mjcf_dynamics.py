@@ -76,10 +76,33 @@ def test_gravity(option: str, rng: np.random.Generator) -> None:
     assert_allclose(robot.parametric("gravity").theta.values, robot.model.gravity)
 
 
-@pytest.mark.parametrize("flag", ["gravity", "spring", "damper"])
-def test_disabled_physics(flag: str, rng: np.random.Generator) -> None:
-    joints = '<joint name="j" stiffness="8" damping=".4"/>'
-    agree(scene(ARM.format(joints=joints), f'<option><flag {flag}="disable"/></option>'), rng)
+@pytest.mark.parametrize("flags", [["gravity"], ["spring"], ["damper"], ["spring", "damper"]])
+def test_disabled_physics(flags: list[str], rng: np.random.Generator) -> None:
+    arm = ARM.format(joints='<joint name="j" stiffness="8" damping=".4"/>').replace(
+        "<body", '<body gravcomp="1"'
+    )
+    off = " ".join(f'{flag}="disable"' for flag in flags)
+    agree(scene(arm, f"<option><flag {off}/></option>"), rng)
+
+
+def test_disabled_constraints_are_no_friction() -> None:
+    joints = '<joint name="j" frictionloss="2"/>'
+    robot = hc.load(scene(ARM.format(joints=joints), '<option><flag constraint="disable"/></option>'))
+    assert not robot.model.joint("j").friction.any()
+
+
+@pytest.mark.parametrize("ratios", [(-1, 0), (-1, 1)])
+def test_negative_gravity_compensation(ratios: tuple[int, int], rng: np.random.Generator) -> None:
+    arm = ARM.format(joints="<joint/>").replace('"upper"', f'"upper" gravcomp="{ratios[0]}"')
+    agree(scene(arm.replace('"lower"', f'"lower" gravcomp="{ratios[1]}"')), rng)
+
+
+def test_frames_that_are_nearly_those_of_bodies(rng: np.random.Generator) -> None:
+    """MuJoCo takes them for the same."""
+    inertial = '<inertial pos="3e-9 0 0" mass="2" diaginertia=".03 .02 .015"/>'
+    text = scene(f'<body name="b"><freejoint/>{inertial}<site name="s" pos="0 0 3e-9"/></body>')
+    assert mujoco.MjModel.from_xml_string(text).body_sameframe[1]
+    assert agree(text, rng).model.link("b").inertia.com[0] == 0
 
 
 def test_coordinates_go_both_ways_in_batches(rng: np.random.Generator) -> None:

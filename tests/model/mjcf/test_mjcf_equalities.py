@@ -92,6 +92,14 @@ def test_inactive_equalities_do_not_act() -> None:
     assert not robot.constraints
 
 
+@pytest.mark.parametrize("flag", ["equality", "constraint"])
+def test_disabled_equalities_do_not_act(flag: str) -> None:
+    off = f'<mujoco><option><flag {flag}="disable"/></option>'
+    robot = hc.load(SCENE.format('<joint joint1="j2" joint2="j1"/>').replace("<mujoco>", off))
+    assert robot.nv == 7
+    assert not robot.constraints
+
+
 def test_a_robot_moves_along_its_coupling() -> None:
     robot = hc.load(SCENE.format(POLYNOMIAL))
     q = closed(robot, robot.neutral())

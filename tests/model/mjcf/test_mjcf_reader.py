@@ -88,6 +88,26 @@ def test_what_is_not_held_is_refused_by_name(kind: str) -> None:
         assert hc.load(text, ignore=[kind]).nv >= 1
 
 
+def test_a_deformable_body_is_refused_by_name() -> None:
+    soft = '<flexcomp name="soft" type="grid" count="2 2 1" dim="2" spacing=".1 .1 .1" mass="1"/>'
+    with pytest.raises(hc.HelicoidError, match=r"<flex name='soft'>: a deformable body"):
+        hc.load(PENDULUM.replace("<worldbody>", f"<worldbody>{soft}", 1))
+
+
+def test_sites_keep_their_names_beside_those_that_clash() -> None:
+    sites = '<site name="a" pos="1 0 0"/><site name="a_site" pos="2 0 0"/><site name="a_link" pos="3 0 0"/>'
+    body = f'<body name="a"><joint/><joint axis="1 0 0"/><geom size=".1"/>{sites}</body>'
+    robot = hc.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    assert robot.pose("a_site")([0.0, 0.0])[0, 3] == 2
+    assert robot.pose("a_link")([0.0, 0.0])[0, 3] == 3
+
+
+def test_the_range_of_a_ball_is_a_warning() -> None:
+    body = '<body><joint name="ball" type="ball" range="0 60"/><geom size=".1"/></body>'
+    with pytest.warns(hc.DoubtfulModelWarning, match='joint "ball" is a ball, whose range'):
+        hc.load(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+
+
 def test_wrong_options_and_bad_files(tmp_path: Path) -> None:
     with pytest.raises(hc.HelicoidError, match="ignore names kinds"):
         hc.load(PENDULUM, ignore=["everything"])

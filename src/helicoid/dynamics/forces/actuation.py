@@ -1,7 +1,7 @@
 """Forces of actuators from their controls: p = g(l, l̇) u + b(l, l̇), and τ = Σ rᵀ p.
 
 u takes the place of a control within its range, or of the state of an actuator that has one; p stays within
-the range of forces, and the sum at a joint of one coordinate within its effort limit.
+the range of forces, and the sum at a joint of one coordinate within its effort limit and range.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import numpy as np
 from helicoid._typing import Expression
 from helicoid.dynamics.kinematics.transmissions import TransmissionState, transmission_state
 from helicoid.errors import ModelError
-from helicoid.model.connections.actuators import Actuator, Interval
+from helicoid.model.connections.actuators import Actuator, Interval, coupled_joints
 from helicoid.model.model import Model
+from helicoid.model.parts import Joint
 
 
 def actuator_length(model: Model, q: Expression) -> Expression:
@@ -32,15 +33,21 @@ def actuator_force(model: Model, q: Expression, v: Expression, u: Expression) ->
 
 
 def actuator_torque(model: Model, q: Expression, v: Expression, u: Expression) -> Expression:
-    """τ = Σ rᵀ p, nv, at each joint within its effort limit."""
+    """τ = Σ rᵀ p, nv, at each joint within its effort limit and the range of its actuators."""
     states = _states(model, q)
     r = ca.vertcat(ca.SX(0, model.nv), *(one.moments for one in states))
     tau = ca.densify(r.T @ _forces(model, states, v, u))
+    coupled = coupled_joints(model)
     for body in model.bodies:
-        effort = body.joint.range.effort
-        if body.joint.mimic is None and body.joint.type.nv == 1 and np.isfinite(effort[0]):
-            tau[body.v] = clipped(tau[body.v], (-effort[0], effort[0]))
+        if body.joint.type.nv == 1 and body.joint.name not in coupled:
+            tau[body.v] = clipped(tau[body.v], _range_of_sum(body.joint))
     return tau
+
+
+def _range_of_sum(joint: Joint) -> Interval:
+    effort = float(joint.range.effort[0])
+    lower, upper = joint.actuator_range or (-np.inf, np.inf)
+    return max(lower, -effort), min(upper, effort)
 
 
 def activation_rate(model: Model, z: Expression, u: Expression) -> Expression:

@@ -7,7 +7,8 @@ a circle of radius r and the arc between them. The points of contact of the tang
     (r² d ± r √(|d|² - r²) d⊥) / |d|²,     d⊥ = (d_y, -d_x),
 
 of the two paths, one on each side, the shorter one whose tangents do not cross. Where the straight line
-misses the circle there is no contact.
+misses the circle there is no contact. A point s states the side: where it is in the cone opposite to that
+of the two points, s = -α a - β b with α, β > 0, the path is the other one, around the far side.
 """
 
 from __future__ import annotations
@@ -50,14 +51,17 @@ def wrapped_length(
         return ca.vertcat(ca.dot(first, x), ca.dot(second, x))
 
     a, b = flat(p), flat(q)
-    touches, tangents, arc = _circle(a, b, wrap.radius)
+    side = None if wrap.side is None else flat(ca.SX(wrap.side))
+    touches, tangents, arc = _circle(a, b, wrap.radius, side)
     around = tangents + arc
     if wrap.shape == "cylinder":
         around = ca.sqrt(around**2 + (q[2] - p[2]) ** 2)
     return ca.if_else(touches, around, ca.norm_2(end - start))
 
 
-def _circle(a: Expression, b: Expression, r: float) -> tuple[Expression, Expression, Expression]:
+def _circle(
+    a: Expression, b: Expression, r: float, side: Expression | None
+) -> tuple[Expression, Expression, Expression]:
     """Whether the path touches the circle; the lengths of both tangents, and of the arc."""
     aa, bb = ca.sumsqr(a), ca.sumsqr(b)
     δ = b - a
@@ -71,7 +75,7 @@ def _circle(a: Expression, b: Expression, r: float) -> tuple[Expression, Express
         y = (r * r * b - sign * r * tb * ca.vertcat(b[1], -b[0])) / bb
         crossing = _intersect(a, x, b, y)
         merits.append(-ca.norm_2(x - y) - ca.if_else(crossing, _CROSSING, 0))
-        turn = x[0] * y[1] - x[1] * y[0]
+        turn = _cross(x, y)
         angle = ca.acos(ca.fmin(ca.fmax(ca.dot(x, y) / (r * r), -1), 1))
         backwards = turn > 0 if sign > 0 else turn < 0
         arcs.append(r * ca.if_else(backwards, 2 * ca.pi - angle, angle))
@@ -79,8 +83,17 @@ def _circle(a: Expression, b: Expression, r: float) -> tuple[Expression, Express
     first = merits[0] > merits[1]
     impossible = ca.if_else(first, crossings[0], crossings[1])
     inside = ca.logic_or(aa < r * r, bb < r * r)
-    touches = ca.logic_not(ca.logic_or(ca.logic_or(inside, misses), impossible))
+    touches = ca.logic_not(ca.logic_or(misses, impossible))
+    if side is not None:
+        turn = _cross(a, b)
+        far = ca.logic_and(turn * _cross(side, b) < 0, turn * _cross(a, side) < 0)
+        first, touches = ca.if_else(far, turn > 0, first), ca.logic_or(far, touches)
+    touches = ca.logic_and(touches, ca.logic_not(inside))
     return touches, ta + tb, ca.if_else(first, arcs[0], arcs[1])
+
+
+def _cross(x: Expression, y: Expression) -> Expression:
+    return x[0] * y[1] - x[1] * y[0]
 
 
 def _intersect(p1: Expression, p2: Expression, p3: Expression, p4: Expression) -> Expression:

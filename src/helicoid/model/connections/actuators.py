@@ -109,6 +109,14 @@ def check_actuator(model: Model, actuator: Actuator) -> None:
         raise ModelError(f"actuator {actuator.name!r}: no tendon is called {actuator.target!r}")
 
 
+def coupled_joints(model: Model) -> set[str]:
+    """The joints that share a coordinate: mimics and what they follow."""
+    sharing: dict[int, list[str]] = {}
+    for body in model.bodies:
+        sharing.setdefault(body.v.start, []).append(body.joint.name)
+    return {name for names in sharing.values() if len(names) > 1 for name in names}
+
+
 def driven_joints(model: Model) -> tuple[str, ...] | None:
     """The joints that actuators with controls move, those that mimics follow in place of these.
 

@@ -35,13 +35,26 @@ class Via:
 class Wrap:
     """A sphere, or a cylinder along z, of a link around which a tendon wraps between the points beside it.
 
-    `placement` is its frame seen from the link, `radius` in m.
+    `placement` is its frame seen from the link, `radius` in m. A tendon takes the shorter way, where the
+    shape is between the points; `side`, a point of that frame outside of the shape (m) which is opposite to
+    both, lets it run around that side.
     """
 
     link: str
     shape: Literal["sphere", "cylinder"]
     radius: float
     placement: Placement = field(default_factory=Placement)
+    side: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.side is None:
+            return
+        side = frozen_array(self.side, (3,), f"side of a wrap on {self.link!r}")
+        if not np.linalg.norm(side) >= self.radius:
+            raise ModelError(
+                f"a wrap on {self.link!r}: its side {side} is inside of the radius {self.radius:g}"
+            )
+        object.__setattr__(self, "side", side)
 
 
 @dataclass(frozen=True, eq=False)

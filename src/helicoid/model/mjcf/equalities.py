@@ -14,8 +14,9 @@ import numpy as np
 from helicoid.model.connections.couplings import Coupling
 from helicoid.model.connections.loops import KinematicLoop, LoopKind
 from helicoid.model.mjcf.forces.tendons import tendon_names
-from helicoid.model.mjcf.joints import JointAddress, rotation
+from helicoid.model.mjcf.joints import JointAddress, disabled
 from helicoid.model.mjcf.names import Names, fresh
+from helicoid.model.mjcf.placements import rotation
 from helicoid.model.mjcf.unsupported import Refusals
 from helicoid.model.model import Model
 from helicoid.model.parts import Joint, Mimic, Placement
@@ -28,6 +29,8 @@ def with_equalities(
     model: Model, compiled: Any, names: Names, addresses: list[JointAddress], refusals: Refusals
 ) -> Model:
     """The model with the active equality constraints of a compiled model."""
+    if disabled(compiled, "mjDSBL_EQUALITY", "mjDSBL_CONSTRAINT"):
+        return model
     found: list[str] = []
     taken: set[str] = set()
     for i in map(int, np.flatnonzero(compiled.eq_active0)):

@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helicoid._typing import Array
 from helicoid.geometry import quaternion
 from helicoid.model.joint_type import JointType
 from helicoid.model.joints import Fixed, Floating, Prismatic, Revolute, Spherical
 from helicoid.model.mjcf.names import Names
+from helicoid.model.mjcf.placements import rotation, unit
 from helicoid.model.parts import Joint, Limits, Link, Placement
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 _SPRING_OFF, _DAMPER_OFF = "mjDSBL_SPRING", "mjDSBL_DAMPER"
+FRICTION_OFF = "mjDSBL_FRICTIONLOSS", "mjDSBL_CONSTRAINT"
+"""Flags that disable dry friction."""
 
 
 class JointAddress(NamedTuple):
@@ -103,7 +105,7 @@ def _steps(model: Any, j: int, names: Names) -> Iterator[_Step]:
         for k, axis in enumerate("xyz"):
             own = numbers | _of_dofs(model, dof + k, 1) | {"rest": np.array([rest[k]])}
             yield _Step(names.joint(f"{name}_{axis}"), Prismatic(np.eye(3)[k]), Placement(), Placement(), own)
-        own = numbers | _of_dofs(model, dof + 3, 3) | {"rest": _unit(rest[3:7])}
+        own = numbers | _of_dofs(model, dof + 3, 3) | {"rest": unit(rest[3:7])}
         yield _Step(names.joint(f"{name}_ball"), Spherical(), Placement(), Placement(), own)
         return
     nv = {FREE: 6, BALL: 3}.get(kind, 1)
@@ -113,12 +115,15 @@ def _steps(model: Any, j: int, names: Names) -> Iterator[_Step]:
         return
     if kind == BALL:
         if numbers["stiffness"]:
-            numbers["rest"] = _unit(model.qpos_spring[model.jnt_qposadr[j] :][:4])
+            numbers["rest"] = unit(model.qpos_spring[model.jnt_qposadr[j] :][:4])
         yield _Step(name, Spherical(), at, at.inverse, numbers)
         return
     axis, reference = model.jnt_axis[j], float(model.qpos0[model.jnt_qposadr[j]])
     numbers["rest"] = model.qpos_spring[model.jnt_qposadr[j] :][:1]
     numbers["limits"] = _limits(model, j)
+    if model.jnt_actfrclimited[j]:
+        lower, upper = map(float, model.jnt_actfrcrange[j])
+        numbers["actuator_range"] = (lower, upper)
     if kind == SLIDE:
         before = Placement(translation=at.translation - reference * axis)
         yield _Step(name, Prismatic(axis), before, at.inverse, numbers)
@@ -137,7 +142,7 @@ def _of_dofs(model: Any, dof: int, nv: int) -> dict[str, Any]:
     """Armature, damping and dry friction of velocities."""
     those = slice(dof, dof + nv)
     damping = model.dof_damping[those] * (not disabled(model, _DAMPER_OFF))
-    friction = model.dof_frictionloss[those] * (not disabled(model, "mjDSBL_FRICTIONLOSS"))
+    friction = model.dof_frictionloss[those] * (not disabled(model, *FRICTION_OFF))
     return {"armature": model.dof_armature[those], "damping": damping, "friction": friction}
 
 
@@ -152,17 +157,8 @@ def _limits(model: Any, j: int) -> Limits | None:
     return Limits(*(np.array([x], np.float64) for x in (lower, upper, np.inf, effort)))
 
 
-def disabled(model: Any, flag: str) -> bool:
-    """Whether the file disables a part of the physics (`<option><flag .../></option>`)."""
+def disabled(model: Any, *flags: str) -> bool:
+    """Whether the file disables a part of the physics by any of these (`<option><flag .../></option>`)."""
     import mujoco
 
-    return bool(model.opt.disableflags & getattr(mujoco.mjtDisableBit, flag).value)
-
-
-def rotation(q: Array) -> Array:
-    """R of a quaternion of any length."""
-    return np.asarray(quaternion.to_matrix(_unit(q)), np.float64)
-
-
-def _unit(q: Array) -> Array:
-    return np.asarray(q, np.float64) / np.linalg.norm(q)
+    return any(model.opt.disableflags & getattr(mujoco.mjtDisableBit, flag).value for flag in flags)

@@ -16,7 +16,8 @@ class Names:
 
     def __init__(self, model: Any) -> None:
         own = [model.body(i).name for i in range(model.nbody)]
-        self._frames = set(own)
+        self._named = {model.site(i).name for i in range(model.nsite)} - {"", *own}
+        self._frames = {*own, *self._named}
         self.bodies = [name or self.frame(f"body_{i}") for i, name in enumerate(own)]
         own = [model.joint(i).name for i in range(model.njnt)]
         self._joints = set(own)
@@ -34,8 +35,8 @@ class Names:
 
     def site(self, name: str, body: str) -> str:
         """The frame of a site: its name, with `_site` where a body has the same."""
-        if name and name not in self._frames:
-            return self.frame(name)
+        if name in self._named:
+            return name
         return self.frame(f"{name or body}_site")
 
 

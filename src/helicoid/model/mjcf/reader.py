@@ -18,16 +18,21 @@ from helicoid.model.joints import Fixed
 from helicoid.model.mjcf.compiling.compiled import Compiled, compile_file, compile_text, given_model
 from helicoid.model.mjcf.contacts import disabled_pairs
 from helicoid.model.mjcf.equalities import with_equalities
-from helicoid.model.mjcf.forces.actuators import actuators, with_actuated_joints
+from helicoid.model.mjcf.forces.actuators import (
+    actuators,
+    with_actuated_joints,
+    without_coupled_ranges,
+)
 from helicoid.model.mjcf.forces.fluid import fluid_elements
 from helicoid.model.mjcf.forces.tendons import tendons
-from helicoid.model.mjcf.joints import FREE, JointAddress, body_chain, disabled, rotation
+from helicoid.model.mjcf.joints import BALL, FREE, JointAddress, body_chain, disabled
 from helicoid.model.mjcf.names import Names
 from helicoid.model.mjcf.origin import read_origin
+from helicoid.model.mjcf.placements import inertial_placement, placement_of
 from helicoid.model.mjcf.shapes import Shapes
 from helicoid.model.mjcf.unsupported import Refusals
 from helicoid.model.model import Model, located_doubts
-from helicoid.model.parts import GravityCompensation, Joint, Link, Placement
+from helicoid.model.parts import GravityCompensation, Joint, Link
 
 
 def read_mjcf_text(
@@ -62,6 +67,7 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         about = replace(model.semantics, disabled=disabled_pairs(model, source.model, names))
         model = replace(model, semantics=about)
         model = with_equalities(model, source.model, names, addresses, refusals)
+        found = without_coupled_ranges(model, found)
         origin = read_origin(source.model, addresses, source.spec)
         wet = () if "fluid" in refusals.names else fluid_elements(source.model, names, set(model.frames))
         model = replace(model, actuators=tuple(found), fluid=tuple(wet), origin=origin)
@@ -72,6 +78,11 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
     texts += [
         f"{len(geoms)} colliding geoms of type {kind} are no shapes of the robot: {', '.join(geoms[:3])}"
         for kind, geoms in shapes.unsupported.items()
+    ]
+    texts += [
+        f'joint "{address.name}" is a ball, whose range is not among the limits of a robot'
+        for j, address in enumerate(addresses)
+        if address.kind == BALL and source.model.jnt_limited[j]
     ]
     for text in (*texts, *refusals.ignored):
         warn(DoubtfulModelWarning(f"{source.name}: {text}"))
@@ -95,7 +106,7 @@ def _tree(source: Compiled) -> tuple[Model, list[JointAddress], set[str], Shapes
     for site in range(compiled.nsite):
         body = names.bodies[compiled.site_bodyid[site]]
         frame = names.site(compiled.site(site).name, body)
-        placed = Placement(rotation(compiled.site_quat[site]), compiled.site_pos[site])
+        placed = placement_of(compiled, "site", site)
         names.sites.append(frame)
         links.append(Link(frame))
         joints.append(Joint(names.joint(f"{frame}_fixed"), Fixed(), body, frame, placed))
@@ -106,15 +117,21 @@ def _tree(source: Compiled) -> tuple[Model, list[JointAddress], set[str], Shapes
 
 
 def _inertia(compiled: Any, body: int) -> Inertia:
-    R = rotation(compiled.body_iquat[body])
-    turned = R @ np.diag(compiled.body_inertia[body]) @ R.T
-    return Inertia.from_com(compiled.body_mass[body], compiled.body_ipos[body], (turned + turned.T) / 2)
+    placed = inertial_placement(compiled, body)
+    turned = placed.rotation @ np.diag(compiled.body_inertia[body]) @ placed.rotation.T
+    return Inertia.from_com(compiled.body_mass[body], placed.translation, (turned + turned.T) / 2)
 
 
 def _compensation(compiled: Any, body: int) -> GravityCompensation | None:
-    """The part `gravcomp` of the weight, which acts at the centre of mass."""
+    """The part `gravcomp` of the weight, which acts at the centre of mass.
+
+    MuJoCo has none without springs and dampers, or where that of no body is above zero.
+    """
     carried = float(compiled.body_gravcomp[body] * compiled.body_mass[body])
-    return GravityCompensation(carried, compiled.body_ipos[body].copy()) if carried else None
+    none = disabled(compiled, "mjDSBL_SPRING") and disabled(compiled, "mjDSBL_DAMPER")
+    if not carried or none or not np.any(compiled.body_gravcomp > 0):
+        return None
+    return GravityCompensation(carried, inertial_placement(compiled, body).translation)
 
 
 def _on_floating_base(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from helicoid.model.mjcf.joints import rotation
+from helicoid.model.mjcf.placements import placement_of, rotation
 from helicoid.model.parts import Geometry, Placement
 
 _LAST_VISIBLE_GROUP = 2  # MuJoCo's viewer hides the groups 3 to 5
@@ -62,7 +62,7 @@ class Shapes:
     def _shape(self, geom: int) -> Geometry | None:
         model = self._model
         kind = KINDS.get(int(model.geom_type[geom]), "")
-        placed = Placement(rotation(model.geom_quat[geom]), model.geom_pos[geom])
+        placed = placement_of(model, "geom", geom)
         red, green, blue, alpha = map(float, model.geom_rgba[geom])
         color = red, green, blue, alpha
         x, y, z = map(float, model.geom_size[geom])

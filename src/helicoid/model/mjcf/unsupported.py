@@ -9,7 +9,7 @@ import numpy as np
 
 from helicoid.errors import InputError, RobotDescriptionError
 from helicoid.model.mjcf.compiling.compiled import Compiled
-from helicoid.model.mjcf.forces.actuators import unsupported_additions
+from helicoid.model.mjcf.forces.actuators import unsupported_additions, unsupported_compensation
 
 Found = Iterator[str]
 
@@ -39,15 +39,19 @@ def _tendons(m: Any) -> Found:
 
 
 def _actuators(m: Any) -> Found:
-    """Armature and damping of actuators; their forces are inputs of a robot."""
+    """Armature and damping of actuators, compensation by them; their forces are inputs of a robot."""
     yield from unsupported_additions(m)
+    yield from unsupported_compensation(m)
     for i in _nonzero_rows(m, "actuator_dampingpoly"):
         yield f"<actuator name={m.actuator(i).name!r}>: its damping is a polynomial"
 
 
 def _flex(m: Any) -> Found:
+    import mujoco
+
     for i in range(m.nflex):
-        yield f"<flex name={m.flex(i).name!r}>: a deformable body"
+        name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_FLEX, i) or ""
+        yield f"<flex name={name!r}>: a deformable body"
 
 
 def _plugins(m: Any) -> Found:

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.model.connections.actuators import Activation, Actuator, Interval, Transmission
+from helicoid.model.connections.actuators import (
+    Activation,
+    Actuator,
+    Interval,
+    Transmission,
+    coupled_joints,
+)
 from helicoid.model.mjcf.forces.tendons import tendon_names
 from helicoid.model.mjcf.joints import BALL, JointAddress, disabled
 from helicoid.model.mjcf.names import Names, fresh
@@ -131,6 +137,18 @@ def unsupported_additions(model: Any) -> Iterator[str]:
                 yield f"<actuator name={model.actuator(i).name!r}>: its {what}"
 
 
+def unsupported_compensation(model: Any) -> Iterator[str]:
+    """Joints whose actuators compensate gravity where that is more than a passive force."""
+    if not np.any(model.body_gravcomp > 0):
+        return
+    none = len(model.actuator_trntype) == 0 or disabled(model, "mjDSBL_ACTUATION")
+    for j in np.flatnonzero(model.jnt_actgravcomp):
+        if none:
+            yield f"<joint name={model.joint(j).name!r}>: gravity compensation by actuators, which it has not"
+        elif model.jnt_actfrclimited[j]:
+            yield f"<joint name={model.joint(j).name!r}>: gravity compensation within actuatorfrcrange"
+
+
 def with_actuated_joints(robot: Model, model: Any, addresses: list[JointAddress]) -> Model:
     """The robot whose hinges and slides have the armature, damping and effort limits of their actuators."""
     dampers = not disabled(model, "mjDSBL_DAMPER")
@@ -156,6 +174,23 @@ def with_actuated_joints(robot: Model, model: Any, addresses: list[JointAddress]
         return replace(joint, armature=joint.armature + armature, damping=joint.damping + damping)
 
     return robot.replaced(joints=map(added, robot.joints))
+
+
+def without_coupled_ranges(robot: Model, found: list[Actuator]) -> list[Actuator]:
+    """The actuators; the force of those at a coupled joint with a range of their sum is not known."""
+    coupled = coupled_joints(robot)
+    ranged = {joint.name for joint in robot.joints if joint.actuator_range and joint.name in coupled}
+    fixed = {one.name: one.joints for one in robot.tendons if not one.branches}
+
+    def moved(one: Actuator) -> set[str]:
+        if one.transmission == "tendon":
+            return fixed.get(one.target, ranged)
+        return ranged if one.transmission == "frame" else one.joints
+
+    reason = "on a coupled joint that limits the sum of its actuators"
+    return [
+        replace(one, unsupported=one.unsupported or reason) if moved(one) & ranged else one for one in found
+    ]
 
 
 def _joints_of_other_actuators(model: Any, addresses: list[JointAddress]) -> set[str] | None:

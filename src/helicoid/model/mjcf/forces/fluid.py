@@ -9,9 +9,9 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.model.connections.fluid import EllipsoidCoefficients, Fluid, FluidElement
-from helicoid.model.mjcf.joints import disabled, rotation
+from helicoid.model.mjcf.joints import disabled
 from helicoid.model.mjcf.names import Names, fresh
-from helicoid.model.parts import Placement
+from helicoid.model.mjcf.placements import inertial_placement, placement_of
 
 SPHERE, CAPSULE, CYLINDER = 2, 3, 5  # mjtGeom
 _MIN_VALUE = 1e-15  # kg, kg·m²: bodies with less mass feel no fluid
@@ -35,11 +35,11 @@ def fluid_elements(model: Any, names: Names, links: Collection[str]) -> Iterator
         for k in geoms:
             if _semi_axes(model, k).max() < _NO_SIZE:
                 continue
-            placed = Placement(rotation(model.geom_quat[k]), model.geom_pos[k])
+            placed = placement_of(model, "geom", k)
             name = fresh(model.geom(k).name or f"{link}_fluid", taken)
             yield FluidElement(name, link, fluid, _semi_axes(model, k), placed, _coefficients(model, k))
         if not geoms:
-            placed = Placement(rotation(model.body_iquat[body]), model.body_ipos[body])
+            placed = inertial_placement(model, body)
             size = equivalent_box(model.body_mass[body], model.body_inertia[body])
             yield FluidElement(fresh(f"{link}_fluid", taken), link, fluid, size, placed)
 

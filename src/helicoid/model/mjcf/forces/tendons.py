@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from helicoid._typing import Array
 from helicoid.model.connections.tendons import Branch, Tendon, Via, Wrap
-from helicoid.model.mjcf.joints import JointAddress, disabled, rotation
+from helicoid.model.mjcf.joints import FRICTION_OFF, JointAddress, disabled
 from helicoid.model.mjcf.names import Names, fresh
-from helicoid.model.parts import Placement
+from helicoid.model.mjcf.placements import placement_of
 
 JOINT, PULLEY, SITE, SPHERE, CYLINDER = range(1, 6)  # mjtWrap
 
@@ -24,7 +25,7 @@ def tendons(model: Any, names: Names, addresses: list[JointAddress]) -> tuple[li
     """The tendons, and what is not supported of each."""
     found, unsupported = [], []
     springs, dampers = (not disabled(model, f"mjDSBL_{flag}") for flag in ("SPRING", "DAMPER"))
-    dry = not disabled(model, "mjDSBL_FRICTIONLOSS")
+    dry = not disabled(model, *FRICTION_OFF)
     for i, name in enumerate(tendon_names(model)):
         first = int(model.tendon_adr[i])
         rows = range(first, first + int(model.tendon_num[i]))
@@ -35,8 +36,12 @@ def tendons(model: Any, names: Names, addresses: list[JointAddress]) -> tuple[li
             joint = addresses[int(model.wrap_objid[k])].joints[0]
             terms[joint] = terms.get(joint, 0.0) + float(model.wrap_prm[k])
         branches = () if fixed else _branches(model, names, rows)
-        if any(model.wrap_type[k] in (SPHERE, CYLINDER) and model.wrap_prm[k] >= 0 for k in rows):
-            unsupported.append(f"<tendon name={name!r}>: it wraps on the side of a site")
+        sides = [k for k in rows if model.wrap_type[k] in (SPHERE, CYLINDER) and model.wrap_prm[k] >= 0]
+        if any(_side(model, k) is None for k in sides):
+            unsupported.append(
+                f"<tendon name={name!r}>: its side site is inside of the shape or on another body, "
+                "or MuJoCo is older than 4"
+            )
         lower, upper = map(float, model.tendon_lengthspring[i])
         shortest, longest = map(float, model.tendon_range[i]) if limited else (-np.inf, np.inf)
         found.append(
@@ -52,6 +57,22 @@ def tendons(model: Any, names: Names, addresses: list[JointAddress]) -> tuple[li
             )
         )
     return found, unsupported
+
+
+def _side(model: Any, k: int) -> Array | None:
+    """The site on whose side a tendon wraps, seen from the geom; None without one outside of it on its body.
+
+    MuJoCo before version 4 had another rule for sides.
+    """
+    import mujoco
+
+    geom, site = int(model.wrap_objid[k]), round(float(model.wrap_prm[k]))
+    if int(mujoco.__version__.split(".")[0]) < 4:
+        return None
+    if site < 0 or model.site_bodyid[site] != model.geom_bodyid[geom]:
+        return None
+    placed = placement_of(model, "geom", geom).inverse @ placement_of(model, "site", site)
+    return placed.translation if np.linalg.norm(placed.translation) >= model.geom_size[geom][0] else None
 
 
 def _branches(model: Any, names: Names, rows: range) -> tuple[Branch, ...]:
@@ -70,7 +91,8 @@ def _branches(model: Any, names: Names, rows: range) -> tuple[Branch, ...]:
                     names.bodies[int(model.geom_bodyid[thing])],
                     "sphere" if kind == SPHERE else "cylinder",
                     float(model.geom_size[thing][0]),
-                    Placement(rotation(model.geom_quat[thing]), model.geom_pos[thing]),
+                    placement_of(model, "geom", thing),
+                    _side(model, k),
                 )
             )
     found.append(Branch(tuple(path), divisor))

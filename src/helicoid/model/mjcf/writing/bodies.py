@@ -10,6 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import ModelError
 from helicoid.geometry import quaternion
+from helicoid.model.connections.actuators import coupled_joints
 from helicoid.model.inertia import Inertia
 from helicoid.model.mjcf.writing.joints import Slot, is_top
 from helicoid.model.model import Model
@@ -84,7 +85,7 @@ def add_joint(element: Element, model: Model, slot: Slot, losses: Losses) -> Non
     common = {} if slot.own is None else _numbers(slot, joint, losses)
     if slot.kind in ("hinge", "slide"):
         if model.actuators and slot.own is not None:
-            common |= _effort(slot, joint)
+            common |= _effort(slot, joint, joint.name in coupled_joints(model))
         axis = words(slot.axis, f"axis of joint {slot.name!r}")
         SubElement(element, "joint", {"name": slot.name, "type": slot.kind, "axis": axis, **common})
         return
@@ -149,12 +150,13 @@ def _range(slot: Slot, joint: Joint, losses: Losses) -> dict[str, str]:
     return {"limited": "true", "range": words(bounds, f"limits of joint {joint.name!r}")}
 
 
-def _effort(slot: Slot, joint: Joint) -> dict[str, str]:
-    """The range of the sum of all actuators."""
+def _effort(slot: Slot, joint: Joint, is_coupled: bool) -> dict[str, str]:
+    """The range of the sum of all actuators; of a coupled joint the stated one alone."""
     effort = float(joint.range.effort[slot.own][0])
-    if not 0 < effort < np.inf:
+    stated = joint.actuator_range
+    if stated is None and (is_coupled or not 0 < effort < np.inf):
         return {}
-    interval = words([-effort, effort], f"effort of joint {joint.name!r}")
+    interval = words(stated or (-effort, effort), f"effort of joint {joint.name!r}")
     return {"actuatorfrclimited": "true", "actuatorfrcrange": interval}
 
 

@@ -93,7 +93,10 @@ def add_tendons(root: Element, elements: Mapping[int, Element], model: Model, si
                 if isinstance(part, Via):
                     SubElement(element, "site", site=site(name, part.link, Placement(translation=part.point)))
                 else:
-                    SubElement(element, "geom", geom=_wrapped(elements, model, name, part))
+                    wrapped = SubElement(element, "geom", geom=_wrapped(elements, model, name, part))
+                    if part.side is not None:
+                        at = part.placement @ Placement(translation=part.side)
+                        wrapped.set("sidesite", site(f"{name}[side]", part.link, at))
 
 
 def _numbers(tendon: Tendon) -> dict[str, str]:

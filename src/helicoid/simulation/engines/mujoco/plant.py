@@ -125,6 +125,7 @@ def mujoco_plant(
     if method is not None:
         model.opt.integrator = getattr(mujoco.mjtIntegrator, INTEGRATORS[method])
     model.opt.disableflags |= flags.mjDSBL_AUTORESET | flags.mjDSBL_ACTUATION
+    model.jnt_actgravcomp[:] = 0  # without actuators, MuJoCo would leave their compensation of gravity out
     model.opt.disableflags |= 0 if world.contacts else flags.mjDSBL_CONTACT
     model.opt.disableflags |= 0 if world.end_stops else flags.mjDSBL_LIMIT
     if robot.theta.groups:
