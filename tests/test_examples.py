@@ -23,7 +23,7 @@ def _run(folder: Path, *command: str | Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tour", "control_tour", "flight"])
+@pytest.mark.parametrize("name", ["tour", "control_tour", "flight", "planning"])
 def test_a_tour_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
     cells = json.loads((EXAMPLES / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -36,7 +36,16 @@ def test_a_tour_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
-    ["falling_chain", "four_bar", "trot", "reach", "press_and_turn", "grasp", ("identification_growth", "2")],
+    [
+        "falling_chain",
+        "four_bar",
+        "trot",
+        "reach",
+        "press_and_turn",
+        "grasp",
+        "pick_and_place",
+        ("identification_growth", "2"),
+    ],
     ids=lambda command: command if isinstance(command, str) else command[0],
 )
 def test_example_draws_its_picture(command: str | tuple[str, ...], tmp_path: Path) -> None:
@@ -94,3 +103,17 @@ def test_the_gripper_holds_its_box() -> None:
     motion = runpy.run_path(str(EXAMPLES / "grasp.py"))["lifted"]()
     assert motion.q[-1, 11] - motion.q[0, 11] > 0.2
     assert np.abs(motion.v[-1]).max() < 0.05
+
+
+@pytest.mark.slow
+def test_the_box_is_carried_past_a_post_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    example = runpy.run_path(str(EXAMPLES / "pick_and_place.py"))
+    motion, control = example["moved"]()
+    q = motion.q[-1]
+    np.testing.assert_allclose(q[10:13], [*example["PLACE"], 0.04], atol=0.03)
+    assert control.replanned and control.name in ("aside", "rest")
+    np.testing.assert_allclose(q[9], example["SLIDE"], atol=1e-3)
+    post = motion.contact_forces[:, motion.contact_names.index("post")]
+    assert not post.any()  # in MuJoCo nothing touches it
+    assert np.mean(control.fine) > 0.95
