@@ -26,24 +26,35 @@ def shortened(program: Program) -> Program:
     >>> lives(program), lives(shortened(program))
     (50.0, 1.25)
     """
-    starts = list(range(len(program.values))), _depth_first(program)
-    return min(program, *(reordered(program, _eager(program, start)) for start in starts), key=lives)
+    given = list(range(len(program.values)))
+    orders = given, _eager(program, given), _eager(program, _depth_first(program))
+    best = min(orders, key=lambda order: _total_age(program, order))
+    return program if best is given else reordered(program, best)
 
 
 def lives(program: Program) -> float:
     """Mean number of live values, over the operations."""
-    last = {argument: n for n, value in enumerate(program.values) for argument in value.arguments}
-    is_computed = program.is_computed
-    ages = [end - n for n, end in last.items() if is_computed[n]]
-    return sum(ages) / max(1, program.n_operations)
+    return _total_age(program, range(len(program.values))) / max(1, program.n_operations)
+
+
+def _total_age(program: Program, order: Sequence[int]) -> int:
+    """The sum over all computed values of the positions from their operation to their last use."""
+    values, is_computed = program.values, program.is_computed
+    begin, end = [0] * len(values), [0] * len(values)
+    for position, number in enumerate(order):
+        begin[number] = end[number] = position
+        for argument in values[number].arguments:
+            end[argument] = position
+    return sum([end[number] - begin[number] for number in order if is_computed[number]])
 
 
 def _depth_first(program: Program) -> list[int]:
     values = program.values
     depth: list[int] = []
     for value in values:
-        depth.append(1 + max((depth[argument] for argument in value.arguments), default=0))
-    order = [n for n in range(len(values)) if not program.is_computed[n]]
+        depth.append(1 + max([depth[argument] for argument in value.arguments], default=0))
+    is_computed = program.is_computed
+    order = [n for n in range(len(values)) if not is_computed[n]]
     seen = set(order)
     results = [number for output in program.outputs for number in output]
     stack = sorted(results, key=depth.__getitem__)  # of equally deep ones the last goes first
@@ -75,8 +86,9 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _ExpressionTree]
     """By their roots, in an order in which each comes after what it reads."""
     count = [0] * len(program.values)
     user = [0] * len(program.values)
+    values = program.values
     for number in order:
-        arguments = program.values[number].arguments
+        arguments = values[number].arguments
         for argument in arguments if len(arguments) < 2 else {*arguments}:
             count[argument] += 1
             user[argument] = number
@@ -85,7 +97,7 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _ExpressionTree]
             count[number] = 0  # an output is the root of its tree
     root = list(range(len(program.values)))
     for number in reversed(order):
-        if count[number] == 1 and program.values[number].operation not in ("sin", "cos"):
+        if count[number] == 1 and values[number].operation not in ("sin", "cos"):
             root[number] = root[user[number]]
     trees: dict[int, _ExpressionTree] = {}
     is_computed = program.is_computed
@@ -96,7 +108,7 @@ def _trees(program: Program, order: Sequence[int]) -> dict[int, _ExpressionTree]
                 trees[head] = _ExpressionTree()
             trees[head].members.append(number)
     for head, tree in trees.items():
-        read = dict.fromkeys([a for member in tree.members for a in program.values[member].arguments])
+        read = dict.fromkeys([a for member in tree.members for a in values[member].arguments])
         tree.reads = [a for a in read if is_computed[a] and root[a] != head]
         tree.missing = len(tree.reads)
         for argument in tree.reads:
@@ -109,14 +121,15 @@ def _eager(program: Program, order: Sequence[int]) -> list[int]:
     """The order of trees, except that trees which do not add live values come as soon as possible."""
     trees = _trees(program, order)
     place = {head: k for k, head in enumerate(trees)}
-    result = [number for number in order if not program.is_computed[number]]
+    is_computed = program.is_computed
+    result = [number for number in order if not is_computed[number]]
     done: set[int] = set()
     eager: list[tuple[int, int, int]] = []
 
     def consider(head: int) -> None:
         tree = trees[head]
         if head not in done and tree.missing == 0:
-            growth = bool(tree.users) - sum(trees[argument].waiting == 1 for argument in tree.reads)
+            growth = bool(tree.users) - sum([trees[argument].waiting == 1 for argument in tree.reads])
             if growth <= 0:
                 heapq.heappush(eager, (growth, place[head], head))
 

@@ -64,17 +64,20 @@ class Program:
         numbering = _ValueNumbering()
         places: dict[int, int] = {}
         outputs = [[numbering.constant(0.0)] * function.nnz_out(k) for k in range(function.n_out())]
+        code_of, source_of, target_of = (
+            function.instruction_id,
+            function.instruction_input,
+            function.instruction_output,
+        )
         for k in range(function.n_instructions()):
-            code = function.instruction_id(k)
-            source = function.instruction_input(k)
-            target = function.instruction_output(k)
+            code, source, target = code_of(k), source_of(k), target_of(k)
             name = OPERATIONS.get(code)
             if name is not None:
                 places[target[0]] = numbering.operation(name, tuple([places[place] for place in source]))
             elif code == ca.OP_OUTPUT:
                 outputs[target[0]][target[1]] = places[source[0]]
             elif code == ca.OP_INPUT:
-                places[target[0]] = numbering.add(Value(INPUT, place=(source[0], source[1])))
+                places[target[0]] = numbering.input((source[0], source[1]))
             elif code == ca.OP_CONST:
                 places[target[0]] = numbering.constant(function.instruction_constant(k))
             elif code in (ca.OP_ASSIGN, ca.OP_LIFT):
@@ -131,8 +134,8 @@ class _ValueNumbering:
         self.values: list[Value] = []
         self._numbers: dict[tuple[object, ...], int] = {}
 
-    def add(self, value: Value) -> int:
-        return self._number(value[:2] if value.arguments else (value.operation, value.place), value)
+    def input(self, place: tuple[int, int]) -> int:
+        return self._number((INPUT, place), Value(INPUT, place=place))
 
     def constant(self, number: float) -> int:
         # Compared as text, because 0.0 == -0.0 and NaN is not equal to itself.
@@ -155,7 +158,9 @@ class _ValueNumbering:
             name = "pow"
         if name in _COMMUTATIVE and arguments[0] > arguments[1]:
             arguments = arguments[::-1]
-        return self.add(Value(name, arguments))
+        key = (name, arguments)
+        number = self._numbers.get(key)
+        return self._number(key, Value(name, arguments)) if number is None else number
 
 
 def _without_dead(program: Program) -> Program:
@@ -179,9 +184,9 @@ def reordered(program: Program, order: Sequence[int]) -> Program:
         renamed[number] = position
     values = []
     for number in order:
-        operation, arguments, constant, place = program.values[number]
-        if arguments:
-            arguments = tuple([renamed[argument] for argument in arguments])
-        values.append(Value(operation, arguments, constant, place))
+        value = program.values[number]
+        if value.arguments:
+            value = Value(value.operation, tuple([renamed[argument] for argument in value.arguments]))
+        values.append(value)
     outputs = tuple(tuple(renamed[number] for number in output) for output in program.outputs)
     return Program(program.input_sizes, tuple(values), outputs)

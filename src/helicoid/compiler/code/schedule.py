@@ -67,18 +67,16 @@ def _instructions(program: Program, angles_at_once: int) -> Iterator[Instruction
     by_level: dict[int, list[int]] = {}
     for number, level in enumerate(levels):
         by_level.setdefault(level, []).append(number)
+    values, is_computed = program.values, program.is_computed
     for level in sorted(by_level):
-        numbers = by_level[level]
-        angles = list(dict.fromkeys(program.values[n].arguments[0] for n in numbers if _is_angle(program, n)))
+        turning = [n for n in by_level[level] if values[n].operation in ("sin", "cos")]
+        angles = list(dict.fromkeys([values[n].arguments[0] for n in turning]))
         for k in range(0, len(angles), angles_at_once):
             yield Instruction(angles=tuple(angles[k : k + angles_at_once]))
-        for number in numbers:
-            if program.is_computed[number] and not _is_angle(program, number):
+        apart = set(turning)
+        for number in by_level[level]:
+            if is_computed[number] and number not in apart:
                 yield Instruction(number)
-
-
-def _is_angle(program: Program, number: int) -> bool:
-    return program.values[number].operation in ("sin", "cos")
 
 
 def _levels(program: Program) -> list[int]:
@@ -124,6 +122,8 @@ def needed(program: Program, instruction: Instruction) -> list[int]:
 
 
 def _assign_slots(program: Program, segments: list[CodeSegment], home: dict[int, int]) -> int:
+    if len(segments) == 1:
+        return 0
     last_use: dict[int, int] = {}
     for number, segment in enumerate(segments):
         for instruction in segment.instructions:

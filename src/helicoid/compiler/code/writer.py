@@ -20,6 +20,7 @@ from helicoid.compiler.code.schedule import (
     Schedule,
     computed,
     cosine,
+    named,
     schedule,
     sine,
 )
@@ -109,9 +110,16 @@ class Writer:
         self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
         self._input_starts = _starts(program.input_sizes)
         self._output_starts = _starts(program.output_sizes)
+        self._names = [named(program, number) for number in range(len(program.values))]
         self._angle_names = {
-            self._name(n) for n, value in enumerate(program.values) if value.operation in ("sin", "cos")
+            name
+            for name, value in zip(self._names, program.values, strict=True)
+            if value.operation in ("sin", "cos")
         }
+        self._operands = [
+            flavour.literal(value.constant) if value.operation == CONSTANT else _variable(name)
+            for name, value in zip(self._names, program.values, strict=True)
+        ]
 
     @property
     def n_segments(self) -> int:
@@ -144,15 +152,16 @@ class Writer:
         kind = self.flavour.type
         loaded: set[int] = set()
         for instruction in segment.instructions:
-            yield from self._operands(instruction, segment, loaded)
+            yield from self._loads(instruction, segment, loaded)
             if instruction.angles:
                 yield from self._sincos(instruction.angles)
             else:
-                yield f"const {kind} {_variable(instruction.value)} = {self._expression(instruction.value)};"
+                yield f"const {kind} v{instruction.value} = {self._expression(instruction.value)};"
             for name in computed(self.program, instruction):
                 if name in segment.stores:
                     yield f"w[{segment.stores[name]}] = {_variable(name)};"
-                yield from self._write(segment, name)
+                if name in segment.outputs:
+                    yield from self._write(segment, name)
         for name in segment.outputs:
             if name >= 0 and self.program.values[name].operation == INPUT:
                 if name not in loaded:
@@ -163,21 +172,21 @@ class Writer:
 
     def _write(self, segment: CodeSegment, name: int) -> Iterator[str]:
         """Assign a value to its output elements."""
-        for output, element in segment.outputs.get(name, ()):
+        for output, element in segment.outputs[name]:
             at = self._output_starts[output] + element
             place = f"y[{at}]" if self.flavour.vector else f"out[{output}][{element}]"
             yield f"{place} = {_variable(name)};"
 
-    def _operands(self, instruction: Instruction, segment: CodeSegment, loaded: set[int]) -> Iterator[str]:
+    def _loads(self, instruction: Instruction, segment: CodeSegment, loaded: set[int]) -> Iterator[str]:
         """Declare the operands that are new to the segment: inputs, and values of other segments."""
         numbers: Sequence[int] = instruction.angles or self.program.values[instruction.value].arguments
         for number in numbers:
-            value = self.program.values[number]
-            if value.operation == INPUT and number not in loaded:
+            operation = self.program.values[number].operation
+            if operation == INPUT and number not in loaded:
                 loaded.add(number)
                 yield self._load_input(number)
-            elif value.operation != CONSTANT:
-                name = self._name(number)
+            elif operation != CONSTANT:
+                name = self._names[number]
                 if name in segment.loads and name not in loaded:
                     loaded.add(name)
                     yield f"const {self.flavour.type} {_variable(name)} = w[{segment.loads[name]}];"
@@ -187,21 +196,9 @@ class Writer:
         place = f"x[{self._input_starts[i] + j}]" if self.flavour.vector else f"in[{i}][{j}]"
         return f"const {self.flavour.type} {_variable(number)} = {place};"
 
-    def _name(self, number: int) -> int:
-        value = self.program.values[number]
-        if value.operation == "sin":
-            return sine(value.arguments[0])
-        return cosine(value.arguments[0]) if value.operation == "cos" else number
-
-    def _operand(self, number: int) -> str:
-        value = self.program.values[number]
-        if value.operation == CONSTANT:
-            return self.flavour.literal(value.constant)
-        return _variable(self._name(number))
-
     def _expression(self, number: int) -> str:
         value = self.program.values[number]
-        operands = [self._operand(argument) for argument in value.arguments]
+        operands = [self._operands[argument] for argument in value.arguments]
         if value.operation == "neg":
             return f"-{operands[0]}"
         if value.operation in _SIGNS and not self._all_constant(number):
@@ -222,11 +219,11 @@ class Writer:
 
     def _all_constant(self, number: int) -> bool:
         arguments = self.program.values[number].arguments
-        return all(self.program.values[argument].operation == CONSTANT for argument in arguments)
+        return all([self.program.values[argument].operation == CONSTANT for argument in arguments])
 
     def _sincos(self, angles: Sequence[int]) -> Iterator[str]:
         names = [(_variable(sine(angle)), _variable(cosine(angle))) for angle in angles]
-        operands = [self._operand(angle) for angle in angles]
+        operands = [self._operands[angle] for angle in angles]
         if self.flavour.vector:
             (s, c), operand = names[0], operands[0]
             wide = f"hc_splat({operand})" if self.program.values[angles[0]].operation == CONSTANT else operand
@@ -248,7 +245,7 @@ class Writer:
         kind, suffix = self.flavour.type, self.flavour.suffix
         for name, function in ((sine(angle), "sin"), (cosine(angle), "cos")):
             if name in self._angle_names:
-                yield f"const {kind} {_variable(name)} = {function}{suffix}({self._operand(angle)});"
+                yield f"const {kind} {_variable(name)} = {function}{suffix}({self._operands[angle]});"
 
     def constant_outputs(self) -> Iterator[str]:
         """Assignments of the constant output elements."""
