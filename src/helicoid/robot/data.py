@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -17,9 +17,9 @@ from helicoid.dynamics.constraints.equations import KinematicConstraint
 from helicoid.dynamics.friction import check_friction
 from helicoid.dynamics.tree import rate_matrix
 from helicoid.errors import InputError
-from helicoid.model.connections.semantics import BASE
+from helicoid.model.connections.semantics import BASE, Keyframe, Posture
 from helicoid.model.edits import flexible
-from helicoid.model.mjcf.coordinates import Keyframe, MujocoCoordinates
+from helicoid.model.mjcf.coordinates import MujocoCoordinates
 from helicoid.model.model import Model, look_up
 from helicoid.model.parts import Limits, RateLimits
 from helicoid.robot.catalog import PLAIN, Catalog
@@ -141,13 +141,18 @@ class RobotData(Catalog):
         """Named configurations (nq) of the robot's SRDF; joints that one leaves out are at their zero."""
         found = {}
         for name, stated in self.model.semantics.postures.items():
-            parts = []
-            for joint in self.model.independent_joints:
-                own = stated.get(joint.name if joint.parent else BASE)
-                parts.append(joint.type.neutral() if own is None else np.array(own))
-            found[name] = np.concatenate([np.zeros(0), *parts])
+            found[name] = self._stated(stated, "q")
             found[name].setflags(write=False)
         return MappingProxyType(found)
+
+    def _stated(self, stated: Posture, what: Literal["q", "v"]) -> Array:
+        """Coordinates or velocities from those by joint; others are at their zero."""
+        parts = []
+        for joint in self.model.independent_joints:
+            own = stated.get(joint.name if joint.parent else BASE)
+            zero = joint.type.neutral() if what == "q" else np.zeros(joint.type.nv)
+            parts.append(zero if own is None or len(own) != len(zero) else np.array(own))
+        return np.concatenate([np.zeros(0), *parts])
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -209,10 +214,17 @@ class RobotData(Catalog):
         """
         return MujocoCoordinates(self.model)
 
-    @property
+    @cached_property
     def keyframes(self) -> Mapping[str, Keyframe]:
-        """The keyframes of an MJCF by name, each with `q`, `v`, `ctrl` and `time`; empty for other robots."""
-        return self.mujoco.keyframes if self.model.origin is not None else {}
+        """The keyframes of an MJCF by name, each with `q`, `v`, `ctrl` and `time`; empty for other robots.
+
+        They follow edits; joints that were attached since are at their zero.
+        """
+        found, actuators = {}, [one.name for one in self.model.actuators]
+        for name, key in self.model.semantics.keyframes.items():
+            u = np.array([key.controls.get(one, 0.0) for one in actuators])
+            found[name] = Keyframe(self._stated(key.q, "q"), self._stated(key.v, "v"), u, key.time)
+        return found
 
     # Actuators ----------------------------------------------------------------------------------------
 

@@ -109,7 +109,8 @@ def _with_semantics(model: Model, source: Any, given: str | os.PathLike[str] | N
     if given is not None:
         if not isinstance(given, (str, os.PathLike)):
             raise InputError(f"srdf is a path, a text or False; got {given!r}")
-        return replace(model, semantics=read_srdf(given, model))
+        stated = replace(read_srdf(given, model), keyframes=model.semantics.keyframes)
+        return replace(model, semantics=stated)
     is_file = isinstance(source, (str, os.PathLike)) and os.fspath(source).lower().endswith(".urdf")
     found = beside(source) if is_file else None
     return model if found is None else replace(model, semantics=read_srdf(found, model, strict=False))

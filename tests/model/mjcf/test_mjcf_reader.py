@@ -74,6 +74,24 @@ def test_conversions_of_an_edited_robot_are_refused() -> None:
         _ = hc.load("panda").mujoco
 
 
+def test_keyframes_follow_edits(tmp_path: Path) -> None:
+    key = '<keyframe><key name="home" qpos=".3 1 0 0 0 .2" qvel="1 2 3 4 5" ctrl=".7" time="2"/></keyframe>'
+    bodies = (
+        '<body name="a"><joint name="h"/><joint name="b" type="ball"/><geom size=".1"/>'
+        '<body name="c"><joint name="g"/><geom size=".1"/></body></body>'
+    )
+    motor = '<actuator><motor name="m" joint="h"/></actuator>'
+    robot = hc.load(f"<mujoco><worldbody>{bodies}</worldbody>{motor}{key}</mujoco>")
+    locked, carried = robot.lock({"g": 0.1}), hc.load("planar_2r").attach(robot, "tip", prefix="x_")
+    frame = carried.rename(prefix="y_").keyframes["y_x_home"]
+    assert_allclose(frame.q, [0, 0, 0.3, 1, 0, 0, 0, 0.2])
+    assert_allclose(frame.v, [0, 0, 1, 2, 3, 4, 5])
+    assert (frame.ctrl.tolist(), frame.time) == ([0.7], 2.0)
+    assert_allclose(locked.keyframes["home"].v, [1, 2, 3, 4])
+    locked.to_mjcf(tmp_path / "locked.xml")
+    assert_allclose(hc.load(tmp_path / "locked.xml").keyframes["home"].q, [0.3, 1, 0, 0, 0])
+
+
 REFUSED = {
     "tendon": '<tendon><fixed armature="1"><joint joint="hinge" coef="1"/></fixed></tendon>',
 }

@@ -315,6 +315,19 @@ def test_shapes_that_overlap_at_the_start_do_not_push_each_other() -> None:
     assert np.abs(there.v).max() < 1e-9
 
 
+def test_edits_count_in_robots_that_were_read_from_mjcf() -> None:
+    body = '<body><joint name="hinge" axis="0 1 0" pos="0 0 1"/><geom size=".1"/></body>'
+    robot = hc.load(f'<mujoco><option integrator="RK4"/><worldbody>{body}</worldbody></mujoco>')
+    damped = robot.with_joints(damping=3.0)
+    given = {"q0": [1.0], "duration": 0.3, "dt": 1e-3, "method": "rk4"}
+    with pytest.warns(hc.DoubtfulMotionWarning, match="edited since it was read"):
+        motion = hc.simulate(damped, engine="mujoco", **given)
+    np.testing.assert_allclose(motion.q, hc.simulate(damped, **given).q, atol=1e-9)
+    framed = hc.simulate(robot.with_frame("tip", "body_1", [0, 0, 1]), engine="mujoco", **given)
+    np.testing.assert_allclose(framed.q, hc.simulate(robot, **given).q, atol=1e-9)
+    assert abs(motion.q[-1] - framed.q[-1]) > 1e-2
+
+
 def test_what_mujoco_cannot_do_is_an_error(scene: hc.Robot, ur5: hc.Robot) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"method": "stiction"}, "its own methods"),

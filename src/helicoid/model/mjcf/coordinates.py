@@ -8,7 +8,6 @@ of the body, ours the body twist (ω, v) with v = Rᵀ ṗ. So a = (ω̇, Rᵀ p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,15 +20,6 @@ from helicoid.errors import InputError, ModelError
 from helicoid.model.model import Body, Model
 
 IntArray = NDArray[np.int64]
-
-
-class Keyframe(NamedTuple):
-    """A named state of an MJCF: q (nq), v (nv), the controls of its actuators and the time (s)."""
-
-    q: Array
-    v: Array
-    ctrl: Array
-    time: float
 
 
 class _Entry(NamedTuple):
@@ -172,14 +162,6 @@ class MujocoCoordinates:
     @cached_property
     def _free(self) -> list[Body]:
         return [one.body for one in self._entries if one.body.joint.type.nv == 6]
-
-    @cached_property
-    def keyframes(self) -> Mapping[str, Keyframe]:
-        """See `Robot.keyframes`."""
-        return {
-            name: Keyframe(self.q(one.qpos), self.v(one.qpos, one.qvel), one.ctrl, one.time)
-            for name, one in self._origin.keyframes.items()
-        }
 
 
 def _vector(given: ArrayLike, size: int, what: str) -> Array:

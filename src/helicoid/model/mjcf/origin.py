@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from helicoid._typing import Array
+from helicoid.model.connections.semantics import BASE, NamedState, Posture
+from helicoid.model.mjcf.coordinates import MujocoCoordinates
 from helicoid.model.mjcf.joints import JointAddress
+from helicoid.model.model import Model
 
-
-class MujocoKeyframe(NamedTuple):
-    """A keyframe as MuJoCo stores it."""
-
-    qpos: Array
-    qvel: Array
-    ctrl: Array
-    time: float
+_KINDS = "links", "joints", "loops", "elastic", "couplings", "tendons", "actuators", "fluid"
 
 
 @dataclass(frozen=True, eq=False)
 class MujocoOrigin:
-    """The compiled `mujoco.MjModel` of a robot, the addresses of its joints, and its keyframes by name.
+    """The compiled `mujoco.MjModel` of a robot, and the addresses of its joints.
 
     `spec` is the `mujoco.MjSpec` that it was compiled from; None where that is not known, as after pickling.
+    `parts` are the links, joints and connections as they were read.
     """
 
     compiled: Any
     addresses: tuple[JointAddress, ...]
-    keyframes: Mapping[str, MujocoKeyframe]
+    parts: Mapping[str, tuple[Any, ...]]
     spec: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -48,15 +47,58 @@ class MujocoOrigin:
         return int(self.compiled.nv)
 
 
-def read_origin(model: Any, addresses: list[JointAddress], spec: Any = None) -> MujocoOrigin:
-    """The origin of a robot, from the compiled model."""
-    keyframes = {
-        model.key(k).name or f"keyframe_{k}": MujocoKeyframe(
-            model.key_qpos[k].copy(),
-            model.key_qvel[k].copy(),
-            model.key_ctrl[k].copy(),
-            float(model.key_time[k]),
+def with_origin(model: Model, compiled: Any, addresses: list[JointAddress], spec: Any = None) -> Model:
+    """The model that knows what it was read from."""
+    parts = {kind: tuple(getattr(model, kind)) for kind in _KINDS}
+    parts["options"] = (model.gravity, model.floating)
+    return replace(model, origin=MujocoOrigin(compiled, tuple(addresses), parts, spec))
+
+
+def unedited_origin(model: Model) -> MujocoOrigin | None:
+    """What the model was read from, if that moves as the model does: only frames may have been added."""
+    origin = model.origin
+    if origin is None or origin.parts["options"] != (model.gravity, model.floating):
+        return None
+    frames: set[str] = set()
+    for kind in _KINDS:
+        now, known = getattr(model, kind), {id(one) for one in origin.parts[kind]}
+        added = [one for one in now if id(one) not in known]
+        if len(now) - len(added) != len(known):
+            return None
+        if kind == "links":
+            frames = {one.name for one in added if not (one.inertia or one.collisions)}
+            added = [one for one in added if one.name not in frames]
+        elif kind == "joints":
+            added = [one for one in added if one.type.nv or one.child not in frames]
+        if added:
+            return None
+    return origin
+
+
+def with_keyframes(model: Model, compiled: Any, controls: Sequence[int]) -> Model:
+    """The model with keyframes; `controls` says where MuJoCo has the control of each actuator."""
+    if not compiled.nkey:
+        return model
+    on, found = MujocoCoordinates(model), {}
+    names = [one.name for one in model.actuators]
+    for k in range(compiled.nkey):
+        qpos, qvel = compiled.key_qpos[k], compiled.key_qvel[k]
+        u = dict(zip(names, map(float, compiled.key_ctrl[k][list(controls)]), strict=True))
+        key = NamedState(
+            _by_joint(model, on.q(qpos), "q"),
+            _by_joint(model, on.v(qpos, qvel), "v"),
+            u,
+            float(compiled.key_time[k]),
         )
-        for k in range(model.nkey)
+        found[compiled.key(k).name or f"keyframe_{k}"] = key
+    return replace(model, semantics=replace(model.semantics, keyframes=found))
+
+
+def _by_joint(model: Model, values: Array, which: str) -> Posture:
+    return {
+        body.joint.name if body.joint.parent else BASE: tuple(
+            map(float, np.atleast_1d(values[getattr(body, which)]))
+        )
+        for body in model.bodies
+        if body.joint.mimic is None
     }
-    return MujocoOrigin(model, tuple(addresses), keyframes, spec)

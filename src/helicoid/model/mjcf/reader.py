@@ -20,6 +20,7 @@ from helicoid.model.mjcf.contacts import disabled_pairs
 from helicoid.model.mjcf.equalities import with_equalities
 from helicoid.model.mjcf.forces.actuators import (
     actuators,
+    controls,
     with_actuated_joints,
     without_coupled_ranges,
 )
@@ -27,7 +28,7 @@ from helicoid.model.mjcf.forces.fluid import fluid_elements
 from helicoid.model.mjcf.forces.tendons import tendons
 from helicoid.model.mjcf.joints import BALL, FREE, JointAddress, body_chain, disabled
 from helicoid.model.mjcf.names import Names
-from helicoid.model.mjcf.origin import read_origin
+from helicoid.model.mjcf.origin import with_keyframes, with_origin
 from helicoid.model.mjcf.placements import inertial_placement, placement_of
 from helicoid.model.mjcf.shapes import Shapes
 from helicoid.model.mjcf.unsupported import Refusals
@@ -68,9 +69,10 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         model = replace(model, semantics=about)
         model = with_equalities(model, source.model, names, addresses, refusals)
         found = without_coupled_ranges(model, found)
-        origin = read_origin(source.model, addresses, source.spec)
         wet = () if "fluid" in refusals.names else fluid_elements(source.model, names, set(model.frames))
-        model = replace(model, actuators=tuple(found), fluid=tuple(wet), origin=origin)
+        model = replace(model, actuators=tuple(found), fluid=tuple(wet))
+        model = with_origin(model, source.model, addresses, source.spec)
+        model = with_keyframes(model, source.model, controls(source.model))
         doubts = [d for d in located_doubts(model) if not (d[0] == "link" and d[1] in auxiliary)]
     except ModelError as error:
         raise RobotDescriptionError(f"{source.name}: {error}") from error

@@ -40,13 +40,9 @@ def actuators(
     model: Any, names: Names, addresses: list[JointAddress], links: Collection[str]
 ) -> list[Actuator]:
     """The actuators; of those that are not supported the name and the reason."""
-    if disabled(model, "mjDSBL_ACTUATION"):
-        return []
     tendons, taken = tendon_names(model), set[str]()
     found = []
-    for i in range(len(model.actuator_trntype)):
-        if _in_disabled_group(model, i):
-            continue
+    for i in _enabled(model):
         name = fresh(model.actuator(i).name or f"actuator_{i}", taken)
         reason = "; ".join(_unsupported(model, i, names, addresses, links))
         if reason:
@@ -67,6 +63,18 @@ def actuators(
             )
         )
     return found
+
+
+def controls(model: Any) -> list[int]:
+    """Where MuJoCo has the control of each actuator."""
+    addresses = getattr(model, "actuator_ctrladr", np.arange(len(model.actuator_trntype)))
+    return [int(addresses[i]) for i in _enabled(model)]
+
+
+def _enabled(model: Any) -> list[int]:
+    if disabled(model, "mjDSBL_ACTUATION"):
+        return []
+    return [i for i in range(len(model.actuator_trntype)) if not _in_disabled_group(model, i)]
 
 
 def _law(model: Any, i: int) -> dict[str, Any]:

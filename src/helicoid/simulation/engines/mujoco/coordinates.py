@@ -15,6 +15,7 @@ import numpy as np
 
 from helicoid._typing import Expression
 from helicoid.geometry import quaternion
+from helicoid.model.mjcf.origin import unedited_origin
 from helicoid.model.mjcf.writing.joints import SIZES, slots
 from helicoid.model.model import Model
 from helicoid.robot import Robot
@@ -47,7 +48,7 @@ class Coordinates:
     @staticmethod
     def of(robot: Robot) -> Coordinates:
         """Coordinates of a robot in MuJoCo, computed once."""
-        make = Coordinates.written if robot.model.origin is None else Coordinates.read
+        make = Coordinates.written if unedited_origin(robot.model) is None else Coordinates.read
         return robot.memo("coordinates in mujoco", lambda: make(robot.model))
 
     @staticmethod

@@ -11,6 +11,7 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
 from helicoid.model.inertia import Inertia
+from helicoid.model.mjcf.origin import unedited_origin
 from helicoid.model.mjcf.writing.writer import body_name
 from helicoid.robot import Robot
 from helicoid.simulation.engines.mujoco.coordinates import Coordinates
@@ -33,7 +34,7 @@ def set_parameters(model: Any, robot: Robot, coordinates: Coordinates, theta: Ar
         raise InputError(
             f"engine='mujoco' has no parameters {', '.join(unknown)}; it has {', '.join(STATED)}"
         )
-    if robot.model.origin is not None and {"inertia", "payload"} & set(groups):
+    if unedited_origin(robot.model) is not None and {"inertia", "payload"} & set(groups):
         raise InputError(
             "engine='mujoco' moves a robot that was read from MJCF with the inertia of its file: leave "
             "'inertia' and 'payload' out of robot.parametric(...), or change the file"

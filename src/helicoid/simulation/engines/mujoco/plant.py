@@ -11,6 +11,7 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import DoubtfulMotionWarning, InputError, warn
+from helicoid.model.mjcf.origin import unedited_origin
 from helicoid.model.mjcf.writing.writer import body_name
 from helicoid.robot import Robot
 from helicoid.robot.loading import mjcf_of
@@ -143,17 +144,23 @@ def mujoco_plant(
 
 def _compiled(robot: Robot, world: MujocoWorld, qpos: Array) -> MujocoPlant:
     """The model with grounds and points; of a robot of ours without contacts of what overlaps at qpos."""
-    origin, grounds, points = robot.model.origin, world.grounds, world.points
+    origin, grounds, points = unedited_origin(robot.model), world.grounds, world.points
     model: Any
     coordinates = Coordinates.of(robot)
     if origin is not None:
-        robot.mujoco  # noqa: B018 - refuses a robot that was edited
         model = origin.compiled
         if grounds or points:
             model = _extended(_spec_of(robot), robot, world)
     else:
         mujoco = mujoco_module()
         written = mjcf_of(robot)
+        if robot.model.origin is not None:
+            warn(
+                DoubtfulMotionWarning(
+                    f"{robot.name} was edited since it was read from MJCF: MuJoCo moves what robot.to_mjcf "
+                    "writes, without the ground and the options of contacts and solver of that file"
+                )
+            )
         if written.losses.motion:
             warn(DoubtfulMotionWarning(f"MuJoCo moves without {', '.join(written.losses.motion)}"))
 

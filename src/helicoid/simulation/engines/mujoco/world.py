@@ -10,6 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.geometry import quaternion
+from helicoid.model.mjcf.origin import unedited_origin
 from helicoid.model.mjcf.writing.writer import body_name
 from helicoid.model.model import WORLD
 from helicoid.robot import Robot
@@ -81,7 +82,7 @@ def add_points(
     for number, one in enumerate(contacts):
         body, placement = robot.model.frame(one.link)
         name = robot.model.bodies[body].name
-        carrier = spec.body(name if robot.model.origin is not None else body_name(name))
+        carrier = spec.body(name if unedited_origin(robot.model) is not None else body_name(name))
         if carrier is None:
             raise InputError(f"MuJoCo's model has no body {name!r} for the contact of {one.link!r}")
         found.append(f"helicoid_contact_{number}")
@@ -103,7 +104,7 @@ def names_of_points(robot: Robot, contacts: Sequence[ContactPoint]) -> tuple[str
 def touching_bodies(robot: Robot, model: Any) -> tuple[tuple[str, ...], Array]:
     """Links whose contacts are recorded, and the number of that of each geom, or -1."""
     wanted = {
-        (one.name if robot.model.origin is not None else body_name(one.name)): one.name
+        (one.name if unedited_origin(robot.model) is not None else body_name(one.name)): one.name
         for one in robot.model.bodies
     }
     names: list[str] = []
