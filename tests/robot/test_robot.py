@@ -282,7 +282,7 @@ def test_unknown_link_is_refused_before_anything_is_built(ur5: hc.Robot) -> None
         ("mass_matrix", {"gravity": (0, 0, 0)}, "none"),
         ("kinetic_energy", {"friction": True}, "none"),
         ("gravity", {"friction": True}, "gravity"),
-        ("bias", {"f_ext": {"tool0": np.zeros(6)}}, "gravity, friction, smoothing"),
+        ("gravity", {"f_ext": {"tool0": np.zeros(6)}}, "gravity"),
         ("integrate", {"gravity": (0, 0, 0)}, "none"),
     ],
 )
