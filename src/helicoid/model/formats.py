@@ -97,7 +97,7 @@ FORMATS: dict[str, Format] = {
         ("arguments", "packages"),
         mark=r"<xacro:(?!property\b|arg\b)|\$[{(]",
     ),
-    "MJCF": Format("mujoco", (".mjcf",), _mjcf, _mjcf_file, ("ignore",)),
+    "MJCF": Format("mujoco", (".mjcf",), _mjcf, _mjcf_file, ("ignore", "packages")),
     "SDF": Format("sdf", (".sdf", ".world"), _sdf, _sdf_file, ("model", "packages", "ignore")),
 }
 
@@ -117,7 +117,9 @@ def read_object(source: Any, floating: bool, **options: Any) -> Model | None:
         return None
     from helicoid.model.mjcf.reader import read_mujoco
 
-    return read_mujoco(source, floating, **_taken(FORMATS["MJCF"], options))
+    taken = _taken(FORMATS["MJCF"], options)
+    taken.pop("packages", None)  # it has read its files
+    return read_mujoco(source, floating, **taken)
 
 
 def read_file(path: str | os.PathLike[str], floating: bool, **options: Any) -> Model:

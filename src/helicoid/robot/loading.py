@@ -39,11 +39,12 @@ def load(
     recognised by their root elements; a `mujoco.MjModel` or `mujoco.MjSpec` is read as MJCF. `base`
     "floating" frees the root link; free joints of an MJCF move with either. `packages` maps ROS package names
     to folders, to find meshes named `package://...` or `model://...`, which dynamics do not need, and what a
-    xacro or SDF includes. `arguments` are the values of the `<xacro:arg>` of a xacro, `model` is the name of
-    the model that is meant where an SDF has several. `ignore` names what a file states and is to be left out,
-    with a warning, such as "fluid": what acts on the motion and is not supported is an error otherwise.
-    `srdf` is a path or text of an SRDF with groups, named states (`robot.postures`) and disabled collisions;
-    by default the one beside the URDF, if any; False for none.
+    xacro, SDF or MJCF includes from outside of its own package. `arguments` are the values of the
+    `<xacro:arg>` of a xacro, `model` is the name of the model that is meant where an SDF has several.
+    `ignore` names what a file states and is to be left out, with a warning, such as "fluid": what acts on the
+    motion and is not supported is an error otherwise. `srdf` is a path or text of an SRDF with groups, named
+    states (`robot.postures`) and disabled collisions; by default the one beside the URDF, if any; False for
+    none.
 
     >>> import helicoid as hc
     >>> hc.load("panda").nv

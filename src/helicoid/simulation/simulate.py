@@ -177,7 +177,8 @@ def simulate(
     if is_actuated_system(robot):
         if engine != "helicoid":
             raise InputError(
-                "a vehicle is simulated by engine='helicoid', which has its air and its actuators"
+                "controls of actuators and vehicles need engine='helicoid'; MuJoCo takes torques, such "
+                "as controller=lambda t, q, v: robot.actuator_torque(q, v, u)"
             )
         _check_method(method or "rk4", substeps, rtol, atol)
         given = (f_ext, disturbance, gravity, smoothing, ground, contacts, end_stops, observer)

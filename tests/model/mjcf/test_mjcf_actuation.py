@@ -92,6 +92,27 @@ def test_servos_drive_a_simulation_as_in_mujoco() -> None:
     assert_allclose(robot.mujoco.v(data.qpos, data.qvel), motion.v[-1], atol=1e-9)
 
 
+def test_servos_drive_mujoco_as_its_own_actuators() -> None:
+    """To rounding, in steps that evaluate them once."""
+    text = FIXED_SCENE.format(DRIVEN)
+    robot, model = hc.load(text), mujoco.MjModel.from_xml_string(text)
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    data, u = mujoco.MjData(model), np.array([0.3, 0.5, 0.2])
+    data.ctrl[:] = u
+    start = {"q0": robot.mujoco.q(model.qpos0), "duration": 0.1, "dt": 1e-3, "engine": "mujoco"}
+    with pytest.raises(hc.InputError, match="actuator_torque"):
+        hc.simulate(hc.ActuatedRobot(robot), controller=u, **start)
+    motion = hc.simulate(
+        robot,
+        controller=lambda t, q, v: robot.actuator_torque(q, v, u),
+        method="semi_implicit_euler",
+        **start,
+    )
+    mujoco.mj_step(model, data, 100)
+    assert np.ptp(motion.q[:, 0]) > 0.02
+    assert_allclose(robot.mujoco.q(data.qpos), motion.q[-1], atol=1e-11)
+
+
 def test_a_filter_has_a_state(rng: np.random.Generator) -> None:
     robot = hc.load(FIXED_SCENE.format(f"<actuator>{ACTUATORS['filter']}</actuator>"))
     system = hc.ActuatedRobot(robot)

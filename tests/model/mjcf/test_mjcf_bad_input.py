@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -69,12 +71,68 @@ def test_dynamics_need_no_meshes_and_textures() -> None:
         hc.load(text.replace(INERTIAL, ""))
 
 
-@pytest.mark.parametrize("file", ["self.xml", "nothing.xml", "../../../../../../etc/hostname"])
+@pytest.mark.parametrize("file", ["self.xml", "nothing.xml", "../../../../../../etc/hostname", "/dev/zero"])
 def test_includes_that_cannot_be(file: str, tmp_path: Path) -> None:
     path = tmp_path / "self.xml"
     path.write_text(f'<mujoco><include file="{file}"/></mujoco>')
     with pytest.raises(hc.HelicoidError, match=r"self\.xml"):
         hc.load(path)
+
+
+BALL = '<mujocoinclude><worldbody><body name="b"><joint/><geom size=".1"/></body></worldbody></mujocoinclude>'
+
+
+def test_files_elsewhere_are_not_included_unless_their_folder_is_given(tmp_path: Path) -> None:
+    """What lies beside the description's folder belongs to it, or all that its package has."""
+    package, other = tmp_path / "package", tmp_path / "other"
+    for folder in (package / "robots" / "arm", package / "parts", other):
+        folder.mkdir(parents=True)
+    path = package / "robots" / "arm" / "main.xml"
+    (package / "robots" / "ball.xml").write_text(BALL)
+    (package / "parts" / "ball.xml").write_text(BALL)
+    (other / "nested.xml").write_text('<mujocoinclude><include file="ball.xml"/></mujocoinclude>')
+    (other / "ball.xml").write_text(BALL)
+
+    def names(file: str, packages: dict[str, Path] | None = None) -> list[str]:
+        path.write_text(f'<mujoco>\n<include file="{file}"/></mujoco>')
+        return hc.load(path, packages=packages).link_names
+
+    assert names("../ball.xml") == ["world", "b"]
+    for file in ("../../parts/ball.xml", str(other / "nested.xml")):
+        with pytest.raises(hc.HelicoidError, match=r"main\.xml:2: .* is not included: .* packages="):
+            names(file)
+    assert names("../../parts/ball.xml", {"parts": package / "parts"}) == ["world", "b"]
+    assert names(str(other / "nested.xml"), {"other": other}) == ["world", "b"]
+    (package / "package.xml").write_text("<package/>")
+    assert names("../../parts/ball.xml") == ["world", "b"]
+    with pytest.raises(hc.HelicoidError, match=r"main\.xml:2: .* is not included"):
+        names("../../../other/ball.xml")
+
+
+def test_bombs_of_included_files_and_meshes_without_end(tmp_path: Path) -> None:
+    (tmp_path / "main.xml").write_text('<mujoco><include file="bomb.xml"/></mujoco>')
+    (tmp_path / "bomb.xml").write_text("\n" + BOMBS["replicate"].replace("mujoco>", "mujocoinclude>"))
+    with pytest.raises(hc.HelicoidError, match=r"bomb\.xml:2: .*more than"):
+        hc.load(tmp_path / "main.xml")
+    os.mkfifo(tmp_path / "endless.stl")
+    text = ASSETS.replace("gone.stl", str(tmp_path / "endless.stl"))
+    with pytest.raises(hc.HelicoidError, match=r"<text>:1: .*endless\.stl is not a regular file"):
+        hc.load(f"<mujoco>{text}</mujoco>")
+
+
+def test_meshes_from_elsewhere_are_a_warning(tmp_path: Path) -> None:
+    mesh, folder = tmp_path / "meshes" / "m.obj", tmp_path / "package" / "robots"
+    for place in (mesh.parent, folder):
+        place.mkdir(parents=True)
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    path = folder / "robot.xml"
+    asset = '<compiler meshdir="../../meshes"/><asset><mesh name="m" file="m.obj"/></asset>'
+    path.write_text(f"<mujoco>{asset}<worldbody>{BODY.format('')}</worldbody></mujoco>")
+    with pytest.warns(hc.DoubtfulModelWarning, match=r"read outside of .*/package, .*: /.*/m\.obj"):
+        hc.load(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hc.load(path, packages={"meshes": mesh.parent}).nv == 1
 
 
 def mutated(text: str, rng: random.Random) -> str:

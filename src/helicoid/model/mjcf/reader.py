@@ -15,7 +15,13 @@ import numpy as np
 from helicoid.errors import DoubtfulModelWarning, ModelError, RobotDescriptionError, warn
 from helicoid.model.inertia import Inertia
 from helicoid.model.joints import Fixed
-from helicoid.model.mjcf.compiling.compiled import Compiled, compile_file, compile_text, given_model
+from helicoid.model.mjcf.compiling.compiled import (
+    Compiled,
+    Packages,
+    compile_file,
+    compile_text,
+    given_model,
+)
 from helicoid.model.mjcf.contacts import disabled_pairs
 from helicoid.model.mjcf.equalities import with_equalities
 from helicoid.model.mjcf.forces.actuators import (
@@ -37,15 +43,22 @@ from helicoid.model.parts import GravityCompensation, Joint, Link
 
 
 def read_mjcf_text(
-    text: str, floating: bool = False, name: str = "<text>", folder: str = "", ignore: Iterable[str] = ()
+    text: str,
+    floating: bool = False,
+    name: str = "<text>",
+    folder: str = "",
+    ignore: Iterable[str] = (),
+    packages: Packages = None,
 ) -> Model:
     """The robot that an MJCF text describes; `name` stands in messages, meshes are relative to `folder`."""
-    return _read(compile_text(text, name, folder), floating, ignore)
+    return _read(compile_text(text, name, folder, packages), floating, ignore)
 
 
-def read_mjcf(path: str, floating: bool = False, ignore: Iterable[str] = ()) -> Model:
-    """The robot that an MJCF file describes."""
-    return _read(compile_file(path), floating, ignore)
+def read_mjcf(
+    path: str, floating: bool = False, ignore: Iterable[str] = (), packages: Packages = None
+) -> Model:
+    """The robot that an MJCF file describes; `packages` are further folders that it may include from."""
+    return _read(compile_file(path, packages), floating, ignore)
 
 
 def read_mujoco(source: Any, floating: bool = False, ignore: Iterable[str] = ()) -> Model:

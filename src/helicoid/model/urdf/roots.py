@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from helicoid.errors import RobotDescriptionError
 
 _MANIFEST = "package.xml"
+_MANIFESTS = (_MANIFEST, ".git", "pyproject.toml")
+_PYTHON_PACKAGE = "__init__.py"
 _MAX_MANIFEST = 1_000_000  # characters
 
 
@@ -60,6 +63,26 @@ class Roots:
         if not os.path.isfile(place):
             raise RobotDescriptionError(f"there is no file {place}")
         return place
+
+
+def description_root(folder: Path) -> Path:
+    """Folder that the files of a description in `folder` are expected in.
+
+    The nearest one above with a manifest; that of the outermost package of Python around it; or the parent.
+    """
+    around = [folder.absolute(), *folder.absolute().parents]
+    for k, place in enumerate(around):
+        if any((place / name).exists() for name in _MANIFESTS):
+            return place
+        if (place / _PYTHON_PACKAGE).exists():
+            outside = (n for n in range(k, len(around)) if not (around[n] / _PYTHON_PACKAGE).exists())
+            return around[next(outside, len(around)) - 1]
+    return around[min(1, len(around) - 1)]
+
+
+def is_inside(path: Path, root: Path) -> bool:
+    """Whether a path is in a folder, by names: workspaces link packages from other places."""
+    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root))
 
 
 def _package_of(folder: str) -> str:

@@ -12,8 +12,7 @@ from helicoid._typing import Array
 from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError, warn
 from helicoid.geometry.shapes.mesh import read_mesh
 from helicoid.model.parts import Geometry
-
-_MANIFESTS = ("package.xml", ".git", "pyproject.toml")
+from helicoid.model.urdf.roots import description_root, is_inside
 
 
 def find_mesh(shape: Geometry) -> Path | None:
@@ -25,7 +24,7 @@ def find_mesh(shape: Geometry) -> Path | None:
     """
     for path, root in _candidates(shape):
         if path.is_file():
-            if not _is_inside(path, root):
+            if not is_inside(path, root):
                 warn(
                     DoubtfulModelWarning(
                         f"the mesh {shape.filename} is {path.resolve()}, outside of {root.resolve()}, where "
@@ -41,9 +40,9 @@ def _candidates(shape: Geometry) -> list[tuple[Path, Path]]:
     scheme, separator, rest = shape.filename.partition("://")
     folder = Path(shape.folder or ".")
     if not separator:
-        return [(folder / shape.filename, _root(folder)), (Path(shape.filename), Path())]
+        return [(folder / shape.filename, description_root(folder)), (Path(shape.filename), Path())]
     if scheme == "file":
-        return [(Path(rest), _root(folder))]
+        return [(Path(rest), description_root(folder))]
     package, _, inside = rest.partition("/")
     if package in ("", ".", ".."):
         return []
@@ -51,18 +50,6 @@ def _candidates(shape: Geometry) -> list[tuple[Path, Path]]:
     named = [place for place in places if place.name == package]
     around = [place / package for place in places]
     return [(root / inside, root) for root in (*named, *around, *_ros_packages(package))]
-
-
-def _root(folder: Path) -> Path:
-    """Folder of the package of a description: by its manifest, or the parent of the description's folder."""
-    around = [folder.absolute(), *folder.absolute().parents]
-    named = (place for place in around if any((place / name).exists() for name in _MANIFESTS))
-    return next(named, around[min(1, len(around) - 1)])
-
-
-def _is_inside(path: Path, root: Path) -> bool:
-    """Whether a path is in a folder, by names: workspaces link packages from other places."""
-    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root))
 
 
 def _ros_packages(package: str) -> list[Path]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from helicoid.errors import DoubtfulModelWarning, RobotDescriptionError, optional_import, warn
 from helicoid.model.mjcf.compiling.missing_files import replace_missing_files
-from helicoid.model.mjcf.compiling.untrusted import refuse_bombs
+from helicoid.model.mjcf.compiling.untrusted import Screening
 
 REQUIREMENT = "helicoid[mujoco]"
+Packages: TypeAlias = Mapping[str, str | os.PathLike[str]] | None
 _ERRORS = (ValueError, OSError, RuntimeError)
 
 
@@ -30,22 +31,22 @@ class Compiled:
     spec: Any = None
 
 
-def compile_file(path: str) -> Compiled:
+def compile_file(path: str, packages: Packages = None) -> Compiled:
     """Compile an MJCF file."""
     if not os.path.isfile(path):
         what = "is a folder, not a file" if os.path.isdir(path) else "there is no such file"
         raise RobotDescriptionError(f"{path}: {what}")
     mujoco = _mujoco(path)
     with open(path, "rb") as file:
-        refuse_bombs(file.read(), path)
+        Screening(os.path.dirname(path), packages).check(file.read(), path)
     # Relative paths lose the meshes of nested includes.
     return _compiled(lambda: mujoco.MjSpec.from_file(os.path.abspath(path)), path)
 
 
-def compile_text(text: str, name: str, folder: str) -> Compiled:
+def compile_text(text: str, name: str, folder: str, packages: Packages = None) -> Compiled:
     """Compile an MJCF text; files that it names are relative to `folder`."""
     mujoco = _mujoco(name)
-    refuse_bombs(text, name)
+    Screening(folder, packages).check(text, name)
     return _compiled(lambda: mujoco.MjSpec.from_string(text), name)
 
 
