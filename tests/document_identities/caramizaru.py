@@ -219,4 +219,38 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
     ),
     "listing 5.4 two links and a fixed joint": ("set(value) == {'link_A', 'link_B'}",),
     "listing 5.5 free final time": ("value == (0.01, 0.03)",),
+    "3.1.37 analytic Jacobian": (
+        "close(1j * (value @ v) * np.exp(1j * (χ := robot.task_coordinates('tool0', "
+        f"orientation='rpy'))(q)), {MOVED}(lambda h: np.exp(1j * χ(q + h * v)), 1e-6), atol=1e-7)",
+    ),
+    "3.81-3.88 apparent derivative, ω × r": (
+        f"close(value, {MOVED}(lambda h: so3.exp(h * x) @ b, 1e-6), atol=1e-8)",
+    ),
+    "3.109-3.113 spatial force": (
+        "close(value, spatial.force_transform(np.eye(3), p) @ np.append(np.zeros(3), b))",
+    ),
+    "3.120, 3.121 power": (
+        "np.isclose(value, (spatial.motion_transform(T) @ twist) @ spatial.force_transform(T) @ wrench)",
+    ),
+    "3.124-3.127 rotational inertia, centre of mass": (
+        "close(value @ twist, np.append(np.eye(3) @ twist[:3] + np.cross(2 * p, twist[3:]), 2 * "
+        "(twist[3:] + np.cross(twist[:3], p))))",
+    ),
+    "3.151-3.157 Newton-Euler equation": (
+        f"close(value, {MOVED}(lambda h: spatial.force_transform(se3.exp(h * twist)) @ inertia @ (twist + "
+        "h * twist_dot), 1e-6), atol=1e-6)",
+    ),
+    "figure 4.3 structural sparsity, torques": ("value.images[0].get_array().shape[:2] == (3, 30)",),
+    "figure 4.5 structural sparsity, wrenches": ("value.images[0].get_array().shape[:2] == (18, 30)",),
+    "4.2.9, 4.2.10 nonlinear least squares, multiple shooting": (
+        "close(robot.regressor(*motion) @ value, log.tau, atol=1e-2)",
+    ),
+    "5.1-5.5 optimal control problem": (
+        "close(value[0], q2) and (off := lambda x: np.linalg.norm(x - q2 - 0.1))(value[-1]) < "
+        "off(hc.simulate(planar, q2, v2, duration=0.16).q[-1])",
+    ),
+    "Algorithm 4 identification during MPC": (
+        "close(planar.wrench_regressor('link_2')(q2, v2, a2) @ online.robot.parameters.values, sensed[1],"
+        " rtol=1e-3)",
+    ),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from document_identities.quotient import MOVED
+
 IDENTITIES: dict[str, tuple[str, ...]] = {
     "inverse dynamics in closed form": (
         "close(value, planar.mass_matrix(q2) @ a2 + v2 @ "
@@ -144,5 +146,50 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
     "parameters in linear combinations": ("len(value) > 0",),
     "URDF of a joint whose axis is no unit vector": (
         "close(value, np.array([-0.9, 0.15, 0]) / np.hypot(0.9, 0.15))",
+    ),
+    "wrench at the tip": (
+        "close(value, planar.inverse_dynamics(q2, v2, a2) - planar.inverse_dynamics(q2, v2, a2, "
+        "f_ext={'tip': wrench}))",
+    ),
+    "mass matrix from body Jacobians": (
+        "close(value[0], sum((J := planar.jacobian(link, 'body')(q2)).T @ "
+        "spatial.inertia_from_parameters(b.inertia.parameters) @ J for link, b in zip(['link_1', "
+        "'link_2'], planar.model.bodies)))",
+    ),
+    "Lagrangian formulation": (
+        f"close({MOVED}(lambda h: planar.kinetic_energy.jacobian('v')(q2 + h * v2, v2 + h * a2), 1e-6) - "
+        "planar.kinetic_energy.jacobian('q')(q2, v2) + planar.potential_energy.jacobian('q')(q2), "
+        "planar.inverse_dynamics(q2, v2, a2), atol=1e-6)",
+        "np.isclose(value, v2 @ planar.mass_matrix(q2) @ v2 / 2 - planar.potential_energy(q2))",
+    ),
+    "Christoffel symbols": (
+        "close(value, 0.8 * np.sin(q2[1]) * np.array([[[0, -1], [-1, -1]], [[1, 0], [0, 0]]]))",
+    ),
+    "numerical simulation, Euler's method": ("close(value[1], q2 + 1e-3 * v2)",),
+    "linearity in the parameters, regressor": (
+        "close(value @ [1.5, 1.0] + planar.regressor(q2, v2, a2) @ np.where(np.isin(np.arange(20), [0, "
+        "10]), 0, planar.parameters.values), planar.inverse_dynamics(q2, v2, a2))",
+    ),
+    "friction columns of the regressor": (
+        "close(value @ [0.5, 0.5, 1, 1, 0, 0], planar.with_joints(damping=0.5, "
+        "friction=1.0).inverse_dynamics(q2, v2, a2, friction=True) - planar.inverse_dynamics(q2, v2, a2),"
+        " atol=1e-6)",
+    ),
+    "task space in minimal coordinates": (
+        "close(robot.analytic_jacobian('tool0', orientation=None)(q).T @ (value[0] @ (J := "
+        "robot.jacobian('tool0', 'world_aligned')(q)[3:]) @ (2 * v) + value[0] @ "
+        "robot.jacobian_dot_times_velocity('tool0', 'world_aligned')(q, v)[3:] + value[1] + value[2]), "
+        "robot.inverse_dynamics(q, v, 2 * v))",
+    ),
+    "constrained inverse dynamics": (
+        "close(channel.constrained_forward_dynamics(q_c, v_c, value[0])[0], "
+        "channel.constrained_forward_dynamics(q_c, v_c, tau2)[0])",
+    ),
+    "actuators and gears": ("close(value, planar.mass_matrix(q2) + 0.01 * np.eye(2))",),
+    "flexible joints": ("value == 3",),
+    "identification by least squares": ("close(value, log.tau, atol=1e-3)",),
+    "URDF": (
+        "close((again := hc.load('arm.urdf')).mass_matrix(q2), planar.mass_matrix(q2)) and "
+        "close(again.gravity(q2), planar.gravity(q2))",
     ),
 }

@@ -183,4 +183,160 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
     "6.4.1 radius of the arc": (
         "np.isclose(20.0**2 / value, hc.aerial.l1_lateral_acceleration(20.0, 0.5, 40.0))",
     ),
+    "1.1 E of spherical coordinates": (
+        "close(value @ coordinates.velocity_to_spherical_rate([1.0, 0.4, 0.3]), np.eye(3))",
+        "close(value[:, 1], [-np.sin(0.4) * np.sin(0.3), np.cos(0.4) * np.sin(0.3), 0])",
+    ),
+    "1.2.3 rotations, homogeneous transformation": (
+        "close(value[:3, :3], R.T) and close(value[:3, 3], -R.T @ p)",
+    ),
+    "1.3.2 angle and axis": (
+        "np.isclose(value[0], np.arccos((np.trace(R) - 1) / 2)) and close(value[1], np.array([R[2, 1] - "
+        "R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (2 * np.sin(angle)))",
+    ),
+    "1.4.1 E of the rotation vector": (
+        "close(value, np.eye(3) + (1 - np.cos(angle)) / angle**2 * (φ := so3.hat(angle * axis)) + (angle "
+        "- np.sin(angle)) / angle**3 * φ @ φ)",
+    ),
+    "1.5 velocity and acceleration of points": (
+        "close(value[3:], robot.acceleration('link_3', 'world_aligned')(q, v, a)[3:] + "
+        "np.cross(value[:3], r := robot.pose('tool0')(q)[:3, 3] - robot.pose('link_3')(q)[:3, 3]) + "
+        "np.cross(Ω := robot.velocity('tool0', 'world')(q, v)[:3], np.cross(Ω, r)))",
+    ),
+    "1.6.3 forward kinematics": (
+        "close(value[:3], robot.pose('tool0')(q)[:3, 3]) and close(euler.from_euler(value[3:], 'xyz', "
+        "'extrinsic'), robot.pose('tool0')(q)[:3, :3])",
+    ),
+    "1.6.4 analytic Jacobian": (
+        "close(1j * (value @ v) * np.exp(1j * (χ := robot.task_coordinates('tool0', "
+        f"orientation='rpy'))(q)), {MOVED}(lambda h: np.exp(1j * χ(q + h * v)), 1e-6), atol=1e-7)",
+    ),
+    "1.7.1 inverse differential kinematics, damped": (
+        "close(value, (J := robot.jacobian('tool0', 'world_aligned')(q)[3:]).T @ np.linalg.solve(J @ J.T "
+        "+ 0.1**2 * np.eye(3), 5e-3 * x), atol=1e-9)",
+    ),
+    "1.7.2 stacked and weighted tasks": (
+        "close(value, np.linalg.solve((J := np.vstack([robot.jacobian('tool0', 'world_aligned')(q)[3:], "
+        "np.eye(3)])).T @ (W := np.diag([1, 1, 1, 0.1, 0.1, 0.1])) @ J, J.T @ W @ np.append(5e-3 * x, "
+        "np.zeros(3))), atol=1e-8)",
+    ),
+    "1.7.2 prioritised tasks": (
+        "close(value, (P := np.linalg.pinv(J := robot.jacobian('tool0', 'world_aligned')(q)[3:4]))[:, 0] "
+        "* 5e-3 + np.linalg.pinv(N := np.eye(3) - P @ J) @ (5e-3 * np.ones(3) - P[:, 0] * 5e-3), "
+        "atol=1e-8)",
+    ),
+    "1.7.3 numerical inverse kinematics": ("close(robot.pose('tool0')(value)[:3, 3], reachable, atol=1e-5)",),
+    "1.7.3 shortest rotation": ("close(so3.exp(value) @ R, so3.exp(x))",),
+    "2.1-2.3 virtual work, Newton-Euler, Lagrange": (
+        f"close(value, {MOVED}(lambda h: robot.kinetic_energy.jacobian('v')(q + h * v, v + h * a), 1e-6) -"
+        " robot.kinetic_energy.jacobian('q')(q, v) + robot.potential_energy.jacobian('q')(q), atol=1e-6)",
+    ),
+    "2.3.1 kinetic energy": (
+        "np.isclose(value, sum(k[0] * (r := w[3:] + np.cross(w[:3], c := k[1:4] / k[0])) @ r / 2 + w[:3] "
+        "@ (spatial.inertia_from_parameters(k)[:3, :3] + k[0] * so3.hat(c) @ so3.hat(c)) @ w[:3] / 2 for "
+        "k, w in ((k, robot.velocity(link, 'body')(q, v)) for k, link in "
+        "zip(robot.parameters.values.reshape(3, 10), ['link_1', 'link_2', 'link_3']))))",
+    ),
+    "2.4 projected Newton-Euler equations": (
+        "close(value[0], robot.mass_matrix(q)) and close(value[1] @ v, robot.coriolis(q, v)) and "
+        "close(value[2], robot.gravity(q))",
+    ),
+    "2.4.1 external forces": (
+        "close(value, robot.inverse_dynamics(q, v, a) - robot.inverse_dynamics(q, v, a, f_ext={'tool0': "
+        "wrench}))",
+    ),
+    "2.6.1 prioritised inverse dynamics": (
+        "close(robot.acceleration('tool0', 'world_aligned')(q, v, robot.forward_dynamics(q, v, "
+        "value))[3:], p - robot.pose('tool0')(q)[:3, 3] - 2 * robot.velocity('tool0', 'world_aligned')(q,"
+        " v)[3:], rtol=1e-4)",
+    ),
+    "2.6.2 end-effector motion control": (
+        "close(value, robot.jacobian('tool0', 'world_aligned')(q)[3:].T @ ((m := "
+        "robot.task_dynamics('tool0', **tip)(q, v))[0] @ (p - robot.pose('tool0')(q)[:3, 3] - 2 * "
+        "robot.velocity('tool0', 'world_aligned')(q, v)[3:]) + m[1] + m[2]), rtol=1e-4)",
+    ),
+    "2.6 operational space control, selection matrices": (
+        "close(value - hc.control.OperationalSpaceControl(robot, 'tool0', motion=(0, 0, 0, 1, 1, "
+        "0)).step(q, v, T, 0 * wrench), robot.jacobian('tool0', 'world_aligned')(q).T @ (np.array([1, 1, "
+        "1, 0, 0, 1]) * wrench))",
+    ),
+    "3.1.2 Jacobian of a floating base": (
+        "close(value[3:, 3:6], R_b := quaternion.to_matrix(q_w[3:7])) and close(value[3:, :3], -R_b @ "
+        "so3.hat(R_b.T @ (walker.pose('FL_foot')(q_w)[:3, 3] - q_w[:3])))",
+    ),
+    "3.2.2 inverse dynamics in contact": (
+        "close(value[0], np.linalg.pinv((N := feet.constraint_null_space(q_w)).T @ "
+        "walker.selection_matrix.T) @ N.T @ walker.inverse_dynamics(q_w, v_w, "
+        "feet.constrained_forward_dynamics(q_w, v_w, np.zeros(18))[0]), atol=1e-6)",
+    ),
+    "4.1.1 body dynamics of a quadrotor": (
+        "close(value[:3], -(I := np.diag([0.007, 0.007, 0.012])) @ (ω := v_f[:3]) + np.cross(ω, I @ ω)) "
+        "and close(value[3:], 0.7 * (np.cross(ω, v_f[3:]) - v_f[3:] + quaternion.to_matrix(q_f[3:]).T @ "
+        "[0, 0, 9.81]))",
+    ),
+    "4.2 virtual control inputs, attitude control": (
+        "close((quad.allocation_matrix @ value**2)[:2], [0.7 * 9.81, 0.007 * 15.0**2 * 0.01], rtol=1e-3)",
+    ),
+    "4.2 altitude control": (
+        "np.isclose((quad.allocation_matrix @ value**2)[0], 0.7 * (9.81 + 2.0**2 * 0.1), rtol=1e-3)",
+    ),
+    "4.2 position control": (
+        "close(quad.allocation_matrix @ value**2, [0.7 * np.hypot(9.81, 0.4), 0, 0.007 * 15**2 * "
+        "np.arctan(0.4 / 9.81), 0], rtol=1e-3, atol=1e-6)",
+    ),
+    "4.3 thrust, drag torque, hub force, rolling moment": (
+        "np.isclose(value.performance(0.0, 3000.0).thrust, 1.225 / 2 * np.pi * 0.1**2 * 0.02 * (100 * "
+        "np.pi * 0.1) ** 2)",
+        "np.isclose(value.performance(0.0, 3000.0).torque, 1.225 / 2 * np.pi * 0.1**2 * 0.002 * (100 * "
+        "np.pi * 0.1) ** 2 * 0.1)",
+    ),
+    "5.1 allocation": ("close(quad.allocation_matrix @ value, [thrust, *moment])",),
+    "5.1.1 trajectory tracking on SE(3)": (
+        "close(quad.allocation_matrix @ value**2, [0.7 * 9.81, 0, 0.007 * 15**2 * np.sin(np.arctan(0.4 / "
+        "9.81)), 0], rtol=1e-3, atol=1e-6)",
+    ),
+    "6.2 angles of flight": ("np.isclose(value.pitch, value.alpha) and np.isclose(value.gamma, 0)",),
+    "6.3.1 lift, drag, moments": (
+        "np.isclose(1.225 / 2 * 25.0**2 * plane.wing.area * value[0], plane.robot.mass * 9.81, rtol=0.02)",
+    ),
+    "6.3.2 equations of motion": (
+        "np.isclose(value[0, 7], -9.81 * np.cos(pitch := plane.trim(speed=25.0).pitch), rtol=1e-3) and "
+        "np.isclose(value[6, 5], np.tan(pitch), rtol=0.02)",
+    ),
+    "2.6 least-squares optimisation": ("close(value, robot.gravity(q), atol=1e-3)",),
+    "1.2.1 rotation matrix": ("close(value, np.eye(3)) and np.isclose(np.linalg.det(R), 1)",),
+    "1.3.3 Hamilton's products": (
+        "close(value, [0, 0, 0, 1])",
+        "close(quaternion.multiply(value, value), [-1, 0, 0, 0])",
+    ),
+    "1.4 sum of angular velocities": ("close(value, robot.velocity('tool0', 'world_aligned')(q, v)[:3])",),
+    "1.5 velocity of a point of a body": (
+        "close(value, robot.velocity('tool0', 'world_aligned')(q, v)[3:])",
+    ),
+    "1.6.5 sum of Jacobians": ("close(value, robot.jacobian('tool0', 'world')(q))",),
+    "1.6.5 column of a prismatic joint": ("close(value, [0, 0, 0, 1, 0, 0])",),
+    "2.5 PD control without gravity compensation": ("close(value, robot.gravity(q))",),
+    "3.1 rates of the coordinates E_fb": (
+        "close(value, (walker.integrate(q_w, 1e-6 * v_w) - walker.integrate(q_w, -1e-6 * v_w))[3:7] / "
+        "2e-6, atol=1e-7)",
+    ),
+    "3.1.1 position of a point from the base": ("close(value, walker.pose('FL_foot')(q_w)[:3, 3])",),
+    "4.1.1 thrust and drag of a rotor, b ω² and d ω²": (
+        "np.isclose(value.thrust, 8.5e-6 * (5000 * np.pi / 30) ** 2) and np.isclose(value.torque, 1.4e-7 "
+        "* (5000 * np.pi / 30) ** 2)",
+    ),
+    "6.1 Bernoulli's equation": ("np.isclose(1.225 * ((1 + value.wake) ** 2 - 1) / 2, 5.0 / 0.03)",),
+    "6.3.1 pitching moment at trim": (
+        "abs(np.dot(value, [1, (t := plane.trim(speed=25.0)).alpha, t.controls['elevator']])) < 1e-3",
+    ),
+    "3.2 contact forces by formula": (
+        "close(value, feet.constrained_forward_dynamics(q_w, v_w, np.zeros(walker.nv))[1], atol=1e-6)",
+    ),
+    "4.2 roll and pitch of a desired thrust": (
+        "close(np.linalg.norm(x) * euler.from_euler([0.2, value[1], value[0]], 'zyx')[:, 2], x)",
+    ),
+    "3.2.3 quadratic programming, tasks of motion, force, torque": (
+        "close(wb.forces['FL_foot'], [0, 0, 20], atol=1e-3) and np.isclose(sum(f[2] for f in "
+        "wb.forces.values()), 9.81 * walker.mass, rtol=0.01)",
+    ),
 }

@@ -82,4 +82,36 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
     "(33) Γ of Euler angles": (
         'close(value @ euler.euler_rate_to_angular_velocity([0.3, 0.2, 0.1], "zyx", "body"), np.eye(3))',
     ),
+    "(19), (20) derivatives of the Lie bracket matrix": (
+        "close(value, spatial.motion_cross(robot.velocity('link_3', 'body')(q, v + [1, 0, 0])) - "
+        "spatial.motion_cross(robot.velocity('link_3', 'body')(q, v)))",
+    ),
+    "(20) ∂adj/∂q": (
+        f"close(value, {MOVED}(lambda h: spatial.motion_cross(robot.velocity('link_3', 'body')(q + [0, 0, "
+        "h], v)), 1e-6), atol=1e-8)",
+    ),
+    "(21) rate of Ad⁻¹": (
+        f"close(value, {MOVED}(lambda h: spatial.motion_transform(se3.inverse(robot.pose('link_3')(q + h *"
+        " v))), 1e-6), atol=1e-8)",
+    ),
+    "higher derivatives by time": (
+        f"all(close(one, {MOVED}(lambda h, k=k: robot.closed_form_dot(q + h * v + h**2 / 2 * a, v + h * a "
+        "+ h**2 / 2 * tau, a + h * tau)[3 + k], 1e-5), atol=1e-5) for k, one in enumerate(value))",
+    ),
+    "(26), (27) body Jacobians": (
+        "close(value, spatial.motion_transform(se3.inverse(robot.pose('link_3')(q)) @ "
+        "robot.pose('link_2')(q)) @ robot.jacobian('link_2', 'body')(q) + "
+        "np.outer(np.append(robot.model.bodies[2].joint.type.axis, np.zeros(3)), [0, 0, 1]))",
+    ),
+    "(30)-(32) derivatives of J by the state": (
+        "close(value, robot.jacobian_dot('link_3', 'body').jacobian('v')(q, v))",
+        "close(value.reshape(6, 3, 3) @ v, robot.jacobian_dot('link_3', 'body')(q, v))",
+    ),
+    "(33) velocity inputs of a free joint": (
+        "close((walker.integrate(q_w, 1e-6 * v_w) - walker.integrate(q_w, -1e-6 * v_w))[:7] / 2e-6, "
+        "np.append(v_w[3:6], np.append(0, v_w[:3]) / 2), atol=1e-7)",
+    ),
+    "(31) ∂J/∂q of a serial chain": (
+        "close(value, robot.jacobian('link_3', 'body').jacobian('q')(q).reshape(6, 3, 3)[:, 0, 1])",
+    ),
 }

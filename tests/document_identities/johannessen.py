@@ -117,4 +117,52 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
         f"close(value, {MOVED}(lambda h: robot.forward_dynamics(q + h * v, v + h * a, tau + h * b), 1e-6), "
         "atol=1e-4)",
     ),
+    "1.4 inverse kinematics": (
+        "close(robot.pose('tool0')(value)[:3, 3], robot.pose('tool0')(q + 0.1)[:3, 3], atol=1e-5)",
+    ),
+    "2.1.2 symbolic expressions": (
+        "close(ca.Function('f', ca.symvar(value), [value])(*q[1:]).full().ravel(), "
+        "robot.inverse_dynamics(q, v, a))",
+    ),
+    "2.1.3 sparsity of Jacobians": ("value.nnz() == 4 == np.count_nonzero(robot.gravity_derivatives(q))",),
+    "2.1.4 C code": ("{path.name for path in value} >= {'gravity.c', 'gravity.h'}",),
+    "2.1-2.3 equation of motion of a body": (
+        f"close(value, {MOVED}(lambda h: spatial.force_transform(se3.exp(h * twist)) @ inertia @ (twist + "
+        "h * twist_dot), 1e-6), atol=1e-6)",
+    ),
+    "2.4-2.9 Plücker coordinates of velocity and force": (
+        "close((spatial.motion_transform(np.eye(3), p) @ value)[3:], b + np.cross(p, x))",
+    ),
+    "2.31-2.35 spatial and classical acceleration": (
+        f"close(value[3:], {MOVED}(lambda h: robot.velocity('tool0', 'world_aligned')(q + h * v, v + h * "
+        "a)[3:], 1e-6), atol=1e-6)",
+        "close((V := spatial.motion_transform(np.eye(3), -robot.pose('tool0')(q)[:3, 3])) @ "
+        "robot.acceleration('tool0', 'world')(q, v, a) + np.append(np.zeros(3), np.cross((w := V @ "
+        "robot.velocity('tool0', 'world')(q, v))[:3], w[3:])), value)",
+    ),
+    "2.36-2.45 spatial momentum and inertia": (
+        "close(value[3:], π[0] * (twist[3:] + np.cross(twist[:3], c := π[1:4] / π[0]))) and "
+        "close(value[:3], (I_c := inertia[:3, :3] + π[0] * so3.hat(c) @ so3.hat(c)) @ twist[:3] + "
+        "np.cross(c, value[3:]))",
+    ),
+    "Algorithm 1 model of a URDF": (
+        "[body.joint.name for body in value.bodies][:3] == ['shoulder_pan_joint', 'shoulder_lift_joint', "
+        "'elbow_joint']",
+        "value.bodies[0].joint.limits.effort == 150",
+    ),
+    "3.1-3.10, Algorithm 2 RNEA": (
+        "close(value, robot.mass_matrix(q) @ a + robot.coriolis(q, v) + robot.gravity(q))",
+    ),
+    "3.3.4 forward dynamics by CRBA": ("close(robot.mass_matrix(q) @ value + robot.bias(q, v), tau)",),
+    "3.4 from any root to any tip": (
+        "close(value, (short := robot.chain('base_link', 'link_2')).mass_matrix(q[:2]) @ a[:2] + "
+        "short.bias(q[:2], v[:2]))",
+    ),
+    "chapter 5 number of operations": ("0 < value < robot.forward_dynamics.n_operations",),
+    "6.2 derivatives by `cs.jacobian`": (
+        f"close(value @ v, {MOVED}(lambda h: robot.inverse_dynamics(q + h * v, v, a), 1e-6), atol=1e-6)",
+    ),
+    "6.3 products of derivatives by `cs.jtimes`": (
+        "close(value, robot.inverse_dynamics.jacobian('q')(q, v, a) @ x)",
+    ),
 }

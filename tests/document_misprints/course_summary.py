@@ -7,7 +7,14 @@ import numpy as np
 
 import helicoid as hc
 from document_misprints.common import CHAIN, SUMMARY, both, misprint
-from helicoid.geometry import euler, quaternion, so3
+from helicoid.geometry import coordinates, euler, quaternion, so3
+
+
+@misprint(f"{SUMMARY}, 1.1 (E of spherical coordinates)")
+def _(rng: np.random.Generator) -> tuple[bool, bool]:
+    r, θ, φ, h = 1.2, 0.4, 0.3, 1e-6
+    y_plus, y_minus = (coordinates.spherical_to_cartesian([r, θ + step, φ])[1] for step in (h, -h))
+    return both((y_plus - y_minus) / (2 * h), *(r * np.cos(θ) * f(φ) for f in (np.sin, np.cos)))
 
 
 @misprint(f"{SUMMARY}, 1.3.1")
