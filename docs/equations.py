@@ -22,7 +22,10 @@ DISPLAY = re.compile(
 def on_page_content(content: str, **kwargs: Any) -> str:
     """Replace every marked equation of a page by MathML."""
     content = INLINE.sub(lambda found: _mathml(found, "inline"), content)
-    return DISPLAY.sub(lambda found: _mathml(found, "block"), content)
+    scrolled = '<div class="equation">{}</div>'  # sideways, where the screen is narrower
+    return DISPLAY.sub(
+        lambda found: scrolled.format(_mathml(found, "block")), content
+    )
 
 
 def _mathml(found: re.Match[str], display: str) -> str:
